@@ -20,7 +20,7 @@ from extractors.shared_errors import UserMistake
 from reports.dataset.connection import open_dataset
 from reports.dataset.counting import count
 from reports.dataset.report import DATASET_FORMATS, write_dataset_report
-from reports.dataset.tables import DATASET_REPORT, MOST_CITATIONS, NAANS, SUMMARY, reported_tables
+from reports.dataset.tables import MOST_CITATIONS, NAANS, SUMMARY, has_all_citations
 from reports.definitions import COUNT, rows_of
 from reports.display import escaped
 from reports.exports import check_out
@@ -52,7 +52,7 @@ def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], lan
         naans = pd.concat(list(NAANS.frames(dataset, registered)))
         if out is not None:
             write_dataset_report(dataset, registered, out, formats)
-        is_whole = reported_tables(dataset) == DATASET_REPORT
+        is_whole = has_all_citations(dataset)
     console = Console()
     with whole(console):
         cited = cited_sentence(dict(rows_of(summary[["measure", "value"]])), language)
@@ -60,7 +60,7 @@ def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], lan
         console.print(_by_organization(naans, language))
     if out is not None:
         if not is_whole:
-            say(f"more than {MOST_CITATIONS:,} mentions: there is no table citations, which the dataset has itself")
+            say(f"more than {MOST_CITATIONS:,} mentions: citations has the doubtful ones; the dataset has all of them")
         say(place_sentence(out, language))
 
 

@@ -37,6 +37,27 @@ One CSV file a table, `tables/NAME.csv`, and the same tables on the page: UTF-8,
 numbers do not; a *truth* is `true` or `false`, a *share* a fraction from 0 to 1, a *moment* ISO 8601 in UTC. Text that a spreadsheet
 would run as a formula begins with an apostrophe that is not part of it.
 """  # noqa: E501  (likewise)
+_MERGED = """### Tables that were merged
+
+Until version 1 of `report.json` these were tables of their own; every value is still there.
+
+| table | where it is now |
+|---|---|
+| `levels` | `services`, where `service` is level |
+| `info_answers` | `services`, where `grouping` is resolver; `metadata` is `outcome` |
+| `permanence` | `services`, where `grouping` is promise |
+| `shared_naans` | `naans`: `purpose` and the columns after it; `observed` is `outcomes` |
+| `landing_hosts` | `resolvers`, where `role` is landing |
+| `sections` | `collections`, where `source` is section; `arks` is `cited_arks` |
+| `joins` | `citations` with `alternatives`, or decided `again` |
+| `unfit` | `citations` with `is_example`; `purpose` is in `naans` |
+| `check_failures` | `arks`, where `check` is fails; what was written is in `citations` |
+| `targets` | `arks`: `final_url` of what works, else `last_good_url`; `status`, `expected_url` |
+| `duplicates`, `containers` | `groups`; of a container `kind` is whole, `whole` is `shared`, `parts` is `size` |
+| `inventory_extra` | `inventory`, where `findings` is extra |
+| `standings` | `persistence`, where `grouping` is naan; `healthy` is `resolving` |
+| `recoveries` | `persistence`: `watched` and the columns after it |
+"""
 _DATASET = """## Datasets
 
 Parquet, in many files a table; [dataset.md](dataset.md) says which of them count. *Optional* cells may be missing.
@@ -53,7 +74,7 @@ def page() -> str:
     )
     published = (_table(f"{table.name}.csv", table.caption, map(_published, table.columns)) for table in TABLES)
     of_datasets = (_table(table.name, table.caption, map(_of_dataset, table.columns)) for table in DATASET_TABLES)
-    parts = [_INTRODUCTION, _STORED, *stored, _PUBLISHED, *published, _DATASET, *of_datasets]
+    parts = [_INTRODUCTION, _STORED, *stored, _PUBLISHED, *published, _MERGED, _DATASET, *of_datasets]
     return "\n".join(parts).rstrip() + "\n"
 
 

@@ -9,12 +9,12 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from crawler.model.observations import Family
-from extractors.ark import Ark
+from crawler.model.observations import Family, Question
+from extractors.ark import SKIPPED_NAANS, Ark
 from extractors.checkchar import CheckCharacter, Zones
 from extractors.suggestions import suggestions
 from extractors.wraps.shapes import Shapes
-from reports.ark_statuses import ark_statuses, cited_urls
+from reports.ark_statuses import ark_statuses, cited_urls, families
 from reports.check_characters import checked
 from reports.definitions import (
     ARK,
@@ -26,6 +26,7 @@ from reports.definitions import (
     REQUEST_URL_COLUMN,
     TEXT,
     TOKEN,
+    TRUTH,
     URL,
     Column,
     TableDefinition,
@@ -34,6 +35,7 @@ from reports.definitions import (
 from reports.distinct import by_identity, values_of
 from reports.frames import Frames
 from reports.remediation.archived import ARCHIVE, ARCHIVED_AT, ARCHIVED_COPY, archived_copies
+from reports.remediation.written_forms import example_sign
 from reports.typed_columns import JOINT, joined
 from reports.wording import naan_policy_words
 
@@ -49,11 +51,17 @@ def arks(frames: Frames) -> pd.DataFrame:
     standing = frames.latest[["ark_id", "request_url", "state", "since"]]
     rows = cited_urls(frames).merge(standing, on=["ark_id", "request_url"], how="left")
     rows = rows.merge(archived_copies(frames), on=["ark_id", "request_url"], how="left")
+    rows = rows.merge(_last_statuses(frames), on=["ark_id", "request_url"], how="left")
+    rows = rows.merge(frames.last_good, on="ark_id", how="left")
+    is_amiss = families(rows["object"]).ne(Family.WORKS)
     promises = rows["commitment_parsed"]
     check, meant = checks_at(frames, rows["ark_id"])
     rows = rows.assign(
         check=check,
         suggestions=meant,
+        last_good_url=rows["good_url"].where(is_amiss),
+        last_good_at=rows["good_at"].where(is_amiss),
+        expected_url=rows["ark"].map(frames.inventory.set_index("ark")["expected_url"]).astype("str"),
         permanence=by_identity(promises, _permanence),
         guarantor=by_identity(promises, _guarantor),
         naan_policy=by_identity(rows["naan_policy"], _naan_policy),
@@ -64,6 +72,13 @@ def arks(frames: Frames) -> pd.DataFrame:
     order = {"attention": True, "citations": False, "ark": True, "request_url": True}
     shown = rows[[*(column.name for column in ARKS.columns), "attention"]]
     return ARKS.shaped(shown.sort_values(list(order), ascending=list(order.values()), ignore_index=True))
+
+
+def _last_statuses(frames: Frames) -> pd.DataFrame:
+    """One row per ARK and URL that was asked for the object: the status of the last answer."""
+    asked = frames.observations[frames.observations["question"].eq(Question.OBJECT)]
+    last = asked.sort_values("attempt", kind="stable").drop_duplicates(["ark_id", "request_url"], keep="last")
+    return last[["ark_id", "request_url", "status"]]
 
 
 def _families_of_arks(frames: Frames, ark_ids: pd.Series) -> pd.Series:
@@ -77,9 +92,21 @@ def citations(frames: Frames) -> pd.DataFrame:
     """One row per mention; ordered by document, then as they stand in it."""
     outcomes = frames.verdicts[["ark_id", "request_url", "object"]]
     rows = frames.mentions.merge(outcomes, on=["ark_id", "request_url"], how="left")
-    rows = rows.rename(columns={"remarks": "spelling"})
+    rows = rows.rename(columns={"remarks": "spelling"}).assign(again=rows["decided"].gt(1))
+    rows = rows.join(_examples(frames), on="citation_id")
     shown = [column.name for column in CITATIONS.columns]
     return CITATIONS.shaped(rows[[*shown, "ordinal"]].sort_values(["document", "ordinal"], ignore_index=True))
+
+
+def _examples(frames: Frames) -> pd.DataFrame:
+    """One row per citation of an example or test ARK, by its number: whether it is one by its words, and by which."""
+    titles = frames.documents[["document_id", "title"]]
+    cited = frames.mentions[frames.mentions["naan"].isin(sorted(SKIPPED_NAANS))].merge(titles, on="document_id")
+    texts = cited.groupby("citation_id").agg(
+        context=("context", lambda texts: " ".join(texts.dropna())), title=("title", "first"), url=("document", "first")
+    )
+    signs = pd.Series([example_sign(row) for row in rows_of(texts)], index=texts.index, dtype="str")
+    return pd.DataFrame({"is_example": signs.notna().astype("boolean"), "sign": signs})
 
 
 def findings(frames: Frames) -> pd.DataFrame:
@@ -190,6 +217,10 @@ ARKS: Final = TableDefinition(
             "what the NAAN registry says about the policy of the organization that assigns such names",
         ),
         Column("final_url", URL, "URL that the object's chain of redirects ended at"),
+        Column("status", COUNT, "HTTP status of the last answer; empty when there was none", "HTTP status"),
+        Column("last_good_url", URL, "where the ARK led when it last worked, in an earlier run; empty if it never did"),
+        Column("last_good_at", MOMENT, "beginning of that run", "UTC", varies=True),
+        Column("expected_url", URL, "URL at which it should land, as the inventory says; empty without one"),
         Column("hop_count", COUNT, "redirects between the first request for the object and the last", "redirects"),
         Column(
             "request_count",
@@ -234,7 +265,15 @@ CITATIONS: Final = TableDefinition(
         Column("confidence", TOKEN, "certain, likely or ambiguous"),
         Column("reason", TEXT, "rule that led to the least certain decision"),
         Column("alternatives", TEXT, "ARKs that the other decisions would have given"),
+        Column("again", TRUTH, "whether it was decided again in the light of all documents, or of what resolvers said"),
         Column("spelling", TEXT, "how its spelling departs from the specifications"),
+        Column(
+            "is_example",
+            TRUTH,
+            "of an ARK under 12345 or 99999: whether the text around, the title or the address says that it is an "
+            "example; in earnest it is unfit for long-term reference",
+        ),
+        Column("sign", TEXT, "the word that says so; empty when none does"),
         REQUEST_URL_COLUMN,
         OBJECT_COLUMN,
     ),

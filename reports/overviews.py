@@ -41,25 +41,8 @@ from reports.typed_columns import JOINT
 from reports.wording import naan_policy_words
 
 _FAMILIES = list(FAMILY_COLUMNS.values())
-_HOST_COLUMNS = ["info_answers", "http_only", "tls", "mean_redirects", "landing_hosts"]
-_MOST_LANDING_HOSTS = 3
-
-
-def shared_naans(frames: Frames) -> pd.DataFrame:
-    """One row per shared NAAN, all four always; ordered by NAAN."""
-    shared = pd.DataFrame(
-        [(s.naan, s.purpose, s.expected_to_resolve, s.long_term_reference) for s in SHARED_NAANS.values()],
-        columns=["naan", "purpose", "expected_to_resolve", "long_term_reference"],
-    ).astype({"long_term_reference": "boolean"})
-    ark_states = ark_statuses(frames)
-    ark_states = ark_states.assign(outcome=ark_states["object"].astype("str").fillna("not asked"))
-    observed = pd.DataFrame(
-        {"arks": ark_states.groupby("naan").size(), "observed": tallied(ark_states, ["naan"], "outcome")}
-    ).reset_index()
-    rows = shared.merge(observed, on="naan", how="left").merge(citation_counts(frames, "naan"), on="naan", how="left")
-    rows = with_counts(rows, ["arks", "citations", "documents"]).sort_values("naan", ignore_index=True)
-    rows = rows.assign(observed=rows["observed"].astype("str").fillna("none found"))
-    return rows[[*shared.columns, "arks", "citations", "documents", "observed"]]
+#: Hosts and NAANs that a row names.
+_MOST = 3
 
 
 def naans(frames: Frames) -> pd.DataFrame:
@@ -68,6 +51,7 @@ def naans(frames: Frames) -> pd.DataFrame:
     ark_states = ark_states.assign(
         described=ark_states["metadata"].isin(DESCRIBED),
         committed=ark_states["commitment"].eq(CommitmentOutcome.STATED),
+        outcome=ark_states["object"].astype("str").fillna("not asked"),
     )
     services = ark_states.groupby("naan")[["described", "committed"]].sum().reset_index()
     rows = (
@@ -76,41 +60,64 @@ def naans(frames: Frames) -> pd.DataFrame:
         .merge(citation_counts(frames, "naan"), on="naan", how="left")
     )
     rows = with_counts(rows, ["citations", "documents", "described", "committed"])
-    rows = rows.assign(
-        organization=organizations(frames, rows["naan"]),
-        policy=rows["naan"].map(_policies(frames)).astype("str"),
-        share_works=share(rows["works"], rows["works"] + rows["fails"]),
-    ).sort_values(["arks", "naan"], ascending=[False, True], ignore_index=True)
-    named = ["naan", "organization", "arks", "citations", "documents"]
-    return rows[[*named, *_FAMILIES, "described", "committed", "policy", "share_works"]]
+    rows = (
+        with_purposes(rows)
+        .assign(
+            organization=organizations(frames, rows["naan"]),
+            outcomes=rows["naan"].map(tallied(ark_states, ["naan"], "outcome")),
+            policy=rows["naan"].map(_policies(frames)).astype("str"),
+            share_works=share(rows["works"], rows["works"] + rows["fails"]),
+        )
+        .sort_values(["arks", "naan"], ascending=[False, True], ignore_index=True)
+    )
+    return NAANS.shaped(rows)
+
+
+def with_purposes(rows: pd.DataFrame) -> pd.DataFrame:
+    """*rows* with what each shared NAAN is for; nothing for any other NAAN."""
+    named = ["purpose", "expected_to_resolve", "long_term_reference"]
+    shared = pd.DataFrame(
+        {naan: [getattr(shared, name) for name in named] for naan, shared in SHARED_NAANS.items()}, index=named
+    ).T
+    return rows.merge(shared, left_on="naan", right_index=True, how="left")
 
 
 def resolvers(frames: Frames) -> pd.DataFrame:
-    """One row per host that was asked first; ordered by number of ARKs, the greatest first, then by host."""
-    asked = frames.verdicts[["ark_id", "request_url", "final_url", *SERVICES]]
-    asked = asked.assign(host=hosts_of(asked["request_url"]))
-    answers = asked.assign(
-        metadata=asked["metadata"].astype("str"),
-        landing=hosts_of(asked["final_url"]),
+    """One row per host that was asked first, then per host where chains ended; ordered by ARKs, most first, then host.
+
+    An ARK counts once per host, with its best outcome there; one that was asked or ends at two hosts counts at each.
+    """
+    verdicts = frames.verdicts[["ark_id", "naan", "request_url", "final_url", "hop_count", *SERVICES]]
+    verdicts = verdicts.assign(
+        asked=hosts_of(verdicts["request_url"]),
+        landed=hosts_of(verdicts["final_url"]),
+        answer=verdicts["metadata"].astype("str"),
+        redirects=verdicts["hop_count"].astype("Float64"),
     )
-    landed = answers[answers["landing"].fillna("").ne("")]
-    texts = pd.DataFrame(
-        {
-            "info_answers": tallied(answers, ["host"], "metadata"),
-            "landing_hosts": tallied(landed, ["host"], "landing", most=_MOST_LANDING_HOSTS),
-        }
-    ).rename_axis("host")
-    texts = texts.fillna({"landing_hosts": ""})
-    rows = (
-        family_counts(best(asked, ["host", "ark_id"]), "host")
-        .merge(texts.reset_index(), on="host")
-        .merge(_schemes(frames), on="host", how="left")
-        .merge(_certificates(frames), on="host", how="left")
-        .merge(_mean_redirects(frames), on="host", how="left")
-        .sort_values(["arks", "host"], ascending=[False, True], ignore_index=True)
+    asked = _by_host(verdicts, "asked", info_answers=("answer", None), landing_hosts=("landed", _MOST))
+    asked = asked.merge(_schemes(frames), on="host", how="left").merge(_certificates(frames), on="host", how="left")
+    asked = asked.merge(_mean_redirects(frames), on="host", how="left")
+    landed = _by_host(
+        verdicts[verdicts["final_url"].notna()], "landed", resolvers=("asked", _MOST), naans=("naan", _MOST)
     )
-    rows = rows.astype({"info_answers": "str", "landing_hosts": "str", "tls": "str", "http_only": "boolean"})
-    return rows[["host", "arks", *_FAMILIES, *_HOST_COLUMNS]]
+    means = verdicts.groupby("landed")["redirects"].mean().round(2).rename("mean_redirects").rename_axis("host")
+    landed = landed.merge(means.reset_index(), on="host", how="left")
+    rows = pd.concat([asked.assign(role="resolver"), landed.assign(role="landing")], ignore_index=True)
+    rows = rows.assign(share_works=share(rows["works"], rows["works"] + rows["fails"]))
+    return RESOLVERS.shaped(
+        rows.sort_values(["role", "arks", "host"], ascending=[False, False, True], ignore_index=True)
+    )
+
+
+def _by_host(verdicts: pd.DataFrame, column: str, **tallies: tuple[str, int | None]) -> pd.DataFrame:
+    """The ARKs of each host that *column* names, by family, with how often the values of other columns occur there."""
+    rows = verdicts.rename(columns={column: "host"})
+    texts = {}
+    for name, (of, most) in tallies.items():
+        values = rows[rows[of].fillna("").ne("")]
+        texts[name] = tallied(values, ["host"], of, most=most)
+    counts = family_counts(best(rows[["host", "ark_id", *SERVICES]], ["host", "ark_id"]), "host")
+    return counts.merge(pd.DataFrame(texts).rename_axis("host").reset_index(), on="host", how="left")
 
 
 def documents(frames: Frames) -> pd.DataFrame:
@@ -223,30 +230,13 @@ def with_counts(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     return rows.assign(**{column: rows[column].astype("Int64").fillna(0) for column in columns})
 
 
-SHARED_NAAN_TABLE: Final = TableDefinition(
-    "shared_naans",
-    "Shared NAANs",
-    "One row per NAAN under which anybody may assign names. 12345 and 99999 are for examples and tests: "
-    "they are counted but never requested.",
-    shared_naans,
-    (
-        NAAN_COLUMN,
-        Column("purpose", TEXT, "what the NAAN is for (draft-kunze-ark-38, table 2)"),
-        Column("expected_to_resolve", TEXT, "whether its ARKs are expected to resolve: yes or maybe"),
-        Column("long_term_reference", TRUTH, "whether its ARKs are fit for long-term reference"),
-        ARKS_COLUMN,
-        CITATIONS_COLUMN,
-        DOCUMENTS_COLUMN,
-        Column("observed", TEXT, "how often each outcome was the best of an ARK, the most frequent first"),
-    ),
-)
-
 NAANS: Final = TableDefinition(
     "naans",
     "By organization",
     "One row per NAAN. Each ARK counts once, with the best outcome of all URLs that it was asked at. The share "
     "that works is works / (works + fails): ARKs that gave no answer today, and ARKs that were not judged, "
-    "are not in the denominator; the share is empty when nothing is.",
+    "are not in the denominator; the share is empty when nothing is. Under a shared NAAN anybody may assign names; "
+    "12345 and 99999 are for examples and tests: they are counted but never requested.",
     naans,
     (
         NAAN_COLUMN,
@@ -259,19 +249,25 @@ NAANS: Final = TableDefinition(
         Column("committed", COUNT, "ARKs for which a commitment is stated", "ARKs"),
         Column("policy", TEXT, "what the NAAN registry says about the policy of the organization that assigns there"),
         SHARE_COLUMN,
+        Column("outcomes", TEXT, "how often each outcome was the best of an ARK, the most frequent first"),
+        Column("purpose", TEXT, "what the NAAN is for (draft-kunze-ark-38, table 2)"),
+        Column("expected_to_resolve", TEXT, "whether its ARKs are expected to resolve: yes or maybe"),
+        Column("long_term_reference", TRUTH, "whether its ARKs are fit for long-term reference"),
     ),
 )
 
 RESOLVERS: Final = TableDefinition(
     "resolvers",
-    "By resolver",
-    "One row per host that was asked first. An ARK counts once per host, with its best outcome at that host; one "
-    "that was asked at several hosts counts at each.",
+    "By resolver and landing host",
+    "One row per host that was asked first, and one per host where ARKs finally land. An ARK counts once per row, with "
+    "its best outcome at that host; one that was asked or ends at several hosts counts at each.",
     resolvers,
     (
-        Column("host", TEXT, "host of the first request, with its port unless it is the default one"),
+        Column("role", TOKEN, "resolver (asked first) or landing (gave the last answer)"),
+        Column("host", TEXT, "host, with its port unless it is the default one"),
         ARKS_COLUMN,
         *FAMILY_COUNT_COLUMNS,
+        SHARE_COLUMN,
         Column("info_answers", TEXT, "URLs by metadata outcome: how ?info is answered, the most frequent first"),
         Column(
             "http_only",
@@ -281,8 +277,12 @@ RESOLVERS: Final = TableDefinition(
         Column(
             "tls", TEXT, "whether its certificate is valid: ok, or the reason why not; empty when it was not examined"
         ),
-        Column("mean_redirects", NUMBER, "mean number of redirects that followed the first request", "redirects"),
+        Column(
+            "mean_redirects", NUMBER, "mean number of redirects: after the first request, or on the way", "redirects"
+        ),
         Column("landing_hosts", TEXT, "the three hosts where most chains ended, with their number of URLs"),
+        Column("resolvers", TEXT, "the three hosts that led here most often, with their number of URLs"),
+        Column("naans", TEXT, "the three NAANs that land here most often, with their number of URLs"),
     ),
 )
 

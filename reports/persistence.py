@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,6 @@ from reports.definitions import (
     ARKS_COLUMN,
     COUNT,
     MOMENT,
-    NAAN_COLUMN,
     NUMBER,
     SHARE,
     TEXT,
@@ -30,11 +28,13 @@ from reports.definitions import (
 from reports.distinct import mapped
 from reports.frames import Frames
 from reports.languages import N_
+from reports.places import section
 from reports.survival import kaplan_meier, median_days
 from reports.timelines import Timeline
 
 _GROUP: Final = ["grouping", "group"]
 ALL: Final = "all"
+_GROUPINGS: Final = (ALL, "naan", "resolver", "documents")
 #: Of several URLs of an ARK, the state that counts: one that works is enough, one that is open keeps hope.
 BEST_FIRST: Final = (
     ArkState.HEALTHY,
@@ -45,6 +45,15 @@ BEST_FIRST: Final = (
     ArkState.CONFIRMED_BROKEN,
     ArkState.SKIPPED,
 )
+#: The states that `persistence` counts under their own names; those that are healthy resolve.
+_OTHER_STATES: Final = {
+    ArkState.FAILING: N_("ARKs that are failing"),
+    ArkState.CONFIRMED_BROKEN: N_("ARKs that are confirmed broken"),
+    ArkState.FLAPPING: N_("ARKs that are flapping"),
+    ArkState.BLOCKED: N_("ARKs that are blocked"),
+    ArkState.SKIPPED: N_("ARKs that are skipped"),
+    ArkState.UNDETERMINED: N_("ARKs that are undetermined"),
+}
 _JUDGED: Final = (ArkState.HEALTHY, ArkState.FLAPPING, ArkState.FAILING, ArkState.CONFIRMED_BROKEN)
 
 
@@ -174,23 +183,18 @@ def survival(frames: Frames) -> pd.DataFrame:
     return SURVIVAL.shaped(curves)
 
 
-def recoveries(frames: Frames) -> pd.DataFrame:
-    """One row per group: how many failed, after how long, and how long it took to recover; ordered as `survival`."""
-    timeline = frames.timeline
-    watched = _grouped(lives(timeline), timeline)
+def _lasting(timeline: Timeline) -> pd.DataFrame:
+    """One row per group: how many failed, after how long, and how long it took to recover."""
+    watched, failed = _grouped(lives(timeline), timeline), _grouped(_recoveries(timeline), timeline)
     counts = watched.groupby(_GROUP, as_index=False).agg(watched=("pair", "size"), died=("died", "sum"))
-    to_failure = median_days(kaplan_meier(watched, _GROUP), _GROUP).rename(columns={"median": "days_to_failure"})
-    failed = _grouped(_recoveries(timeline), timeline)
     spelled = failed.groupby(_GROUP, as_index=False).agg(
         spells=("pair", "size"), confirmed=("confirmed", "sum"), recovered=("died", "sum")
     )
-    to_recovery = median_days(kaplan_meier(failed, _GROUP), _GROUP).rename(columns={"median": "days_to_recovery"})
-    table = pd.concat([counts[_GROUP], spelled[_GROUP]], ignore_index=True).drop_duplicates()
-    for more in (counts, spelled, to_failure, to_recovery):
-        table = table.merge(more, on=_GROUP, how="left")
-    numbers = ["watched", "died", "spells", "confirmed", "recovered"]
-    table = table.assign(**table[numbers].fillna(0)).sort_values(_GROUP, ignore_index=True)
-    return RECOVERIES.shaped(table)
+    table = pd.concat([rows.set_index(_GROUP) for rows in (counts, spelled)], axis="columns").fillna(0).reset_index()
+    for rows, column in ((watched, "days_to_failure"), (failed, "days_to_recovery")):
+        medians = median_days(kaplan_meier(rows, _GROUP), _GROUP).rename(columns={"median": column})
+        table = table.merge(medians, on=_GROUP, how="left")
+    return table
 
 
 def _recoveries(timeline: Timeline) -> pd.DataFrame:
@@ -216,16 +220,6 @@ def outages(frames: Frames) -> pd.DataFrame:
     rows = rows.assign(is_over=rows["until"].notna(), days=_days(rows["last_at"] - rows["since"]))
     rows = rows.sort_values(["since", "host"], ascending=[False, True], ignore_index=True)
     return OUTAGES.shaped(rows)
-
-
-def statuses(frames: Frames) -> pd.DataFrame:
-    """One row per NAAN: its ARKs by their status, the NAAN with most of them first."""
-    best = _best(frames.timeline)
-    counts = pd.crosstab(best["naan"].astype("str"), best["state"].astype("str"))
-    counts = counts.reindex(columns=[state.value for state in ArkState], fill_value=0)
-    counts = counts.rename(columns=lambda name: name.replace("-", "_"))
-    table = counts.assign(arks=counts.sum(axis=1)).rename_axis("naan").reset_index()
-    return STANDINGS.shaped(table.sort_values(["arks", "naan"], ascending=[False, True], ignore_index=True))
 
 
 @lru_cache(maxsize=1)
@@ -256,7 +250,7 @@ def _best(timeline: Timeline) -> pd.DataFrame:
 
 
 def persistence(frames: Frames) -> pd.DataFrame:
-    """One row per set of ARKs: all of them, each NAAN, each section of the documents; with the statement in words."""
+    """One row per set of ARKs: all, each NAAN, each resolver, each section of the documents; with a statement."""
     best = _best(frames.timeline)
     sections = frames.mentions[["ark_id", "document"]].drop_duplicates()
     sections = sections.assign(group=mapped(sections["document"], section))[["ark_id", "group"]].drop_duplicates()
@@ -271,8 +265,9 @@ def persistence(frames: Frames) -> pd.DataFrame:
     )
     judged = sets["state"].isin(_JUDGED)
     resolving = sets["state"].eq(ArkState.HEALTHY)
-    sets = sets.assign(judged=judged, resolving=resolving, confirmed_broken=sets["state"].eq(ArkState.CONFIRMED_BROKEN))
-    counted = ["judged", "resolving", "confirmed_broken", "described", "committed", "permanent"]
+    by_state = {_column_of(state): sets["state"].eq(state) for state in _OTHER_STATES}
+    sets = sets.assign(judged=judged, resolving=resolving, **by_state)
+    counted = ["judged", "resolving", *by_state, "described", "committed", "permanent"]
     groups = sets.groupby(_GROUP, sort=False)
     table = (
         groups[counted]
@@ -284,24 +279,16 @@ def persistence(frames: Frames) -> pd.DataFrame:
         share_described=_share(table["described"], table["resolving"]),
         share_committed=_share(table["committed"], table["resolving"]),
     ).reset_index()
-    table = table.assign(
-        order=table["grouping"].map({ALL: 0, "naan": 1, "documents": 2}),
-        statement=[_statement(row) for row in table.itertuples(index=False)],
-    ).sort_values(["order", "arks", "group"], ascending=[True, False, True], ignore_index=True)
+    table = table.assign(statement=[_statement(row) for row in table.itertuples(index=False)])
+    lasting = _lasting(frames.timeline)
+    table = pd.concat([rows.set_index(_GROUP) for rows in (table, lasting)], axis="columns").reset_index()
+    table = table.assign(order=table["grouping"].map(_GROUPINGS.index))
+    table = table.sort_values(["order", "arks", "group"], ascending=[True, False, True], ignore_index=True)
     return PERSISTENCE.shaped(table)
 
 
-def section(document: str) -> str:
-    """The part of a site that a document belongs to: its host and first folder; of a file, its folder.
-
-    >>> section("https://library.example/maps/7/sheet.html"), section("https://library.example/"), section("a/b.pdf")
-    ('library.example/maps/', 'library.example/', 'a/')
-    """
-    parts = urlsplit(document)
-    folders = (parts.path if parts.netloc else document).strip("/").split("/")[:-1]
-    if parts.netloc:
-        return f"{parts.netloc}/{folders[0]}/" if folders else f"{parts.netloc}/"
-    return "/".join(folders) + "/" if folders else "./"
+def _column_of(state: ArkState) -> str:
+    return state.value.replace("-", "_")
 
 
 def _share(part: pd.Series, whole: pd.Series) -> pd.Series:
@@ -332,29 +319,6 @@ def _statement(row: object) -> str:
 
 _GROUPING: Final = Column("grouping", TOKEN, "what the rows are grouped by: all, naan or resolver")
 _GROUP_COLUMN: Final = Column("group", TEXT, "the group: all, a NAAN, or the host that is asked first")
-_STATE_COUNTS: Final = {
-    ArkState.HEALTHY: N_("ARKs that are healthy"),
-    ArkState.FAILING: N_("ARKs that are failing"),
-    ArkState.CONFIRMED_BROKEN: N_("ARKs that are confirmed-broken"),
-    ArkState.FLAPPING: N_("ARKs that are flapping"),
-    ArkState.BLOCKED: N_("ARKs that are blocked"),
-    ArkState.SKIPPED: N_("ARKs that are skipped"),
-    ArkState.UNDETERMINED: N_("ARKs that are undetermined"),
-}
-_STATES: Final = tuple(
-    Column(state.value.replace("-", "_"), COUNT, meaning, "ARKs") for state, meaning in _STATE_COUNTS.items()
-)
-
-STANDINGS: Final = TableDefinition(
-    "standings",
-    "Status",
-    "One row per NAAN. The status of its ARKs after all checks up to this run: those that fail are not yet "
-    "confirmed, and one bad day is not link rot. An ARK that was asked at several URLs counts once, with its best "
-    "status; those that no document cites any longer are left out.",
-    statuses,
-    (NAAN_COLUMN, ARKS_COLUMN, *_STATES),
-)
-
 RUNS: Final = TableDefinition(
     "runs",
     "Run by run",
@@ -402,25 +366,6 @@ SURVIVAL: Final = TableDefinition(
     is_listing=True,
 )
 
-RECOVERIES: Final = TableDefinition(
-    "recoveries",
-    "Failures and recoveries",
-    "One row per group. How long until an ARK is broken, and how long until one that fails works again: medians of "
-    "the Kaplan-Meier estimate, empty where fewer than half did.",
-    recoveries,
-    (
-        _GROUPING,
-        _GROUP_COLUMN,
-        Column("watched", COUNT, "ARKs at a URL that were seen to work at least once", "ARKs at a URL"),
-        Column("died", COUNT, "of these, those that were confirmed broken later", "ARKs at a URL"),
-        Column("days_to_failure", NUMBER, "median time from first working to the first failure of that", "days"),
-        Column("spells", COUNT, "spells of failures, however short", "spells"),
-        Column("confirmed", COUNT, "of these, those that lasted long enough to be confirmed", "spells"),
-        Column("recovered", COUNT, "of these spells, those after which it worked again", "spells"),
-        Column("days_to_recovery", NUMBER, "median time from the first failure of a spell to working again", "days"),
-    ),
-)
-
 OUTAGES: Final = TableDefinition(
     "outages",
     "Outages of hosts",
@@ -441,13 +386,15 @@ OUTAGES: Final = TableDefinition(
 
 PERSISTENCE: Final = TableDefinition(
     "persistence",
-    "Persistence statement",
-    "One row per set of ARKs: all, by NAAN, and by section of the documents that cite them in this run. An ARK counts "
-    "once, with its best status. Permanent is only what its provider calls so.",
+    "Persistence",
+    "One row per set of ARKs: all, by NAAN, by resolver, and by section of the documents that cite them in this run. "
+    "An ARK counts once, with its best status; those that no document cites any longer are left out. Failures and "
+    "recoveries count ARKs at a URL; their times are medians of the Kaplan-Meier estimate, empty where fewer than half "
+    "failed or recovered. Permanent is only what its provider calls so.",
     persistence,
     (
-        Column("grouping", TOKEN, "what the rows are grouped by: all, naan or documents"),
-        Column("group", TEXT, "the set: all, a NAAN, or host and first folder of the documents"),
+        Column("grouping", TOKEN, "what the rows are grouped by: all, naan, resolver or documents"),
+        Column("group", TEXT, "the set: all, a NAAN, the host that is asked first, or a section of the documents"),
         ARKS_COLUMN,
         Column("judged", COUNT, "ARKs that are healthy, flapping, failing or confirmed broken", "ARKs"),
         Column("resolving", COUNT, "ARKs that are healthy", "ARKs"),
@@ -457,11 +404,18 @@ PERSISTENCE: Final = TableDefinition(
         Column("committed", COUNT, "of those that resolve, those with a stated commitment", "ARKs"),
         Column("share_committed", SHARE, "committed / resolving; empty when none resolves", "1"),
         Column("permanent", COUNT, "of those, those that the commitment calls permanent", "ARKs"),
-        Column("confirmed_broken", COUNT, "ARKs that are confirmed broken", "ARKs"),
+        *(Column(_column_of(state), COUNT, meaning, "ARKs") for state, meaning in _OTHER_STATES.items()),
         Column("first_at", MOMENT, "moment at which the first of them was first seen", "UTC"),
         Column("last_at", MOMENT, "moment of the last check of any of them", "UTC"),
+        Column("watched", COUNT, "ARKs at a URL that were seen to work at least once", "ARKs at a URL"),
+        Column("died", COUNT, "of these, those that were confirmed broken later", "ARKs at a URL"),
+        Column("days_to_failure", NUMBER, "median time from first working to the first failure of that", "days"),
+        Column("spells", COUNT, "spells of failures, however short", "spells"),
+        Column("confirmed", COUNT, "of these, those that lasted long enough to be confirmed", "spells"),
+        Column("recovered", COUNT, "of these spells, those after which it worked again", "spells"),
+        Column("days_to_recovery", NUMBER, "median time from the first failure of a spell to working again", "days"),
         Column("statement", TEXT, "the row in sentences"),
     ),
 )
 
-OVER_TIME: Final = (STANDINGS, RUNS, SURVIVAL, RECOVERIES, OUTAGES, PERSISTENCE)
+OVER_TIME: Final = (RUNS, SURVIVAL, OUTAGES, PERSISTENCE)

@@ -1,4 +1,4 @@
-"""The tables that group ARKs by where they are: shoulder, landing host, section of a site."""
+"""The tables that group ARKs by where they are: shoulder, collection of the inventory, section of a site."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
-from crawler.model.observations import CommitmentOutcome
-from reports.ark_statuses import FAMILY_COLUMNS, SERVICES, ark_statuses, best, family_counts
+from crawler.history.ark_status import ArkState
+from crawler.model.observations import CommitmentOutcome, Family
+from reports.ark_statuses import FAMILY_COLUMNS, SERVICES, ark_states, ark_statuses, best, family_counts
 from reports.definitions import (
     ARKS_COLUMN,
     CITATIONS_COLUMN,
@@ -16,20 +17,24 @@ from reports.definitions import (
     DOCUMENTS_COLUMN,
     FAMILY_COUNT_COLUMNS,
     NAAN_COLUMN,
-    NUMBER,
     ORGANIZATION_COLUMN,
     SHARE_COLUMN,
     TEXT,
+    TOKEN,
     TRUTH,
     Column,
     TableDefinition,
 )
-from reports.distinct import host, hosts_of, mapped, tallied
+from reports.distinct import host, mapped
 from reports.frames import Frames
+from reports.languages import N_
 from reports.overviews import organizations, share, with_counts
+from reports.services import level
 
 _FAMILIES = list(FAMILY_COLUMNS.values())
-_MOST = 3
+_LASTING: Final = [str(ArkState.CONFIRMED_BROKEN)]
+_FAILING: Final = [str(ArkState.FAILING), str(ArkState.FLAPPING)]
+_NO_COLLECTION: Final = "(none)"
 
 
 def shoulders(frames: Frames) -> pd.DataFrame:
@@ -58,27 +63,8 @@ def shoulders(frames: Frames) -> pd.DataFrame:
     return SHOULDERS.shaped(ordered)
 
 
-def landing_hosts(frames: Frames) -> pd.DataFrame:
-    """One row per host where the object's chain ended with an answer; ordered by ARKs, the greatest first, then host.
-
-    An ARK counts once per host, with its best outcome there; one that ends at two hosts counts at each.
-    """
-    verdicts = frames.verdicts[["ark_id", "naan", "request_url", "final_url", "hop_count", *SERVICES]]
-    landed = verdicts[verdicts["final_url"].notna()]
-    landed = landed.assign(host=hosts_of(landed["final_url"]), resolver=hosts_of(landed["request_url"]))
-    texts = pd.DataFrame({of: tallied(landed, ["host"], of[:-1], most=_MOST) for of in ("resolvers", "naans")})
-    texts = texts.rename_axis("host").reset_index()
-    means = landed.assign(mean_redirects=landed["hop_count"].astype("Float64")).groupby("host")["mean_redirects"]
-    rows = family_counts(best(landed, ["host", "ark_id"]), "host").merge(texts, on="host")
-    rows = rows.merge(means.mean().round(2).reset_index(), on="host")
-    rows = rows.assign(share_works=share(rows["works"], rows["works"] + rows["fails"]))
-    rows = rows.astype({"resolvers": "str", "naans": "str"})
-    ordered = rows.sort_values(["arks", "host"], ascending=[False, True], ignore_index=True)
-    return LANDING_HOSTS.shaped(ordered)
-
-
-def sections(frames: Frames) -> pd.DataFrame:
-    """One row per section; ordered by the number of ARKs that fail, the greatest first, then by section.
+def _sections(frames: Frames) -> pd.DataFrame:
+    """One row per section of the documents that were asked for: what was read there, and what is cited.
 
     An ARK counts once per section, with the best outcome of the URLs that are cited there.
     """
@@ -95,8 +81,56 @@ def sections(frames: Frames) -> pd.DataFrame:
     rows = rows.merge(family_counts(best(judged, ["section", "ark_id"]), "section"), on="section", how="left")
     rows = with_counts(rows, ["citations", "citing_documents", "arks", *_FAMILIES])
     rows = rows.assign(share_works=share(rows["works"], rows["works"] + rows["fails"]))
-    ordered = rows.sort_values(["fails", "section"], ascending=[False, True], ignore_index=True)
-    return SECTIONS.shaped(ordered)
+    return rows.rename(columns={"section": "collection", "arks": "cited_arks"}).assign(source="section")
+
+
+def collections(frames: Frames) -> pd.DataFrame:
+    """One row per collection; ordered by source, then by ARKs broken or failing, the most first, then by name."""
+    standings = ark_statuses(frames)
+    standings = standings.assign(level=level(standings)).merge(ark_states(frames), on="ark_id", how="left")
+    standings = standings.assign(standing=_status(standings))
+    rows = _placed(frames).merge(standings, on="ark", how="left")
+    rows = rows[rows["ark_id"].notna() | rows["is_listed"]]
+    columns = {name: rows["standing"].eq(name) for name in ("alive", "failing", "broken", "undetermined")}
+    columns |= {f"level_{number}": rows["level"].eq(number).fillna(False) for number in (0, 1, 2, 3)}
+    columns["arks"] = rows["ark_id"].notna()
+    columns["listed"] = rows["is_listed"]
+    columns["not_met"] = rows["is_listed"] & rows["ark_id"].isna()
+    counted = rows.assign(**{name: values.astype("Int64") for name, values in columns.items()})
+    table = counted.groupby(["source", "collection"], as_index=False)[[*columns]].sum()
+    keyed = [rows.set_index(["source", "collection"]) for rows in (table, _sections(frames))]
+    table = pd.concat(keyed, axis="columns").reset_index()
+    table = with_counts(table, [*columns])
+    table = table.assign(worst=table["broken"] + table["failing"])
+    ordered = table.sort_values(["source", "worst", "collection"], ascending=[True, False, True], ignore_index=True)
+    return COLLECTIONS.shaped(ordered)
+
+
+def _status(standings: pd.DataFrame) -> pd.Series:
+    """Return what an ARK amounts to in one word. Silence counts as failing only once it is the ARK's own."""
+    family, state = standings["family"].astype("str"), standings["state"].astype("str")
+    amiss = family.isin([Family.FAILS, Family.UNREACHABLE])
+    words = pd.Series("undetermined", index=standings.index, dtype="str")
+    words = words.mask(family.eq(Family.FAILS) | (amiss & state.isin(_FAILING)), "failing")
+    words = words.mask(amiss & state.isin(_LASTING), "broken")
+    return words.mask(family.eq(Family.WORKS), "alive")
+
+
+def _placed(frames: Frames) -> pd.DataFrame:
+    """One row per ARK and collection: that of the inventory, or else the sections of the documents that cite it."""
+    listed = frames.inventory[frames.inventory["is_chosen"]][["ark", "collection"]]
+    listed = listed.assign(
+        source="inventory", is_listed=True, collection=listed["collection"].fillna(_NO_COLLECTION).astype("str")
+    )
+    cited = frames.mentions[["ark_id", "ark"]].assign(collection=mapped(frames.mentions["document"], section))
+    sections = pd.Series(pd.factorize(cited["collection"])[0], index=cited.index)
+    is_first = ~cited[["ark_id"]].assign(section=sections).duplicated()
+    alone = ark_statuses(frames)[["ark_id", "ark"]]
+    alone = alone[~alone["ark_id"].isin(cited["ark_id"])].assign(collection=_NO_COLLECTION)
+    others = pd.concat([cited[is_first], alone])[["ark", "collection"]]
+    others = others[~others["ark"].isin(frames.inventory["ark"])].assign(source="section", is_listed=False)
+    placed = pd.concat([listed, others], ignore_index=True)
+    return placed.astype({"ark": "str", "collection": "str", "source": "str", "is_listed": "bool"})
 
 
 def section(document: str) -> str:
@@ -137,35 +171,39 @@ SHOULDERS: Final = TableDefinition(
     ),
 )
 
-LANDING_HOSTS: Final = TableDefinition(
-    "landing_hosts",
-    "By landing host",
-    "One row per host where ARKs finally land. An ARK counts once per host, with its best outcome there; one that "
-    "ends at several hosts counts at each.",
-    landing_hosts,
-    (
-        Column("host", TEXT, "host that gave the last answer, with its port unless it is the default one"),
-        ARKS_COLUMN,
-        *FAMILY_COUNT_COLUMNS,
-        SHARE_COLUMN,
-        Column("resolvers", TEXT, "the three hosts that led here most often, with their number of URLs"),
-        Column("naans", TEXT, "the three NAANs that land here most often, with their number of URLs"),
-        Column("mean_redirects", NUMBER, "mean number of redirects on the way here", "redirects"),
-    ),
+_AT_LEVELS: Final = (
+    N_("ARKs at level 0: Not even the object."),
+    N_("ARKs at level 1: The object, and nothing else."),
+    N_("ARKs at level 2: The object, and either a description of it or a stated commitment."),
+    N_("ARKs at level 3: The object, a description of it, and a stated commitment."),
+)
+_LEVEL_COLUMNS: Final = tuple(
+    Column(f"level_{number}", COUNT, meaning, "ARKs") for number, meaning in enumerate(_AT_LEVELS)
 )
 
-SECTIONS: Final = TableDefinition(
-    "sections",
-    "By site section",
-    "One row per section: a host and the first step of the path, or the folder of a file. Each ARK counts once "
-    "per section, with the best outcome of the URLs that are cited there.",
-    sections,
+COLLECTIONS: Final = TableDefinition(
+    "collections",
+    "By collection",
+    "One row per collection of the inventory, and one per section of the documents: a host and the first step of the "
+    "path, or the folder of a file. An ARK of the inventory counts in its collection, any other at each section that "
+    "cites it, with its best outcome: alive + failing + broken + undetermined = arks. Cited ARKs are all that a "
+    "section cites, each with the best outcome of the URLs that are cited there.",
+    collections,
     (
-        Column("section", TEXT, "host and first step of the path, or folder"),
+        Column("source", TOKEN, "inventory, or section (host and first step of the path, or folder)"),
+        Column("collection", TEXT, "collection or section; (none) for ARKs without one"),
+        ARKS_COLUMN,
+        Column("alive", COUNT, "ARKs that lead to their object or to the provider's words about it", "ARKs"),
+        Column("failing", COUNT, "ARKs that fail, or have long given no answer, not yet confirmed", "ARKs"),
+        Column("broken", COUNT, "ARKs of which several checks over days have confirmed the failure", "ARKs"),
+        Column("undetermined", COUNT, "ARKs that gave no answer today, were refused to programs, or not asked", "ARKs"),
+        *_LEVEL_COLUMNS,
+        Column("listed", COUNT, "ARKs of the collection in the inventory", "ARKs"),
+        Column("not_met", COUNT, "of these, those that this run does not cite and has no verdict on", "ARKs"),
         Column("documents", COUNT, "documents of the section that were asked for", "documents"),
         Column("citing_documents", COUNT, "documents of the section that cite an ARK", "documents"),
         CITATIONS_COLUMN,
-        ARKS_COLUMN,
+        Column("cited_arks", COUNT, "distinct ARKs that the section cites", "ARKs"),
         *FAMILY_COUNT_COLUMNS,
         SHARE_COLUMN,
     ),

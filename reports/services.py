@@ -1,4 +1,4 @@
-"""The tables about the three services: levels, who answers ``?info`` and how, what is promised and by whom."""
+"""The table about the three services: answers, levels, who answers ``?info`` and how, what is promised and by whom."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any, Final
 import pandas as pd
 
 from crawler.model.observations import DESCRIBED, CommitmentOutcome, Family, Question
-from reports.ark_statuses import ark_statuses
+from reports.ark_statuses import WORKING, ark_statuses
 from reports.definitions import (
     ARKS_COLUMN,
-    COUNT,
     NAAN_COLUMN,
     SHARE,
     TEXT,
@@ -25,7 +24,10 @@ from reports.frames import Frames
 from reports.languages import N_
 from reports.overviews import share, tally
 from reports.typed_columns import joined
+from reports.wording import COMMITMENT_MEANINGS, METADATA_MEANINGS, OBJECT_MEANINGS
 
+#: The grouping of rows about all ARKs.
+ALL: Final = "all"
 #: What each level means; without one where nobody can say today whether the object is there.
 LEVELS: Final = {
     3: N_("The object, a description of it, and a stated commitment."),
@@ -36,12 +38,37 @@ LEVELS: Final = {
 }
 
 
-def levels(frames: Frames) -> pd.DataFrame:
+def services(frames: Frames) -> pd.DataFrame:
+    """One row per answer of a service and level of service, then per resolver and answer, then per promise."""
+    parts = [_answers(frames), _levels(frames), _info_answers(frames), _promises(frames)]
+    table = pd.concat([part.astype({"outcome": "str"}) for part in parts], ignore_index=True)
+    return SERVICES.shaped(table.reindex(columns=[column.name for column in SERVICES.columns]))
+
+
+def _answers(frames: Frames) -> pd.DataFrame:
+    """One row per service and answer that occurs; ordered object, metadata, commitment, then as in the enum."""
+    asked = ark_statuses(frames).dropna(subset="object")
+    rows = [
+        (ALL, service, str(outcome), outcome in given, int(asked[service].eq(outcome).sum()), meaning)
+        for service, given, meanings in (
+            ("object", WORKING, OBJECT_MEANINGS),
+            ("metadata", DESCRIBED, METADATA_MEANINGS),
+            ("commitment", {CommitmentOutcome.STATED}, COMMITMENT_MEANINGS),
+        )
+        for outcome, meaning in meanings.items()
+    ]
+    table = pd.DataFrame(rows, columns=["grouping", "service", "outcome", "given", "arks", "meaning"])
+    return table[table["arks"] > 0]
+
+
+def _levels(frames: Frames) -> pd.DataFrame:
     """One row per level, from 3 down to 0 and then unknown, all five always."""
-    found = level(ark_statuses(frames))
-    counts = [int((found.isna() if number is None else found.eq(number)).sum()) for number in LEVELS]
-    table = pd.DataFrame({"level": list(LEVELS), "arks": counts, "meaning": list(LEVELS.values())})
-    return LEVEL_TABLE.shaped(table.assign(share=share(table["arks"], pd.Series(sum(counts), index=table.index))))
+    levels = level(ark_statuses(frames))
+    counts = [int((levels.isna() if number is None else levels.eq(number)).sum()) for number in LEVELS]
+    words = ["unknown" if number is None else str(number) for number in LEVELS]
+    table = pd.DataFrame({"outcome": words, "arks": counts, "meaning": list(LEVELS.values())})
+    shares = share(table["arks"], pd.Series(sum(counts), index=table.index))
+    return table.assign(grouping=ALL, service="level", share=shares)
 
 
 _OF_ANSWER: Final = [
@@ -60,7 +87,7 @@ def level(ark_states: pd.DataFrame) -> pd.Series:
     return given.where(judged)
 
 
-def info_answers(frames: Frames) -> pd.DataFrame:
+def _info_answers(frames: Frames) -> pd.DataFrame:
     """One row per resolver, question and outcome; ordered by resolver, then as in the vocabularies.
 
     A verdict holds the best of what the inflections gave: each of them counts here with that outcome.
@@ -85,12 +112,11 @@ def info_answers(frames: Frames) -> pd.DataFrame:
         media_types=tallied(rows, by, "media"),
         answered_by=tallied(rows, by, "by", most=3),
     ).reset_index()
-    table = table.assign(given=table["metadata"].isin(DESCRIBED))
-    ordered = table.sort_values(by, ignore_index=True)
-    return INFO_ANSWERS.shaped(ordered)
+    table = table.assign(grouping="resolver", service="metadata", given=table["metadata"].isin(DESCRIBED))
+    return table.sort_values(by).rename(columns={"metadata": "outcome"})
 
 
-def permanence(frames: Frames) -> pd.DataFrame:
+def _promises(frames: Frames) -> pd.DataFrame:
     """One row per NAAN, guarantor and level that was stated, or placeholder; the greatest first, then in order."""
     stated = frames.verdicts[
         frames.verdicts["commitment"].isin([CommitmentOutcome.STATED, CommitmentOutcome.PLACEHOLDER])
@@ -111,8 +137,9 @@ def permanence(frames: Frames) -> pd.DataFrame:
     table = rows.groupby(by, dropna=False).agg(
         arks=("ark_id", "nunique"), since=("since", lambda moments: tally(moments.dropna(), most=3))
     )
-    ordered = table.reset_index().sort_values(["arks", *by], ascending=[False, *(True for _ in by)], ignore_index=True)
-    return PERMANENCE.shaped(ordered)
+    table = table.reset_index().assign(grouping="promise", service="commitment")
+    table = table.assign(given=table["outcome"].eq(CommitmentOutcome.STATED))
+    return table.sort_values(["arks", *by], ascending=[False, *(True for _ in by)])
 
 
 def _field(promise: Any, *names: str) -> str | None:
@@ -121,52 +148,33 @@ def _field(promise: Any, *names: str) -> str | None:
     return next((joined(promise[name]) for name in names if promise.get(name)), None)
 
 
-LEVEL_TABLE: Final = TableDefinition(
-    "levels",
-    "Levels of service",
-    "One row per level: how many of the three services (the object, a description of it, a commitment to it) an "
-    "ARK gives, by its best answers. An ARK without its object is at level 0.",
-    levels,
+SERVICES: Final = TableDefinition(
+    "services",
+    "The three services",
+    "An ARK gives access to its object, to a description of the object, and to a statement of commitment. Of all ARKs "
+    "one row per answer that occurred, each with its best answer, and one per level: how many of the three it gives. "
+    "Of each resolver one row per inflection and answer: who describes objects, and how. Of the promises one row per "
+    "NAAN, guarantor and statement, as it is claimed; a statement that a template left is a placeholder, and claims "
+    "nothing.",
+    services,
     (
-        Column("level", COUNT, "how many of the three services are given; empty where that is unknown", "services"),
+        Column("grouping", TOKEN, "what the rows are grouped by: all, resolver or promise"),
+        Column("service", TOKEN, "object, metadata, commitment, or level for all three"),
+        Column("outcome", TOKEN, "outcome of that service; of a level how many are given, or unknown"),
+        Column("given", TRUTH, "whether this outcome means that the service is given"),
         ARKS_COLUMN,
-        Column("share", SHARE, "these ARKs / all ARKs; empty when there is none", "1"),
-        Column("meaning", TEXT, "the level in words", is_ours=True),
-    ),
-)
-
-INFO_ANSWERS: Final = TableDefinition(
-    "info_answers",
-    "Who answers ?info",
-    "One row per resolver, inflection and outcome: which resolvers answer when they are asked to describe an "
-    "object, and how. The outcome is that of the metadata service as a whole, which the best answer decides.",
-    info_answers,
-    (
+        Column("share", SHARE, "of a level: these ARKs / all ARKs; empty when there is none", "1"),
+        Column("meaning", TEXT, "the outcome in words", is_ours=True),
         Column("resolver", TEXT, "host that was asked"),
         Column("question", TOKEN, "inflection that was sent: ?info, ?? or ?"),
-        Column("metadata", TOKEN, "outcome of the metadata service"),
-        Column("given", TRUTH, "whether this outcome means that the object is described"),
-        ARKS_COLUMN,
         Column("statuses", TEXT, "HTTP statuses, or failures, by number of URLs, the most frequent first"),
         Column("media_types", TEXT, "media types of the answers, likewise"),
         Column("answered_by", TEXT, "hosts that gave the last answer, likewise; three at most"),
         Column("example", URL, "one of the URLs that were asked"),
-    ),
-)
-
-PERMANENCE: Final = TableDefinition(
-    "permanence",
-    "Permanence that is claimed",
-    "One row per NAAN, guarantor and statement. What is claimed is shown as it is claimed; a statement that a "
-    "template left is a placeholder, and claims nothing.",
-    permanence,
-    (
         NAAN_COLUMN,
-        Column("outcome", TOKEN, "outcome of the commitment service: stated or placeholder"),
         Column("guarantor", TEXT, "who makes the commitment, in the provider's words"),
         Column("level", TEXT, "level of permanence that the words name (draft-kunze-ark-38, 5.1.1)"),
         Column("words", TEXT, "what is said of permanence, in the provider's words"),
-        ARKS_COLUMN,
         Column("since", TEXT, "dates of the commitment, by number of URLs; three at most"),
     ),
 )

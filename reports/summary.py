@@ -9,13 +9,10 @@ from typing import Final, TypeAlias
 import pandas as pd
 
 from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, ObjectOutcome
-from reports.ark_statuses import WORKING, ark_states, ark_statuses, families
+from reports.ark_statuses import ark_states, ark_statuses, families
 from reports.definitions import (
-    ARKS_COLUMN,
     COUNT,
     TEXT,
-    TOKEN,
-    TRUTH,
     Column,
     TableDefinition,
 )
@@ -25,10 +22,8 @@ from reports.overviews import own
 from reports.remediation.inventory import inventory_measures, inventory_sentence
 from reports.remediation.known import known_measures, known_sentence
 from reports.wording import (
-    COMMITMENT_MEANINGS,
     FAMILY_COUNTS,
     FAMILY_MEANINGS,
-    METADATA_MEANINGS,
     OBJECT_MEANINGS,
     STATE_MEANINGS,
 )
@@ -193,22 +188,6 @@ def _document_requests(documents: pd.DataFrame) -> int:
     return int((documents["request_count"] - held_back).clip(lower=0).sum())
 
 
-def services(frames: Frames) -> pd.DataFrame:
-    """One row per service and answer that occurs; ordered object, metadata, commitment, then as in the enum."""
-    asked = ark_statuses(frames).dropna(subset="object")
-    rows = [
-        (service, str(outcome), outcome in given, int(asked[service].eq(outcome).sum()), meaning)
-        for service, given, meanings in (
-            ("object", WORKING, OBJECT_MEANINGS),
-            ("metadata", DESCRIBED, METADATA_MEANINGS),
-            ("commitment", {CommitmentOutcome.STATED}, COMMITMENT_MEANINGS),
-        )
-        for outcome, meaning in meanings.items()
-    ]
-    table = SERVICE_TABLE.shaped(pd.DataFrame(rows, columns=[column.name for column in SERVICE_TABLE.columns]))
-    return table[table["arks"] > 0].reset_index(drop=True)
-
-
 def sentences(summary: pd.DataFrame, language: Language = ENGLISH) -> list[str]:
     """The summary as a few plain sentences: what was read, what the ARKs are worth, what is promised."""
     count = {measure: int(value) for measure, value in zip(summary["measure"], summary["value"], strict=True)}
@@ -302,20 +281,5 @@ SUMMARY: Final = TableDefinition(
         ),
         Column("since_change", COUNT, "value - since", "as the measure says"),
         Column("note", TEXT, "how the measure is to be read"),
-    ),
-)
-
-SERVICE_TABLE: Final = TableDefinition(
-    "services",
-    "The three services",
-    "One row per answer that occurred. An ARK gives access to its object, to a description of the object, and "
-    "to a statement of commitment. Each ARK that was asked counts once per service, with its best answer.",
-    services,
-    (
-        Column("service", TOKEN, "object, metadata or commitment"),
-        Column("outcome", TOKEN, "outcome of that service"),
-        Column("given", TRUTH, "whether this outcome means that the service is given"),
-        ARKS_COLUMN,
-        Column("meaning", TEXT, "the outcome in words", is_ours=True),
     ),
 )

@@ -77,11 +77,11 @@ def test_a_dry_run_counts_the_arks_of_a_dataset(tmp_path: Path) -> None:
 
 #: Columns, and measures of the summary, that count the row about an archive as such, which a dataset doesn't have; and
 #: what tells the two commands apart.
-_LEFT_OUT = {"sections": {"documents"}, "runs": {"command"}}
+_LEFT_OUT = {"collections": {"documents"}, "runs": {"command"}}
 _COUNTS_ARCHIVES = {"documents", "documents read"}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 #: Tables without a row for these documents; a check asks how resolvers conform with `--conformance` only.
-_EMPTY = {"known", "inventory", "inventory_extra", "conformance", "duplicates", "corrections", "outages", "permanence"}
+_EMPTY = {"known", "inventory", "conformance", "corrections", "outages"}
 _CUT = "bpt6k10888x"
 
 
@@ -180,7 +180,7 @@ def test_tables_of_a_checked_dataset_are_those_of_a_run(checked: Checked, defini
 
 
 def test_what_documents_decide_together_is_told_of_a_dataset(checked: Checked) -> None:
-    rows = csv.DictReader(io.StringIO(checked.table("check", "joins").decode()))
+    rows = csv.DictReader(io.StringIO(checked.table("check", "citations").decode()))
     again = {(Path(row["document"]).name, row["ark"], row["as_written"]) for row in rows if row["again"] == "true"}
     assert again == {
         ("cut.txt", "ark:76543/pf5b4x", "ark:/76543/pf5\nb4x"),

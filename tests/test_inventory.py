@@ -140,7 +140,6 @@ def test_a_bad_line_is_one_line_that_says_which(tmp_path: Path, text: str | byte
 def test_without_an_inventory_nothing_is_said_of_one(tmp_path: Path) -> None:
     tables = tables_of(load_frames(write_world(tmp_path / "world.db")))
     assert tables["inventory"].empty
-    assert tables["inventory_extra"].empty
     assert not tables["summary"]["measure"].str.startswith("inventory").any()
     assert set(tables["collections"]["source"]) == {"section"}
 
@@ -176,7 +175,8 @@ def test_each_line_of_the_inventory_is_held_against_what_is_known(tmp_path: Path
         "Pictures": (1, 0, 1, 0, 0),
         "Scans": (2, 0, 0, 0, 2),
     }
-    assert [row[-2:] for row in rows_of(tables["collections"]) if row[1] == "Maps"] == [(2, 1)]
+    counts = tables["collections"].set_index("collection")
+    assert tuple(counts.loc["Maps", ["listed", "not_met"]]) == (2, 1)
     measures = dict(zip(tables["summary"]["measure"], tables["summary"]["value"], strict=True))
     assert measures["inventory"] == 6
     assert {name: measures[f"inventory: {name}"] for name in (*FINDINGS, "extra")} == {
@@ -194,10 +194,10 @@ def test_each_line_of_the_inventory_is_held_against_what_is_known(tmp_path: Path
 def test_what_the_inventory_lacks_is_extra_but_for_parts_of_what_it_has(tmp_path: Path) -> None:
     listed = read_inventory(written(tmp_path, "ark\nark:12148/never\nark:61903/1:1:C4H82DW2\n"))
     frames = load_frames(write_world(tmp_path / "world.db"), inventory=listed)
-    extra = tables_of(frames)["inventory_extra"]
-    assert list(rows_of(extra[["ark", "citations"]])) == [
-        ("ark:12148/btv1b8449691v", 2),
+    table = tables_of(frames)["inventory"]
+    assert list(rows_of(table.loc[table["findings"].eq("extra"), ["ark", "citations"]])) == [
         ("ark:12148/bpt6k107371t", 1),
+        ("ark:12148/btv1b8449691v", 2),
     ]
 
 
@@ -208,7 +208,6 @@ def test_a_part_of_the_report_tells_of_its_part_of_the_inventory(tmp_path: Path)
     assert set(of_naan["ark"]) == {"ark:12148/btv1b8449691v", "ark:12148/bpt6k107371t", "ark:12148/never"}
     broken = tables_of(chosen(frames, Choice(only=("timeout",))))
     assert list(broken["inventory"]["ark"]) == ["ark:13960/t2s47dp7t"]
-    assert broken["inventory_extra"].empty
 
 
 def test_a_part_that_leaves_nothing_is_said(tmp_path: Path) -> None:

@@ -571,7 +571,7 @@ def test_nothing_is_cut_and_axe_finds_no_barrier(
         browser.call("Emulation.setDeviceMetricsOverride", width=narrow, height=900, deviceScaleFactor=1, mobile=False)
         assert browser.value(OUT_OF_VIEW) == 0
     assert browser.value("document.documentElement.scrollWidth <= innerWidth")
-    browser.value("['arks', 'failures', 'levels'].forEach(name => arkaudit.show(name))")
+    browser.value("['arks', 'failures', 'services'].forEach(name => arkaudit.show(name))")
     browser.value("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
     browser.settled(LIVING)
     assert browser.value("document.documentElement.scrollWidth <= innerWidth")

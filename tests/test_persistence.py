@@ -164,12 +164,12 @@ def test_the_one_that_died_died_on_the_day_of_its_first_failure(kept: Path) -> N
 
 
 def test_failures_and_recoveries_have_their_medians(kept: Path) -> None:
-    table = persistence.recoveries(load_frames(kept))
+    table = persistence.persistence(load_frames(kept))
     [row] = rows(table[table["grouping"] == "all"], "watched", "died", "days_to_failure", "spells", "recovered")
     assert row == (2, 1, 30, 1, 0)
     with Store.open(kept) as store:
         audit(store, 50, answers={ONE: 200, OTHER: 200}, seeds=[])
-    table = persistence.recoveries(load_frames(kept))
+    table = persistence.persistence(load_frames(kept))
     [row] = rows(table[table["grouping"] == "all"], "spells", "confirmed", "recovered", "days_to_recovery")
     assert row == (1, 1, 1, 20)
 
@@ -193,6 +193,8 @@ def test_the_statement_gives_shares_with_dates_and_denominators(kept: Path) -> N
     assert rows(table, "grouping", "group", "arks", "judged", "resolving", "confirmed_broken", "permanent") == [
         ("all", "all", 2, 2, 1, 1, 0),
         ("naan", "12x45", 2, 2, 1, 1, 0),
+        ("resolver", "a.example", None, None, None, None, None),
+        ("resolver", "b.example", None, None, None, None, None),
         ("documents", "library.example/", 2, 2, 1, 1, 0),
     ]
     assert table["statement"][0] == (
@@ -205,9 +207,9 @@ def test_the_statement_gives_shares_with_dates_and_denominators(kept: Path) -> N
 def test_an_earlier_run_is_reported_as_it_was_then(kept: Path) -> None:
     then = load_frames(kept, run_id=3)
     assert len(persistence.runs(then)) == 3
-    assert rows(persistence.statuses(then), "healthy", "failing", "confirmed_broken") == [(1, 1, 0)]
+    assert rows(persistence.persistence(then), "resolving", "failing", "confirmed_broken")[0] == (1, 1, 0)
     now = load_frames(kept)
-    assert rows(persistence.statuses(now), "healthy", "failing", "confirmed_broken") == [(1, 0, 1)]
+    assert rows(persistence.persistence(now), "resolving", "failing", "confirmed_broken")[0] == (1, 0, 1)
     assert [path.name for path in kept.parent.iterdir()] == ["audit.db"], "and nothing is written for it"
 
 

@@ -9,7 +9,7 @@ from typing import Final
 import pandas as pd
 
 from reports.dataset.connection import OpenDataset
-from reports.dataset.tables import reported_tables
+from reports.dataset.tables import DATASET_REPORT
 from reports.exports import write_files
 from reports.formats.comma_separated import csv_path, csv_pieces
 from reports.formats.parquet import parquet_path, parquet_pieces
@@ -30,7 +30,7 @@ def write_dataset_report(
 
 
 def _contents(dataset: OpenDataset, registered: pd.DataFrame, formats: Sequence[str]) -> Files:
-    for table in reported_tables(dataset):
+    for table in DATASET_REPORT:
         definition = table.definition
         if "csv" in formats:
             names = [column.name for column in definition.columns]

@@ -16,18 +16,26 @@ from crawler.model.observations import Family
 from crawler.model.resolving import GLOBAL_RESOLVER, mention_url
 from extractors.ark import SKIPPED_NAANS
 from extractors.checkchar import CheckCharacter
-from extractors.naan import SHARED_NAANS
-from extractors.wraps.wrap import Confidence
 from reports import listings, overviews, places
 from reports import summary as sums
 from reports.dataset.connection import OpenDataset
-from reports.definitions import ARKS_COLUMN, CITATIONS_COLUMN, DOCUMENTS_COLUMN, TEXT, Column, TableDefinition
+from reports.definitions import (
+    ARK,
+    ARKS_COLUMN,
+    CITATIONS_COLUMN,
+    DOCUMENTS_COLUMN,
+    NAAN_COLUMN,
+    TEXT,
+    URL,
+    Column,
+    TableDefinition,
+)
 from reports.remediation import pairs, written_forms
 from reports.typed_columns import JOINT
 
 Frames = Iterator[pd.DataFrame]
 
-#: So many mentions at most are repeated one by one, in `citations`.
+#: So many mentions at most are repeated one by one, in `citations`; of more, those that are doubtful or examples.
 MOST_CITATIONS: Final = 1_000_000
 #: What an ``ark`` implies (`extractors.ark.Ark.implied`): what stands before each dot, and before each slash in front
 #: of the first one, but for that behind the NAAN.
@@ -49,8 +57,10 @@ class DatasetTable:
     """Of a dataset that has been counted, and what the NAAN registry says (`reports.frames.registered_names`)."""
 
     def frames(self, dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-        """Yield its rows in their order, with the columns of its definition."""
-        yield from map(self.definition.shaped, self.pieces(dataset, registered))
+        """Yield its rows in their order, with the columns of its definition; what no document says is empty."""
+        names = [column.name for column in self.definition.columns]
+        for rows in self.pieces(dataset, registered):
+            yield self.definition.shaped(rows.reindex(columns=names))
 
 
 def _summary(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
@@ -72,37 +82,20 @@ def _summary(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
         sums.finding_measure(findings),
     ]
     rows = pd.DataFrame(measures, columns=["measure", "value", "note"])
-    yield rows.assign(previous=None, change=None, since=None, since_change=None)
+    yield rows
 
 
 def _naans(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
     for rows in dataset.frames(
         f"""
-        SELECT naan, arks, citations, documents, {_NOT_JUDGED.format("arks")}, 0 AS described, 0 AS committed
+        SELECT naan, arks, citations, documents, {_NOT_JUDGED.format("arks")}, 0 AS described, 0 AS committed,
+            concat(arks, ' not asked') AS outcomes
         FROM (SELECT naan, count(*) AS arks FROM ark GROUP BY naan) JOIN cited USING (naan) WHERE shoulder IS NULL
         ORDER BY arks DESC, naan
         """
     ):
         named = overviews.organizations_of(registered, rows["naan"])
-        yield rows.assign(organization=named, policy=None, share_works=None)
-
-
-def _shared_naans(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    counts = {
-        naan: counted
-        for naan, *counted in dataset.rows(
-            """
-            SELECT naan, arks, citations, documents
-            FROM (SELECT naan, count(*) AS arks FROM ark GROUP BY naan) JOIN cited USING (naan) WHERE shoulder IS NULL
-            """
-        )
-    }
-    rows = []
-    for naan, shared in sorted(SHARED_NAANS.items()):
-        arks, citations, documents = counts.get(naan, (0, 0, 0))
-        words = (shared.purpose, shared.expected_to_resolve, shared.long_term_reference)
-        rows.append((naan, *words, arks, citations, documents, f"{arks} not asked" if arks else "none found"))
-    yield pd.DataFrame(rows, columns=[column.name for column in overviews.SHARED_NAAN_TABLE.columns])
+        yield overviews.with_purposes(rows.assign(organization=named))
 
 
 def _shoulders(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
@@ -118,13 +111,13 @@ def _shoulders(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
         keys = pd.MultiIndex.from_frame(rows[["naan", "shoulder"]])
         by_shoulder = known.reindex(keys).set_axis(rows.index)
         named = by_shoulder.fillna(overviews.organizations_of(registered, rows["naan"]))
-        yield rows.assign(organization=named, registered=keys.isin(known.index), share_works=None)
+        yield rows.assign(organization=named, registered=keys.isin(known.index))
 
 
 def _documents(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
     yield from dataset.frames(
         f"""
-        SELECT document, title, CASE WHEN record <> '' THEN source END AS found_on, outcome, NULL AS led_to, media_type,
+        SELECT document, title, CASE WHEN record <> '' THEN source END AS found_on, outcome, media_type,
             coalesce(citations, 0) AS citations, coalesce(arks, 0) AS arks, {_NOT_JUDGED.format("coalesce(arks, 0)")},
             coalesce(repaired, 0) AS repaired, coalesce(found.findings, 0) AS findings
         FROM documents LEFT JOIN by_document USING (document)
@@ -134,10 +127,13 @@ def _documents(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
     )
 
 
-def _sections(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    rows = dataset.frames(
+def _collections(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
+    counts = ("alive", "failing", "broken", *(f"level_{number}" for number in range(4)), "listed", "not_met")
+    zeros = ", ".join(f"0 AS {name}" for name in counts)
+    yield from dataset.frames(
         f"""
-        SELECT section, documents, citing_documents, citations, coalesce(arks, 0) AS arks,
+        SELECT 'section' AS source, section AS collection, documents, citing_documents, citations, {zeros},
+            coalesce(arks, 0) AS arks, coalesce(arks, 0) AS cited_arks, coalesce(arks, 0) AS undetermined,
             {_NOT_JUDGED.format("coalesce(arks, 0)")}
         FROM (
             SELECT section, count(*) AS documents, count(by_document.document) AS citing_documents,
@@ -150,7 +146,6 @@ def _sections(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
         ORDER BY section
         """
     )
-    yield from (each.assign(share_works=None) for each in rows)
 
 
 def _repairs(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
@@ -168,33 +163,20 @@ def _repairs(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
     )
 
 
-def _duplicates(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
+def _groups(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
     candidates = dataset.rows(f"SELECT ark FROM ark WHERE regexp_matches(ark, '{pairs.MAY_BE_EQUAL}') ORDER BY ark")
-    yield pairs.duplicates_of([*pairs.equal_elsewhere(ark for (ark,) in candidates)])
-
-
-def _containers(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
+    equal = pairs.equal_elsewhere(ark for (ark,) in candidates)
+    yield pairs.groups_of([{"kind": kind, "shared": form, "members": arks} for kind, form, arks in equal])
     yield from dataset.frames(
         f"""
-        SELECT whole, NULL AS object, ark.ark IS NOT NULL AS is_cited, parts, {_NOT_JUDGED.format("parts")}, members
+        SELECT 'whole' AS kind, whole AS shared, ark.ark IS NOT NULL AS is_cited, parts AS size,
+            {_NOT_JUDGED.format("parts")}, members
         FROM (
             SELECT whole, count(*) AS parts, array_to_string(min(part, {pairs.MOST_NAMED}), '{JOINT}') AS members
             FROM (SELECT ark AS part, unnest({IMPLIED}) AS whole FROM ark) GROUP BY whole
         )
         LEFT JOIN ark ON ark.ark = whole
         ORDER BY parts DESC, whole
-        """
-    )
-
-
-def _joins(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    sure = " ".join(f"WHEN '{confidence.token}' THEN {rank}" for rank, confidence in enumerate(sorted(Confidence)))
-    yield from dataset.frames(
-        f"""
-        SELECT document, page, place, as_written, ark, array_to_string(alternatives, '{JOINT}') AS alternatives,
-            confidence, reason, decided > 1 AS again, NULL AS object
-        FROM mentions WHERE len(alternatives) > 0 OR decided > 1
-        ORDER BY CASE confidence {sure} END, document, ordinal
         """
     )
 
@@ -215,49 +197,40 @@ def _check_failures(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
             LEFT JOIN ark AS known ON known.ark = regexp_extract(suggestion, '{_BASE}')
             GROUP BY failing.ark
         )
-        SELECT ark, naan, coalesce(meant.suggestions, '') AS suggestions, NULL AS object, citations, documents,
+        SELECT ark, naan, coalesce(meant.suggestions, '') AS suggestions, citations, documents,
             first.as_written AS as_written, first.document AS first_document
         FROM failing LEFT JOIN meant USING (ark) ORDER BY citations DESC, ark
         """
     )
 
 
-def _unfit(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    purposes = {naan: shared.purpose for naan, shared in SHARED_NAANS.items()}
-    naans = ", ".join(f"'{naan}'" for naan in sorted(SKIPPED_NAANS))
-    for is_example in (False, True):  # that can't be told in SQL, and there may be too many to sort them here
-        for rows in dataset.frames(
-            f"""
-            SELECT document, first.page AS page, first.place AS place, first.as_written AS as_written,
-                first.ark AS ark, first.naan AS naan, contexts, title
-            FROM (
-                SELECT document, string_agg(context, ' ' ORDER BY ordinal) AS contexts,
-                    min({{'ordinal': ordinal, 'page': page, 'place': place, 'as_written': as_written, 'ark': ark,
-                          'naan': naan}}) AS first
-                FROM mentions WHERE naan IN ({naans}) GROUP BY document, citation
-            )
-            JOIN documents USING (document)
-            ORDER BY document, first.ordinal
-            """
-        ):
-            texts = zip(rows["contexts"], rows["title"], rows["document"], strict=True)
-            signs = pd.Series([written_forms.example_sign(each) for each in texts], dtype="str", index=rows.index)
-            signed = rows.assign(is_example=signs.notna(), sign=signs, purpose=rows["naan"].map(purposes))
-            yield signed[signed["is_example"].eq(is_example)]
+def has_all_citations(dataset: OpenDataset) -> bool:
+    """Return whether `citations` has every mention of a dataset: that of a large one would be another copy."""
+    return dataset.manifest.tables["mentions"].rows <= MOST_CITATIONS
 
 
 def _citations(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
+    """Every mention; of a large dataset only those that can be read otherwise, and examples and tests."""
+    is_test = "naan IN ({})".format(", ".join(f"'{naan}'" for naan in sorted(SKIPPED_NAANS)))
+    is_meant = "true" if has_all_citations(dataset) else f"len(alternatives) > 0 OR decided > 1 OR {is_test}"
     for rows in dataset.frames(
         f"""
         SELECT document, citation, page, place, role, as_written, ark, repaired,
             array_to_string(repairs, '{JOINT}') AS repairs, confidence, reason,
-            array_to_string(alternatives, '{JOINT}') AS alternatives, array_to_string(spelling, '{JOINT}') AS spelling,
-            NULL AS object, resolver, link_resolver
-        FROM mentions ORDER BY document, ordinal
+            array_to_string(alternatives, '{JOINT}') AS alternatives, decided > 1 AS again,
+            array_to_string(spelling, '{JOINT}') AS spelling, resolver, link_resolver, {is_test} AS is_test,
+            CASE WHEN {is_test} THEN string_agg(context, ' ') OVER (
+                PARTITION BY document, citation ORDER BY ordinal
+                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+            ) END AS contexts, CASE WHEN {is_test} THEN title END AS title
+        FROM mentions JOIN documents USING (document) WHERE {is_meant} ORDER BY document, ordinal
         """
     ):
         asked = zip(rows["repaired"], rows["resolver"], rows["link_resolver"], strict=True)
-        yield rows.assign(request_url=[_asked_url(*each) for each in asked])
+        texts = zip(rows["contexts"], rows["title"], rows["document"].where(rows["is_test"]), strict=True)
+        signs = pd.Series(map(written_forms.example_sign, texts), dtype="str", index=rows.index)
+        is_example = signs.notna().astype("boolean").where(rows["is_test"])
+        yield rows.assign(request_url=[_asked_url(*each) for each in asked], sign=signs, is_example=is_example)
 
 
 def _asked_url(repaired: str, resolver: object, link_resolver: object) -> str:
@@ -302,29 +275,35 @@ CITED_HOSTS: Final = TableDefinition(
     ),
 )
 
+CHECK_FAILURES: Final = TableDefinition(
+    "check_failures",
+    "Check characters that fail",
+    "One row per ARK whose last character should confirm the others and does not, where names are known to have one.",
+    _of_datasets_only,
+    (
+        Column("ark", ARK, "ARK in normal form"),
+        NAAN_COLUMN,
+        Column("suggestions", TEXT, "ARKs that may have been meant: one character differs, and the check fits"),
+        CITATIONS_COLUMN,
+        DOCUMENTS_COLUMN,
+        Column("as_written", TEXT, "what the document contains there"),
+        Column("first_document", URL, "document with the first citation"),
+    ),
+)
+
 SUMMARY: Final = DatasetTable(sums.SUMMARY, _summary)
 NAANS: Final = DatasetTable(overviews.NAANS, _naans)
 #: All of them, in their order.
 DATASET_REPORT: Final = (
     SUMMARY,
-    DatasetTable(overviews.SHARED_NAAN_TABLE, _shared_naans),
     NAANS,
     DatasetTable(places.SHOULDERS, _shoulders),
     DatasetTable(CITED_HOSTS, _cited_hosts),
     DatasetTable(overviews.DOCUMENTS, _documents),
-    DatasetTable(places.SECTIONS, _sections),
+    DatasetTable(places.COLLECTIONS, _collections),
     DatasetTable(written_forms.REPAIRS, _repairs),
-    DatasetTable(written_forms.JOINS, _joins),
-    DatasetTable(written_forms.CHECK_FAILURES, _check_failures),
-    DatasetTable(written_forms.UNFIT, _unfit),
-    DatasetTable(pairs.DUPLICATES, _duplicates),
-    DatasetTable(pairs.CONTAINERS, _containers),
+    DatasetTable(CHECK_FAILURES, _check_failures),
+    DatasetTable(pairs.GROUPS, _groups),
     DatasetTable(listings.CITATIONS, _citations),
     DatasetTable(listings.FINDINGS, _findings),
 )
-
-
-def reported_tables(dataset: OpenDataset) -> tuple[DatasetTable, ...]:
-    """Return the tables that are made of *dataset*: of a large one not those that would be another copy of it."""
-    is_large = dataset.manifest.tables["mentions"].rows > MOST_CITATIONS
-    return tuple(table for table in DATASET_REPORT if not (is_large and table.definition is listings.CITATIONS))

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reports.definitions import TableDefinition
-from reports.distinct import number_texts
+from reports.distinct import arrow_texts, number_texts
 from reports.formats.report import OfEachTable, Pieces, ReportFormat
 from reports.tables import TABLES
 
@@ -63,7 +63,7 @@ def _cells(column: pd.Series) -> Any:
     if isinstance(column.dtype, pd.CategoricalDtype):
         words = pa.array([*map(str, column.cat.categories), None], _TEXT)
         return _quoted(_defused(words)).take(pa.array(column.cat.codes.to_numpy() % len(words)))
-    return _quoted(_defused(pa.array(column.astype("str"), _TEXT, from_pandas=True)))
+    return _quoted(_defused(arrow_texts(column.astype("str"))))
 
 
 def _quoted(texts: Any, end: str = '"') -> Any:

@@ -15,7 +15,7 @@ from reports.definitions import COUNT, NUMBER, SHARE, TRUTH, Column, TableDefini
 from reports.display import escaped, heading
 from reports.formats.report import Files, OfWholeReport, Report, ReportFormat
 from reports.headline import counts_of, headline
-from reports.languages import Language
+from reports.languages import N_, Language
 from reports.summary import sentences
 
 #: Tables that a summary shows, with the columns of each that fit, and how many of its rows.
@@ -26,15 +26,21 @@ SHOWN: Final[dict[str, tuple[tuple[str, ...], int]]] = {
     ),
     "changes": (("event", "ark", "object", "detail"), 25),
     "inventory": (("findings", "ark", "title", "collection", "expected_url", "final_url"), 25),
-    "levels": (("level", "arks", "share", "meaning"), 10),
+    "services": (("outcome", "arks", "share", "meaning"), 10),
     "naans": (
         ("naan", "organization", "arks", "citations", "works", "fails", "unreachable", "not_judged", "share_works"),
         25,
     ),
-    "landing_hosts": (("host", "arks", "works", "fails", "share_works"), 15),
+    "resolvers": (("host", "arks", "works", "fails", "share_works"), 15),
     "documents": (("document", "citations", "arks", "works", "fails", "unreachable"), 25),
-    "unfit": (("document", "as_written", "purpose", "is_example"), 10),
+    "citations": (("document", "as_written", "ark", "is_example"), 10),
     "summary": (("measure", "value", "change", "since_change"), 60),
+}
+#: The titles of those of which only a part is shown.
+_TITLES: Final = {
+    "services": N_("Levels of service"),
+    "resolvers": N_("By landing host"),
+    "citations": N_("Examples and tests that are cited"),
 }
 #: A cell longer than this is cut: the whole stands in the other formats.
 LONGEST: Final = 160
@@ -90,16 +96,26 @@ def _words(text: str) -> str:
 
 def _telling(name: str, table: pd.DataFrame) -> pd.DataFrame:
     """The rows that a summary needs: what was seen for the first time, or is as expected, is no news to act on."""
-    if name == "inventory":
-        return table[table["findings"].notna()]
-    return table[table["event"].ne(EventKind.NEW)] if name == "changes" else table
+    match name:
+        case "inventory":
+            return table[table["findings"].notna()]
+        case "changes":
+            return table[table["event"].ne(EventKind.NEW)]
+        case "services":
+            return table[table["service"].eq("level")]
+        case "resolvers":
+            return table[table["role"].eq("landing")]
+        case "citations":
+            examples = table[table["is_example"].notna()].drop_duplicates(["document", "citation"])
+            return examples.sort_values("is_example", kind="stable")
+    return table
 
 
 def _section(definition: TableDefinition, table: pd.DataFrame, language: Language) -> Iterator[str]:
     names, most = SHOWN[definition.name]
     by_name = {column.name: column for column in definition.columns}
     columns = [by_name[name] for name in names if not _is_empty(table[name])]
-    yield f"## {language.gettext(definition.title)}"
+    yield f"## {language.gettext(_TITLES.get(definition.name, definition.title))}"
     yield ""
     yield f"| {' | '.join(heading(column.name) for column in columns)} |"
     yield f"|{'|'.join('---:' if column.type in _NUMERIC else '---' for column in columns)}|"

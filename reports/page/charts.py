@@ -12,6 +12,7 @@ from reports.page.bars import by_naan, by_service
 from reports.page.chart import Chart
 from reports.page.flow import Ways, flow_of, ways_of
 from reports.page.over_time import alive_of, curves_of, survival_of
+from reports.services import ALL
 
 __all__ = ["charts_in", "charts_of"]
 
@@ -30,6 +31,7 @@ def charts_in(
     if tables["naans"].empty:
         return dict.fromkeys(languages, ())
     services = tables["services"]
+    services = services[services["grouping"].eq(ALL) & services["service"].ne("level")]
     curves = {grouping: curves_of(tables["survival"], grouping) for grouping in _SURVIVAL_BY}
 
     def drawn(language: Language) -> Iterator[Chart | None]:

@@ -27,7 +27,7 @@ from reports.page.chart import Chart
 from reports.page.charts import charts_in
 from reports.page.first_screen import tiles_of
 from reports.page.flow import Ways, ways_of
-from reports.page.payload import described, most_embedded, packed
+from reports.page.payload import MOST_EMBEDDED, described, packed
 from reports.page.shown_tables import TONES, ShownTable, names_in, packed_table, shown_table
 from reports.page.spoken import Texts, changes
 from reports.page.topics import TOPICS, Topic, nothing_words
@@ -158,7 +158,7 @@ def page_pieces(
             "policy": content_security_policy(style, [*scripts, library]),
             "data": {
                 **{name: part.packed for name, part in parts.items()},
-                LIFE.name: packed(_lives(frames).head(most_embedded(LIFE.name)), LIFE.columns),
+                LIFE.name: packed(_lives(frames).head(MOST_EMBEDDED), LIFE.columns),
             },
             "script_data": Markup(_json_in_html(told)),
         }

@@ -19,13 +19,6 @@ from reports.page.topics import columns_of
 
 #: Rows of one table that the page holds; the files hold them all.
 MOST_EMBEDDED: Final = 500_000
-#: What is made for programs, and repeats much that stands in other tables: of that the page holds an example.
-MOST_FOR_PROGRAMS: Final = {"targets": 20_000}
-
-
-def most_embedded(table: str) -> int:
-    """The rows of the table of this name that the page holds."""
-    return MOST_FOR_PROGRAMS.get(table, MOST_EMBEDDED)
 
 
 def packed(table: pd.DataFrame, columns: tuple[Column, ...]) -> str:

@@ -14,7 +14,7 @@ from crawler.model.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, 
 from reports.definitions import Column, TableDefinition, rows_of
 from reports.display import ColumnType, link
 from reports.languages import Language
-from reports.page.payload import most_embedded, packed
+from reports.page.payload import MOST_EMBEDDED, packed
 from reports.page.topics import ON_PAPER, columns_of
 from reports.remediation.causes import FAULT_OF, Fault
 from reports.wording import FAMILY_NAMES
@@ -74,7 +74,7 @@ def shown_table(
     columns = tuple(column for column in columns_of(definition) if table[column.name].notna().any())
     most = MOST_LISTED if definition.is_listing else MOST_ROWS
     first = list(rows_of(table.head(most)[[column.name for column in columns]]))
-    held = min(len(table), most_embedded(definition.name))
+    held = min(len(table), MOST_EMBEDDED)
     return {
         language: ShownTable(definition, columns, _cells(first, columns, language), len(table), held, words)
         for language, words in nothing.items()
@@ -95,7 +95,7 @@ def _cells(
 
 def packed_table(definition: TableDefinition, table: pd.DataFrame) -> str:
     """All that the page holds of a table."""
-    return packed(table.head(most_embedded(definition.name)), columns_of(definition))
+    return packed(table.head(MOST_EMBEDDED), columns_of(definition))
 
 
 def cell_of(value: Any, kind: ColumnType, language: Language) -> Cell:

@@ -31,43 +31,43 @@ TOPICS: Final = (
         "to-mend",
         N_("Places to fix"),
         N_("Where exactly something fails, what is written there, and what it should be."),
-        ("failures", "corrections", "causes", "known", "check_failures", "unfit"),
+        ("failures", "corrections", "causes", "known"),
     ),
     Topic(
         "over-time",
         N_("Over time"),
         N_("What has changed since the previous audit, and how long ARKs live."),
-        ("changes", "standings", "runs", "survival", "recoveries", "outages", "persistence"),
+        ("changes", "runs", "survival", "outages", "persistence"),
     ),
     Topic(
         "organizations",
         N_("Organizations"),
         N_("Whose ARKs they are, how each collection does, and what your own list says of them."),
-        ("naans", "shoulders", "collections", "shared_naans", "inventory", "inventory_extra"),
+        ("naans", "shoulders", "collections", "inventory"),
     ),
     Topic(
         "hosts-asked",
         N_("Resolvers and hosts"),
         N_("Who resolves, where ARKs land, and how resolvers treat equal spellings."),
-        ("resolvers", "landing_hosts", "targets", "conformance"),
+        ("resolvers", "conformance"),
     ),
     Topic(
         "documents-read",
         N_("Documents"),
         N_("How each document does, what it cites, and what typesetting had broken."),
-        ("documents", "sections", "citations", "repairs", "joins", "findings"),
+        ("documents", "citations", "repairs", "findings"),
     ),
     Topic(
         "every-ark",
         N_("ARKs"),
         N_("Everything about each ARK; and two for one object, one for two, wholes and their parts."),
-        ("arks", "duplicates", "containers"),
+        ("arks", "groups"),
     ),
     Topic(
         "services-given",
         N_("Services"),
         N_("Whether an ARK gives its object, a description, and a commitment."),
-        ("services", "levels", "info_answers", "permanence"),
+        ("services",),
     ),
     Topic(
         "the-audit",
@@ -78,24 +78,20 @@ TOPICS: Final = (
 )
 
 #: Tables that stand on paper, too: those that count.
-ON_PAPER: Final = frozenset({"naans", "resolvers", "landing_hosts", "documents", "levels"})
+ON_PAPER: Final = frozenset({"naans", "resolvers", "documents"})
 
 #: The columns that come first on the page, where the files have another order.
 _FIRST: Final[Mapping[str, tuple[str, ...]]] = {
     "arks": ("ark", "family", "object", "state", "request_url", "citations", "documents", "final_url"),
     "causes": ("number", "cause", "citations", "arks", "documents", "host", "fault", "advice", "contact"),
-    "check_failures": ("ark", "suggestions", "object", "as_written", "first_document"),
     "citations": ("ark", "object", "document", "page", "as_written", "repairs", "confidence"),
     "conformance": ("resolver", "form", "conforms", "treatment", "status", "asked_url"),
     "corrections": ("as_written", "correct", "document", "page", "why", "because"),
     "documents": ("document", "citations", "arks", "works", "fails", "unreachable", "not_judged", "title"),
     "failures": ("ark", "document", "page", "as_written", "should_be", "cause", "object", "context", "number"),
     "inventory": ("ark", "findings", "title", "collection", "expected_url", "final_url"),
-    "joins": ("ark", "as_written", "document", "page", "confidence", "reason", "object"),
     "known": ("ark", "treatment", "until", "why", "object", "document", "page"),
     "requests": ("ark", "question", "url", "status", "error", "location", "elapsed_s"),
-    "targets": ("ark", "object", "status", "final_url", "good_url", "good_at", "expected_url"),
-    "unfit": ("ark", "as_written", "document", "page", "purpose", "is_example"),
 }
 
 
@@ -110,12 +106,10 @@ def columns_of(definition: TableDefinition) -> tuple[Column, ...]:
 _NOTHING: Final[Mapping[str, str]] = {
     "changes": N_("Nothing has changed."),
     "inventory": N_("No list of your own ARKs was given."),
-    "inventory_extra": N_("No list of your own ARKs was given, or it lacks none."),
     "known": N_("Nothing was acknowledged or ignored."),
     "failures": N_("Nothing needs to be fixed."),
     "causes": N_("Nothing needs to be done."),
     "corrections": N_("None is sure enough to be proposed."),
-    "check_failures": N_("No check character fails."),
     "left_out": N_("Nothing was left out."),
 }
 _FIRST_TIME: Final = N_("Nothing to compare with yet: this is the first audit of its kind in the store.")

@@ -1,4 +1,4 @@
-"""The tables for those who fix them: what editors should write, and which URL a resolver should have for an ARK."""
+"""The table for editors: what they should write."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ from typing import Any, Final
 
 import pandas as pd
 
-from crawler.model.observations import Family, ObjectOutcome, Question
+from crawler.model.observations import Family
 from extractors.document_model import Role
 from reports.ark_statuses import families
 from reports.definitions import (
     ARK,
     COUNT,
-    MOMENT,
-    NAAN_COLUMN,
-    OBJECT_COLUMN,
-    REQUEST_URL_COLUMN,
     TEXT,
     TOKEN,
     URL,
@@ -32,7 +28,6 @@ from reports.remediation.known import with_decisions
 from reports.typed_columns import JOINT
 
 _PAIR: Final = ["ark_id", "request_url"]
-_OF_TARGET: Final = [*_PAIR, "ark", "naan", "object", "final_url", "judged_at"]
 _OF_PLACE: Final = [
     *("as_written", "repaired", "role", "repairs", "confidence", "resolver", "family", "cause", "should_be"),
     *("did_you_mean", "archived_copy"),
@@ -76,25 +71,6 @@ def _place(row: dict[str, Any]) -> Place:
     )
 
 
-def targets(frames: Frames) -> pd.DataFrame:
-    """One row per ARK and URL that was judged; those that no longer work come first, then by ARK and URL."""
-    judged = frames.verdicts.loc[frames.verdicts["object"].ne(ObjectOutcome.SKIPPED), _OF_TARGET]
-    is_asked = frames.observations["question"].eq(Question.OBJECT)
-    asked = frames.observations.loc[is_asked, [*_PAIR, "attempt", "status"]].sort_values("attempt", kind="stable")
-    last = asked.drop_duplicates(_PAIR, keep="last")[[*_PAIR, "status"]]
-    rows = judged.merge(last, on=_PAIR, how="left").merge(frames.last_good, on="ark_id", how="left")
-    rows = rows.merge(frames.latest[[*_PAIR, "state"]], on=_PAIR, how="left")
-    expected = frames.inventory.set_index("ark")["expected_url"]
-    works = families(rows["object"]).eq(Family.WORKS)
-    rows = rows.assign(
-        works=works,
-        good_url=rows["good_url"].mask(works, rows["final_url"]),
-        good_at=rows["good_at"].mask(works, rows["judged_at"]),
-        expected_url=rows["ark"].map(expected).astype("str"),
-    )
-    return TARGETS.shaped(rows.sort_values(["works", "ark", "request_url"], ignore_index=True))
-
-
 CORRECTIONS: Final = TableDefinition(
     "corrections",
     "Corrections for editors",
@@ -116,27 +92,6 @@ CORRECTIONS: Final = TableDefinition(
         ARCHIVED_COPY,
         ARCHIVED_AT,
         Column("assignee", TEXT, "who looks after it, as was decided; empty for no one"),
-    ),
-    is_listing=True,
-)
-
-TARGETS: Final = TableDefinition(
-    "targets",
-    "Where ARKs lead",
-    "One row per ARK and URL, for those who keep a resolver's table: where it led when it worked last, and where it "
-    "leads now. Those that no longer work come first.",
-    targets,
-    (
-        Column("ark", ARK, "ARK in normal form"),
-        NAAN_COLUMN,
-        REQUEST_URL_COLUMN,
-        Column("good_url", URL, "URL at which it landed when it worked last; empty where it was never seen to work"),
-        Column("good_at", MOMENT, "beginning of the run that saw it there", "UTC", varies=True),
-        Column("final_url", URL, "URL at which it lands now; empty where nothing answers"),
-        OBJECT_COLUMN,
-        Column("status", COUNT, "HTTP status of the last answer; empty when there was none", "HTTP status"),
-        Column("state", TOKEN, "status after all checks; empty when it is not known"),
-        Column("expected_url", URL, "URL at which it should land, as the inventory says; empty without one"),
     ),
     is_listing=True,
 )

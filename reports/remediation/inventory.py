@@ -8,13 +8,11 @@ from typing import Any, Final
 
 import pandas as pd
 
-from crawler.history.ark_status import ArkState
-from crawler.model.observations import Family, ObjectOutcome
+from crawler.model.observations import ObjectOutcome
 from extractors.ark import Ark
 from reports.ark_statuses import ark_states, ark_statuses, citation_counts
 from reports.definitions import (
     ARK,
-    ARKS_COLUMN,
     COUNT,
     MOMENT,
     NAAN_COLUMN,
@@ -26,13 +24,12 @@ from reports.definitions import (
     TableDefinition,
     records_of,
 )
-from reports.distinct import mapped
 from reports.frames import Frames
-from reports.languages import ENGLISH, N_, Language
-from reports.places import section
+from reports.languages import ENGLISH, Language
 from reports.remediation.expectations import ExpectedAccess, Landing, Presence, access, landing, presence
-from reports.services import level
 
+#: The finding about an ARK under a NAAN of the inventory that the inventory lacks.
+EXTRA: Final = "extra"
 #: What is amiss with an ARK of the inventory, what matters most first; nothing is last.
 FINDINGS: Final = (
     Landing.ELSEWHERE.value,
@@ -41,10 +38,8 @@ FINDINGS: Final = (
     Presence.NEVER_SEEN.value,
     Presence.NEVER_CHECKED.value,
     Presence.NEVER_CITED.value,
+    EXTRA,
 )
-_LASTING: Final = [str(ArkState.CONFIRMED_BROKEN)]
-_FAILING: Final = [str(ArkState.FAILING), str(ArkState.FLAPPING)]
-_NO_COLLECTION: Final = "(none)"
 
 
 @lru_cache(maxsize=2)
@@ -57,7 +52,8 @@ def inventory(frames: Frames) -> pd.DataFrame:
     judged = [_judged(row) for row in records_of(rows)]
     kept = pd.DataFrame(judged, columns=["presence", "landing", "access", "findings"], index=rows.index).astype("str")
     rows = rows.assign(**{name: kept[name] for name in kept.columns}, citations=rows["citations"].fillna(0))
-    ordered = rows.assign(order=[_rank(each) for each in kept["findings"]]).sort_values(
+    rows = pd.concat([rows, _extra(frames).assign(findings=EXTRA)], ignore_index=True)
+    ordered = rows.assign(order=rows["findings"].map(_rank)).sort_values(
         ["order", "ark", "request_url"], ignore_index=True
     )
     return INVENTORY.shaped(ordered)
@@ -77,9 +73,8 @@ def _judged(row: dict[str, Any]) -> tuple[str, str, str, str | None]:
     return met.value, lands.value, lets.value, ", ".join(findings) or None
 
 
-@lru_cache(maxsize=2)
-def extra(frames: Frames) -> pd.DataFrame:
-    """One row per ARK; ordered by citations, the most first, then by ARK. A part of what is listed is not extra."""
+def _extra(frames: Frames) -> pd.DataFrame:
+    """One row per ARK of this run that the inventory lacks, under its NAANs. A part of what is listed is not extra."""
     listed = set(frames.inventory["ark"])
     standings = ark_statuses(frames)
     ours = standings[standings["naan"].isin(set(frames.inventory["naan"]))]
@@ -88,60 +83,14 @@ def extra(frames: Frames) -> pd.DataFrame:
     rows = rows.merge(citation_counts(frames, "ark_id"), on="ark_id", how="left")
     cited = frames.mentions[["ark_id", "document", "ordinal"]]
     first = cited.sort_values(["document", "ordinal"]).drop_duplicates("ark_id")
-    named = first[["ark_id", "document"]].rename(columns={"document": "first_document"})
-    rows = rows.merge(named, on="ark_id", how="left").merge(ark_states(frames), on="ark_id", how="left")
-    rows = rows.assign(**{name: rows[name].fillna(0) for name in ("citations", "documents")})
-    return EXTRA.shaped(rows.sort_values(["citations", "ark"], ascending=[False, True], ignore_index=True))
+    first = first[["ark_id", "document"]].rename(columns={"document": "first_document"})
+    rows = rows.merge(first, on="ark_id", how="left").merge(ark_states(frames), on="ark_id", how="left")
+    named = ["ark", "naan", "object", "state", "citations", "documents", "first_document"]
+    return rows.assign(**{name: rows[name].fillna(0) for name in ("citations", "documents")})[named]
 
 
 def _is_listed(name: str, listed: set[str]) -> bool:
     return name in listed or any(str(whole) in listed for whole in Ark.parse(name).implied)
-
-
-def collections(frames: Frames) -> pd.DataFrame:
-    """One row per collection; ordered by source, then by ARKs broken or failing, the most first, then by name."""
-    standings = ark_statuses(frames)
-    standings = standings.assign(level=level(standings)).merge(ark_states(frames), on="ark_id", how="left")
-    standings = standings.assign(standing=_status(standings))
-    rows = _placed(frames).merge(standings, on="ark", how="left")
-    rows = rows[rows["ark_id"].notna() | rows["is_listed"]]
-    columns = {name: rows["standing"].eq(name) for name in ("alive", "failing", "broken", "undetermined")}
-    columns |= {f"level_{number}": rows["level"].eq(number).fillna(False) for number in (0, 1, 2, 3)}
-    columns["arks"] = rows["ark_id"].notna()
-    columns["listed"] = rows["is_listed"]
-    columns["not_met"] = rows["is_listed"] & rows["ark_id"].isna()
-    counted = rows.assign(**{name: values.astype("Int64") for name, values in columns.items()})
-    table = counted.groupby(["source", "collection"], as_index=False)[[*columns]].sum()
-    table = table.assign(worst=table["broken"] + table["failing"])
-    ordered = table.sort_values(["source", "worst", "collection"], ascending=[True, False, True], ignore_index=True)
-    return COLLECTIONS.shaped(ordered)
-
-
-def _status(standings: pd.DataFrame) -> pd.Series:
-    """Return what an ARK amounts to in one word. Silence counts as failing only once it is the ARK's own."""
-    family, state = standings["family"].astype("str"), standings["state"].astype("str")
-    amiss = family.isin([Family.FAILS, Family.UNREACHABLE])
-    words = pd.Series("undetermined", index=standings.index, dtype="str")
-    words = words.mask(family.eq(Family.FAILS) | (amiss & state.isin(_FAILING)), "failing")
-    words = words.mask(amiss & state.isin(_LASTING), "broken")
-    return words.mask(family.eq(Family.WORKS), "alive")
-
-
-def _placed(frames: Frames) -> pd.DataFrame:
-    """One row per ARK and collection: that of the inventory, or else the sections of the documents that cite it."""
-    listed = frames.inventory[frames.inventory["is_chosen"]][["ark", "collection"]]
-    listed = listed.assign(
-        source="inventory", is_listed=True, collection=listed["collection"].fillna(_NO_COLLECTION).astype("str")
-    )
-    cited = frames.mentions[["ark_id", "ark"]].assign(collection=mapped(frames.mentions["document"], section))
-    sections = pd.Series(pd.factorize(cited["collection"])[0], index=cited.index)
-    is_first = ~cited[["ark_id"]].assign(section=sections).duplicated()
-    alone = ark_statuses(frames)[["ark_id", "ark"]]
-    alone = alone[~alone["ark_id"].isin(cited["ark_id"])].assign(collection=_NO_COLLECTION)
-    others = pd.concat([cited[is_first], alone])[["ark", "collection"]]
-    others = others[~others["ark"].isin(frames.inventory["ark"])].assign(source="section", is_listed=False)
-    placed = pd.concat([listed, others], ignore_index=True)
-    return placed.astype({"ark": "str", "collection": "str", "source": "str", "is_listed": "bool"})
 
 
 def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
@@ -149,11 +98,11 @@ def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
     if frames.inventory.empty:
         return
     table = inventory(frames)
-    yield "inventory", table["ark"].nunique(), "ARKs of the inventory that the report was held against."
+    listed = table.loc[table["findings"].ne(EXTRA), "ark"]
+    yield "inventory", listed.nunique(), "ARKs of the inventory that the report was held against."
     for finding, note in _NOTES.items():
         has = [isinstance(each, str) and finding in each.split(", ") for each in table["findings"]]
         yield f"inventory: {finding}", table.loc[has, "ark"].nunique(), note
-    yield "inventory: extra", len(extra(frames)), "ARKs under its NAANs that are seen, and not in it."
 
 
 def inventory_sentence(count: Mapping[str, int], language: Language = ENGLISH) -> str:
@@ -161,9 +110,7 @@ def inventory_sentence(count: Mapping[str, int], language: Language = ENGLISH) -
     if "inventory" not in count:
         return ""
     amiss = [
-        f"{language.number(count[f'inventory: {each}'])} {each}"
-        for each in (*FINDINGS, "extra")
-        if count[f"inventory: {each}"]
+        f"{language.number(count[f'inventory: {each}'])} {each}" for each in FINDINGS if count[f"inventory: {each}"]
     ]
     return language.ngettext(
         "Of {number} ARK of the inventory: {amiss}.",
@@ -180,30 +127,21 @@ _NOTES: Final = {
     Presence.NEVER_SEEN.value: "No document cites them, and nobody has checked them.",
     Presence.NEVER_CHECKED.value: "Cited, and never checked.",
     Presence.NEVER_CITED.value: "Checked, and cited by no document.",
+    EXTRA: "ARKs under its NAANs that are seen, and not in it.",
 }
-_COLLECTION: Final = Column("collection", TEXT, "collection, as the inventory says")
-_AT_LEVELS: Final = (
-    N_("ARKs at level 0: Not even the object."),
-    N_("ARKs at level 1: The object, and nothing else."),
-    N_("ARKs at level 2: The object, and either a description of it or a stated commitment."),
-    N_("ARKs at level 3: The object, a description of it, and a stated commitment."),
-)
-_LEVEL_COLUMNS: Final = tuple(
-    Column(f"level_{number}", COUNT, meaning, "ARKs") for number, meaning in enumerate(_AT_LEVELS)
-)
-
 INVENTORY: Final = TableDefinition(
     "inventory",
     "The inventory",
     "One row per ARK of the inventory and URL at which it was asked for; one that never was has a single row. Known is "
-    "what this run or an earlier one has seen. What could not be judged is undetermined, and never wrong.",
+    "what this run or an earlier one has seen. What could not be judged is undetermined, and never wrong. ARKs of this "
+    "run under its NAANs that it lacks are extra, but for parts and variants of something that is listed.",
     inventory,
     (
-        Column("findings", TEXT, "what is wrong, the most serious first; empty for nothing"),
+        Column("findings", TEXT, "what is wrong, the most serious first; extra for what it lacks; empty for nothing"),
         Column("ark", ARK, "ARK in normal form"),
         NAAN_COLUMN,
         Column("title", TEXT, "title, as the inventory says"),
-        _COLLECTION,
+        Column("collection", TEXT, "collection, as the inventory says"),
         Column("presence", TOKEN, "seen, never-cited, never-checked, or never-seen, which is neither"),
         Column("citations", COUNT, "citations of this ARK in documents of this run", "citations"),
         Column("request_url", URL, "URL that was asked for the object; empty when none was"),
@@ -221,44 +159,9 @@ INVENTORY: Final = TableDefinition(
         Column("closed", TRUTH, "whether it is closed on purpose, as the inventory says; empty where it doesn't"),
         Column("access", TOKEN, "as-meant, wrongly-open, wrongly-closed, undetermined or not-stated"),
         Column("line", COUNT, "line of the inventory", "number from 1"),
-    ),
-    is_listing=True,
-)
-
-EXTRA: Final = TableDefinition(
-    "inventory_extra",
-    "Not in the inventory",
-    "One row per ARK of this run under a NAAN of the inventory that the inventory lacks; those with most citations "
-    "come first. A part or variant of something that is listed is not extra.",
-    extra,
-    (
-        Column("ark", ARK, "ARK in normal form"),
-        NAAN_COLUMN,
-        Column("object", TOKEN, "best outcome of the object service; empty when it was not asked"),
         Column("state", TOKEN, "best status after all checks; empty when it is not known"),
-        Column("citations", COUNT, "citations of this ARK", "citations"),
         Column("documents", COUNT, "documents with such a citation", "documents"),
         Column("first_document", URL, "document with the first such citation"),
     ),
     is_listing=True,
-)
-
-COLLECTIONS: Final = TableDefinition(
-    "collections",
-    "By collection",
-    "One row per collection of the inventory; ARKs that it lacks count at each section of a site, or folder, of which "
-    "a document cites them. Each ARK counts with its best outcome. alive + failing + broken + undetermined = arks.",
-    collections,
-    (
-        Column("source", TOKEN, "inventory, or section (host and first step of the path, or folder)"),
-        Column("collection", TEXT, "collection or section; (none) for ARKs without one"),
-        ARKS_COLUMN,
-        Column("alive", COUNT, "ARKs that lead to their object or to the provider's words about it", "ARKs"),
-        Column("failing", COUNT, "ARKs that fail, or have long given no answer, not yet confirmed", "ARKs"),
-        Column("broken", COUNT, "ARKs of which several checks over days have confirmed the failure", "ARKs"),
-        Column("undetermined", COUNT, "ARKs that gave no answer today, were refused to programs, or not asked", "ARKs"),
-        *_LEVEL_COLUMNS,
-        Column("listed", COUNT, "ARKs of the collection in the inventory", "ARKs"),
-        Column("not_met", COUNT, "of these, those that this run does not cite and has no verdict on", "ARKs"),
-    ),
 )

@@ -1,17 +1,18 @@
-"""The tables about ARKs and objects that don't pair one to one: duplicates, and wholes with their parts."""
+"""The table of ARKs and objects that don't pair one to one: duplicates, and wholes with their parts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, TypeAlias
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 import pandas as pd
 
 from crawler.model.observations import Family
 from extractors.ark import Ark
 from extractors.normalize import Profile
-from reports.ark_statuses import ark_statuses, families
-from reports.definitions import ARK, COUNT, OBJECT_COLUMN, TEXT, TOKEN, TRUTH, Column, TableDefinition, rows_of
+from reports.ark_statuses import FAMILY_COLUMNS, ark_statuses, families
+from reports.definitions import COUNT, TEXT, TOKEN, TRUTH, Column, TableDefinition, rows_of
 from reports.distinct import bases_of
 from reports.frames import Frames
 from reports.typed_columns import JOINT
@@ -24,19 +25,22 @@ MOST_NAMED: Final = 10
 _PROFILES: Final = {Profile.DRAFT_2005: "the draft of 2005", Profile.SCHEME_2020: "the URI scheme of 2020"}
 
 
-def duplicates(frames: Frames) -> pd.DataFrame:
-    """One row per group; ordered by kind, then by size, the greatest first, then by what they share."""
-    return duplicates_of([*_one_object(frames), *_two_objects(frames), *_equal_elsewhere(frames)])
+def groups(frames: Frames) -> pd.DataFrame:
+    """One row per group; ordered by kind, wholes that fail first, then by size, the greatest first, then by name."""
+    pairs = [*_one_object(frames), *_two_objects(frames), *_equal_elsewhere(frames)]
+    named = [dict(zip(("kind", "shared", "members"), pair, strict=True)) for pair in pairs]
+    return groups_of([*named, *_wholes(frames)])
 
 
-def duplicates_of(rows: Sequence[Group]) -> pd.DataFrame:
+def groups_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the table of these groups, in its order."""
-    table = pd.DataFrame(rows, columns=["kind", "shared", "members"]).astype({"members": "object"})
-    named = table["members"].map(lambda members: JOINT.join(members[:MOST_NAMED]))
-    table = table.assign(size=table["members"].map(len), members=named)
-    return DUPLICATES.shaped(
-        table.sort_values(["kind", "size", "shared"], ascending=[True, False, True], ignore_index=True)
-    )
+    names = [column.name for column in GROUPS.columns]
+    table = pd.DataFrame(rows, columns=[*names, "is_amiss"]).astype({"members": "object"})
+    listed = table["members"].map(lambda members: JOINT.join(members[:MOST_NAMED]))
+    is_amiss = table["is_amiss"].astype("boolean").fillna(False)
+    table = table.assign(size=table["members"].map(len), members=listed, is_amiss=is_amiss)
+    by = {"kind": True, "is_amiss": False, "size": False, "shared": True}
+    return GROUPS.shaped(table.sort_values(list(by), ascending=list(by.values()), ignore_index=True))
 
 
 def _landed(frames: Frames) -> pd.DataFrame:
@@ -87,8 +91,8 @@ def equal_elsewhere(arks: Iterable[str]) -> Iterator[Group]:
                 yield f"equal in {title}", form, sorted(members)
 
 
-def containers(frames: Frames) -> pd.DataFrame:
-    """One row per whole of which parts are cited or judged; those that fail first, then by number of parts, by ARK."""
+def _wholes(frames: Frames) -> Iterator[dict[str, Any]]:
+    """Every whole of which parts are cited or judged."""
     ark_states = ark_statuses(frames)
     family = dict(rows_of(ark_states[["ark", "family"]]))
     outcome = dict(rows_of(ark_states[["ark", "object"]]))
@@ -96,60 +100,41 @@ def containers(frames: Frames) -> pd.DataFrame:
     for ark in ark_states["ark"][ark_states["ark"].str.count("/|[.]") > 1]:
         for whole in Ark.parse(ark).implied:
             parts.setdefault(str(whole), []).append(ark)
-    rows = [
-        (
-            whole,
-            outcome.get(whole),
-            whole in family,
-            len(members),
-            *(sum(family[member] == each for member in members) for each in Family),
-            JOINT.join(sorted(members)[:MOST_NAMED]),
-        )
-        for whole, members in parts.items()
-    ]
-    names = [column.name for column in CONTAINERS.columns]
-    table = CONTAINERS.shaped(pd.DataFrame(rows, columns=names))
-    amiss = table["whole"].map(family).ne(Family.FAILS.value)
-    ordered = table.assign(amiss=amiss).sort_values(
-        ["amiss", "parts", "whole"], ascending=[True, False, True], ignore_index=True
-    )
-    return ordered[names]
+    for form, members in parts.items():
+        counts = Counter(family[member] for member in members)
+        yield {
+            "kind": "whole",
+            "shared": form,
+            "members": sorted(members),
+            "object": outcome.get(form),
+            "is_cited": form in family,
+            "is_amiss": family.get(form) == Family.FAILS,
+            **{column: counts[each] for each, column in FAMILY_COLUMNS.items()},
+        }
 
 
-DUPLICATES: Final = TableDefinition(
-    "duplicates",
-    "Duplicates",
+GROUPS: Final = TableDefinition(
+    "groups",
+    "ARKs that belong together",
     "One row per group. Several ARKs that end at one URL may be one object, or share a page that serves them all; "
     "one ARK that ends at several URLs may be two objects, or one with two addresses. None of that is an error by "
-    "itself.",
-    duplicates,
+    "itself. A whole is an ARK whose parts or variants are cited: by its form a part says that the whole exists "
+    "(draft-kunze-ark-38, 2.5); wholes that were asked for and fail come first.",
+    groups,
     (
         Column(
             "kind",
             TOKEN,
-            "one-object (several ARKs end there), two-objects (it ends at several URLs), or equal in a text",
+            "one-object (several ARKs end there), two-objects (it ends at several URLs), equal in a text, or whole",
         ),
-        Column("shared", TEXT, "URL at which the ARKs end, ARK that ends at the URLs, or form that the ARKs share"),
+        Column("shared", TEXT, "URL at which ARKs end, ARK that ends at URLs, form that ARKs share, or ARK of a whole"),
         Column("size", COUNT, "how many ARKs or URLs there are", "ARKs or URLs"),
         Column("members", TEXT, "the ARKs or URLs; 10 at most"),
-    ),
-)
-
-CONTAINERS: Final = TableDefinition(
-    "containers",
-    "Wholes and their parts",
-    "One row per whole: an ARK whose parts or variants are cited. By its form a part says that the whole exists "
-    "(draft-kunze-ark-38, 2.5); wholes that were asked for and fail come first.",
-    containers,
-    (
-        Column("whole", ARK, "ARK of the whole"),
-        OBJECT_COLUMN,
+        Column("object", TOKEN, "best outcome of the object service; empty when it was not asked"),
         Column("is_cited", TRUTH, "whether the whole itself is cited or was asked for"),
-        Column("parts", COUNT, "parts or variants of it that are cited or were asked for", "ARKs"),
         Column("works", COUNT, "parts that work", "ARKs"),
         Column("fails", COUNT, "parts that fail", "ARKs"),
         Column("unreachable", COUNT, "parts whose server gave no answer today", "ARKs"),
         Column("not_judged", COUNT, "parts that were not judged", "ARKs"),
-        Column("members", TEXT, "the parts; 10 at most"),
     ),
 )

@@ -1,4 +1,4 @@
-"""The tables about how ARKs are written: repairs, doubtful joins, check characters, and examples cited in earnest."""
+"""The table of repairs, and the words by which a citation is an example."""
 
 from __future__ import annotations
 
@@ -8,26 +8,17 @@ from typing import Final
 
 import pandas as pd
 
-from extractors.ark import SKIPPED_NAANS
-from extractors.checkchar import CheckCharacter
-from extractors.naan import SHARED_NAANS
-from reports.ark_statuses import FAMILY_COLUMNS, ark_statuses, citation_counts, families
+from reports.ark_statuses import FAMILY_COLUMNS, families
 from reports.definitions import (
-    ARK,
     CITATIONS_COLUMN,
     COUNT,
     DOCUMENTS_COLUMN,
-    NAAN_COLUMN,
-    OBJECT_COLUMN,
     TEXT,
-    TOKEN,
-    TRUTH,
     URL,
     Column,
     TableDefinition,
 )
 from reports.frames import Frames
-from reports.listings import checks_at
 from reports.typed_columns import JOINT
 
 _EXAMPLE: Final = re.compile(
@@ -60,55 +51,6 @@ def repairs(frames: Frames) -> pd.DataFrame:
     return REPAIRS.shaped(ordered)
 
 
-def joins(frames: Frames) -> pd.DataFrame:
-    """One row per place that can be read in more than one way; ordered by how sure the reading is, document, place."""
-    doubtful = frames.mentions[frames.mentions["alternatives"].fillna("").ne("") | frames.mentions["decided"].gt(1)]
-    rows = doubtful.merge(
-        frames.verdicts[["ark_id", "request_url", "object"]], on=["ark_id", "request_url"], how="left"
-    ).rename(columns={"repairs": "repaired_by"})
-    rows = rows.assign(again=rows["decided"].gt(1))
-    ordered = rows.sort_values(["confidence", "document", "ordinal"], ignore_index=True)
-    return JOINS.shaped(ordered)
-
-
-def check_failures(frames: Frames) -> pd.DataFrame:
-    """One row per ARK whose check character fails; ordered by citations, the most first, then by ARK."""
-    ark_states = ark_statuses(frames)
-    check, suggestions = checks_at(frames, ark_states["ark_id"])
-    rows = ark_states.assign(suggestions=suggestions)[check.eq(CheckCharacter.FAILS)]
-    rows = rows.merge(citation_counts(frames, "ark_id"), on="ark_id", how="left")
-    first = frames.mentions.sort_values(["document", "ordinal"]).drop_duplicates("ark_id")
-    rows = rows.merge(
-        first[["ark_id", "document", "as_written"]].rename(columns={"document": "first_document"}),
-        on="ark_id",
-        how="left",
-    )
-    rows = rows.assign(**{name: rows[name].fillna(0) for name in ("citations", "documents")})
-    ordered = rows.sort_values(["citations", "ark"], ascending=[False, True], ignore_index=True)
-    return CHECK_FAILURES.shaped(ordered)
-
-
-def unfit(frames: Frames) -> pd.DataFrame:
-    """One row per citation of an example or test ARK; ordered as earnest ones first, then by document and place."""
-    titles = frames.documents[["document_id", "title"]]
-    cited = frames.mentions[frames.mentions["naan"].isin(sorted(SKIPPED_NAANS))].merge(titles, on="document_id")
-    contexts = cited.groupby("citation_id")["context"].agg(lambda texts: " ".join(texts.dropna()))
-    rows = cited.sort_values(["document", "ordinal"]).drop_duplicates("citation_id")
-    reasons = [
-        example_sign([context, title, document])
-        for context, title, document in zip(
-            rows["citation_id"].map(contexts), rows["title"], rows["document"], strict=True
-        )
-    ]
-    rows = rows.assign(
-        is_example=pd.array([reason is not None for reason in reasons], dtype="boolean"),
-        sign=pd.Series(reasons, dtype="str", index=rows.index),
-        purpose=rows["naan"].map({naan: shared.purpose for naan, shared in SHARED_NAANS.items()}),
-    )
-    ordered = rows.sort_values(["is_example", "document", "ordinal"], ignore_index=True)
-    return UNFIT.shaped(ordered)
-
-
 def example_sign(texts: Iterable[str | None]) -> str | None:
     """The word by which *texts* around a citation say that it is an example; none when nothing says so.
 
@@ -120,12 +62,6 @@ def example_sign(texts: Iterable[str | None]) -> str | None:
     found = (_EXAMPLE.search(text) for text in texts if isinstance(text, str))
     return next((sign[0].lower() for sign in found if sign), None)
 
-
-_DOCUMENT: Final = Column("document", URL, "URL or path of the document")
-_PAGE: Final = Column("page", COUNT, "page of a paginated document", "page number from 1")
-_PLACE: Final = Column("place", TEXT, "element and attribute, or rectangle on the page in points")
-_AS_WRITTEN: Final = Column("as_written", TEXT, "what the document contains there")
-_ARK: Final = Column("ark", ARK, "ARK in normal form")
 
 REPAIRS: Final = TableDefinition(
     "repairs",
@@ -144,60 +80,5 @@ REPAIRS: Final = TableDefinition(
         Column("as_written", TEXT, "one of them as written in its document"),
         Column("repaired", TEXT, "the same, whole again"),
         Column("document", URL, "document that contains it"),
-    ),
-)
-
-JOINS: Final = TableDefinition(
-    "joins",
-    "Doubtful readings",
-    "One row per place that can be read in more than one way, the least sure first: what was decided, and why.",
-    joins,
-    (
-        _DOCUMENT,
-        _PAGE,
-        _PLACE,
-        _AS_WRITTEN,
-        _ARK,
-        Column("alternatives", TEXT, "ARKs that the other decisions would have given"),
-        Column("confidence", TOKEN, "certain, likely or ambiguous"),
-        Column("reason", TEXT, "rule that led to the least certain decision"),
-        Column("again", TRUTH, "whether it was decided again in the light of all documents, or of what resolvers said"),
-        OBJECT_COLUMN,
-    ),
-)
-
-CHECK_FAILURES: Final = TableDefinition(
-    "check_failures",
-    "Check characters that fail",
-    "One row per ARK whose last character should confirm the others and does not, where names are known to have one.",
-    check_failures,
-    (
-        _ARK,
-        NAAN_COLUMN,
-        Column("suggestions", TEXT, "ARKs that may have been meant: one character differs, and the check fits"),
-        OBJECT_COLUMN,
-        CITATIONS_COLUMN,
-        DOCUMENTS_COLUMN,
-        _AS_WRITTEN,
-        Column("first_document", URL, "document with the first citation"),
-    ),
-)
-
-UNFIT: Final = TableDefinition(
-    "unfit",
-    "Examples and tests that are cited",
-    "One row per citation of an ARK under 12345 or 99999. In documentation that is what they are for; anywhere else "
-    "they are unfit for long-term reference. Those without a sign of being an example come first.",
-    unfit,
-    (
-        _DOCUMENT,
-        _PAGE,
-        _PLACE,
-        _AS_WRITTEN,
-        _ARK,
-        NAAN_COLUMN,
-        Column("purpose", TEXT, "what the NAAN is for (draft-kunze-ark-38, table 2)"),
-        Column("is_example", TRUTH, "whether the text around, the title or the address says that it is an example"),
-        Column("sign", TEXT, "the word that says so; empty when none does"),
     ),
 )
