@@ -19,26 +19,25 @@ from arkaudit.options import cores
 from arkaudit.progress import JUDGING, RunProgress
 from arkaudit.resuming import ResumeDecision
 from crawler.asking.maptr import dns_look_up, with_resolvers
-from crawler.conversation import AskingRules
-from crawler.judging import Background, judge_run, judge_settled
 from crawler.model.observations import DocumentRecord, Verdict
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import sendable
-from crawler.parsers import source_worker
 from crawler.politeness.pacing import host_of
 from crawler.process import SpiderStage, run_stages
-from crawler.seeds import Seeds
-from crawler.settling import settle_readings
+from crawler.runs.choose_readings import settle_readings
+from crawler.runs.judging import Background, judge_run, judge_settled
 from crawler.sources.gate import Rules
 from crawler.sources.plan import CrawlPlan
 from crawler.spiders.arks_spider import ArksSpider
+from crawler.spiders.conversation import AskingRules
+from crawler.spiders.document_reading import source_worker
 from crawler.spiders.documents_spider import DocumentsSpider
 from crawler.spiders.mementos_spider import MementosSpider
-from crawler.storage.frontier import Frontier
-from crawler.storage.frontier_rows import ARKS, FrontierState
-from crawler.storage.store import FINISHED, Store
-from crawler.storage.store_errors import StoreUnwritable
+from crawler.spiders.seeds import Seeds
+from crawler.store.frontier import ARKS, Frontier, FrontierState
+from crawler.store.store import FINISHED, Store
+from crawler.store.store_errors import StoreUnwritable
 from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.ark import Ark
 from extractors.batches import batches
@@ -139,7 +138,7 @@ def audit(
 
     It is a new one, or resumes the one that *decision* names. Returns the run's number; its verdicts are in the
     store, and *heard* gets each, in the order of the targets. Raises `AuditInterrupted`, or
-    `crawler.storage.store_errors.StoreUnwritable`, when it could not finish; what was observed until then has been
+    `crawler.store.store_errors.StoreUnwritable`, when it could not finish; what was observed until then has been
     recorded, and judged unless time was short, and the run can be resumed.
     """
     if config.is_anonymous and _asks_strangers(config, seeds, targets, resolve=resolve, dataset=dataset):
@@ -292,7 +291,7 @@ class AuditRun:
         if self._targets is not None:
             return list(self._targets)
         if not self._is_read:
-            from crawler.deciding import conclude_documents
+            from crawler.runs.second_pass import conclude_documents
 
             conclude_documents(self._store, self._run_id, self._registry, resolver=self._config.resolver)
             self._is_read = True

@@ -15,16 +15,16 @@ from arkaudit.config import Config
 from arkaudit.exits import say
 from arkaudit.explaining import Observed, explanation
 from arkaudit.resuming import Begun, fingerprint, opened
+from crawler.answers.mementos import MementoRecord
 from crawler.history.news import count_words
 from crawler.history.rechecking import KnownArk
 from crawler.history.triaging import Treated
-from crawler.judging import Background, verdicts_of_run
-from crawler.mementos import MementoRecord
 from crawler.model.observations import FAMILY_OF, Family, Verdict
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import request_url
-from crawler.named_arks import mention_in
+from crawler.runs.judging import Background, verdicts_of_run
+from crawler.spiders.target_arguments import mention_in
 from crawler.verdicts.readings import CandidateReading, other_readings, readings_of_mentions
 from crawler.verdicts.verdict import unasked
 from extractors.ark import Ark
@@ -108,7 +108,7 @@ def checked(
 
     Of *lines* that are in files, it is known which those are.
 
-    A check of the same lines that did not finish is resumed. Raises `crawler.storage.store_errors.StoreError`, and
+    A check of the same lines that did not finish is resumed. Raises `crawler.store.store_errors.StoreError`, and
     `extractors.shared_errors.UserMistake` for a command that contradicts the check that it is to resume, or that
     names no ARK at all.
     """
@@ -154,7 +154,7 @@ def checked_again(again: Sequence[KnownArk], config: Config, store_file: Path, *
     """Resolve ARKs of a store once more, where they were asked for before.
 
     What was begun for the same ARKs, and killed before anything was judged, is resumed.
-    Raises `crawler.storage.store_errors.StoreError`.
+    Raises `crawler.store.store_errors.StoreError`.
     """
     targets = [(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in again]
     seeds = ["due", fingerprint([f"{ark} {url}" for ark, url in targets])]
@@ -172,7 +172,7 @@ def checked_dataset(
 ) -> CheckResult:
     """Take the documents of a *dataset*, and resolve each ARK that they cite at each URL that asks for it, once.
 
-    A check of the same dataset that did not finish is resumed. Raises `crawler.storage.store_errors.StoreError`,
+    A check of the same dataset that did not finish is resumed. Raises `crawler.store.store_errors.StoreError`,
     and `extractors.shared_errors.UserMistake` for a command that contradicts the check that it is to resume, or
     for a dataset that can't be read.
     """

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from crawler.document_reading import now
 from crawler.model.observations import CitedMention, DecidedOn, DocumentOutcome, DocumentRecord
 from crawler.model.resolving import mention_url
+from crawler.spiders.document_reading import now
 from extractors.ark import Ark
 from extractors.conformance import Remark
 from extractors.dataset.columns import DATASET_TABLES

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from crawler.seeds import Seeds
+from crawler.spiders.seeds import Seeds
 from extractors.dataset.object_storage import is_object, objects_of
 from extractors.dataset.plan import FolderFinding, InputFile, Part
 from extractors.folders import document_name

@@ -275,7 +275,7 @@ def _examined_stores(audits: Mapping[str | None, Config], *, given: Path | None)
 
 def examined_store(store: Path) -> Examined:
     """Say whether *store* can be read, and how large it is."""
-    from crawler.storage.store_errors import StoreError
+    from crawler.store.store_errors import StoreError
     from reports.store_reading import StoreUnreadable, read
 
     try:

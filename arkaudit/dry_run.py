@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from arkaudit.config import Config
     from arkaudit.dataset_documents import DatasetDocuments
     from crawler.history.rechecking import KnownArk
-    from crawler.seeds import Seeds
+    from crawler.spiders.seeds import Seeds
 
 
 def tell_of_check(asked: Sequence[str], config: Config) -> None:
@@ -52,10 +52,10 @@ def _tell_of_arks(targets: Sequence[tuple[Ark, str]], config: Config) -> None:
 def tell_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
     """Print what a run over *seeds* would ask of whom, as far as the last one in the store lets it be known.
 
-    Raises `crawler.storage.store_errors.StoreUnopenable`.
+    Raises `crawler.store.store_errors.StoreUnopenable`.
     """
     from arkaudit.forecast import plan_of_crawl, print_forecast
-    from crawler.past import last_run
+    from crawler.runs.previous_run import last_run
     from extractors.folders import document_name
 
     named = [*seeds.urls, *map(document_name, seeds.files)]

@@ -13,7 +13,7 @@ from crawler.history.known_selection import KnownSelection
 from crawler.history.rechecking import KnownArk, due, in_turn, next_due_at
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
-from crawler.storage.store import Store
+from crawler.store.store import Store
 from extractors.ark import Ark
 from extractors.shared_errors import UserMistake
 
@@ -33,7 +33,7 @@ def due_now(
     What a configuration decides about status and known problems is kept in the store first, unless *is_dry*.
 
     Raises `extractors.shared_errors.UserMistake` where there is no store, and
-    `crawler.storage.store_errors.StoreError`.
+    `crawler.store.store_errors.StoreError`.
     """
     intervals, now = config.recheck.intervals, datetime.now(UTC)
     known_arks = _known_arks(store_file, config, selection or KnownSelection(), now, is_dry=is_dry)

@@ -73,7 +73,7 @@ from crawler.model.resolving import BadLocation
 from crawler.politeness.throttle import NotAsked
 from crawler.registry_update import CacheUnwritable, RegistryRefused
 from crawler.sources.patterns import TooSlow
-from crawler.storage.store_errors import (
+from crawler.store.store_errors import (
     NotOurStore,
     StoreBusy,
     StoreDamaged,

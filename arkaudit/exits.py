@@ -185,7 +185,7 @@ def code_of(ending: BaseException) -> int:
     import click
 
     from arkaudit.output_rows import OutputClosed, OutputUnwritable
-    from crawler.storage.store_errors import StoreDamaged, StoreUnopenable, StoreUnwritable
+    from crawler.store.store_errors import StoreDamaged, StoreUnopenable, StoreUnwritable
     from extractors.shared_errors import PartsFailed, RunInterrupted, StorageFailed, UserMistake
     from reports.dataset.connection import DatasetUnreadable
     from reports.exports import ReportUnwritable
@@ -214,8 +214,8 @@ def code_of(ending: BaseException) -> int:
 def end_for(failure: Exception) -> NoReturn:
     """End with the exit code of a failure that has one; anything else is a bug, and shows where it is."""
     from arkaudit.output_rows import OutputClosed, OutputUnwritable
-    from crawler.storage.soundness import damage_in_opened
-    from crawler.storage.store_errors import StoreDamaged
+    from crawler.store.soundness import damage_in_opened
+    from crawler.store.store_errors import StoreDamaged
 
     match code_of(failure):
         case 0 as code:

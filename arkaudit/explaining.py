@@ -13,8 +13,8 @@ from rich.console import Console
 
 from arkaudit.output_rows import Row, whole
 from crawler.answers.facts import AnswerFacts
+from crawler.answers.mementos import MementoRecord
 from crawler.asking.paths import resolver_path
-from crawler.mementos import MementoRecord
 from crawler.model.observations import (
     FAMILY_OF,
     ChainEnd,

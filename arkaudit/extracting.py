@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 
 from arkaudit.exits import say
 from arkaudit.progress import Progress
-from crawler.seeds import Seeds
+from crawler.spiders.seeds import Seeds
 from extractors.archives.members import ArchiveMember
 from extractors.checkchar import CheckCharacter
 from extractors.document_model import ABOUT_CITATIONS, Finding

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from arkaudit.output_rows import whole
 from crawler.model.observations import HostTraffic
-from crawler.past import PastRun
 from crawler.politeness.pacing import Allowance, host_of
+from crawler.runs.previous_run import PastRun
 from extractors.ark import Ark
 from reports.display import duration, escaped
 

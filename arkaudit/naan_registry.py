@@ -18,7 +18,7 @@ from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, end, say
 from arkaudit.output_rows import whole, write_jsonl
 from crawler.model.registry import cache_folder, load
 from crawler.registry_update import REGISTRY_URL, CacheUnwritable, RegistryRefused, update
-from crawler.seeds import Seeds
+from crawler.spiders.seeds import Seeds
 from extractors.ark import Ark
 from extractors.naan import SHARED_NAANS, Registry, RegistryEntry, naan_and_name
 from extractors.normalize import NotAnArk

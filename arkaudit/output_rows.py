@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from crawler.mementos import MementoRecord
+    from crawler.answers.mementos import MementoRecord
     from crawler.model.observations import ServiceVerdict, Verdict
 
 Row = Mapping[str, Any]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from scrapy.crawler import Crawler
 
-    from crawler.mementos import MementoRecord
+    from crawler.answers.mementos import MementoRecord
 
 #: Seconds between two lines where there is no terminal.
 LINE_EVERY_S: Final = 60.0

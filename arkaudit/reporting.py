@@ -22,12 +22,11 @@ from crawler.history.integrity import problems, unknown_words
 from crawler.model.observations import DocumentOutcome
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
-from crawler.storage.contents import unreadable_rows
-from crawler.storage.files import plain_copy
-from crawler.storage.scratch import scratch_beside
-from crawler.storage.soundness import is_damage, is_ours
-from crawler.storage.store import Store
-from crawler.storage.store_errors import NotCopied, StoreDamaged
+from crawler.store.contents import unreadable_rows
+from crawler.store.files import plain_copy, scratch_beside
+from crawler.store.soundness import is_damage, is_ours
+from crawler.store.store import Store
+from crawler.store.store_errors import NotCopied, StoreDamaged
 from extractors.ark import Ark
 from extractors.document_model import READ_IN_PART
 from extractors.normalize import NotAnArk
@@ -200,7 +199,7 @@ def export_store(store_file: Path, out: Path) -> None:
 def import_store(other: Path, store_file: Path) -> None:
     """Bring the runs of another store into the store; *other* itself stays as it is.
 
-    Raises `UserMistake` and `crawler.storage.store_errors.StoreError`.
+    Raises `UserMistake` and `crawler.store.store_errors.StoreError`.
     """
     if not other.is_file():
         raise UserMistake(f"there is no store at {other}")
@@ -246,7 +245,7 @@ def _runs(count: int) -> str:
 def show(asked: str, store_file: Path, form: str, console: Console) -> None:
     """Print the life of the ARK that is *asked* about; ends with 1 when the store has never seen it.
 
-    Raises `UserMistake`, `crawler.storage.store_errors.StoreUnopenable`, `reports.frames.StoreUnreadable`, and what
+    Raises `UserMistake`, `crawler.store.store_errors.StoreUnopenable`, `reports.frames.StoreUnreadable`, and what
     `arkaudit.output_rows.write` raises.
     """
     try:

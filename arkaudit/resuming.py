@@ -13,9 +13,9 @@ from pydantic import ValidationError
 
 from arkaudit.config import Config
 from arkaudit.exits import say
-from crawler.seeds import Seeds
-from crawler.storage.store import Run, Store
-from crawler.storage.store_errors import StoreError
+from crawler.spiders.seeds import Seeds
+from crawler.store.store import Run, Store
+from crawler.store.store_errors import StoreError
 from extractors.shared_errors import UserMistake
 
 #: The parts of the configuration that decide what is asked. How politely it is asked is no part of it.
@@ -150,7 +150,7 @@ def opened(
 ) -> Iterator[Begun]:
     """The store at *store_file*, and what is to be done in it; says so where that is no new run.
 
-    Raises `UserMistake` or `crawler.storage.store_errors.StoreUnopenable`; nothing has been written then.
+    Raises `UserMistake` or `crawler.store.store_errors.StoreUnopenable`; nothing has been written then.
     """
     if resume and (store_file is None or not store_file.is_file()):
         raise UserMistake(f"nothing to resume: there is no store at {store_file or 'all; give its --store'}")

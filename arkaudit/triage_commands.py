@@ -25,7 +25,7 @@ from arkaudit.output_rows import whole, write
 from crawler.history import triaging
 from crawler.history.ark_status import ArkState
 from crawler.history.triage import TriageAction, TriageDecision, TriageKey, TriageTarget, target_of
-from crawler.storage.store import Store
+from crawler.store.store import Store
 from extractors.shared_errors import UserMistake
 from reports.display import counted, escaped
 

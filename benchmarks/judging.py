@@ -51,8 +51,8 @@ def _judged(arks: int) -> tuple[int, float]:
 
 
 def _judge(path: Path, connection: Connection) -> None:
-    from crawler.judging import judge_run
-    from crawler.storage.store import Store
+    from crawler.runs.judging import judge_run
+    from crawler.store.store import Store
 
     with Store.open(path) as store:
         started = time.perf_counter()

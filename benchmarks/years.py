@@ -16,7 +16,7 @@ from uuid import UUID
 from sqlalchemy import Table
 
 from crawler.model import schema
-from crawler.storage.store import Store
+from crawler.store.store import Store
 from extractors.ark import Ark
 
 RUNS, ARKS, OBSERVATIONS = 12, 200_000, 1_000_000

@@ -32,6 +32,6 @@ from crawler.model.outcomes import (
     ObjectOutcome as ObjectOutcome,
 )
 from crawler.model.resolving import request_url as request_url
-from crawler.storage.store_errors import StoreError as StoreError
+from crawler.store.store_errors import StoreError as StoreError
 from extractors.ark import Ark as Ark
 from extractors.shared_errors import ArkauditError as ArkauditError

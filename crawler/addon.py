@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from crawler import settings as ours
 from crawler.model.registry import cache_folder
-from crawler.politeness.host_files import HostFiles
-from crawler.politeness.throttle import HostThrottle, install_throttle
+from crawler.politeness.throttle import share_pace
+from crawler.spiders import settings as ours
 from crawler.wire.middlewares import chain_of
 
 if TYPE_CHECKING:
@@ -81,38 +80,11 @@ class GuardedDownloads:
         _add(settings, "DOWNLOADER_MIDDLEWARES", middlewares)
         _add(settings, "DOWNLOAD_HANDLERS", {scheme: ours.DOWNLOAD_HANDLERS[scheme] for scheme in ("http", "https")})
         _add(settings, "EXTENSIONS", {"crawler.wire.middlewares.BodyBounds": 0})
-        share_pace(self._crawler, settings)
+        share_pace(self._crawler, settings, cache_folder())
 
 
 def _add(settings: BaseSettings, name: str, components: dict[str, Any]) -> None:
     settings.set(name, {**settings.getdict(name), **components}, priority="spider")
-
-
-def share_pace(crawler: Crawler, settings: BaseSettings) -> None:
-    """Give *crawler* the pace of hosts that all audits of this machine keep together."""
-    install_throttle(crawler, HostThrottle.of(settings, HostFiles(cache_folder() / "hosts")))
-
-
-def bring_settings(settings: BaseSettings) -> None:
-    """Put all that our own spiders rest on into the *settings* of whatever project they are run in.
-
-    What was given for this very run (``-s``) counts more; a project's own values of ``ARKAUDIT_…``, of ``USER_AGENT``
-    and of what says how long to wait count, too.
-    """
-    for name in dir(ours):
-        value = getattr(ours, name)
-        if not name.isupper() or name in _OF_PROJECTS:
-            continue
-        if isinstance(value, dict) and not name.startswith("ARKAUDIT_"):
-            _add(settings, name, value)
-        else:
-            is_theirs = name.startswith("ARKAUDIT_") or name in _THEIRS
-            settings.set(name, value, priority="addon" if is_theirs else "spider")
-
-
-#: Settings that say what a project is, and not how requests are sent.
-_OF_PROJECTS: Final = frozenset({"BOT_NAME", "SPIDER_MODULES", "NEWSPIDER_MODULE"})
-_THEIRS: Final = frozenset({"USER_AGENT", "DOWNLOAD_TIMEOUT", "TWISTED_DNS_RESOLVER"})
 
 
 def hops_of(response: Response) -> tuple[Hop, ...]:

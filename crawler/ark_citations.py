@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from scrapy import signals
 
-from crawler.document_reading import DocumentReader, DocumentSource
-from crawler.items import citations
+from crawler.spiders.document_reading import DocumentReader, DocumentSource
+from crawler.spiders.items import citations
 from crawler.wire.middlewares import chain_of
 from extractors.formats import parse_content_type
 from extractors.isolated import document_worker
@@ -27,7 +27,7 @@ RESOLVER = "https://n2t.net/"
 
 
 class ArkCitations:
-    """Adds a `crawler.items.Citation` for each ARK in a response to what the spider makes of that response.
+    """Adds a `crawler.spiders.items.Citation` for each ARK in a response to what the spider makes of that response.
 
     A response may be a page, a PDF, an archive, or of any other format that `extractors` reads. A document that can't
     be read has no ARKs; the statistics ``arkaudit/documents`` and ``arkaudit/citations`` count what was found.

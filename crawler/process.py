@@ -16,12 +16,12 @@ from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
 
-from crawler import settings as ours
 from crawler.model.registry import cache_folder
 from crawler.politeness.host_files import HostFiles
 from crawler.politeness.throttle import HostThrottle, install_throttle
+from crawler.spiders import settings as ours
 from crawler.spiders.auditing import AuditSpider
-from crawler.storage.store_errors import StoreUnwritable
+from crawler.store.store_errors import StoreUnwritable
 from extractors.shared_errors import RunInterrupted
 
 
@@ -38,11 +38,11 @@ _OF_COMMAND = {
     "EXTENSIONS_BASE": {  # default eleven. What is only set to None is imported all the same, aiohttp with it: 0.2 s.
         # Left out: CoreStats (nobody reads them, and it hears of each answer and item), TelnetConsole and RemoteControl
         # (no listening sockets), LogCount and LogStats (the command has its own progress), MemoryUsage and
-        # MemoryDebugger (what is in memory is bounded, crawler/storage/feeding.py), CloseSpider (--max-pages and
+        # MemoryDebugger (what is in memory is bounded, crawler/store/feeding.py), CloseSpider (--max-pages and
         # --max-time end a crawl), FeedExporter and SpiderState (everything is in the store), AutoThrottle (hosts have a
         # pace of their own).
     },
-    "EXTENSIONS": {"crawler.wire.middlewares.BodyBounds": 0, "crawler.traffic.TrafficRecorder": 0},
+    "EXTENSIONS": {"crawler.wire.middlewares.BodyBounds": 0, "crawler.pipelines.TrafficRecorder": 0},
     "DOWNLOADER_MIDDLEWARES_BASE": {  # default fourteen; that of cookies imports tldextract and requests.
         "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware": 350,
         "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 400,
@@ -112,7 +112,7 @@ def run_stages(
 ) -> None:
     """Run *stages* in order, with our settings and *settings* over them; *on_start* sees each crawler first.
 
-    Raises `crawler.storage.store_errors.StoreUnwritable` when the store failed, and `RunInterrupted` when a signal
+    Raises `crawler.store.store_errors.StoreUnwritable` when the store failed, and `RunInterrupted` when a signal
     ended the run. A process can do this once. The user's own scrapy.cfg is not looked at.
     """
     every = command_settings(settings)
@@ -148,7 +148,7 @@ def run_stages(
 def command_settings(settings: Mapping[str, Any]) -> Settings:
     """Return Scrapy's settings in a run of the command: the project's, the command's own, and *settings* over them."""
     every = Settings()
-    every.setmodule("crawler.settings", priority="project")
+    every.setmodule("crawler.spiders.settings", priority="project")
     every.setdict(_OF_COMMAND | dict(settings), priority="cmdline")
     return every
 

@@ -68,8 +68,8 @@ def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping
 def _fetched(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any]) -> RegistryAnswer:
     """Return what *url* answers, redirects followed, if it has something newer than the *conditions* say."""
     from crawler.process import SpiderStage, run_stages  # Scrapy is heavy, and only this needs it
-    from crawler.settings import DOWNLOAD_HANDLERS
     from crawler.spiders.naan_registry_spider import RegistryAnswer, RegistrySpider, VerifyingDownloadHandler
+    from crawler.spiders.settings import DOWNLOAD_HANDLERS
 
     answers: list[RegistryAnswer] = []
     arguments = {"url": url, "headers": conditions, "deliver": answers.append}

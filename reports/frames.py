@@ -196,7 +196,7 @@ def load_frames(
     own rows, without requests. *registry* says who is behind a NAAN; by default what is built in. An *inventory* is
     as `reports.inventory_file.read_inventory` gives it. An empty store, or a run in which nothing has happened yet,
     gives empty frames of the same dtypes. Nothing is written, neither to the store nor beside it. Raises
-    `StoreUnreadable`, and `crawler.storage.store_errors.StoreDamaged`.
+    `StoreUnreadable`, and `crawler.store.store_errors.StoreDamaged`.
     """
     known = registry or Registry.builtin()
     listed = no_inventory() if inventory is None else inventory

@@ -39,7 +39,7 @@ def load_report(
 
     Raises:
         reports.frames.StoreUnreadable: when there is no such store, or no such run in it.
-        crawler.storage.store_errors.StoreError: when the store is damaged.
+        crawler.store.store_errors.StoreError: when the store is damaged.
         reports.inventory_file.InventoryUnreadable: when the inventory can't be read.
     """
     file = Path(store)

@@ -9,8 +9,8 @@ import pandas as pd
 from sqlalchemy import JSON, Boolean, ColumnElement, Connection, Float, Integer, Select, Text, func, select, type_coerce
 from sqlalchemy.types import TypeEngine
 
+from crawler.answers.mementos import MementoOutcome
 from crawler.history.ark_status import ArkState, EventKind
-from crawler.mementos import MementoOutcome
 from crawler.model import schema
 from crawler.model.observations import (
     ChainEnd,

@@ -17,8 +17,8 @@ from typing import IO, Any, Self
 
 import pandas as pd
 
-import crawler.document_reading
-import crawler.storage.store
+import crawler.spiders.document_reading
+import crawler.store.store
 from reports.frames import load_frames
 from reports.tables import tables_of
 from tests import preloaded
@@ -274,38 +274,38 @@ def _text(file: IO[bytes]) -> str:
 
 def with_room_for(pages: int) -> None:
     """Let a store grow by no more than so many pages in this process, as if the disk were full then."""
-    before = crawler.storage.store._set_pragmas
+    before = crawler.store.store._set_pragmas
 
     def small(connection: sqlite3.Connection, record: object) -> None:
         before(connection, record)
         [count] = connection.execute("pragma page_count").fetchone()
         connection.execute(f"pragma max_page_count={count + pages}")
 
-    crawler.storage.store._set_pragmas = small
+    crawler.store.store._set_pragmas = small
 
 
 def with_a_fault() -> None:
     """Let our own code stumble over every document that begins with "broken" in this process."""
-    before = crawler.document_reading.read_member
+    before = crawler.spiders.document_reading.read_member
 
     def faulty(worker: Any, member: Any) -> Any:
         if member.data.startswith(b"broken"):
             raise RuntimeError("a fault of ours")
         return before(worker, member)
 
-    crawler.document_reading.read_member = faulty
+    crawler.spiders.document_reading.read_member = faulty
 
 
 def with_a_pause() -> None:
     """Let our own code be at every document that begins with "slow" until it is killed, in this process."""
-    before = crawler.document_reading.read_member
+    before = crawler.spiders.document_reading.read_member
 
     def slow(worker: Any, member: Any) -> Any:
         if member.data.startswith(b"slow"):
             time.sleep(PATIENCE_S)
         return before(worker, member)
 
-    crawler.document_reading.read_member = slow
+    crawler.spiders.document_reading.read_member = slow
 
 
 def is_made(store: Path) -> bool:

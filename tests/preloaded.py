@@ -24,12 +24,12 @@ from tests.waiting import PATIENCE_S
 #: What takes long to import. `arkaudit` itself is not among it: its consoles look at the environment as they are made.
 IMPORTED = (
     "click",
-    "crawler.deciding",
+    "crawler.runs.second_pass",
     "crawler.history.integrity",
     "crawler.history.known_selection",
-    "crawler.judging",
-    "crawler.settling",
-    "crawler.traffic",
+    "crawler.runs.judging",
+    "crawler.runs.choose_readings",
+    "crawler.pipelines",
     "crawler.politeness.request_queue",
     "crawler.wire.cookies",
     "crawler.wire.handlers",

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from crawler.storage.store import Store
+from crawler.store.store import Store
 from reports.exports import write_report
 from reports.frames import load_frames
 from reports.page.cards import action_cards

@@ -12,7 +12,7 @@ import pytest
 import trustme
 
 from crawler.model.observations import TlsResult
-from crawler.storage.store import Store
+from crawler.store.store import Store
 from tests.loopback import RawServer, check_rows, reply
 
 ARK = "https://library.example/ark:/12x45/x5"

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from crawler.storage.store import Store
+from crawler.store.store import Store
 from tests.library import Page, Web, feed, record, records, sitemap, sitemap_index
 from tests.loopback import (
     ON_LOOPBACK,
@@ -698,7 +698,7 @@ def test_a_disk_that_fills_up_ends_the_run_with_3_and_keeps_what_was_seen(tmp_pa
     path = tmp_path / "audit.db"
     Store.open(path).close()
     script = (
-        "import crawler.storage.store as s, sys\n"
+        "import crawler.store.store as s, sys\n"
         "before = s._set_pragmas\n"
         "def small(connection, record):\n"
         "    before(connection, record)\n"

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from crawler.conversation import Ask, AskingRules, Conversation, Finished, Outgoing
-from crawler.judging import verdicts_of_run
 from crawler.model.attempts import Patience
 from crawler.model.observations import CONFORMANCE, Hop, ObjectOutcome, Observation, Question
-from crawler.storage.store import Store
+from crawler.runs.judging import verdicts_of_run
+from crawler.spiders.conversation import Ask, AskingRules, Conversation, Finished, Outgoing
+from crawler.store.store import Store
 from crawler.verdicts.closed import ClosedCollection
 from crawler.verdicts.readings import CandidateReading
 from extractors.ark import Ark

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from crawler.storage.contents import unreadable_rows
-from crawler.storage.soundness import LOOKED_THROUGH_BYTES, damage_in
-from crawler.storage.store import Store
-from crawler.storage.store_errors import StoreDamaged
+from crawler.store.contents import unreadable_rows
+from crawler.store.soundness import LOOKED_THROUGH_BYTES, damage_in
+from crawler.store.store import Store
+from crawler.store.store_errors import StoreDamaged
 from reports.frames import load_frames, read
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.read_only import read_only
@@ -222,7 +222,7 @@ def test_a_damaged_head_is_no_store_and_a_damaged_body_is_a_damaged_one(store: P
 
 def test_a_large_store_is_not_looked_through_whole(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr("crawler.storage.soundness.LOOKED_THROUGH_BYTES", 10)
+    monkeypatch.setattr("crawler.store.soundness.LOOKED_THROUGH_BYTES", 10)
     read(store, lambda connection: asked.append("read"))
     assert asked == ["read"]
     assert LOOKED_THROUGH_BYTES >= 2**27
@@ -298,7 +298,7 @@ def test_a_store_with_a_log_that_a_kill_has_left_is_read_where_nobody_may_write(
 _HOLDING = """
 import sys, time
 from pathlib import Path
-from crawler.storage.scratch import scratch_beside
+from crawler.store.files import scratch_beside
 with scratch_beside(Path(sys.argv[1])) as folder:
     (folder / "other.db").write_bytes(bytes(1000))
     print(folder, flush=True)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from arkaudit.dataset_documents import DatasetDocuments
-from crawler.storage.store import Store
+from crawler.store.store import Store
 from extractors.shared_errors import UserMistake
 from reports.dataset.connection import DatasetUnreadable, open_dataset
 from reports.definitions import MOMENT, TableDefinition

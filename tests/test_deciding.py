@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from crawler.deciding import decide_unresolved, record_registry_findings, url_again
-from crawler.storage.store import Store
+from crawler.runs.second_pass import decide_unresolved, record_registry_findings, url_again
+from crawler.store.store import Store
 from extractors.ark import Ark
 from extractors.document_model import Role
 from extractors.find import find_arks

@@ -23,7 +23,7 @@ from arkaudit.doctor import (
     examined_sandbox,
     examined_store,
 )
-from crawler.storage.store import Store
+from crawler.store.store import Store
 from extractors.naan import Registry
 from extractors.sandbox import Means
 from extractors.worker import WorkerDied

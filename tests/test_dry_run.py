@@ -8,8 +8,8 @@ import pytest
 
 from arkaudit.forecast import Forecast, HostPlan, plan_of_arks, plan_of_crawl
 from crawler.model.observations import HostTraffic
-from crawler.past import PastRun
 from crawler.politeness.pacing import Allowance
+from crawler.runs.previous_run import PastRun
 from extractors.ark import Ark
 from tests.loopback import RawServer, reply, run_command
 

@@ -34,7 +34,7 @@ import json, sys
 from rich.console import Console
 from arkaudit.audits import audit
 from arkaudit.config_files import load
-from crawler.storage.store import Store
+from crawler.store.store import Store
 from extractors.ark import Ark
 told = json.load(sys.stdin)
 with Store.open(None) as store:

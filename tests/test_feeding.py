@@ -13,13 +13,10 @@ from hypothesis import strategies as st
 
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import DocumentOutcome, DocumentRecord
-from crawler.storage.feeding import Bounds, Feed
-from crawler.storage.frontier import Frontier
-from crawler.storage.frontier_rows import DOCUMENTS, FrontierEntry, FrontierState, SettledEntry
-from crawler.storage.recording import Recorder
-from crawler.storage.rotation import Rotation
-from crawler.storage.store import Store
-from crawler.storage.store_errors import StoreUnwritable
+from crawler.store.feeding import Bounds, Feed, Recorder, Rotation
+from crawler.store.frontier import DOCUMENTS, Frontier, FrontierEntry, FrontierState, SettledEntry
+from crawler.store.store import Store
+from crawler.store.store_errors import StoreUnwritable
 from tests.test_frontier import AT, begun
 
 #: What happens to an entry that was handed out.

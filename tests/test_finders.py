@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from crawler.model.crawl_requests import CrawlRequest, Outlinks, document_key
 from crawler.model.observations import DocumentOutcome, DocumentRecord
 from crawler.sources.finders import finders
-from crawler.storage.frontier import Frontier
-from crawler.storage.frontier_rows import DOCUMENTS
-from crawler.storage.store import Store
+from crawler.store.frontier import DOCUMENTS, Frontier
+from crawler.store.store import Store
 from tests.interrupted import Command, counts, tables
 from tests.library import Page, Web, record, records, rows, sitemap
 from tests.loopback import ON_LOOPBACK

@@ -10,10 +10,9 @@ from sqlalchemy import event
 
 from crawler.model.crawl_requests import CrawlRequest, RequestKind, page_requests
 from crawler.model.observations import DocumentOutcome, DocumentRecord
-from crawler.storage.frontier import Frontier
-from crawler.storage.frontier_rows import ARKS, DOCUMENTS, FrontierState, SettledEntry
-from crawler.storage.store import Store
-from crawler.storage.store_errors import StoreUnwritable
+from crawler.store.frontier import ARKS, DOCUMENTS, Frontier, FrontierState, SettledEntry
+from crawler.store.store import Store
+from crawler.store.store_errors import StoreUnwritable
 from extractors.ark import Ark
 
 AT = "2026-11-21T00:00:00.000+00:00"

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from crawler.storage.store import Store
+from crawler.store.store import Store
 from reports.exports import write_report
 from reports.formats.badge import badge
 from reports.frames import load_frames

@@ -12,7 +12,6 @@ from sqlalchemy import select
 
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.latest import rebuild
-from crawler.judging import judge_run
 from crawler.model import schema
 from crawler.model.observations import (
     ChainEnd,
@@ -24,7 +23,8 @@ from crawler.model.observations import (
     Observation,
     Question,
 )
-from crawler.storage.store import Store
+from crawler.runs.judging import judge_run
+from crawler.store.store import Store
 from extractors.ark import Ark
 from extractors.find import find_arks
 from reports.life import life

@@ -10,9 +10,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.judging import judge_run, verdicts_of_run
 from crawler.model.observations import Observation, Question, TlsResult, Verdict
-from crawler.storage.store import Store
+from crawler.runs.judging import judge_run, verdicts_of_run
+from crawler.store.store import Store
 from crawler.verdicts.findings import Findings, RunFindings
 from extractors.ark import Ark
 from extractors.find import find_arks

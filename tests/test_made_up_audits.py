@@ -12,7 +12,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from crawler.model.observations import Family
-from crawler.storage.store import Store
+from crawler.store.store import Store
 from reports.ark_statuses import ark_statuses
 from reports.frames import Frames, load_frames
 from reports.headline import counts_of, headline

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.answers.captures import ArchiveAnswer, memento_links
-from crawler.mementos import (
+from crawler.answers.mementos import (
     MOST_CAPTURES,
     ArchiveAsk,
     CaptureWish,

@@ -20,7 +20,7 @@ from arkaudit.config import Config, Notify
 from arkaudit.notification import HEADINGS, MOST_LISTED, ArkFacts, _code, message, send_news
 from crawler.history.news import News, NewsItem
 from crawler.model.observations import Family, MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
-from crawler.storage.store import Store
+from crawler.store.store import Store
 from extractors.ark import Ark
 from extractors.shared_errors import UserMistake
 from tests.loopback import RawServer, reply, run_command

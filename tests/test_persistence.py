@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from crawler.history.ark_status import DatedVerdict, EventKind, StatusPolicy
 from crawler.model.observations import ObjectOutcome
-from crawler.storage.store import Store
+from crawler.store.store import Store
 from reports import persistence
 from reports.frames import load_frames
 from reports.persistence import OVER_TIME

@@ -22,9 +22,9 @@ from crawler.asking.questions import (
     question_url,
     reached,
 )
-from crawler.conversation import is_worth_asking
 from crawler.model.observations import ACCESS, ChainEnd, Hop, Observation, Question
 from crawler.model.resolving import same_host
+from crawler.spiders.conversation import is_worth_asking
 from extractors.ark import Ark
 from extractors.checkchar import CheckCharacter, check
 from extractors.naan import Registry, RegistryEntry, ResolverTarget

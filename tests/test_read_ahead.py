@@ -15,9 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.document_reading import DocumentReader, DocumentSource, Row
 from crawler.model.observations import Hop
-from crawler.read_ahead import ReadAhead
+from crawler.spiders.document_reading import DocumentReader, DocumentSource, ReadAhead, Row
 from extractors.isolated import document_executor, document_worker
 from extractors.worker_executor import WorkerExecutor
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command

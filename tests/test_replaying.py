@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from crawler.answers.answer import read_answer
-from crawler.conversation import Ask
 from crawler.model.observations import ChainEnd, Hop, Observation, Question
+from crawler.spiders.conversation import Ask
 from crawler.spiders.replaying import Replay
 from extractors.ark import Ark
 

@@ -12,7 +12,7 @@ import pytest
 from bs4 import BeautifulSoup
 from lxml import etree
 
-from crawler.storage.store import Store
+from crawler.store.store import Store
 from reports.exports import write_report
 from reports.frames import Frames, load_frames
 from reports.languages import ENGLISH

@@ -30,8 +30,8 @@ from crawler.model.observations import (
     Question,
     TlsResult,
 )
-from crawler.storage.store import Store
-from crawler.storage.store_errors import StoreDamaged
+from crawler.store.store import Store
+from crawler.store.store_errors import StoreDamaged
 from crawler.verdicts.verdict import judge
 from extractors.document_model import Finding
 from extractors.find import find_arks

@@ -9,7 +9,7 @@ import pytest
 from arkaudit.config import Config
 from arkaudit.config_files import load
 from arkaudit.resuming import RunPlan, decide, with_settings_of
-from crawler.storage.store import Run
+from crawler.store.store import Run
 from extractors.shared_errors import UserMistake
 
 SEEDS = ["https://www.library.example/"]

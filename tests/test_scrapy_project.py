@@ -24,8 +24,8 @@ from scrapy.settings import Settings
 from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
 
-from crawler.items import CheckedArk, Citation
 from crawler.process import HeardSignals, command_settings
+from crawler.spiders.items import CheckedArk, Citation
 from tests.loopback import RawServer, clean_environment, reply
 
 OURS = Path(__file__).parent.parent
@@ -289,7 +289,7 @@ def test_an_item_is_one_for_scrapy(item: Any) -> None:
 @pytest.mark.parametrize("components", ["DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES"])
 def test_the_command_runs_what_the_project_runs_in_the_same_order(components: str) -> None:
     project = Settings()
-    project.setmodule("crawler.settings", priority="project")
+    project.setmodule("crawler.spiders.settings", priority="project")
     switched_off = {"RetryMiddleware", "HttpCacheMiddleware", "DownloaderStats"}  # the last by the command alone
     assert not project.getbool("RETRY_ENABLED")
     assert not project.getbool("HTTPCACHE_ENABLED")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.storage.store import Store
+from crawler.store.store import Store
 
 #: Libraries that take long to load.
 HEAVY = frozenset({

@@ -60,7 +60,7 @@ def test_after_one_ctrl_c_no_attempt_is_waited_for(tmp_path: Path) -> None:
 
 
 SMALL = """
-import crawler.storage.store as s, sys
+import crawler.store.store as s, sys
 before = s._set_pragmas
 def small(connection, record):
     before(connection, record)
@@ -73,7 +73,7 @@ main(sys.argv[1:])
 
 
 def test_after_a_full_disk_nothing_more_is_sent(tmp_path: Path) -> None:
-    from crawler.storage.store import Store
+    from crawler.store.store import Store
 
     Store.open(tmp_path / "a.db").close()
     page = reply(body=f"<title>An object</title>{'forty leaves ' * 600}")
@@ -250,7 +250,7 @@ def test_what_went_to_a_host_is_counted_also_for_its_rules_and_by_a_process_that
 
 _SLOW_PIPELINE = """
 import asyncio, os, signal, sys
-import crawler.settings
+import crawler.spiders.settings
 from arkaudit.__main__ import main
 
 class Slow:
@@ -264,7 +264,7 @@ class Slow:
         return item
 
 sys.modules["slow"] = sys.modules["__main__"]
-crawler.settings.ITEM_PIPELINES = {**crawler.settings.ITEM_PIPELINES, "slow.Slow": 1}
+crawler.spiders.settings.ITEM_PIPELINES = {**crawler.spiders.settings.ITEM_PIPELINES, "slow.Slow": 1}
 main()
 """
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from crawler.judging import judge_run
 from crawler.model.observations import (
     ChainEnd,
     CitedMention,
@@ -28,9 +27,10 @@ from crawler.model.observations import (
     Verdict,
 )
 from crawler.model.schema import SCHEMA_VERSION
-from crawler.storage.store import Store
-from crawler.storage.store_errors import NotOurStore, StoreUnopenable, StoreUnwritable, UnknownStoreVersion
-from crawler.storage.stored_rows import observation_row
+from crawler.runs.judging import judge_run
+from crawler.store.store import Store
+from crawler.store.store_errors import NotOurStore, StoreUnopenable, StoreUnwritable, UnknownStoreVersion
+from crawler.store.stored_rows import observation_row
 from extractors.ark import Ark
 from extractors.document_model import Finding
 from extractors.find import find_arks

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from crawler.history.integrity import problems
-from crawler.storage.store import Store
+from crawler.store.store import Store
 from reports.frames import read
 from reports.store_export import EXPORTED, export
 from tests.loopback import run_command

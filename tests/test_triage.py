@@ -28,8 +28,8 @@ from crawler.history.triage import (
     target_of,
     treatment,
 )
-from crawler.judging import judge_run
-from crawler.storage.store import Store
+from crawler.runs.judging import judge_run
+from crawler.store.store import Store
 from extractors.ark import Ark
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command
 from tests.test_ark_status import BEGINNING, check, day, status_of

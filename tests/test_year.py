@@ -14,9 +14,9 @@ from crawler.history.changes import Seen
 from crawler.history.contacts import contacts_of
 from crawler.history.outages import MISSES_EXPECTED, Contact, assess
 from crawler.history.rechecking import KnownArk, due
-from crawler.judging import judge_run
 from crawler.model.observations import ObjectOutcome
-from crawler.storage.store import Store
+from crawler.runs.judging import judge_run
+from crawler.store.store import Store
 from tests.year import (
     ARKS_A_HOST,
     DAYS,

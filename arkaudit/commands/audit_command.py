@@ -28,7 +28,7 @@ from extractors.shared_errors import UserMistake
 
 if TYPE_CHECKING:
     from arkaudit.config import Config
-    from crawler.seeds import Seeds
+    from crawler.spiders.seeds import Seeds
 
 
 @click.command(cls=GroupedCommand)
@@ -218,6 +218,6 @@ def _seeds(texts: Sequence[str], *, resume: bool | None) -> Seeds:
     """The seeds that *texts* name; none at all only where a run is resumed, which has its own."""
     if not texts and not resume:
         raise UserMistake("nothing to crawl: give a SEED, or seeds in the configuration")
-    from crawler.seeds import Seeds
+    from crawler.spiders.seeds import Seeds
 
     return Seeds.of(texts)

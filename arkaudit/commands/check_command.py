@@ -187,7 +187,7 @@ def _lines(source: str | None) -> dict[int, str]:
 
 
 def _parted(line: str) -> list[str]:
-    from crawler.named_arks import parted
+    from crawler.spiders.target_arguments import parted
 
     return parted(line)
 

@@ -100,7 +100,7 @@ def extract(
     from arkaudit import output_rows as rows
     from arkaudit.exits import after_extract, tell_ending
     from arkaudit.extracting import Counted, ExtractTotal, documents, report_findings
-    from crawler.seeds import Seeds
+    from crawler.spiders.seeds import Seeds
     from extractors.mention_rows import MAIN_COLUMNS, MENTION_COLUMNS, mention_rows
 
     if from_file is not None:

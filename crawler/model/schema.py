@@ -497,7 +497,7 @@ memento = Table(
     "changes no verdict.",
 )
 
-#: What a run has still to ask for; read and written by `crawler.storage.frontier` alone.
+#: What a run has still to ask for; read and written by `crawler.store.frontier` alone.
 frontier = Table(
     "frontier",
     tables,
@@ -562,7 +562,7 @@ Index(
     sqlite_where=text("state = 'waiting'"),
 )
 
-#: What each document of a crawl links to; read and written by `crawler.storage.outlinks` alone.
+#: What each document of a crawl links to; read and written by `crawler.store.outlinks` alone.
 outlinks = Table(
     "outlinks",
     tables,

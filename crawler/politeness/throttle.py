@@ -26,6 +26,8 @@ from crawler.politeness.pacing import LEAST_INTERVAL_S, Allowance, Allowances, H
 from extractors.shared_errors import ArkauditError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scrapy.crawler import Crawler
     from scrapy.robotstxt import RobotParser
     from scrapy.settings import BaseSettings
@@ -391,6 +393,11 @@ _GOVERNORS: WeakKeyDictionary[Crawler, HostThrottle] = WeakKeyDictionary()
 def install_throttle(crawler: Crawler, throttle: HostThrottle) -> None:
     """Give *crawler* a governor, which it may have in common with others."""
     _GOVERNORS[crawler] = throttle
+
+
+def share_pace(crawler: Crawler, settings: BaseSettings, cache: Path) -> None:
+    """Give *crawler* the pace of hosts that all audits of this machine keep together, by files in *cache*."""
+    install_throttle(crawler, HostThrottle.of(settings, HostFiles(cache / "hosts")))
 
 
 def throttle_of(crawler: Crawler) -> HostThrottle:

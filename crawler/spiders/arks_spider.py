@@ -11,18 +11,18 @@ from scrapy import Request, signals
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from crawler.conversation import Ask, AskingRules, Conversation, Finished, Outgoing, Target
-from crawler.items import CheckedArk
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import Observation
 from crawler.rendering.options import RenderOptions
 from crawler.rendering.pages import RENDERED, PageRenderer
 from crawler.spiders.auditing import AuditSpider
+from crawler.spiders.conversation import Ask, AskingRules, Conversation, Finished, Outgoing, Target
+from crawler.spiders.items import CheckedArk
 from crawler.spiders.observing import observations_of, observe, request_of
 from crawler.spiders.own_run import ArksRun
 from crawler.spiders.replaying import Replay
-from crawler.storage.feeding import Bounds
-from crawler.storage.frontier_rows import SettledEntry
+from crawler.store.feeding import Bounds
+from crawler.store.frontier import SettledEntry
 from crawler.verdicts.readings import CandidateReading
 
 #: So many ARKs are open at a host at a time: enough that it is asked without a break while some wait for others.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import scrapy
 from scrapy import Request, signals
@@ -13,16 +13,14 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
 from scrapy.settings import BaseSettings
 
-from crawler.addon import bring_settings
 from crawler.model.observations import DocumentRecord
 from crawler.politeness.throttle import throttle_of
+from crawler.spiders import settings as ours
 from crawler.spiders.own_run import ArksRun, DocumentsRun, OwnRun
-from crawler.storage.feeding import Bounds, Feed
-from crawler.storage.frontier import Frontier
-from crawler.storage.frontier_rows import FrontierEntry, SettledEntry
-from crawler.storage.recording import Recorder
-from crawler.storage.store import Recordable, Store
-from crawler.storage.store_errors import StoreUnwritable
+from crawler.store.feeding import Bounds, Feed, Recorder
+from crawler.store.frontier import Frontier, FrontierEntry, SettledEntry
+from crawler.store.store import Recordable, Store
+from crawler.store.store_errors import StoreUnwritable
 from crawler.wire.credentialed import Withholding
 from crawler.wire.credentials import Credentials
 from crawler.wire.middlewares import RunStopped
@@ -32,6 +30,11 @@ logger = logging.getLogger(__name__)
 
 #: Seconds between two looks whether what is under way has come to its end.
 _LOOK_S = 0.05
+
+#: Settings that say what a project is, and not how requests are sent.
+_OF_PROJECTS: Final = frozenset({"BOT_NAME", "SPIDER_MODULES", "NEWSPIDER_MODULE"})
+#: Settings of ours for which the value of the project counts.
+_THEIRS: Final = frozenset({"USER_AGENT", "DOWNLOAD_TIMEOUT", "TWISTED_DNS_RESOLVER"})
 
 
 class AuditSpider(scrapy.Spider):
@@ -73,7 +76,7 @@ class AuditSpider(scrapy.Spider):
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
         super().update_settings(settings)
-        bring_settings(settings)
+        _bring_settings(settings)
         feeds = settings.getdict("FEEDS")
         if feeds:
             exported = {
@@ -224,3 +227,20 @@ class AuditSpider(scrapy.Spider):
         if self.store_failure is None:
             self.store_failure = failure
             self.stop(reason="store-unwritable")
+
+
+def _bring_settings(settings: BaseSettings) -> None:
+    """Put all that our own spiders need into the *settings* of the project in which they run.
+
+    What was given for this very run (``-s``) counts more; a project's own values of ``ARKAUDIT_…``, of ``USER_AGENT``
+    and of what says how long to wait count, too.
+    """
+    for name in dir(ours):
+        value = getattr(ours, name)
+        if not name.isupper() or name in _OF_PROJECTS:
+            continue
+        if isinstance(value, dict) and not name.startswith("ARKAUDIT_"):
+            settings.set(name, {**settings.getdict(name), **value}, priority="spider")
+        else:
+            is_theirs = name.startswith("ARKAUDIT_") or name in _THEIRS
+            settings.set(name, value, priority="addon" if is_theirs else "spider")

@@ -19,25 +19,32 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from crawler.answers.statuses import OUTCOME_OF_END, status_outcome
-from crawler.document_reading import BegunReading, DocumentReader, DocumentSource, Row, now, source_record
-from crawler.items import Citation, citations
 from crawler.model.attempts import Patience, next_fetch
 from crawler.model.canonical import same_document
 from crawler.model.crawl_requests import CrawlRequest, Outlinks, RequestKind, outlinks_of
 from crawler.model.listing import SourceKind, SourceReading
 from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
 from crawler.model.resolving import SUCCESSES
-from crawler.read_ahead import ReadAhead
 from crawler.sources.gate import Passed
 from crawler.sources.plan import CrawlPlan
 from crawler.sources.source_reader import SourceReader, SourceWorker, may_be_source
 from crawler.spiders.auditing import AuditSpider
+from crawler.spiders.document_reading import (
+    BegunReading,
+    DocumentReader,
+    DocumentSource,
+    ReadAhead,
+    Row,
+    now,
+    source_record,
+)
+from crawler.spiders.items import Citation, citations
 from crawler.spiders.own_run import DocumentsRun
 from crawler.spiders.responses import headers_of, source_of, whole_lines
-from crawler.storage.feeding import Bounds
-from crawler.storage.frontier_rows import FrontierEntry, FrontierState
-from crawler.storage.store import Recordable
-from crawler.storage.store_errors import StoreUnwritable
+from crawler.store.feeding import Bounds
+from crawler.store.frontier import FrontierEntry, FrontierState
+from crawler.store.store import Recordable
+from crawler.store.store_errors import StoreUnwritable
 from crawler.wire.middlewares import chain_of
 from extractors.document_model import Finding
 from extractors.folders import document_name

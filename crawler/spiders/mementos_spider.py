@@ -12,14 +12,14 @@ from twisted.python.failure import Failure
 
 from crawler.answers.answer import read_answer
 from crawler.answers.captures import ArchiveAnswer, page_fault
-from crawler.mementos import ArchiveAsk, MementoRecord, Search, capture_search
+from crawler.answers.mementos import ArchiveAsk, MementoRecord, Search, capture_search
 from crawler.model.attempts import Patience, next_fetch
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import Hop
 from crawler.spiders.auditing import AuditSpider
 from crawler.spiders.own_run import ArksRun
-from crawler.storage.feeding import Bounds
-from crawler.storage.frontier_rows import FrontierEntry, SettledEntry
+from crawler.store.feeding import Bounds
+from crawler.store.frontier import FrontierEntry, SettledEntry
 from crawler.wire.middlewares import chain_of
 from extractors.ark import Ark
 

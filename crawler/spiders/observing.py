@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 
 from crawler.answers.answer import read_answer
-from crawler.conversation import Ask
 from crawler.model.observations import ACCESS, CONFORMANCE, Observation, Question
 from crawler.model.resolving import sendable
-from crawler.named_arks import targets_in
+from crawler.spiders.conversation import Ask
+from crawler.spiders.target_arguments import targets_in
 from crawler.wire.flags import INCOMPLETE, STOPPED, incomplete
 from crawler.wire.middlewares import chain_of
 from extractors.ark import Ark

@@ -12,26 +12,26 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 
-from crawler.addon import share_pace
-from crawler.conversation import AskingRules
-from crawler.deciding import conclude_documents
-from crawler.items import CheckedArk, checked_ark
-from crawler.judging import Background, judge_run, judge_settled
 from crawler.model.attempts import Patience
 from crawler.model.observations import Verdict
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import sendable
 from crawler.model.scope import Extent
-from crawler.named_arks import targets_in, words_of
-from crawler.parsers import source_worker
-from crawler.seeds import Seeds
+from crawler.politeness.throttle import share_pace
+from crawler.runs.judging import Background, judge_run, judge_settled
+from crawler.runs.second_pass import conclude_documents
 from crawler.sources.gate import Rules
 from crawler.sources.patterns import LinkPatterns
 from crawler.sources.plan import CrawlPlan
 from crawler.sources.source_reader import SourceWorker
-from crawler.storage.store import FINISHED, Store
-from crawler.storage.store_errors import StoreUnwritable
+from crawler.spiders.conversation import AskingRules
+from crawler.spiders.document_reading import source_worker
+from crawler.spiders.items import CheckedArk, checked_ark
+from crawler.spiders.seeds import Seeds
+from crawler.spiders.target_arguments import targets_in, words_of
+from crawler.store.store import FINISHED, Store
+from crawler.store.store_errors import StoreUnwritable
 from extractors.folders import document_name
 from extractors.isolated import DocumentWorker, document_worker
 
@@ -70,7 +70,7 @@ class OwnRun:
         self._items: deque[Any] | None = None
         """The items that come of the run at its end, and are not given away yet; None before."""
         self._reason = ""
-        share_pace(crawler, settings)
+        share_pace(crawler, settings, cache_folder())
         crawler.signals.connect(self._closed, signal=signals.spider_closed)
         crawler.signals.connect(self._stopped, signal=signals.engine_stopped)
 

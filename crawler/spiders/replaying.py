@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from crawler.conversation import Ask
 from crawler.model.observations import Observation, Question
+from crawler.spiders.conversation import Ask
 
 #: What an observation is unique by within a run: the URL of the object question, the question, and the attempt.
 Key = tuple[str, Question, int]

@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 from scrapy.http import Response
 
-from crawler.document_reading import DocumentSource
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import Hop
 from crawler.sources.link_targets import Headers
+from crawler.spiders.document_reading import DocumentSource
 from crawler.wire.flags import INCOMPLETE
 from extractors.formats import parse_content_type
 

@@ -18,7 +18,7 @@ from twisted.web.client import BrowserLikePolicyForHTTPS
 from twisted.web.iweb import IPolicyForHTTPS
 from zope.interface import implementer
 
-from crawler.mementos import MementoRecord
+from crawler.answers.mementos import MementoRecord
 from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
 from crawler.wire.credentials import Credential, Credentials, Origin, of_proxy
 from crawler.wire.handlers import ExactDownloadHandler

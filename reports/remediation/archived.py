@@ -7,7 +7,7 @@ from typing import Final
 
 import pandas as pd
 
-from crawler.mementos import MementoOutcome
+from crawler.answers.mementos import MementoOutcome
 from crawler.model.observations import Family
 from reports.ark_statuses import families
 from reports.definitions import MOMENT, TEXT, URL, Column

@@ -16,8 +16,8 @@ from sqlalchemy.dialects.sqlite import Insert, insert
 from crawler.model import schema
 from crawler.model.observations import Observation, Question, TlsResult
 from crawler.model.resolving import SUCCESSES
-from crawler.storage.database import ARK_PARTS, PAGE, Database, adding
-from crawler.storage.stored_rows import observation_of, observation_row, record_of
+from crawler.store.database import ARK_PARTS, PAGE, Database, adding
+from crawler.store.stored_rows import observation_of, observation_row, record_of
 
 
 class ObservationTables(Database):

@@ -19,8 +19,8 @@ from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.pool import NullPool
 
 from crawler.model import schema
-from crawler.storage.contents import unreadable_rows
-from crawler.storage.store_errors import NotOurStore, StoreDamaged, UnknownStoreVersion
+from crawler.store.contents import unreadable_rows
+from crawler.store.store_errors import NotOurStore, StoreDamaged, UnknownStoreVersion
 
 #: Stores up to this size are looked through whole as they are opened (1 s a GiB, were it more); of larger ones, the
 #: tables of runs. What is damaged elsewhere in them comes to light where it is read, or by `store check`.

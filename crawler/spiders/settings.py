@@ -72,7 +72,7 @@ SPIDER_MIDDLEWARES = {  # all of Scrapy's: each is a generator around what every
 EXTENSIONS = {
     "scrapy.extensions.telnet.TelnetConsole": None,  # default on. No listening sockets.
     "crawler.wire.middlewares.BodyBounds": 0,
-    "crawler.traffic.TrafficRecorder": 0,
+    "crawler.pipelines.TrafficRecorder": 0,
 }
 ITEM_PIPELINES = {
     "crawler.pipelines.StorePipeline": 100,

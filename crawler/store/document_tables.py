@@ -27,9 +27,9 @@ from crawler.model.observations import (
     KeptMention,
     KeptUnresolvedMention,
 )
-from crawler.storage.database import ARK_PARTS, PAGE, Database, add_row, adding
-from crawler.storage.outlinks import add_outlinks, dead_sources
-from crawler.storage.stored_rows import ark_of, mention_of, row_of
+from crawler.store.database import ARK_PARTS, PAGE, Database, add_row, adding
+from crawler.store.outlinks import add_outlinks, dead_sources
+from crawler.store.stored_rows import ark_of, mention_of, row_of
 from extractors.ark import Ark
 from extractors.document_model import Finding
 from extractors.mentions.kept import unresolved_json, unresolved_of

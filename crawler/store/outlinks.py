@@ -17,7 +17,7 @@ from crawler.model.crawl_requests import Outlinks, document_key
 from crawler.model.observations import DocumentOutcome, DocumentRecord
 from crawler.model.schema import document, frontier, mention, outlinks
 from crawler.sources.finders import finders
-from crawler.storage.frontier_rows import DOCUMENTS
+from crawler.store.frontier import DOCUMENTS
 
 _ROWS_AT_ONCE = 500
 #: Outcomes of documents that are there.

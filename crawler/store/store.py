@@ -21,22 +21,20 @@ from sqlalchemy import (
 )
 from sqlalchemy.pool import StaticPool
 
-from crawler.mementos import MementoRecord
+from crawler.answers.mementos import MementoRecord
 from crawler.model import schema
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
-from crawler.storage.database import add_row
-from crawler.storage.document_tables import DocumentTables
-from crawler.storage.files import locked, refuse_foreign
-from crawler.storage.frontier_rows import DOCUMENTS, SettledEntry, add_requests, settle
-from crawler.storage.memento_tables import MementoTables
-from crawler.storage.merging import Merged, merge
-from crawler.storage.observation_tables import ObservationTables, adding_up
-from crawler.storage.run_tables import FINISHED, RUNNING, Run, RunTables
-from crawler.storage.scratch import clear_scratch_beside
-from crawler.storage.soundness import distrust, is_damage, is_ours
-from crawler.storage.store_errors import StoreDamaged, StoreUnopenable, StoreUnwritable
-from crawler.storage.verdict_tables import VerdictTables
+from crawler.store.database import add_row
+from crawler.store.document_tables import DocumentTables
+from crawler.store.files import clear_scratch_beside, locked, refuse_foreign
+from crawler.store.frontier import DOCUMENTS, SettledEntry, add_requests, settle
+from crawler.store.merging import Merged, merge
+from crawler.store.observation_tables import ObservationTables, adding_up
+from crawler.store.run_tables import FINISHED, RUNNING, Run, RunTables
+from crawler.store.soundness import distrust, is_damage, is_ours
+from crawler.store.store_errors import StoreDamaged, StoreUnopenable, StoreUnwritable
+from crawler.store.verdict_tables import MementoTables, VerdictTables
 
 Recordable = DocumentRecord | Observation | MementoRecord | TlsResult | Pause | HostTraffic | SettledEntry
 

@@ -16,8 +16,8 @@ from sqlalchemy.dialects.sqlite import insert
 from crawler.history import latest
 from crawler.history.news import News, news_of
 from crawler.model import schema
-from crawler.storage.database import Database
-from crawler.storage.outlinks import note_finders
+from crawler.store.database import Database
+from crawler.store.outlinks import note_finders
 
 #: States of a run. One that is running although nobody has its store open has crashed.
 RUNNING, FINISHED = "running", "finished"

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from crawler.model.observations import CitedMention, DecidedOn, KeptUnresolvedMention
 from crawler.model.resolving import mention_url, resolver_of
-from crawler.storage.store import Store
+from crawler.store.store import Store
 from extractors.ark import Ark
 from extractors.budget import DECIDING_CPU_S, TimeBudget, spending
 from extractors.document_model import Finding, Role

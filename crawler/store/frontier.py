@@ -6,18 +6,133 @@ only place that reads or writes the table `frontier`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, func, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_column, select, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from crawler.model.crawl_requests import CrawlRequest, RequestKind
+from crawler.model.crawl_requests import CrawlRequest, Reach, RequestKind
+from crawler.model.listing import SourceKind
 from crawler.model.schema import frontier
-from crawler.storage.frontier_rows import FrontierEntry, FrontierState, add_requests, claim_end, entry_in, is_in, row_of
-from crawler.storage.store import Store
+from crawler.store.database import Database
 from extractors.ark import Ark
+
+# Rows of the table `frontier`: what a run has still to ask for, and what has its outcome.
+
+
+#: The spiders, by the names under which their entries stand.
+DOCUMENTS, ARKS = "documents", "arks"
+#: For how long an entry belongs to whoever claimed it. A store has one writer, so after a crash nobody waits for it.
+CLAIM = timedelta(hours=1)
+
+
+class FrontierState(StrEnum):
+    """The state of an entry."""
+
+    WAITING = "waiting"
+    CLAIMED = "claimed"
+    """Handed to a spider; there is no outcome yet."""
+    DONE = "done"
+    """Its outcome is in the store."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierEntry:
+    """A lead that is on record."""
+
+    entry_id: int
+    """Also the order of discovery."""
+    crawl_request: CrawlRequest
+    attempts: int = 0
+    """How often it was handed to a spider."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettledEntry:
+    """Says that an entry has its outcome, and is not asked again; to be recorded with what was observed last."""
+
+    spider: str
+    canonical: str
+    listed: str | None = None
+    """The digest of what it has listed, if it is a source."""
+
+
+def add_requests(connection: Connection, run_id: int, spider: str, leads: Sequence[CrawlRequest]) -> None:
+    """Put *leads* behind what is there, within a transaction of the store."""
+    if leads:
+        rows = [row_of(run_id, spider, crawl_request) for crawl_request in leads]
+        connection.execute(insert(frontier).on_conflict_do_nothing(), rows)
+
+
+def settle(connection: Connection, run_id: int, settled: Sequence[SettledEntry]) -> None:
+    """Note that these entries have their outcome, within the transaction of the store that records it."""
+    if settled:
+        rows = [
+            {"of_run": run_id, "of_spider": each.spider, "settled": each.canonical, "has_listed": each.listed}
+            for each in settled
+        ]
+        connection.execute(_SETTLE, rows)
+
+
+_SETTLE = (
+    update(frontier)
+    .where(
+        frontier.c.run_id == bindparam("of_run"),
+        frontier.c.spider == bindparam("of_spider"),
+        frontier.c.canonical == bindparam("settled"),
+    )
+    .values(state=FrontierState.DONE.value, claimed_until=None, listed=bindparam("has_listed"))
+)
+
+
+def claim_end() -> str:
+    """The moment at which a claim that is made now ends."""
+    return (datetime.now(UTC) + CLAIM).isoformat(timespec="milliseconds")
+
+
+def is_in(state: FrontierState) -> ColumnElement[bool]:
+    """Return whether a row is in *state*, in words that SQLite finds in an index: a parameter would hide them."""
+    return frontier.c.state == literal_column(f"'{state.value}'")
+
+
+def row_of(run_id: int, spider: str, crawl_request: CrawlRequest) -> dict[str, Any]:
+    """The row of a lead that waits."""
+    return {
+        "run_id": run_id,
+        "spider": spider,
+        "canonical": crawl_request.canonical,
+        "url": crawl_request.url,
+        "kind": crawl_request.kind.value,
+        "host": crawl_request.host,
+        "depth": crawl_request.depth,
+        "found_on": crawl_request.found_on,
+        "ark": None if crawl_request.ark is None else str(crawl_request.ark),
+        "reach": crawl_request.reach.value,
+        "source": None if crawl_request.source is None else crawl_request.source.value,
+        "part": crawl_request.part,
+        "rank": 0 if crawl_request.is_urgent else 1,
+        "state": FrontierState.WAITING.value,
+        "attempts": 0,
+        "claimed_until": None,
+        "listed": None,
+    }
+
+
+def entry_in(row: Row[Any]) -> FrontierEntry:
+    """The entry that is in a row."""
+    ark = None if row.ark is None else Ark.parse(row.ark)
+    source = None if row.source is None else SourceKind(row.source)
+    reach = Reach(row.reach)
+    crawl_request = CrawlRequest(
+        row.url, row.canonical, row.host, RequestKind(row.kind), row.depth, row.found_on, ark, reach, source, row.part
+    )
+    return FrontierEntry(row.frontier_id, crawl_request, row.attempts)
+
 
 _PAGE = 1000
 
@@ -25,7 +140,7 @@ _PAGE = 1000
 class Frontier:
     """The requests that one spider of a run has still to send."""
 
-    def __init__(self, store: Store, run_id: int, spider: str) -> None:
+    def __init__(self, store: Database, run_id: int, spider: str) -> None:
         self._store = store
         self._run_id = run_id
         self._spider = spider
@@ -33,7 +148,7 @@ class Frontier:
     def add(self, leads: Iterable[CrawlRequest]) -> None:
         """Put *leads* behind what is there; those that are there already stay as they are. Streams in bounded pieces.
 
-        Raises `crawler.storage.store_errors.StoreUnwritable`.
+        Raises `crawler.store.store_errors.StoreUnwritable`.
         """
         for piece in _pieces(leads, _PAGE):
             with self._store.transaction() as connection:
@@ -42,7 +157,7 @@ class Frontier:
     def arrive(self, crawl_request: CrawlRequest) -> bool:
         """Claim *lead* for whom redirects have led there, unless somebody has found it; whether nobody had.
 
-        It counts as never handed out. Raises `crawler.storage.store_errors.StoreUnwritable`.
+        It counts as never handed out. Raises `crawler.store.store_errors.StoreUnwritable`.
         """
         values = self._arrival(crawl_request)
         with self._store.transaction() as connection:
@@ -52,7 +167,7 @@ class Frontier:
         """Claim *lead*, where redirects of *by* have led, if it is in this *state* and was found after *by*.
 
         So it doesn't depend on whose answer came first who has found it. Raises
-        `crawler.storage.store_errors.StoreUnwritable`.
+        `crawler.store.store_errors.StoreUnwritable`.
         """
         theirs = select(frontier.c.frontier_id).where(self._ours, frontier.c.canonical == by.canonical)
         which = (

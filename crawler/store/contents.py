@@ -17,7 +17,7 @@ from crawler.history.latest import status_in
 from crawler.model import schema
 from crawler.model.crawl_requests import KEY_BYTES
 from crawler.model.observations import Hop, TlsResult
-from crawler.storage.stored_rows import mention_of, observation_of, record_of
+from crawler.store.stored_rows import mention_of, observation_of, record_of
 from extractors.mentions.kept import unresolved_of
 
 #: So many rows of each table are reported; the first show enough.

@@ -3,15 +3,165 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Generic, TypeVar
 
-from crawler.storage.frontier import Frontier
-from crawler.storage.frontier_rows import FrontierEntry
-from crawler.storage.recording import Recorder
-from crawler.storage.rotation import Rotation
-from crawler.storage.store import Recordable
+from crawler.store.frontier import Frontier, FrontierEntry
+from crawler.store.store import Recordable, Store
+from crawler.store.store_errors import StoreUnwritable
+
+# Records in groups: what came within a moment is one transaction, so that a crash loses little.
+
+
+logger = logging.getLogger(__name__)
+
+#: A commit waits no longer than this, so that a crash loses little, and holds no more than this many records.
+COMMIT_AFTER_S = 0.2
+COMMIT_AT_ITEMS = 100
+
+
+class Recorder:
+    """Records what one spider observes, in the order in which it is given; what belongs together is never split.
+
+    Used within a running event loop. When the store can't be written any more, *failed* is called, once, and nothing
+    further is recorded.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        run_id: int,
+        *,
+        failed: Callable[[StoreUnwritable], None],
+        withheld: Callable[[Recordable], Recordable] = lambda item: item,
+    ) -> None:
+        self._store = store
+        self._run_id = run_id
+        self._failed = failed
+        self._withheld = withheld
+        """Takes secrets out of what is recorded."""
+        self._has_failed = False
+        self._pending: list[Recordable] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self.on_add: Callable[[Sequence[Recordable]], None] = lambda items: None
+        """Called with what is to be recorded, as it was given."""
+        self.on_commit: Callable[[Sequence[Recordable]], None] = lambda items: None
+        """Told what a transaction has just recorded."""
+        self.beside: Callable[[], Sequence[Recordable]] = tuple
+        """What is to be recorded in the same transaction as whatever else is."""
+
+    def add(self, *items: Recordable) -> None:
+        """Record *items* in one transaction, at once or in a moment; and with none, what is `beside` in a moment."""
+        self._pending += map(self._withheld, items)
+        if len(self._pending) >= COMMIT_AT_ITEMS:
+            self.commit()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(COMMIT_AFTER_S, self.commit)
+        self.on_add(items)
+
+    def commit(self) -> bool:
+        """Record what is pending now; whether anything was."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        items, self._pending = [*self._pending, *self.beside()], []
+        if not items or self._has_failed:
+            return False
+        try:
+            self._store.record(self._run_id, items)
+        except Exception as failure:
+            # Also what we did not foresee: a run that went on would say that it finished, without these records.
+            self._has_failed = True
+            if not isinstance(failure, StoreUnwritable):
+                logger.error("%d records can't be kept", len(items), exc_info=failure)
+                failure = StoreUnwritable(f"{len(items)} records can't be kept: {failure!r}")
+            self._failed(failure)
+            return False
+        self.on_commit(items)
+        return True
+
+
+# Pure: who is next, when many things wait at many hosts, and no host may hold up another.
+
+
+Thing = TypeVar("Thing")
+
+
+class Rotation(Generic[Thing]):
+    """Things that wait at hosts, taken from the hosts in turn, from each in the order in which they came.
+
+    Of what was taken, no more than *per_host* is out for a host at a time.
+
+    >>> rotation: Rotation[int] = Rotation(per_host=2)
+    >>> for host, number in [("a", 1), ("a", 2), ("a", 3), ("b", 4)]:
+    ...     rotation.put(host, [number])
+    >>> [rotation.take() for _ in range(4)]
+    [('a', 1), ('b', 4), ('a', 2), None]
+    >>> rotation.give_back("a")
+    >>> rotation.take()
+    ('a', 3)
+    """
+
+    def __init__(self, per_host: int) -> None:
+        self._per_host = per_host
+        self._queues: dict[str, deque[Thing]] = {}
+        self._out: Counter[str] = Counter()
+        self._ready: dict[str, None] = {}
+        """The hosts that something may be taken from, the next one first."""
+        self._size = 0
+
+    def __len__(self) -> int:
+        """Return how many things wait."""
+        return self._size
+
+    def __contains__(self, host: str) -> bool:
+        """Return whether something waits at *host*."""
+        return host in self._queues
+
+    @property
+    def hosts(self) -> int:
+        """At how many hosts something waits."""
+        return len(self._queues)
+
+    def put(self, host: str, things: Iterable[Thing]) -> None:
+        """Let *things* wait at *host*, behind what waits there."""
+        added = deque(things)
+        if added:
+            self._size += len(added)
+            self._queues.setdefault(host, deque()).extend(added)
+            self._settle_turn(host)
+
+    def take(self) -> tuple[str, Thing] | None:
+        """The next thing and its host; None when nothing waits that may be taken now."""
+        host = next(iter(self._ready), None)
+        if host is None:
+            return None
+        del self._ready[host]
+        thing = self._queues[host].popleft()
+        self._size -= 1
+        self._out[host] += 1
+        if not self._queues[host]:
+            del self._queues[host]
+        self._settle_turn(host)
+        return host, thing
+
+    def give_back(self, host: str) -> None:
+        """Note that something taken from *host* is through."""
+        self._out[host] -= 1
+        if self._out[host] <= 0:
+            del self._out[host]
+        self._settle_turn(host)
+
+    def _settle_turn(self, host: str) -> None:
+        if host in self._queues and self._out[host] < self._per_host:
+            self._ready.setdefault(host)
+        else:
+            self._ready.pop(host, None)
+
 
 #: How long nothing may happen before it is asked whether anything still can.
 _CHECK_AFTER_S = 1.0
@@ -73,7 +223,7 @@ class Feed:
         recorder.on_commit = self._committed
 
     async def entries(self) -> AsyncIterator[FrontierEntry]:
-        """The entries, each when its turn comes. Raises `crawler.storage.store_errors.StoreUnwritable`."""
+        """The entries, each when its turn comes. Raises `crawler.store.store_errors.StoreUnwritable`."""
         self._take_over()
         while not self._is_stopped:
             entry = self._next()

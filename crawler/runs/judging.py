@@ -9,9 +9,8 @@ from itertools import islice
 
 from crawler.asking.paths import origin_of
 from crawler.model.observations import Meant, Question, TlsResult, Verdict
-from crawler.storage.frontier import Frontier
-from crawler.storage.frontier_rows import ARKS
-from crawler.storage.store import Store
+from crawler.store.frontier import ARKS, Frontier
+from crawler.store.store import Store
 from crawler.verdicts.answer_sets import SHARED, AnswerSet, AnswerSets, control_as_written
 from crawler.verdicts.closed import ClosedCollection, closed_for
 from crawler.verdicts.findings import RunFindings

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from crawler.model.observations import CitedMention, DecidedOn, KeptMention, Question
-from crawler.storage.store import Store
+from crawler.store.store import Store
 from crawler.verdicts.answer_sets import SHARED, AnswerSets
 from crawler.verdicts.readings import CandidateReading, SettledReading, other_readings, readings_of, settled
 from extractors.document_model import Finding

@@ -1,0 +1,243 @@
+"""The verdicts of a store, the status of ARKs over time, and what people decided about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from functools import cache
+from itertools import islice
+from typing import Any, Final
+
+from sqlalchemy import (
+    Connection,
+    Row,
+    delete,
+    select,
+)
+from sqlalchemy.dialects.sqlite import Insert, insert
+
+from crawler.answers.mementos import CaptureWish, MementoOutcome, MementoRecord, capture_wish, is_due
+from crawler.history import latest, triaging
+from crawler.history.ark_status import ArkState, StatusPolicy
+from crawler.history.rechecking import KnownArk
+from crawler.history.triage import TriageDecision
+from crawler.history.triaging import Treated
+from crawler.model import schema
+from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, ServiceVerdict, Verdict
+from crawler.store.database import ARK_PARTS, PAGE, Database
+from crawler.store.stored_rows import ark_of, record_of, row_of
+from extractors.ark import Ark
+
+
+class VerdictTables(Database):
+    """The tables of verdicts and of known problems."""
+
+    def record_verdicts(self, run_id: int, verdicts: Iterable[Verdict]) -> None:
+        """Record what all observations of a run amount to, in place of what fewer of them did before.
+
+        And what that makes of the status of its ARKs. *verdicts* may read the store as they go, by `reading`.
+        """
+        with self._writing() as connection:
+            connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")  # of `latest`, which is made again below
+            connection.execute(delete(schema.verdict).where(schema.verdict.c.run_id == run_id))
+            of_run = iter(verdicts)
+            while some := list(islice(of_run, PAGE)):
+                self._learn_ark_ids(connection, list(dict.fromkeys(verdict.ark for verdict in some)))
+                rows = [self._verdict_values(connection, run_id, verdict) for verdict in some]
+                connection.execute(_replacing_verdict(), rows)
+            latest.note_verdicts(connection, run_id)
+
+    def _verdict_values(self, connection: Connection, run_id: int, verdict: Verdict) -> dict[str, Any]:
+        services: dict[str, ServiceVerdict[Any]] = {
+            "object": verdict.object,
+            "metadata": verdict.metadata,
+            "commitment": verdict.commitment,
+        }
+        return row_of(
+            verdict,
+            schema.verdict,
+            run_id=run_id,
+            ark_id=self._ark_id(connection, verdict.ark),
+            hop_count=max(len(verdict.hops) - 1, 0),
+            request_count=verdict.requests,
+            did_you_mean=verdict.did_you_mean.json if verdict.did_you_mean else None,
+            **{name: service.outcome.value for name, service in services.items()},
+            **{f"{name}_evidence": service.evidence for name, service in services.items()},
+            metadata_parsed=dict(verdict.metadata.parsed),
+            commitment_parsed=dict(verdict.commitment.parsed),
+        )
+
+    def set_status_policy(self, policy: StatusPolicy) -> None:
+        """Keep the status of ARKs by *policy* from now on; if it was another, all history is read again by it."""
+        with self._writing() as connection:
+            latest.keep_by(connection, policy)
+
+    def known_arks(self) -> Iterator[KnownArk]:
+        """Every ARK at every URL that was ever cited or checked, with its status; in the order of the store."""
+        with self._engine.connect() as connection:
+            yield from latest.known_arks(connection)
+
+    def decisions(self) -> list[TriageDecision]:
+        """Return what people have decided about known problems."""
+        with self._engine.connect() as connection:
+            return triaging.decisions(connection)
+
+    def decide(self, decisions: Iterable[TriageDecision]) -> None:
+        """Keep decisions, each in place of an earlier one of its kind about the same."""
+        with self._writing() as connection:
+            triaging.keep(connection, decisions)
+
+    def decide_by_file(self, decisions: Iterable[TriageDecision], *, at: datetime) -> tuple[int, int]:
+        """Make the decisions of a file that was read *at* a moment these; returns how many are new, how many gone."""
+        with self._writing() as connection:
+            return triaging.keep_file(connection, decisions, at=at)
+
+    def forget_decisions(self, decisions: Iterable[TriageDecision]) -> None:
+        """Take decisions back."""
+        with self._writing() as connection:
+            for decision in decisions:
+                triaging.forget(connection, decision.key)
+
+    def idle_decisions(self) -> list[TriageDecision]:
+        """What was decided about no ARK that the store knows."""
+        with self.reading() as connection:
+            return triaging.idle(connection)
+
+    def touched_by(self, decisions: Sequence[TriageDecision]) -> list[tuple[str, str, ArkState]]:
+        """The ARKs, URLs and states that *decisions* are about, in the order of the store."""
+        with self._engine.connect() as connection:
+            touched = triaging.touched(connection, decisions)
+            return [(row.ark, row.request_url, ArkState(row.state)) for row, _ in touched]
+
+    def treated(self, run_id: int) -> dict[tuple[str, str], Treated]:
+        """Return what was decided of the ARKs that a run has judged, by ARK and URL; those with a decision alone."""
+        verdict, ark = schema.verdict, schema.ark
+        with self._engine.connect() as connection:
+            judged = select(verdict.c.verdict_id).where(verdict.c.run_id == run_id)
+            found = triaging.treated(connection, judged, run_id)
+            if not found:
+                return {}
+            names = {row.ark_id: row.ark for row in connection.execute(select(ark.c.ark_id, ark.c.ark))}
+            return {(names[ark_id], url): each for (ark_id, url), each in found.items()}
+
+
+@cache
+def _replacing_verdict() -> Insert:
+    """The statement that records a verdict, in place of an earlier one about the same."""
+    new = insert(schema.verdict)
+    values = {column.name: new.excluded[column.name] for column in schema.verdict.c if not column.primary_key}
+    return new.on_conflict_do_update(index_elements=["run_id", "request_url"], set_=values)
+
+
+# What archives have of ARKs that fail: which are asked about, and what they answered.
+
+_FAILING: Final = [outcome.value for outcome, family in FAMILY_OF.items() if family is Family.FAILS]
+#: Outcomes by which the object itself was reached, at the URL that the verdict has.
+_LANDED: Final = [
+    outcome.value for outcome in (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.WORKS_ELSEWHERE)
+]
+
+
+class MementoTables(Database):
+    """The table of captures, and what it takes to ask for them."""
+
+    def _record_memento(self, connection: Connection, run_id: int, record: MementoRecord) -> None:
+        """Record what an archive answered; asked once more in the same run, it is that in place of the other."""
+        self._learn_ark_ids(connection, [record.ark])
+        values = row_of(record, schema.memento, run_id=run_id, ark_id=self._ark_id(connection, record.ark))
+        statement = insert(schema.memento).values(values)
+        connection.execute(statement.on_conflict_do_update(index_elements=["run_id", "request_url"], set_=values))
+
+    def capture_wishes(
+        self, run_id: int, timegate: str, *, now: datetime, max_age_s: float
+    ) -> Iterator[tuple[Ark, str]]:
+        """The ARKs and URLs of a run's verdicts about which an archive is to be asked, in the order of the verdicts.
+
+        Those that fail, and those whose failure, of whatever kind, is confirmed; but for those about which *timegate*
+        has given an answer in any run that is not too old. Examples and tests are never among them.
+        """
+        with self.reading() as connection:
+            failing = connection.execute(self._failing(run_id)).all()
+        for row in failing:
+            ark = ark_of(row)
+            if ark.is_skipped:
+                continue
+            with self.reading() as connection:
+                known = connection.execute(_last_answer(row.request_url, timegate)).first()
+                worked = self._last_good(connection, row)
+            if known is None or is_due(
+                MementoOutcome(known.outcome),
+                datetime.fromisoformat(known.at),
+                now=now,
+                max_age_s=max_age_s,
+                worked_at=None if worked is None else datetime.fromisoformat(worked.started_at),
+            ):
+                yield ark, row.request_url
+
+    def capture_wish(self, run_id: int, request_url: str) -> CaptureWish:
+        """Return what an archive is asked for about the ARK that a run saw fail at a URL."""
+        with self.reading() as connection:
+            row = connection.execute(self._failing(run_id, request_url)).one()
+            worked = self._last_good(connection, row)
+        return capture_wish(
+            ark_of(row),
+            request_url,
+            led_to=row.final_url,
+            good_url=None if worked is None else worked.final_url,
+            worked_at=None if worked is None else datetime.fromisoformat(worked.started_at),
+        )
+
+    def mementos(self, run_id: int) -> Iterator[MementoRecord]:
+        """What an archive has of the ARKs that a run has judged, as it was last told, in this run or before it."""
+        memento, verdict = schema.memento, schema.verdict
+        query = (
+            select(memento, *ARK_PARTS)
+            .join_from(verdict, memento, memento.c.request_url == verdict.c.request_url)
+            .join(schema.ark, schema.ark.c.ark_id == memento.c.ark_id)
+            .where(verdict.c.run_id == run_id, memento.c.ark_id == verdict.c.ark_id)
+            .order_by(memento.c.at)
+        )
+        with self.reading() as connection:
+            last = {row.request_url: row for row in connection.execute(query)}
+        for row in last.values():
+            yield record_of(MementoRecord, row, ark=ark_of(row))
+
+    @staticmethod
+    def _failing(run_id: int, request_url: str | None = None) -> Any:
+        verdict, latest = schema.verdict, schema.latest
+        is_confirmed = latest.c.state == ArkState.CONFIRMED_BROKEN.value
+        query = (
+            select(verdict.c.ark_id, verdict.c.request_url, verdict.c.final_url, schema.run.c.started_at, *ARK_PARTS)
+            .join_from(verdict, schema.ark)
+            .join(schema.run, schema.run.c.run_id == verdict.c.run_id)
+            .outerjoin(latest, (latest.c.ark_id == verdict.c.ark_id) & (latest.c.request_url == verdict.c.request_url))
+            .where(verdict.c.run_id == run_id)
+            .order_by(verdict.c.verdict_id)
+        )
+        if request_url is not None:
+            return query.where(verdict.c.request_url == request_url)
+        return query.where(verdict.c.object.in_(_FAILING) | is_confirmed)
+
+    @staticmethod
+    def _last_good(connection: Connection, row: Row[Any]) -> Any:
+        """The last verdict of an earlier run that has reached the ARK's object, and when that run began; or None."""
+        verdict, run = schema.verdict, schema.run
+        query = (
+            select(verdict.c.final_url, run.c.started_at)
+            .join_from(verdict, run)
+            .where(verdict.c.ark_id == row.ark_id, verdict.c.object.in_(_LANDED), verdict.c.final_url.is_not(None))
+            .where(run.c.started_at < row.started_at)
+            .order_by(run.c.started_at.desc(), verdict.c.verdict_id.desc())
+            .limit(1)
+        )
+        return connection.execute(query).first()
+
+
+def _last_answer(request_url: str, timegate: str) -> Any:
+    memento = schema.memento.c
+    return (
+        select(memento.outcome, memento.at)
+        .where(memento.request_url == request_url, memento.timegate == timegate)
+        .order_by(memento.at.desc())
+        .limit(1)
+    )
