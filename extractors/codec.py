@@ -24,6 +24,11 @@ def encoded(value: Any, kind: Any = None) -> bytes:
     return json.dumps(_converter().unstructure(value, kind)).encode("ascii")
 
 
+def plain(value: Any) -> Any:
+    """Return *value* as plain data, of which `from_plain` makes it again."""
+    return _converter().unstructure(value)
+
+
 def decoded(data: bytes, kind: Any) -> Any:
     """Return the value of type *kind* that `encoded` has made *data* of. Raises ValueError for anything else.
 
@@ -35,8 +40,13 @@ def decoded(data: bytes, kind: Any) -> Any:
     ...
     ValueError: no list[Finding]: 'detail'
     """
+    return from_plain(json.loads(data), kind)
+
+
+def from_plain(data: Any, kind: Any) -> Any:
+    """Return the value of type *kind* that `plain` has made *data* of. Raises ValueError for anything else."""
     try:
-        return _converter().structure(json.loads(data), kind)
+        return _converter().structure(data, kind)
     except Exception as error:  # cattrs raises what the constructors of our types raise
         raise ValueError(f"no {kind}: {error}") from error
 

@@ -23,7 +23,7 @@ from extractors.batches import BATCH_BYTES, BatchReading
 from extractors.document_model import Finding
 from extractors.documents import Document
 from extractors.isolated import extraction_in_time, extraction_of_short_text
-from extractors.mentions.no_label import holds_no_label
+from extractors.mentions.clean import holds_no_label
 from extractors.two_passes import DocumentSummary, Part, TwoPasses, read_batch
 from tests.loopback import clean_environment, run_command
 

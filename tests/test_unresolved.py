@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -10,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.ark import Ark
+from extractors.codec import decoded, encoded, from_plain, plain
 from extractors.document_model import Anchor, Block, Role
 from extractors.extraction import extraction_of, with_evidence
 from extractors.find import Mention, scan
-from extractors.mentions.kept import unresolved_json, unresolved_of
 from extractors.mentions.unresolved import UnresolvedMention, decided_again, unresolved_mentions
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.wrap import NEAR_CHARS, Confidence
@@ -197,7 +196,7 @@ def test_a_text_that_its_link_makes_whole_stays_whole() -> None:
     for each in unresolved:
         assert each.linked == ((1, WHOLE_TARGET),)
         kept = replace(mentions[each.index], link=None)
-        assert decided_again(unresolved_of(unresolved_json(each)), kept, Evidence()).ark == WHOLE_TARGET
+        assert decided_again(from_plain(plain(each), UnresolvedMention), kept, Evidence()).ark == WHOLE_TARGET
 
 
 @pytest.mark.parametrize("evidence", [Evidence(), JOINS, ENDS], ids=["nothing new", "it goes on", "it ends"])
@@ -210,7 +209,7 @@ def test_a_column_stays_the_column_it_stands_in(evidence: Evidence) -> None:
     mentions, [unresolved] = unresolved_about(Block(text))
     assert mentions[0].as_written == "ark:/76543/pf5\nb4x"
     assert "kept since" not in unresolved.window.text
-    again = decided_again(unresolved_of(unresolved_json(unresolved)), mentions[0], evidence)
+    again = decided_again(from_plain(plain(unresolved), UnresolvedMention), mentions[0], evidence)
     assert again.ark == (SHORT if evidence is ENDS else LONG)
     assert (
         again == mentions[0] if evidence is not ENDS and evidence is not JOINS else again.reason != mentions[0].reason
@@ -229,4 +228,4 @@ def test_a_column_stays_the_column_it_stands_in(evidence: Evidence) -> None:
     )
 )
 def test_a_doubt_is_kept_whole(unresolved: UnresolvedMention) -> None:
-    assert unresolved_of(json.loads(json.dumps(unresolved_json(unresolved)))) == unresolved
+    assert decoded(encoded(unresolved), UnresolvedMention) == unresolved

@@ -18,7 +18,8 @@ from crawler.model import schema
 from crawler.model.crawl_requests import KEY_BYTES
 from crawler.model.observations import Hop, TlsResult
 from crawler.store.stored_rows import mention_of, observation_of, record_of
-from extractors.mentions.kept import unresolved_of
+from extractors.codec import from_plain
+from extractors.mentions.unresolved import UnresolvedMention
 
 #: So many rows of each table are reported; the first show enough.
 _MOST_ROWS: Final = 5
@@ -133,7 +134,7 @@ def _lists_of_text(row: Any) -> None:
 def _mention(row: Any) -> None:
     mention_of(row)
     if row.doubt is not None:
-        unresolved_of(row.doubt)
+        from_plain(row.doubt, UnresolvedMention)
 
 
 _READERS: Final[tuple[tuple[str, Select[Any], Callable[[Any], object]], ...]] = (

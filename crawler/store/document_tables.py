@@ -31,9 +31,10 @@ from crawler.store.database import ARK_PARTS, PAGE, Database, add_row, adding
 from crawler.store.outlinks import add_outlinks, dead_sources
 from crawler.store.stored_rows import ark_of, mention_of, row_of
 from extractors.ark import Ark
+from extractors.codec import from_plain, plain
 from extractors.document_model import Finding
-from extractors.mentions.kept import unresolved_json, unresolved_of
 from extractors.mentions.mention import STANDS_WHOLE
+from extractors.mentions.unresolved import UnresolvedMention
 
 #: The number of unreadable documents that a run names.
 _MOST_UNREAD = 100
@@ -94,7 +95,7 @@ class DocumentTables(Database):
             ark_id=self._ark_id(connection, mention.ark),
             request_url=cited.request_url,
             confidence=mention.confidence.token,
-            doubt=unresolved_json(cited.unresolved) if cited.unresolved is not None else None,
+            doubt=plain(cited.unresolved) if cited.unresolved is not None else None,
         )
 
     def document_url(self, document_id: int) -> str:
@@ -187,7 +188,11 @@ class DocumentTables(Database):
         with self._engine.connect() as connection:
             for row in connection.execute(query):
                 yield KeptUnresolvedMention(
-                    row.document_id, row.ordinal, row.request_url, mention_of(row), unresolved_of(row.doubt)
+                    row.document_id,
+                    row.ordinal,
+                    row.request_url,
+                    mention_of(row),
+                    from_plain(row.doubt, UnresolvedMention),
                 )
 
     def open_mentions(self, run_id: int) -> Iterator[KeptMention]:

@@ -55,7 +55,11 @@ def entries(ahead: Lookahead, budget: SizeBudget) -> Iterator[TarEntry | str]:
         content = Limited(ahead, size)
         if header.type == _LONG_NAME or header.type in _PAX:
             value = Lookahead(content).read(_NAME_BYTES) if size <= _NAME_BYTES else b""
-            name = _long_name(value) if header.type == _LONG_NAME else _pax_path(value)
+            name = (
+                value.partition(b"\0")[0].decode("utf-8", "surrogateescape")
+                if header.type == _LONG_NAME
+                else _pax_path(value)
+            )
         else:
             if header.type in _REGULAR:
                 yield TarEntry(name or header.name, content)
@@ -78,10 +82,6 @@ def _header(block: bytes) -> tarfile.TarInfo | None:
         return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
     except (tarfile.HeaderError, ValueError, OverflowError):
         return None
-
-
-def _long_name(value: bytes) -> str:
-    return value.partition(b"\0")[0].decode("utf-8", "surrogateescape")
 
 
 def _pax_path(value: bytes) -> str:

@@ -127,7 +127,7 @@ def _announced(ahead: Lookahead, budget: SizeBudget) -> Iterator[ZipEntry]:
         if len(header) < _LOCAL.size or not budget.spend_member():
             return
         _, _, flags, method, _, _, checksum, packed_size, size, name_size, extra_size = _LOCAL.unpack(header)
-        name = _decoded(ahead.read(name_size), flags)
+        name = ahead.read(name_size).decode("utf-8" if flags & _UTF8 else "cp437", "replace")
         extra = ahead.read(extra_size)
         if _MOST in (packed_size, size):
             packed_size = _packed_size_64(extra, size == _MOST)
@@ -152,10 +152,6 @@ def _entry(
     is_readable = isinstance(packed, Limited) or method != 0
     content = _Checked(packed, compression, budget, checksum) if compression and is_readable else None
     return ZipEntry(name, bool(flags & _ENCRYPTED), content)
-
-
-def _decoded(name: bytes, flags: int) -> str:
-    return name.decode("utf-8" if flags & _UTF8 else "cp437", "replace")
 
 
 def _packed_size_64(extra: bytes, has_size: bool) -> int:

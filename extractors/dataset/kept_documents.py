@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import pyarrow as pa
 
 from extractors.archives.members import INSIDE, ArchiveMember
-from extractors.document_model import Finding
+from extractors.codec import decoded, encoded
 from extractors.documents import Document
-from extractors.mentions.kept import mention_json, mention_of_json, unresolved_json, unresolved_of
 
 #: The codec of the files that hold them.
 _CODEC = "zstd"
@@ -54,39 +51,21 @@ class Origin:
         return document.removeprefix(self.source).removeprefix(INSIDE) if document != self.source else ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    document: Document
+    origin: Origin
+
+
 def line_of(document: Document, origin: Origin) -> bytes:
     """Return a line that `document_in` reads; lone surrogates stay what they are."""
-    kept = {
-        "name": document.name,
-        "source": origin.source,
-        "url": origin.url,
-        "bytes": origin.size,
-        "sha256": origin.sha256,
-        "link_resolvers": [*origin.link_resolvers.items()],
-        "media_type": document.media_type,
-        "title": document.title,
-        "is_folder": document.is_folder,
-        "findings": [[finding.kind, finding.detail] for finding in document.findings],
-        "mentions": [mention_json(mention) for mention in document.mentions],
-        "unresolved": [unresolved_json(each) for each in document.unresolved],
-    }
-    return json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+    return encoded(_Line(document, origin)) + b"\n"
 
 
 def document_in(line: bytes) -> tuple[Document, Origin]:
     """Return the document in a line that `line_of` has made."""
-    kept: dict[str, Any] = json.loads(line.decode("utf-8", "surrogatepass"))
-    document = Document(
-        kept["name"],
-        tuple(mention_of_json(each) for each in kept["mentions"]),
-        tuple(Finding(kind, detail) for kind, detail in kept["findings"]),
-        tuple(unresolved_of(each) for each in kept["unresolved"]),
-        kept["media_type"],
-        kept["title"],
-        kept["is_folder"],
-    )
-    link_resolvers = dict(kept.get("link_resolvers", ()))
-    return document, Origin(kept["source"], kept["url"], kept["bytes"], kept["sha256"], link_resolvers)
+    read: _Line = decoded(line, _Line)
+    return read.document, read.origin
 
 
 def write_lines(lines: Iterable[bytes], path: Path) -> None:

@@ -107,7 +107,7 @@ class Reader:
         self._mapped = label["mapped"]
         self._is_encoded = "%" in colon or "%" in slashes
         word = unquote(re.sub("%(?:25)+", "%", label["word"])).replace("-", "").replace(WRAP, "")
-        self._written_label = word + ":" + "/" * _slashes(slashes)
+        self._written_label = word + ":" + "/" * (slashes.count("/") + len(re.findall("%(?:25)*2[fF]", slashes)))
         self._pieces = Pieces(offsets)
         self._notes = Notes()
         self._inflection = ""
@@ -543,7 +543,3 @@ def is_placeholder(chars: str) -> bool:
     (True, False)
     """
     return _PLACEHOLDER.match(chars, chars.find("/")) is not None
-
-
-def _slashes(written: str) -> int:
-    return written.count("/") + len(re.findall("%(?:25)*2[fF]", written))

@@ -91,7 +91,7 @@ def _described(root: Element) -> Iterator[Block]:
 
 def _alto_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
     whole = ""
-    for line in _all(root, "TextLine"):
+    for line in (element for element in root.iter() if _name(element) == "TextLine"):
         pieces: list[str] = []
         has_blanks = any(_name(part) == "SP" for part in line)
         for part in line:
@@ -140,10 +140,6 @@ def _unicode(element: Element) -> str:
     readings.sort(key=lambda reading: _number(reading.get("index")))
     texts = (child.text or "" for reading in readings[:1] for child in reading if _name(child) == "Unicode")
     return " ".join(next(texts, "").split(" ")).strip()
-
-
-def _all(root: Element, name: str) -> Iterator[Element]:
-    return (element for element in root.iter() if _name(element) == name)
 
 
 def _name(element: Element) -> str:
