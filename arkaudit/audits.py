@@ -27,8 +27,7 @@ from crawler.politeness.pacing import host_of
 from crawler.process import SpiderStage, run_stages
 from crawler.runs.choose_readings import settle_readings
 from crawler.runs.judging import Background, judge_run, judge_settled
-from crawler.sources.gate import Rules
-from crawler.sources.plan import CrawlPlan
+from crawler.sources.gate import CrawlPlan, Rules
 from crawler.spiders.arks_spider import ArksSpider
 from crawler.spiders.conversation import AskingRules
 from crawler.spiders.document_reading import source_worker

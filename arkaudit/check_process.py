@@ -118,7 +118,7 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     from arkaudit.exits import quiet
     from arkaudit.logs import start
     from crawler.model.observations import Verdict
-    from crawler.spiders.target_arguments import mention_in
+    from crawler.spiders.seeds import mention_in
     from crawler.store.store_errors import StoreError
     from extractors.mentions.mention import Mention
     from extractors.shared_errors import UserMistake

@@ -24,7 +24,7 @@ from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import request_url
 from crawler.runs.judging import Background, verdicts_of_run
-from crawler.spiders.target_arguments import mention_in
+from crawler.spiders.seeds import mention_in
 from crawler.verdicts.readings import CandidateReading, other_readings, readings_of_mentions
 from crawler.verdicts.verdict import unasked
 from extractors.ark import Ark

@@ -9,8 +9,8 @@ from arkaudit.config import Config
 from arkaudit.exits import say
 from arkaudit.triage_commands import apply_to, triage_of
 from crawler.history.ark_status import ArkState
-from crawler.history.known_selection import KnownSelection
 from crawler.history.rechecking import KnownArk, due, in_turn, next_due_at
+from crawler.history.triaging import KnownSelection
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.store.store import Store

@@ -72,7 +72,7 @@ from crawler.model.addresses import BadRoute
 from crawler.model.resolving import BadLocation
 from crawler.politeness.throttle import NotAsked
 from crawler.registry_update import CacheUnwritable, RegistryRefused
-from crawler.sources.patterns import TooSlow
+from crawler.sources.gate import TooSlow
 from crawler.store.store_errors import (
     NotOurStore,
     StoreBusy,
@@ -82,9 +82,16 @@ from crawler.store.store_errors import (
     StoreUnwritable,
     UnknownStoreVersion,
 )
-from crawler.wire.endpoints import AddressRefused, NameNotRouted
+from crawler.wire.endpoints import (
+    AddressRefused,
+    LookUpNotBegun,
+    NameFailure,
+    NameNotFound,
+    NameNotRouted,
+    NameServerFailed,
+    NameServerSilent,
+)
 from crawler.wire.handlers import ProxyFailed
-from crawler.wire.names import LookUpNotBegun, NameFailure, NameNotFound, NameServerFailed, NameServerSilent
 from extractors.naan_records import NotARegistry
 from extractors.normalize import MisplacedSuffix, NamespaceOnly, NotAnArk
 from extractors.shared_errors import (

@@ -14,7 +14,7 @@ from rich.console import Console
 from arkaudit.output_rows import Row, whole
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.mementos import MementoRecord
-from crawler.asking.paths import resolver_path
+from crawler.asking.questions import resolver_path
 from crawler.model.observations import (
     FAMILY_OF,
     ChainEnd,

@@ -21,7 +21,7 @@ from arkaudit.exits import question_for_nearest
 from arkaudit.schedules.moments import Schedule
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.resolving import url_fault
-from crawler.sources.patterns import LinkPatterns
+from crawler.sources.gate import LinkPatterns
 from crawler.verdicts.closed import ClosedCollection
 from crawler.wire.credentials import Origin, names_user
 from extractors.normalize import NotAnArk

@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, func, select
 
-from crawler.history.ark_status import ArkStatus, DatedVerdict, step
-from crawler.history.changes import Seen
+from crawler.history.ark_status import ArkStatus, DatedVerdict, Seen, step
 from crawler.history.latest import policy_of
 from crawler.history.triage import decision_words
 from crawler.history.triaging import decisions, touched

@@ -11,8 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.history.ark_status import GRAVITY, ArkState, ArkStatus, DatedVerdict, Event, EventKind, StatusPolicy, step
-from crawler.history.changes import Seen
+from crawler.history.ark_status import (
+    GRAVITY,
+    ArkState,
+    ArkStatus,
+    DatedVerdict,
+    Event,
+    EventKind,
+    Seen,
+    StatusPolicy,
+    step,
+)
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from tests.vectors import vectors
 

@@ -14,10 +14,9 @@ from crawler.model.attempts import LONGEST_WISH_S, Patience, next_attempt, retry
 from crawler.model.observations import ChainEnd, Hop, Observation, Question, TlsResult
 from crawler.pipelines import TlsProbePipeline
 from crawler.verdicts.remarks import tls_remarks
-from crawler.wire.endpoints import _AllowedAddresses
+from crawler.wire.endpoints import LookUpNotBegun, NameNotFound, NameServerSilent, _AllowedAddresses
 from crawler.wire.failures import failure_kind, failure_text
 from crawler.wire.middlewares import exception_names, failure_words
-from crawler.wire.names import LookUpNotBegun, NameNotFound, NameServerSilent
 from crawler.wire.tls import NOT_IN_TIME, not_probed
 from extractors.ark import Ark
 from tests.vectors import vectors

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from crawler.answers.likeness import sketch
-from crawler.history.changes import Seen, compared, described, place, promised
+from crawler.history.ark_status import Seen, compared, described, place, promised
 
 WORDS = "the river has a bridge of seven arches that was built when the town was still inside its walls"
 

@@ -9,13 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.answers.answer import read_answer
+from crawler.answers.answer import parse_record, read_answer
 from crawler.answers.erc import parse_erc
-from crawler.answers.erc_dates import parse_dates
-from crawler.answers.erc_values import MISSING, decoded, missing_code, parse_value
-from crawler.answers.records import parse_record
-from crawler.answers.structured import from_yaml
-from crawler.answers.vocabularies import from_turtle, from_xml
+from crawler.answers.erc_values import MISSING, decoded, missing_code, parse_dates, parse_value
+from crawler.answers.structured import from_turtle, from_xml, from_yaml
 from tests.vectors import vectors
 
 

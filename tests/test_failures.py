@@ -7,8 +7,8 @@ import socket
 import pytest
 
 from crawler.model.observations import ChainEnd
+from crawler.wire.endpoints import NameNotFound, NameServerFailed, NameServerSilent, name_failure
 from crawler.wire.failures import FAILURES, failure_kind, failure_text
-from crawler.wire.names import NameNotFound, NameServerFailed, NameServerSilent, name_failure
 
 
 def test_every_named_failure_has_its_end_and_its_words() -> None:

@@ -16,9 +16,8 @@ from crawler.model.canonical import same_document
 from crawler.model.crawl_requests import CrawlRequest, Reach
 from crawler.model.listing import ListedItem, SourceKind, SourceReading
 from crawler.model.scope import Extent, Scope
-from crawler.sources.gate import Gate, Passed, Rules
+from crawler.sources.gate import MOST_CUT_OFF, Gate, LinkPatterns, Passed, Rules, TooSlow
 from crawler.sources.link_targets import Headers
-from crawler.sources.patterns import MOST_CUT_OFF, LinkPatterns, TooSlow
 from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, Rule, Traps, turns_page
 from extractors.document_model import Reading
 from extractors.formats import read_document

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.verdicts.hyphenation import other_hyphenation
+from crawler.verdicts.readings import other_hyphenation
 from extractors.ark import Ark
 
 NAMES = st.text("0123456789bcdfghjkmnpqrstvwxz", min_size=1, max_size=8)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.history.contacts import contacts_of
+from crawler.history.latest import contacts_of
 from crawler.history.outages import Contact, assess
 from tests.vectors import vectors
 

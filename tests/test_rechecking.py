@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from arkaudit.config_files import ConfigError, load
 from crawler.history.ark_status import ArkState
-from crawler.history.known_selection import KnownSelection, beginning_of
 from crawler.history.rechecking import Intervals, KnownArk, RecheckPolicy, due, due_at, next_due_at
+from crawler.history.triaging import KnownSelection, beginning_of
 from crawler.store.store import Store
 from tests.interrupted import Command
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 from crawler.answers.answer import read_answer
 from crawler.model.observations import ChainEnd, Hop, Observation, Question
+from crawler.spiders.arks_spider import Replay
 from crawler.spiders.conversation import Ask
-from crawler.spiders.replaying import Replay
 from extractors.ark import Ark
 
 URL = "https://n2t.net/ark:/12x45/x5"

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from crawler.model.listing import SourceKind
 from crawler.sources.oai_pmh import Selection, next_url, read_oai
-from crawler.sources.sitemaps import MOST_ENTRIES, read_sitemap
-from crawler.sources.source_reader import unpacked_head
-from crawler.sources.source_reading import read_source, source_kind, unpacked
+from crawler.sources.source_reading import MOST_ENTRIES, read_sitemap, read_source, source_kind, unpacked, unpacked_head
 from tests.vectors import vectors
 
 URL = "https://a.example/"

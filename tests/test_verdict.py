@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from crawler.answers.answer import read_answer
-from crawler.answers.facts import AnswerFacts
+from crawler.answers.facts import OUTCOME_OF_END, AnswerFacts, status_outcome
 from crawler.answers.metadata_facts import MetadataFacts
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
-from crawler.answers.statuses import OUTCOME_OF_END, status_outcome
 from crawler.model.observations import (
     ACCESS,
     DESCRIBED,

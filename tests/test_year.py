@@ -9,9 +9,8 @@ from datetime import timedelta
 
 import pytest
 
-from crawler.history.ark_status import ArkState, ArkStatus, DatedVerdict, Event, EventKind, step
-from crawler.history.changes import Seen
-from crawler.history.contacts import contacts_of
+from crawler.history.ark_status import ArkState, ArkStatus, DatedVerdict, Event, EventKind, Seen, step
+from crawler.history.latest import contacts_of
 from crawler.history.outages import MISSES_EXPECTED, Contact, assess
 from crawler.history.rechecking import KnownArk, due
 from crawler.model.observations import ObjectOutcome

@@ -23,7 +23,7 @@ from extractors.shared_errors import UserMistake
 
 if TYPE_CHECKING:
     from arkaudit.dataset_documents import DatasetDocuments
-    from crawler.history.known_selection import KnownSelection
+    from crawler.history.triaging import KnownSelection
 
 
 @click.command(cls=GroupedCommand)
@@ -187,7 +187,7 @@ def _lines(source: str | None) -> dict[int, str]:
 
 
 def _parted(line: str) -> list[str]:
-    from crawler.spiders.target_arguments import parted
+    from crawler.spiders.seeds import parted
 
     return parted(line)
 
@@ -205,7 +205,7 @@ def _inventoried(path: Path | None, selection: KnownSelection) -> list[str]:
 
 
 def _selection(naans: tuple[str, ...], prefixes: tuple[str, ...], hosts: tuple[str, ...]) -> KnownSelection:
-    from crawler.history.known_selection import KnownSelection, beginning_of
+    from crawler.history.triaging import KnownSelection, beginning_of
 
     try:
         beginnings = tuple(map(beginning_of, prefixes))

@@ -12,7 +12,7 @@ from enum import Enum, StrEnum
 from functools import cached_property
 from urllib.parse import urlsplit
 
-from crawler.answers.cut_off import nobody_can_tell
+from crawler.answers.answer import nobody_can_tell
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import has_nothing_of_its_own, last_part, own_words, same_answer, same_page
 from crawler.answers.notices import PageWords, sure_words

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from urllib.parse import urlsplit
 
+from crawler.answers.answer import STRUCTURED
 from crawler.answers.erc_values import missing_code
 from crawler.answers.quirks import plain, quirks, without_marks
-from crawler.answers.records import STRUCTURED
 from crawler.answers.structured import COMMITMENT_KEYS, plain_key
 
 

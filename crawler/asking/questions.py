@@ -3,21 +3,68 @@
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from crawler.answers.facts import AnswerFacts
+from crawler.answers.facts import SILENT_ENDS, AnswerFacts
 from crawler.answers.object_facts import ObjectFacts
-from crawler.answers.statuses import SILENT_ENDS
 from crawler.asking.controls import place_of
-from crawler.asking.paths import at_path, well_known_url
 from crawler.model.attempts import PASSING_STATUSES
-from crawler.model.observations import ACCESS, Question
-from crawler.model.resolving import INFLECTIONS, asked_url, request_url, resolver_of, same_host
+from crawler.model.observations import ACCESS, ChainEnd, Observation, Question
+from crawler.model.resolving import INFLECTIONS, asked_url, label_of, request_url, resolver_of, same_host
 from extractors.ark import Ark
 from extractors.naan import Registry
 from extractors.normalize import LABEL
+
+# Pure: what a host says of itself, where its resolver is: ``/.well-known/ark`` (draft-kunze-ark-40, 3.4).
+
+
+_ORIGIN = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
+_PATH = re.compile(r"/(?:[\x21-\x7e]{0,2000}/)?\Z")
+
+
+def origin_of(url: str) -> str:
+    """The scheme, host and port of an http or https URL, in lower case.
+
+    >>> origin_of("https://Journal.example/index.php/ark:/12148/x5")
+    'https://journal.example'
+    """
+    found = _ORIGIN.match(url)
+    return found[0].lower() if found else ""
+
+
+def well_known_url(url: str) -> str:
+    """Return where the host of *url* says under which path its resolver is.
+
+    >>> well_known_url("https://journal.example/ark:/12148/x5")
+    'https://journal.example/.well-known/ark'
+    """
+    return f"{origin_of(url)}/.well-known/ark"
+
+
+def resolver_path(answer: Observation) -> str | None:
+    """The path of the resolver by a host's own word, which is a line of plain text between slashes; else None."""
+    if answer.end is not ChainEnd.ANSWERED or answer.status != 200 or answer.media_type not in ("text/plain", None):
+        return None
+    words = (answer.text or "").split()
+    return words[0] if len(words) == 1 and _PATH.match(words[0]) and not {"?", "#"} & set(words[0]) else None
+
+
+def at_path(url: str, path: str) -> str | None:
+    """*url* with its resolver under *path* of the same host; None when it is there already, or holds no label.
+
+    >>> at_path("https://journal.example/ark:/12148/x5", "/index.php/ids/")
+    'https://journal.example/index.php/ids/ark:/12148/x5'
+    >>> at_path("https://journal.example/index.php/ids/ark:/12148/x5", "/index.php/ids/") is None
+    True
+    """
+    label = LABEL.search(url)
+    if label is None:
+        return None
+    moved = f"{origin_of(url)}{path}"
+    return None if moved == origin_of(url) + place_of(url)[len(origin_of(url)) :] else moved + url[label.start() :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,3 +328,34 @@ def reached(answers: Mapping[Question, AnswerFacts]) -> AnswerFacts | None:
     if len(successes) < 2:
         return successes[0] if successes else None
     return next((each for each in successes if not seems_absent(each)), successes[0])
+
+
+# Pure: which forms of the label hosts take, ``ark:`` or ``ark:/``, by what was answered in a run.
+
+#: So many ARKs are asked for in the other form in vain before a host counts as indifferent to it.
+TRIES = 3
+
+
+@dataclass(slots=True)
+class LabelForms:
+    """The forms that hosts were seen to take, and those that were tried otherwise."""
+
+    _taken: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    _tried: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def heard(self, answer: AnswerFacts) -> None:
+        """Note the form that an object was reached by; where it was passed on, the next host has taken it, too."""
+        if answer.is_reached:
+            asked = answer.seen.asked_url
+            for place in {place_of(asked), label_place(asked, answer)}:
+                self._taken[place].add(label_of(asked))
+
+    def tried(self, url: str, answer: AnswerFacts | None) -> None:
+        """Note that an object is asked for in the other form, after *answer* at *url*."""
+        self._tried[label_place(url, answer), label_of(url)] += 1
+
+    def is_settled(self, url: str, answer: AnswerFacts | None) -> bool:
+        """Return whether another form than that of *url* can't help: its host has taken that, or is indifferent."""
+        place, label = label_place(url, answer), label_of(url)
+        taken = self._taken.get(place) or set[str]()
+        return label in taken or (not taken and self._tried[place, label] >= TRIES)

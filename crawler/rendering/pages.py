@@ -4,24 +4,259 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
+import os
+import shlex
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scrapy import Request
 from scrapy.http.cookies import CookieJar
+from scrapy.http.request import NO_CALLBACK
 
 from crawler.answers.answer import read_answer
 from crawler.answers.likeness import same_answer
-from crawler.model.observations import ChainEnd, Observation, Question
-from crawler.model.resolving import SUCCESSES
-from crawler.rendering.chromium import Chromium
-from crawler.rendering.fetching import PageFetcher, headers_of
+from crawler.model.observations import ChainEnd, Hop, Observation, Question, Rendering
+from crawler.model.resolving import SUCCESSES, Follow, next_step
 from crawler.rendering.options import RenderOptions
-from crawler.rendering.page_visit import PageAnswer, ShownPage
+from crawler.rendering.page_requests import REQUEST_BYTES, PageRequest, fault_of_answer, origin, short, url_not_asked
+from crawler.rendering.page_visit import (
+    CLOSING_S,
+    BrowserFault,
+    Fetch,
+    PageAnswer,
+    PageVisit,
+    ShownPage,
+    ended_within,
+    first_line,
+    with_kept,
+)
+from crawler.wire.flags import incomplete
+from crawler.wire.middlewares import chain_of
+from crawler.wire.sessions import sessions_of
 
 if TYPE_CHECKING:
+    from playwright.async_api import Browser, Playwright
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+
+# Gets what shown pages ask for: each request goes the way of all others, through guard, robots.txt and throttle.
+
+
+#: Bytes of scripts that are kept, for the pages behind the first that asks for them.
+KEPT_BYTES = 64 * 2**20
+
+
+class PageFetcher:
+    """What pages of one run ask for; scripts are asked for once."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._sessions = sessions_of(crawler)
+        self._max_hops = crawler.settings.getint("ARKAUDIT_MAX_HOPS")
+        self._scripts: dict[str, asyncio.Task[PageAnswer]] = {}
+        self._kept_bytes = 0
+
+    async def fetch(self, asked: PageRequest, limit: int, *, page_url: str, jar: CookieJar) -> PageAnswer:
+        """What comes for a request of the page at *page_url*, whose cookies are in *jar*, in *limit* bytes at most."""
+        if asked.kind != "script":
+            return await self._answer(asked, limit, page_url, jar)
+        known = self._scripts.get(asked.url)
+        if known is not None:
+            return with_kept(await asyncio.shield(known))
+        task = self._scripts[asked.url] = asyncio.ensure_future(self._answer(asked, REQUEST_BYTES, page_url, jar))
+        answer = await asyncio.shield(task)
+        self._kept_bytes += len(answer.body)
+        if answer.fault is not None or self._kept_bytes > KEPT_BYTES:
+            self._kept_bytes -= len(answer.body)
+            self._scripts.pop(asked.url, None)
+        return answer
+
+    async def _answer(self, asked: PageRequest, limit: int, page_url: str, jar: CookieJar) -> PageAnswer:
+        url = asked.url.partition("#")[0]
+        hops: tuple[Hop, ...] = ()
+        while True:
+            why_not = url_not_asked(url) or self._why_not_sent(url, page_url)
+            if why_not is not None:
+                return PageAnswer(hops=hops, fault=why_not)
+            request = self._request(url, asked, limit, jar)
+            response = await self._downloaded(request)
+            own, end, detail = chain_of(request if response is None else response.request or request)
+            hops = (*hops, *own)
+            if response is None:
+                return PageAnswer(hops=hops, fault=fault_of_answer(url, end, detail, None))
+            location = hops[-1].location
+            step = next_step([hop.url for hop in hops], response.status, location, max_hops=self._max_hops)
+            if isinstance(step, Follow):
+                url = step.url
+                continue
+            return _answer_of(response, url, hops, step.end, step.detail)
+
+    def _request(self, url: str, asked: PageRequest, limit: int, jar: CookieJar) -> Request:
+        named = ("accept", "x-requested-with")
+        headers = {name: asked.headers[name] for name in named if name in asked.headers}
+        if asked.asking_origin is not None:
+            headers["Origin"] = asked.asking_origin
+        meta = {"verbatim_url": True, "body_limit": limit, "dont_redirect": True, "jar": jar}
+        return Request(url, headers=headers, meta=meta, dont_filter=True, callback=NO_CALLBACK)
+
+    async def _downloaded(self, request: Request) -> Response | None:
+        """The answer; None where there is none: its chain says why."""
+        engine = self._crawler.engine
+        assert engine is not None
+        try:
+            return await engine.download_async(request)
+        except Exception:  # of any kind, as an errback would have it
+            return None
+
+    def _why_not_sent(self, url: str, page_url: str) -> str | None:
+        """Return why a page can't have what it asks for: what a host shows to us alone is for no page of others."""
+        if origin(url) != origin(page_url) and self._sessions.find(url) is not None:
+            return f"{short(url)}: a page of another host may not ask a host of ours that knows us"
+        return None
+
+
+def _answer_of(response: Response, url: str, hops: tuple[Hop, ...], end: ChainEnd, detail: str) -> PageAnswer:
+    fault = fault_of_answer(url, end, detail, response.status)
+    lost = next(incomplete(response.flags, len(response.body)), None)
+    if fault is None and lost is not None:
+        fault = f"{short(url)}: {lost.detail}"
+    status = response.status if end is ChainEnd.ANSWERED else 0
+    return PageAnswer(status, headers_of(response), response.body, hops, fault)
+
+
+def headers_of(response: Response) -> Mapping[str, str]:
+    """The headers of an answer, under names in lower case."""
+    return {
+        name.decode("latin-1").lower(): b", ".join(values).decode("latin-1")
+        for name, values in response.headers.items()
+    }
+
+
+# A Chromium that shows pages and opens no connection: each request of a page is taken over, and answered by us.
+
+
+logger = logging.getLogger(__name__)
+
+#: Bytes of memory of each process of the browser; a page that wants more has its scripts fail, or crashes.
+MEMORY_BYTES = 2 * 2**30
+#: Pages that are shown at a time.
+PAGES = 4
+#: Seconds in which a browser starts.
+STARTING_S = 60.0
+_FLAGS = (
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--proxy-server=http://nowhere.invalid:9",
+    "--proxy-bypass-list=<-loopback>",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-quic",
+    "--dns-prefetch-disable",
+    "--no-pings",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--js-flags=--max-old-space-size=512",
+)
+#: What a browser is told of the environment: no secret that stands there for us.
+_TOLD = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "FONTCONFIG_FILE")
+
+
+class Chromium:
+    """A browser that is started when the first page is to be shown, and anew when it has died of one."""
+
+    def __init__(self, options: RenderOptions) -> None:
+        self._options = options
+        self._playwright: Playwright | None = None
+        self._browser: Browser | None = None
+        self._starting = asyncio.Lock()
+        self._pages = asyncio.Semaphore(PAGES)
+        self._fault: str | None = None
+        """Why it can't be started: that is tried once."""
+
+    async def show(self, url: str, document: PageAnswer, fetch: Fetch) -> ShownPage:
+        """The *document* at *url*, shown; what it asks for is had by *fetch*."""
+        async with self._pages:
+            for is_last in (False, True):
+                browser = None
+                try:
+                    browser = await self._started()
+                    shown, is_stuck = await PageVisit(url, document, fetch, self._options).shown(browser)
+                except BrowserFault as fault:
+                    await self._drop(browser)
+                    if is_last or self._fault is not None:
+                        return ShownPage(Rendering("Chromium", fault=str(fault)))
+                    continue  # another page may have taken it down
+                if is_stuck:
+                    await self._drop(browser)
+                return shown
+        raise AssertionError("the second time is the last")
+
+    async def _started(self) -> Browser:
+        from playwright.async_api import async_playwright
+
+        async with self._starting:
+            if self._fault is not None:
+                raise BrowserFault(self._fault)
+            if self._browser is not None and self._browser.is_connected():
+                return self._browser
+            try:
+                async with asyncio.timeout(STARTING_S):
+                    if self._playwright is None:
+                        self._playwright = await async_playwright().start()
+                    with _bounded(self._options.browser) as program:
+                        self._browser = await self._playwright.chromium.launch(
+                            executable_path=program,
+                            headless=True,
+                            args=_FLAGS,
+                            ignore_default_args=["--disable-popup-blocking"],  # thousands of windows are some memory
+                            # A container without a user of its own has none of what the sandbox is made of.
+                            chromium_sandbox=os.geteuid() != 0,
+                            env={name: os.environ[name] for name in _TOLD if name in os.environ},
+                            handle_sigint=False,
+                            handle_sigterm=False,
+                            handle_sighup=False,
+                        )
+            except Exception as failure:  # of many kinds, as is what can be missing
+                is_sandboxs = "No usable sandbox" in str(failure)
+                why = "this system grants no user namespaces for its sandbox" if is_sandboxs else first_line(failure)
+                self._fault = f"{self._options.browser} could not be started: {why}"
+                logger.warning("%s; nothing is rendered", self._fault)
+                raise BrowserFault(self._fault) from failure
+            return self._browser
+
+    async def _drop(self, which: Browser | None) -> None:
+        """End a browser that hangs, or has died, with whatever speaks to it; the next page has a new one."""
+        if which is not self._browser:
+            return
+        browser, playwright = self._browser, self._playwright
+        self._browser = self._playwright = None
+        if browser is not None:
+            await ended_within(CLOSING_S, browser.close())
+        if playwright is not None:
+            await ended_within(CLOSING_S, playwright.stop())
+
+    async def close(self) -> None:
+        """End it; nothing is shown any more."""
+        self._fault = "the run has ended"
+        await self._drop(self._browser)
+
+
+@contextmanager
+def _bounded(browser: Path) -> Iterator[Path]:
+    """A program that starts *browser* with a bound on the memory of each of its processes, where files can be run."""
+    with tempfile.TemporaryDirectory(prefix="arkaudit-") as folder:
+        program = Path(folder, "browser")
+        bound = f"ulimit -S -d {MEMORY_BYTES // 2**10} || :"
+        program.write_text(f'#!/bin/sh\n{bound}\nexec {shlex.quote(str(browser.absolute()))} "$@"\n', "utf-8")
+        program.chmod(0o700)
+        yield program if os.access(program, os.X_OK) else browser
+
 
 #: Questions that a browser answers.
 RENDERED = frozenset({Question.RENDERED, Question.CONTROL_RENDERED})

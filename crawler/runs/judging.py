@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from crawler.asking.paths import origin_of
+from crawler.asking.questions import origin_of
 from crawler.model.observations import Meant, Question, TlsResult, Verdict
 from crawler.store.frontier import ARKS, Frontier
 from crawler.store.store import Store

@@ -8,17 +8,19 @@ where the link stands has a finding for each of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
+import regex
+
 from crawler.model.crawl_requests import CrawlRequest, Outlinks, Reach, document_key
 from crawler.model.listing import SourceKind, SourceReading
 from crawler.model.resolving import names_skipped_ark
-from crawler.model.scope import Scope, site_of
+from crawler.model.scope import Extent, Scope, site_of
 from crawler.sources.link_targets import (
     Headers,
     LinkTarget,
@@ -27,10 +29,60 @@ from crawler.sources.link_targets import (
     forbids_indexing,
     page_targets,
 )
-from crawler.sources.patterns import LinkPatterns, TooSlow
+from crawler.sources.oai_pmh import Selection, harvest_url
 from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, Rule, Traps, refusal_text, turns_page
 from extractors.archives.members import names_no_document
 from extractors.document_model import Finding, Reading
+from extractors.shared_errors import ArkauditError
+
+# Pure: the user's patterns for links, each search under a limit: a careless one may need longer than the world
+# lasts.
+
+
+#: Seconds of processor time that a pattern may take for one URL, which is of 4,096 characters at most.
+PATTERN_S = 0.25
+#: A pattern that has been cut off so often is searched for no more: none of its links is followed.
+MOST_CUT_OFF = 3
+
+
+class TooSlow(ArkauditError):
+    """Raised where a pattern was cut off, so that nobody knows whether it is found."""
+
+
+class LinkPatterns:
+    """Patterns of which any may be found in a URL. Raises `regex.error` for what is none.
+
+    >>> LinkPatterns([r"/maps/", r"[.]pdf$"]).is_found("https://a.example/maps/1")
+    True
+    """
+
+    def __init__(self, patterns: Iterable[str] = ()) -> None:
+        self._patterns = [regex.compile(each) for each in patterns]
+        self._cut_off: Counter[str] = Counter()
+
+    def __bool__(self) -> bool:
+        return bool(self._patterns)
+
+    def is_found(self, url: str) -> bool:
+        """Return whether one of them is found in *url*.
+
+        Raises `TooSlow` where none is, but not all could be searched.
+        """
+        is_sure = True
+        for pattern in self._patterns:
+            if self._cut_off[pattern.pattern] >= MOST_CUT_OFF:
+                is_sure = False
+                continue
+            try:
+                if pattern.search(url, timeout=PATTERN_S):
+                    return True
+            except TimeoutError:
+                self._cut_off[pattern.pattern] += 1
+                is_sure = False
+        if not is_sure:
+            raise TooSlow
+        return False
+
 
 #: Names of files that are documents; the page that links to them is not asked what they are.
 _DOCUMENT_SUFFIXES = frozenset(
@@ -377,3 +429,43 @@ def _share_site(one: str, other: str) -> bool:
 
 def _cut(url: str) -> str:
     return url if len(url) <= _LENGTH_OF_EXAMPLE else f"{url[:_LENGTH_OF_EXAMPLE]}…"
+
+
+# Pure: what the user has said of where a crawl goes, as one value.
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlPlan:
+    """The plan of a crawl: where it begins, how its seeds are to be read, and how far it goes."""
+
+    year: int
+    """Of the day on which it began: what a calendar's future is counted from."""
+    urls: tuple[str, ...] = ()
+    orders: Mapping[str, SourceKind] = field(default_factory=dict)
+    """How seeds are to be read, by URL or path, where the user has said so; else their content tells."""
+    rules: Rules = field(default_factory=Rules)
+    extent: Extent = Extent.SITE
+    content_hosts: tuple[str, ...] = ()
+    selection: Selection = field(default_factory=Selection)
+    """Which records of a repository are harvested."""
+    has_sitemaps: bool = True
+    """Whether the sitemaps that the robots.txt of a site names are read."""
+    max_pages: int | None = None
+    max_time_s: float | None = None
+
+    @property
+    def scope(self) -> Scope:
+        """Return what the crawl stays within."""
+        return Scope.of(self.urls, extent=self.extent, content_hosts=self.content_hosts)
+
+    def gate(self) -> Gate:
+        """The gate that every URL passes which the crawl discovers, as it stands at the beginning."""
+        return Gate(self.scope, self.rules, Traps(self.year))
+
+    def seeds(self) -> Iterable[CrawlRequest]:
+        """The leads of the URLs, in their order; of a repository the first request of its harvest."""
+        for url in self.urls:
+            order = self.orders.get(url)
+            yield CrawlRequest.to_page(
+                harvest_url(url, self.selection) if order is SourceKind.OAI else url, source=order
+            )

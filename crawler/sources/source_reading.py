@@ -2,17 +2,174 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from crawler.model.listing import SourceKind, SourceReading
-from crawler.sources.feeds import read_feed
+from crawler.model.listing import ListedItem, SourceKind, SourceReading
 from crawler.sources.iiif import may_be_iiif, read_iiif
-from crawler.sources.lists import is_list, read_list
+from crawler.sources.link_targets import absolute
 from crawler.sources.oai_pmh import NAMESPACE, Selection, read_oai
-from crawler.sources.sitemaps import read_sitemap
-from crawler.sources.xml_walk import root_name
+from crawler.sources.xml_walk import Element, elements, local_name, root_name, text_of
 from extractors.document_model import Finding
+from extractors.find import find_arks
+from extractors.readers.plain import decode
+from extractors.worker import Worker, WorkerError
+
+# Pure: Atom and RSS feeds, as far as they lead somewhere.
+
+
+#: Where a feed goes on (RFC 5005, 3 and 4).
+_FURTHER = frozenset({"next", "prev-archive"})
+#: What an entry is about or brings along; ``self``, ``edit``, ``replies`` and others are about the entry.
+_CONTENT = frozenset({"alternate", "enclosure"})
+
+
+def read_feed(data: bytes, *, url: str) -> SourceReading:
+    """Return what the feed at *url* lists: the pages of its entries, what they enclose, and where the feed goes on.
+
+    >>> feed = b'<entry><link href="/a"/></entry><link rel="next" href="?p=2"/>'
+    >>> read = read_feed(b'<feed xmlns="http://www.w3.org/2005/Atom">' + feed, url="http://a.example/feed")
+    >>> [item.url for item in read.items], read.further
+    (['http://a.example/a'], ('http://a.example/feed?p=2',))
+    """
+    items: dict[str, None] = {}
+    for entry in elements(data, "{*}entry", "{*}item"):
+        items |= dict.fromkeys(_joined(url, _entry_targets(entry)))
+    further = dict.fromkeys(_joined(url, _further_targets(data)))
+    findings = () if items else (Finding("empty-source", "this feed lists nothing"),)
+    return SourceReading(SourceKind.FEED, tuple(map(ListedItem, items)), tuple(further), findings=findings)
+
+
+def _entry_targets(entry: Element) -> Iterator[tuple[Element, str]]:
+    """Return what the links of an entry point to; its permanent id only where it has no link."""
+    has_link = False
+    permanent: Element | None = None
+    for child in entry:
+        name = local_name(child)
+        if name == "link" and child.get("href"):  # Atom
+            if _relation(child) in _CONTENT:
+                has_link = True
+                yield child, child.get("href")
+        elif name == "link" and text_of(child):  # RSS
+            has_link = True
+            yield child, text_of(child)
+        elif name == "enclosure" and child.get("url"):
+            yield child, child.get("url")
+        elif name == "content" and child.get("src"):
+            yield child, child.get("src")
+        elif name == "guid" and child.get("isPermaLink", "true").strip().lower() == "true":
+            permanent = child
+    if permanent is not None and not has_link:
+        yield permanent, text_of(permanent)
+
+
+def _further_targets(data: bytes) -> Iterator[tuple[Element, str]]:
+    """The links of the feed itself that lead to its next part; those of entries are about these."""
+    for link in elements(data, "{*}link"):
+        parent = link.getparent()
+        is_own = parent is not None and local_name(parent) in ("feed", "channel", "rss")
+        if is_own and _relation(link) in _FURTHER and link.get("href"):
+            yield link, link.get("href")
+
+
+def _relation(link: Element) -> str:
+    return str(link.get("rel") or "alternate").strip().lower()
+
+
+def _joined(url: str, targets: Iterator[tuple[Element, str]]) -> Iterator[str]:
+    for element, target in targets:
+        found = absolute(absolute(url, element.base or "") or url, target)
+        if found is not None:
+            yield found
+
+
+# Pure: sitemaps and indexes of sitemaps in XML (sitemaps.org); those in plain text are lists.
+
+
+MOST_ENTRIES = 50_000
+
+
+def read_sitemap(data: bytes, *, url: str) -> SourceReading:
+    """Return what the sitemap at *url* lists: pages, or further sitemaps where it is an index.
+
+    >>> read = read_sitemap(b"<urlset><url><loc> http://a.example/x </loc></url></urlset>", url="http://a.example/")
+    >>> [item.url for item in read.items]
+    ['http://a.example/x']
+    """
+    pages: dict[str, None] = {}
+    sitemaps: dict[str, None] = {}
+    left_out = 0
+    for name, address in _addresses(data, url):
+        if len(pages) + len(sitemaps) >= MOST_ENTRIES:
+            left_out += 1
+        elif name == "sitemap":
+            sitemaps[address] = None
+        else:
+            pages[address] = None
+    findings = []
+    if left_out:
+        findings.append(Finding("source-limit", f"a sitemap lists {MOST_ENTRIES} at most; left out: {left_out}"))
+    if not pages and not sitemaps:
+        findings.append(Finding("empty-source", "this sitemap lists nothing"))
+    return SourceReading(
+        SourceKind.SITEMAP, tuple(ListedItem(page) for page in pages), tuple(sitemaps), findings=tuple(findings)
+    )
+
+
+def _addresses(data: bytes, url: str) -> Iterator[tuple[str, str]]:
+    """Each address in order, with the name of the element that holds it: ``url`` or ``sitemap``."""
+    for entry in elements(data, "{*}url", "{*}sitemap"):
+        place = next((child for child in entry if local_name(child) == "loc"), None)
+        address = absolute(url, text_of(place)) if place is not None else None
+        if address is not None:
+            yield local_name(entry), address
+
+
+# Pure: a list of URLs, one a line, as a file or as a sitemap in plain text; ARKs may stand in it as well.
+
+
+_LINE = re.compile(r"(?:https?://\S+|(?:\S+/)?ark:/?\S+)", re.IGNORECASE)
+_URL = re.compile(r"https?://", re.IGNORECASE)
+#: What is looked at before a whole text is: most texts aren't lists, and say so at once.
+_HEAD_BYTES = 2**12
+
+
+def is_list(data: bytes) -> bool:
+    """Return whether a text holds nothing but URLs and ARKs, one a line, at least one of them a URL; ``#`` begins a
+    comment.
+
+    >>> is_list(b"# ours\\nhttp://a.example/x\\n\\nark:/12148/btv1b8\\n"), is_list(b"See http://a.example/x")
+    (True, False)
+    """
+    head = data[:_HEAD_BYTES].rpartition(b"\n")[0] if len(data) > _HEAD_BYTES else data
+    if not all(map(_LINE.fullmatch, _lines(head))):
+        return False
+    lines = list(_lines(data))
+    return all(map(_LINE.fullmatch, lines)) and any(map(_URL.match, lines))
+
+
+def read_list(data: bytes, *, url: str, is_ordered: bool = False) -> SourceReading:
+    """The URLs of a list; *is_ordered* says that the user has called it one, so that ARKs in it are fetched as well.
+
+    >>> read = read_list(b"http://a.example/x\\nhttps://n2t.net/ark:/12148/btv1b8", url="urls.txt")
+    >>> [item.url for item in read.items]
+    ['http://a.example/x']
+    """
+    lines = dict.fromkeys(line for line in _lines(data) if _URL.match(line) and _LINE.fullmatch(line))
+    urls = [line for line in lines if is_ordered or not any(find_arks(line))]
+    found = dict.fromkeys(found for line in urls if (found := absolute(url, line)) is not None)
+    odd = sum(1 for line in _lines(data) if not _LINE.fullmatch(line))
+    findings = (Finding("odd-lines", f"lines that are neither a URL nor an ARK: {odd}"),) if odd else ()
+    return SourceReading(SourceKind.LIST, tuple(map(ListedItem, found)), findings=findings)
+
+
+def _lines(data: bytes) -> Iterator[str]:
+    stripped = (line.strip() for line in decode(data).text.splitlines())
+    return (line for line in stripped if line and not line.startswith("#"))
+
 
 #: What a compressed source may grow to; sitemaps have 50 MiB at most (sitemaps.org).
 MOST_BYTES = 64 * 2**20
@@ -117,3 +274,47 @@ def _kind_of_root(data: bytes) -> SourceKind | None:
     if name == "rss" or (name == "feed" and ("atom" in namespace.lower())):
         return SourceKind.FEED
     return SourceKind.FEED if name == "RDF" and _RSS_1 in data[:4096] else None
+
+
+# Reads documents as sources, the large ones in a process that can be killed.
+
+#: The process that reads what might hang or crash its parser.
+SourceWorker = Worker[..., "SourceReading | None"]
+
+#: Larger sources are read in that process.
+_INLINE_BYTES = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReader:
+    """Reads each document as a source, if it is one, and the links that it leads to."""
+
+    worker: SourceWorker
+    selection: Selection
+    """Of the records of repositories."""
+
+    async def read(self, data: bytes, *, url: str, order: SourceKind | None, harvests: bool) -> SourceReading | None:
+        """As `read_source`; what kills its reader is a finding."""
+        options = {"url": url, "order": order, "harvests": harvests, "selection": self.selection}
+        if len(data) <= _INLINE_BYTES:
+            return read_source(data, **options)  # type: ignore[arg-type]
+        if order is None and not may_be_source(data):
+            return None
+        try:
+            return await asyncio.to_thread(self.worker.call, data, **options)
+        except WorkerError as failure:
+            fault = Finding("unreadable-source", f"its reader failed: {failure}")
+            return SourceReading(order or SourceKind.PAGE, findings=(fault,), is_faulty=True)
+
+
+def may_be_source(data: bytes) -> bool:
+    """Return whether *data* is a source by its beginning."""
+    return source_kind(unpacked_head(data)) is not None
+
+
+def unpacked_head(data: bytes) -> bytes:
+    """The beginning of *data* without gzip around it: enough to tell whether it is a source.
+
+    A list is recognized by all of its lines; of a long one the first must do here, and the reader looks at the rest.
+    """
+    return unpacked(data[:_INLINE_BYTES])[:_INLINE_BYTES].rpartition(b"\n")[0] or unpacked(data[:_INLINE_BYTES])

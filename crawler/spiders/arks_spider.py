@@ -3,27 +3,153 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
+from crawler.answers.answer import read_answer
 from crawler.model.crawl_requests import CrawlRequest
-from crawler.model.observations import Observation
+from crawler.model.observations import ACCESS, CONFORMANCE, Observation, Question
+from crawler.model.resolving import sendable
 from crawler.rendering.options import RenderOptions
 from crawler.rendering.pages import RENDERED, PageRenderer
 from crawler.spiders.auditing import AuditSpider
 from crawler.spiders.conversation import Ask, AskingRules, Conversation, Finished, Outgoing, Target
 from crawler.spiders.items import CheckedArk
-from crawler.spiders.observing import observations_of, observe, request_of
 from crawler.spiders.own_run import ArksRun
-from crawler.spiders.replaying import Replay
+from crawler.spiders.seeds import targets_in
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import SettledEntry
 from crawler.verdicts.readings import CandidateReading
+from crawler.wire.flags import INCOMPLETE, STOPPED, incomplete
+from crawler.wire.middlewares import chain_of
+from extractors.ark import Ark
+from extractors.normalize import NotAnArk
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+
+# From a question to its request, and from the end of the chain to an observation.
+
+
+#: What is less waits longer: what was begun is finished first, and conformance is looked at last.
+_PRIORITY = {Question.OBJECT: 0, **dict.fromkeys(set(CONFORMANCE) - set(ACCESS), -1)}
+
+
+def request_of(ask: Ask, callback: Callable[..., Any], errback: Callable[..., Any], *, body_limit: int) -> Request:
+    """Return the request that puts a question; *callback* gets it as ``ask`` beside the answer."""
+    return Request(
+        sendable(ask.url),
+        callback=callback,
+        errback=errback,
+        cb_kwargs={"ask": ask},
+        dont_filter=True,  # two ARKs may land on one page, and a loop comes by twice
+        priority=_PRIORITY.get(ask.question, 1),
+        meta={"verbatim_url": True, "text_only": True, "body_limit": body_limit},
+    )
+
+
+def observe(ask: Ask, request: Request, response: Response | None) -> Observation:
+    """Return the observation of an *ask*: the chain that *request* ended, and what its last answer says."""
+    hops, end, detail = chain_of(request)
+    body = b"" if response is None else response.body
+    answer = read_answer(body, (hops[-1].headers.get("Content-Type") if hops else None), _asked_about(ask.ark, ask.url))
+    return Observation(
+        ark=ask.ark,
+        request_url=ask.request_url,
+        question=ask.question,
+        asked_url=ask.url,
+        hops=hops,
+        end=end,
+        detail=detail,
+        attempt=ask.attempt,
+        media_type=answer.media_type,
+        title=answer.title,
+        text=answer.text,
+        body_bytes=None if response is None else len(body),
+        body_sha256=hashlib.sha256(body).hexdigest() if body else None,
+        body_complete=response is not None and not INCOMPLETE.intersection(response.flags),
+        record=answer.record,
+        similarity=answer.similarity,
+        facts=answer.facts,
+        remarks=() if response is None else _not_whole(response.flags, len(body)),
+    )
+
+
+def observations_of(response: Response) -> Iterator[Observation]:
+    """Return what *response* says for the object of each ARK in the URL that it was asked for by."""
+    request = response.request
+    assert request is not None
+    hops, _, _ = chain_of(request)
+    url = hops[0].url if hops else request.url
+    for ark, asked in targets_in([url], resolver=url)[0]:
+        yield observe(Ask(ark, asked, Question.OBJECT, url), request, response)
+
+
+def _asked_about(ark: Ark, asked: str) -> Ark:
+    """The ARK that a URL asks about, a control's own where it holds one; else *ark*."""
+    try:
+        return Ark.parse(asked.partition("?")[0])
+    except NotAnArk:
+        return ark
+
+
+def _not_whole(flags: Sequence[str], size: int) -> tuple[str, ...]:
+    """Return what kept an answer from coming whole, but for our own having read enough of it."""
+    return () if STOPPED in flags else tuple(f"not the whole answer: {each.detail}" for each in incomplete(flags, size))
+
+
+# Pure: which questions of a run are open, when it is gone through once more with the answers that the store has.
+
+
+#: What an observation is unique by within a run: the URL of the object question, the question, and the attempt.
+Key = tuple[str, Question, int]
+
+
+class Replay:
+    """The questions that were asked in a replay, until their answers come by."""
+
+    def __init__(self) -> None:
+        self._asked: dict[Key, Ask] = {}
+        self._early: dict[Key, None] = {}
+        """Answers that came by before their question."""
+
+    def ask(self, asks: Iterable[Ask]) -> None:
+        """Await the answers of *asks*."""
+        self._asked |= {ask.key: ask for ask in asks}
+
+    def awaits(self, seen: Observation) -> bool:
+        """Return whether somebody has asked what *seen* answers."""
+        return _key(seen) in self._asked
+
+    def answered(self, seen: Observation) -> Ask | None:
+        """The question that *seen* answers; None when nobody has put it, or not yet."""
+        ask = self._asked.pop(_key(seen), None)
+        if ask is None:
+            self._early[_key(seen)] = None
+        return ask
+
+    def answers_to_find(self) -> list[Key]:
+        """The questions that were asked after their answers had come by: these are to be had again."""
+        return [key for key in self._asked if key in self._early]
+
+    def open(self, *, now: datetime) -> Iterator[tuple[Ask, float]]:
+        """Return what has no answer, in the order in which it was asked, with the seconds that it must still wait."""
+        for ask in self._asked.values():
+            since = ask.after.at if ask.wait_s and ask.after is not None else ""
+            passed_s = (now - datetime.fromisoformat(since)).total_seconds() if since else 0.0
+            yield ask, ask.wait_s - passed_s
+
+
+def _key(seen: Observation) -> Key:
+    return seen.request_url, seen.question, seen.attempt
+
 
 #: So many ARKs are open at a host at a time: enough that it is asked without a break while some wait for others.
 ARKS_A_HOST = 100

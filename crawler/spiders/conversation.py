@@ -20,15 +20,16 @@ from crawler.asking.controls import (
     landing_control,
     landing_pattern,
 )
-from crawler.asking.label_forms import LabelForms
-from crawler.asking.paths import origin_of, resolver_path
 from crawler.asking.questions import (
     AskingContext,
+    LabelForms,
     Places,
     next_question,
+    origin_of,
     place_beside,
     question_url,
     reached,
+    resolver_path,
     seems_absent,
 )
 from crawler.model.attempts import Patience, next_attempt

@@ -18,16 +18,15 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from crawler.answers.statuses import OUTCOME_OF_END, status_outcome
+from crawler.answers.facts import OUTCOME_OF_END, status_outcome
 from crawler.model.attempts import Patience, next_fetch
 from crawler.model.canonical import same_document
 from crawler.model.crawl_requests import CrawlRequest, Outlinks, RequestKind, outlinks_of
 from crawler.model.listing import SourceKind, SourceReading
 from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
 from crawler.model.resolving import SUCCESSES
-from crawler.sources.gate import Passed
-from crawler.sources.plan import CrawlPlan
-from crawler.sources.source_reader import SourceReader, SourceWorker, may_be_source
+from crawler.sources.gate import CrawlPlan, Passed
+from crawler.sources.source_reading import SourceReader, SourceWorker, may_be_source
 from crawler.spiders.auditing import AuditSpider
 from crawler.spiders.document_reading import (
     BegunReading,

@@ -21,15 +21,12 @@ from crawler.model.scope import Extent
 from crawler.politeness.throttle import share_pace
 from crawler.runs.judging import Background, judge_run, judge_settled
 from crawler.runs.second_pass import conclude_documents
-from crawler.sources.gate import Rules
-from crawler.sources.patterns import LinkPatterns
-from crawler.sources.plan import CrawlPlan
-from crawler.sources.source_reader import SourceWorker
+from crawler.sources.gate import CrawlPlan, LinkPatterns, Rules
+from crawler.sources.source_reading import SourceWorker
 from crawler.spiders.conversation import AskingRules
 from crawler.spiders.document_reading import source_worker
 from crawler.spiders.items import CheckedArk, checked_ark
-from crawler.spiders.seeds import Seeds
-from crawler.spiders.target_arguments import targets_in, words_of
+from crawler.spiders.seeds import Seeds, targets_in, words_of
 from crawler.store.store import FINISHED, Store
 from crawler.store.store_errors import StoreUnwritable
 from extractors.folders import document_name

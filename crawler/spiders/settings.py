@@ -53,7 +53,7 @@ DOWNLOADER_MIDDLEWARES = {
     "crawler.wire.robots.ObeyRobots": 100,
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
     "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,  # keeps all jars, and fetches a list by itself
-    "crawler.wire.cookies.ChainCookies": 700,
+    "crawler.wire.middlewares.ChainCookies": 700,
     "crawler.wire.sessions.LogIns": 705,  # next to the wire: it sees cookies before they are taken out
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
@@ -83,7 +83,7 @@ DOWNLOAD_FAIL_ON_DATALOSS = False  # default True. A truncated body has a status
 DOWNLOAD_MAXSIZE = 0  # default 1 GiB, an exception without a status; BodyBounds ends long bodies instead.
 DOWNLOAD_WARNSIZE = 0  # default 32 MiB. BodyBounds speaks of it.
 DOWNLOAD_VERIFY_CERTIFICATES = False  # the default: resolution is observed; a probe looks at the certificate apart.
-TWISTED_DNS_RESOLVER = "crawler.wire.names.TellingResolver"  # default is IPv4 only, and forgets why a name failed.
+TWISTED_DNS_RESOLVER = "crawler.wire.endpoints.TellingResolver"  # default is IPv4 only, and forgets why a name failed.
 
 REMOTE_CONTROL_ENABLED = False  # default True. No listening sockets.
 

@@ -11,9 +11,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from crawler.answers.answer import is_textual
+from crawler.answers.facts import OUTCOME_OF_END, status_outcome
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.answers.quirks import quirks
-from crawler.answers.statuses import OUTCOME_OF_END, status_outcome
 from crawler.model.observations import ObjectOutcome, Observation, ServiceVerdict
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 

@@ -10,8 +10,7 @@ from typing import TypeVar
 
 from crawler.answers.facts import AnswerFacts
 from crawler.asking.controls import landing_pattern, place_of
-from crawler.asking.paths import origin_of
-from crawler.asking.questions import reached, seems_absent
+from crawler.asking.questions import origin_of, reached, seems_absent
 from crawler.model.observations import ACCESS, CONFORMANCE, Observation, Question
 from extractors.ark import Ark
 from extractors.normalize import NotAnArk

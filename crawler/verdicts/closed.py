@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from crawler.answers.facts import AnswerFacts
-from crawler.answers.statuses import status_outcome
+from crawler.answers.facts import AnswerFacts, status_outcome
 from crawler.model.observations import ObjectOutcome, ServiceVerdict
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 from extractors.ark import Ark

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from crawler.answers.erc_dates import parse_dates
-from crawler.answers.erc_values import ON_PURPOSE, missing_code
+from crawler.answers.erc_values import ON_PURPOSE, missing_code, parse_dates
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.statements import (
     Level,

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from crawler.answers.answer import is_textual
-from crawler.answers.erc_dates import parse_dates
+from crawler.answers.erc_values import parse_dates
+from crawler.answers.facts import BLOCKED
 from crawler.answers.metadata_facts import MetadataFacts, led_to
-from crawler.answers.statuses import BLOCKED
 from crawler.model.observations import ChainEnd, MetadataOutcome, Observation, ServiceVerdict
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 

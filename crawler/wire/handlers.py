@@ -20,12 +20,10 @@ from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.attempts import retry_after_s
 from crawler.model.observations import ChainEnd
 from crawler.politeness.throttle import throttle_of
-from crawler.wire.agents import BoundedFactory, ExactScrapyAgent, NotConnectedInTime
-from crawler.wire.endpoints import refused_unasked
+from crawler.wire.agents import BoundedFactory, ExactScrapyAgent, NotConnectedInTime, Sending
+from crawler.wire.endpoints import LookUpNotBegun, NameServerSilent, TellingResolver, refused_unasked
 from crawler.wire.failures import failure_kind, failure_text
 from crawler.wire.middlewares import RunStopped, exception_names, failure_words
-from crawler.wire.names import LookUpNotBegun, NameServerSilent, TellingResolver
-from crawler.wire.sending import Sending
 from extractors.shared_errors import ArkauditError
 
 if TYPE_CHECKING:

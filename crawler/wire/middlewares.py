@@ -16,11 +16,13 @@ from scrapy import signals
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.exceptions import IgnoreRequest, StopDownload
 from scrapy.http import Headers
+from scrapy.http.cookies import CookieJar
 
 from crawler.answers.answer import is_textual
 from crawler.answers.quirks import quirks
 from crawler.model.observations import ChainEnd, Hop
 from crawler.model.resolving import Follow, Stop, is_too_long, next_step, url_fault
+from crawler.model.scope import is_public_suffix
 from crawler.politeness.throttle import NotAsked
 from crawler.wire.codings import Content, codings_of, content
 from crawler.wire.failures import failure_kind, failure_text
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
 
 logger = logging.getLogger(__name__)
 
@@ -301,3 +304,30 @@ def _elapsed(request: Request) -> float | None:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+# Cookies live within one chain of requests: some hosts lead in circles who doesn't bring them back, and no more.
+
+#: Octets of the Set-Cookie headers of an answer; no browser keeps so many.
+_MOST_OCTETS = 2**16
+
+
+class ChainCookies:
+    """Keeps the cookies of a chain in ``meta["jar"]``, where they are gone with it.
+
+    Scrapy's own middleware keeps every jar until the end, and fetches the list of public suffixes past our handler.
+    """
+
+    def process_request(self, request: Request) -> None:
+        jar: CookieJar | None = request.meta.get("jar")
+        if jar is not None:
+            jar.add_cookie_header(request)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        given = response.headers.getlist("Set-Cookie")
+        if given and not request.meta.get("dont_merge_cookies") and sum(map(len, given)) <= _MOST_OCTETS:
+            jar: CookieJar = request.meta.setdefault("jar", CookieJar())
+            for cookie in jar.make_cookies(response, request):
+                if not is_public_suffix(cookie.domain):
+                    jar.set_cookie_if_ok(cookie, request)
+        return response

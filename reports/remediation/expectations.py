@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 from urllib.parse import unquote
 
-from crawler.history.changes import place
+from crawler.history.ark_status import place
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from crawler.model.resolving import sendable
 
