@@ -48,7 +48,7 @@ from extractors.shared_errors import RunInterrupted
 from extractors.worker_executor import WorkerExecutor
 
 if TYPE_CHECKING:
-    from arkaudit.dataset_documents import DatasetDocuments
+    from arkaudit.datasets.documents import DatasetDocuments
 
 
 # The documents of a run: from seeds and configuration to the stage that crawls them.

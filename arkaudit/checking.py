@@ -33,7 +33,7 @@ from extractors.shared_errors import UserMistake
 from reports.ending import MOST_FAULTS, MOST_PLACES, Fault, failing_words, place_words
 
 if TYPE_CHECKING:
-    from arkaudit.dataset_documents import DatasetDocuments
+    from arkaudit.datasets.documents import DatasetDocuments
 
 #: What is said at the end, the most severe first.
 _AMISS = (Family.FAILS, Family.UNREACHABLE)

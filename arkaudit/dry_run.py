@@ -13,7 +13,7 @@ from extractors.ark import Ark
 
 if TYPE_CHECKING:
     from arkaudit.config import Config
-    from arkaudit.dataset_documents import DatasetDocuments
+    from arkaudit.datasets.documents import DatasetDocuments
     from crawler.history.rechecking import KnownArk
     from crawler.spiders.seeds import Seeds
 

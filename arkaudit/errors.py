@@ -63,8 +63,9 @@ from __future__ import annotations
 
 from arkaudit.audits import AuditInterrupted
 from arkaudit.check_process import CheckFailed
-from arkaudit.cluster import AnotherWorker, SchedulerLost
 from arkaudit.config_files import ConfigError, TomlUnreadable
+from arkaudit.datasets.cluster import AnotherWorker, SchedulerLost
+from arkaudit.datasets.connection import DatasetUnreadable
 from arkaudit.output_rows import OutputUnwritable
 from arkaudit.schedules.ledger import Running
 from arkaudit.schedules.moments import BadSchedule
@@ -103,7 +104,6 @@ from extractors.shared_errors import (
     UserMistake,
 )
 from extractors.worker import WorkerDied, WorkerError, WorkerFailed, WorkerKilled, WorkerOutOfMemory, WorkerTimeout
-from reports.dataset.connection import DatasetUnreadable
 from reports.exports import ReportUnwritable
 from reports.frames import StoreUnreadable, UnknownTable
 from reports.inventory_file import InventoryUnreadable

@@ -184,10 +184,10 @@ def code_of(ending: BaseException) -> int:
     """The exit code of a command that ends with *ending*; 1, as Python has it, for a bug."""
     import click
 
+    from arkaudit.datasets.connection import DatasetUnreadable
     from arkaudit.output_rows import OutputClosed, OutputUnwritable
     from crawler.store.store_errors import StoreDamaged, StoreUnopenable, StoreUnwritable
     from extractors.shared_errors import PartsFailed, RunInterrupted, StorageFailed, UserMistake
-    from reports.dataset.connection import DatasetUnreadable
     from reports.exports import ReportUnwritable
     from reports.frames import StoreUnreadable
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import duckdb
 
-from extractors.dataset.columns import DATASET_TABLES
-from extractors.dataset.manifest import MANIFEST, Manifest, TableFiles
+from arkaudit.datasets.columns import DATASET_TABLES
+from arkaudit.datasets.plan import MANIFEST, Manifest, TableFiles
 
 PART = 1_000_000
 MENTIONS_PER_DOCUMENT = 10

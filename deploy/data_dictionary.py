@@ -11,15 +11,15 @@ from pathlib import Path
 
 from sqlalchemy import Column as StoredColumn
 
+from arkaudit.datasets.columns import DATASET_TABLES, DatasetColumn
 from crawler.model import schema
-from extractors.dataset.columns import DATASET_TABLES, DatasetColumn
 from reports.definitions import Column
 from reports.tables import TABLES
 
 _INTRODUCTION = """# Data dictionary
 
 Every column that is stored and every column that is published, with type, unit and meaning. This page is made from
-`crawler/model/schema.py`, `reports/tables.py` and `extractors/dataset/columns.py` by
+`crawler/model/schema.py`, `reports/tables.py` and `arkaudit/datasets/columns.py` by
 `python -m deploy.data_dictionary docs/data-dictionary.md`.
 
 The tokens (outcomes, kinds, roles) are defined in `crawler/model/outcomes.py` and `crawler/model/observations.py`.

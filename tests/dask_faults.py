@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import arkaudit.cluster
-from extractors.dataset.part_worker import PartWorker
-from extractors.dataset.plan import Part
-from extractors.dataset.reading import ReadRecord, record_file
+import arkaudit.datasets.cluster
+from arkaudit.datasets.build import PartWorker
+from arkaudit.datasets.first_pass import ReadRecord, record_file
+from arkaudit.datasets.plan import Part
 
 _read = PartWorker.read
 
@@ -74,6 +74,6 @@ def _log() -> Path:
 
 
 if "FAULTS_VERSION" in os.environ:
-    arkaudit.cluster.__version__ = os.environ["FAULTS_VERSION"]
+    arkaudit.datasets.cluster.__version__ = os.environ["FAULTS_VERSION"]
 if "FAULTS_LOG" in os.environ:  # not where doctests are looked for
     PartWorker.read = read_with_faults  # type: ignore[method-assign]

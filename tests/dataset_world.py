@@ -14,12 +14,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from extractors.dataset.columns import MENTIONS
-from extractors.dataset.making import Making, OneProcess
-from extractors.dataset.manifest import Manifest
-from extractors.dataset.part_worker import PartWorker
-from extractors.dataset.plan import InputFile, planned
-from extractors.dataset.storage import LocalStorage, digest_of_file
+from arkaudit.datasets.build import Making, OneProcess, PartWorker
+from arkaudit.datasets.columns import MENTIONS
+from arkaudit.datasets.plan import Manifest, planned
+from arkaudit.datasets.storage import InputFile, LocalStorage, digest_of_file
 from extractors.mention_rows import MENTION_COLUMNS
 
 VERSION = "0"

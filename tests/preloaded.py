@@ -47,7 +47,7 @@ IMPORTED = (
     "pandas.core.reshape.reshape",
     "pyarrow.acero",
     "pydantic",
-    "reports.dataset.connection",
+    "arkaudit.datasets.connection",
     "reports.exports",
     "reports.life",
     "reports.terminal",

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from distributed import Client
 
-import arkaudit.cluster
+import arkaudit.datasets.cluster
 from arkaudit import __version__
-from arkaudit.cluster import DaskEngine, SchedulerLost, difference, fingerprint
-from extractors.dataset.reading import READ
+from arkaudit.datasets.cluster import DaskEngine, SchedulerLost, difference, fingerprint
+from arkaudit.datasets.first_pass import READ
 from tests.dask_world import Cluster, children_of, driver, ended
 from tests.dataset_world import content_of, rows_in, write_documents
 from tests.loopback import run_command
@@ -91,7 +91,7 @@ def test_a_scheduler_that_is_killed_ends_the_command_which_goes_on(
         code, said = ended(process)
     assert (code, said.count("\n")) == (3, 1), said
     assert "the scheduler is gone" in said
-    assert "the same command goes on" in said
+    assert "the same command resumes it" in said
     before = {path.name: path.stat().st_ino for path in (tmp_path / "ds" / READ).glob("*.json")}
     with Cluster(tmp_path / "second", 2) as cluster:
         process = driver(tmp_path / "ds", cluster.address, papers)
@@ -103,12 +103,12 @@ def test_a_scheduler_that_is_killed_ends_the_command_which_goes_on(
 
 
 def test_a_scheduler_that_is_silent_for_a_while_is_not_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arkaudit.cluster, "_ANSWERS_WITHIN_S", 0.5)
+    monkeypatch.setattr(arkaudit.datasets.cluster, "_ANSWERS_WITHIN_S", 0.5)
     with Cluster(tmp_path / "cluster", 0) as cluster, Client(cluster.address, timeout=PATIENCE_S) as client:
         engine = DaskEngine(client)
         cluster.scheduler.send_signal(signal.SIGSTOP)
         engine._look(now=True)
-        monkeypatch.setattr(arkaudit.cluster, "_SILENT_S", 0)
+        monkeypatch.setattr(arkaudit.datasets.cluster, "_SILENT_S", 0)
         with pytest.raises(SchedulerLost, match="the scheduler is gone"):
             engine._look(now=True)
         cluster.scheduler.send_signal(signal.SIGCONT)
@@ -117,7 +117,7 @@ def test_a_scheduler_that_is_silent_for_a_while_is_not_gone(tmp_path: Path, monk
 def test_a_cluster_without_workers_is_told_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(arkaudit.cluster, "_ALONE_S", 0)
+    monkeypatch.setattr(arkaudit.datasets.cluster, "_ALONE_S", 0)
     with Cluster(tmp_path / "cluster", 0) as cluster, Client(cluster.address, timeout=PATIENCE_S) as client:
         DaskEngine(client)._look(now=True)
     assert "the cluster has no worker: waiting for one\n" in capsys.readouterr().err

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import Column as StoredColumn
 from sqlalchemy import Table
 
+from arkaudit.datasets.columns import DATASET_TABLES, DatasetTable
 from crawler.model import schema
 from deploy.data_dictionary import main, page
-from extractors.dataset.columns import DATASET_TABLES, DatasetTable
 from reports.display import ColumnType
 from reports.tables import TABLES, TableDefinition
 

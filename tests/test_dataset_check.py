@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from arkaudit.dataset_documents import DatasetDocuments
+from arkaudit.datasets.connection import DatasetUnreadable, open_dataset
+from arkaudit.datasets.documents import DatasetDocuments
 from crawler.store.store import Store
 from extractors.shared_errors import UserMistake
-from reports.dataset.connection import DatasetUnreadable, open_dataset
 from reports.definitions import MOMENT, TableDefinition
 from reports.tables import TABLES
 from tests.dataset_world import make, record, rows_in, sign

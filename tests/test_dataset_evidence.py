@@ -10,11 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arkaudit.datasets import evidence as evidence_module
+from arkaudit.datasets.evidence import (
+    SortedNames,
+    ark_in_normal_form,
+    column_of,
+    evidence_of,
+    joined,
+    learned_json,
+    read_evidence,
+    read_names,
+    write_names,
+)
 from extractors.ark import BETANUMERIC, Ark
 from extractors.checkchar import Zone, check_character, learned_zones, zones_of_distinct
-from extractors.dataset import sorted_names
-from extractors.dataset.evidence_files import ark_in_normal_form, evidence_of, learned_json, read_evidence
-from extractors.dataset.sorted_names import SortedNames, column_of, joined, read_names, write_names
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.shapes import Shapes
 
@@ -92,7 +101,7 @@ def test_many_columns_are_joined_range_by_range(monkeypatch: pytest.MonkeyPatch)
         for name, limit in zip(
             ("GATHERED_BYTES", "GATHERED_COLUMNS", "MERGED_COLUMNS", "MERGED_NAMES"), limits, strict=True
         ):
-            monkeypatch.setattr(sorted_names, f"_{name}", limit)
+            monkeypatch.setattr(evidence_module, f"_{name}", limit)
         chance.shuffle(names)
         columns = [column_of(names[start : start + 50]) for start in range(0, len(names), 50)]
         assert list(SortedNames.of_column(joined(columns))) == sorted(set(names))

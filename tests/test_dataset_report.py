@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from arkaudit.datasets import report_tables
+from arkaudit.datasets.connection import DatasetUnreadable, open_dataset
+from arkaudit.datasets.report_tables import CHECK_FAILURES, CITED_HOSTS, DATASET_REPORT, IMPLIED
 from arkaudit.exits import code_of
 from extractors.ark import Ark
 from extractors.naan import Registry
-from reports.dataset import tables
-from reports.dataset.connection import DatasetUnreadable, open_dataset
-from reports.dataset.tables import CHECK_FAILURES, CITED_HOSTS, DATASET_REPORT, IMPLIED
 from reports.frames import registered_names
 from reports.listings import CITATIONS
 from tests.dataset_world import make, write_documents
@@ -145,7 +145,7 @@ def test_a_report_on_a_large_dataset_does_not_repeat_it(folder: Path, monkeypatc
     [citations] = [table for table in DATASET_REPORT if table.definition is CITATIONS]
     with open_dataset(str(folder / "ds"), threads=1) as dataset:
         whole = pd.concat(citations.frames(dataset, registered), ignore_index=True)
-        monkeypatch.setattr(tables, "MOST_CITATIONS", 1_000)
+        monkeypatch.setattr(report_tables, "MOST_CITATIONS", 1_000)
         part = pd.concat(citations.frames(dataset, registered), ignore_index=True)
     is_meant = whole["alternatives"].ne("") | whole["again"] | whole["is_example"].notna()
     assert 0 < len(part) < len(whole)

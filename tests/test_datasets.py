@@ -21,13 +21,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from arkaudit.datasets.build import MANIFEST, Making, OneProcess, PartWorker
+from arkaudit.datasets.columns import DATASET_TABLES, ColumnKind
+from arkaudit.datasets.first_pass import READ
+from arkaudit.datasets.plan import planned
+from arkaudit.datasets.storage import LocalStorage
 from arkaudit.exits import code_of
-from extractors.dataset.columns import DATASET_TABLES, ColumnKind
-from extractors.dataset.making import MANIFEST, Making, OneProcess
-from extractors.dataset.part_worker import PartWorker
-from extractors.dataset.plan import planned
-from extractors.dataset.reading import READ
-from extractors.dataset.storage import LocalStorage
 from extractors.worker_executor import WorkerExecutor
 from tests.dataset_world import (
     VERSION,

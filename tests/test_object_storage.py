@@ -18,13 +18,10 @@ import fsspec
 import pytest
 from moto.server import ThreadedMotoServer
 
-from extractors.dataset.columns import DATASET_TABLES
-from extractors.dataset.making import Making, OneProcess
-from extractors.dataset.manifest import manifest_in
-from extractors.dataset.object_storage import ObjectStorage, objects_of, opened_object
-from extractors.dataset.part_worker import PartWorker
-from extractors.dataset.plan import planned
-from extractors.dataset.storage import open_storage
+from arkaudit.datasets.build import Making, OneProcess, PartWorker
+from arkaudit.datasets.columns import DATASET_TABLES
+from arkaudit.datasets.plan import manifest_in, planned
+from arkaudit.datasets.storage import ObjectStorage, objects_of, open_storage, opened_object
 from extractors.shared_errors import PartsFailed, StorageFailed, UserMistake
 from tests.cutting_proxy import cutting
 from tests.dataset_world import VERSION, content_of, make, write_documents
@@ -59,10 +56,10 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def _forgetful() -> Any:
     """A client that knows nothing of the storage of another test."""
-    from extractors.dataset import object_storage
+    from arkaudit.datasets import storage
 
     fsspec.filesystem("s3").clear_instance_cache()
-    object_storage.object_files.cache_clear()
+    storage.object_files.cache_clear()
     return fsspec.filesystem("s3", use_listings_cache=False)
 
 

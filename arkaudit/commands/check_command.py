@@ -22,7 +22,7 @@ from arkaudit.options import (
 from extractors.shared_errors import UserMistake
 
 if TYPE_CHECKING:
-    from arkaudit.dataset_documents import DatasetDocuments
+    from arkaudit.datasets.documents import DatasetDocuments
     from crawler.history.triaging import KnownSelection
 
 
@@ -170,7 +170,7 @@ def _dataset(source: str | None) -> DatasetDocuments | None:
     """The dataset at *source*; None for what is none."""
     if source is None or not ("://" in source or Path(source).is_dir()):
         return None
-    from arkaudit.dataset_documents import DatasetDocuments
+    from arkaudit.datasets.documents import DatasetDocuments
 
     return DatasetDocuments.at(source)
 

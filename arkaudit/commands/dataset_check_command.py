@@ -24,6 +24,6 @@ def dataset_check(place: str) -> None:
     \b
     arkaudit dataset check dataset/
     """
-    from arkaudit.dataset_command import check_dataset
+    from arkaudit.datasets.command import check_dataset
 
     check_dataset(place)

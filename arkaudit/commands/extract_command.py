@@ -104,7 +104,7 @@ def extract(
     from extractors.mention_rows import MAIN_COLUMNS, MENTION_COLUMNS, mention_rows
 
     if from_file is not None:
-        from arkaudit.dataset_inputs import lines_of
+        from arkaudit.datasets.inputs import lines_of
 
         places = (*places, *lines_of(from_file))
     if not places:
@@ -190,8 +190,8 @@ def _extract_into(
     options: dict[str, Any],
 ) -> None:
     """Make a dataset."""
-    from arkaudit.dataset_command import make_dataset, tell_of_dataset
-    from extractors.dataset.plan import PART_BYTES
+    from arkaudit.datasets.command import make_dataset, tell_of_dataset
+    from arkaudit.datasets.plan import PART_BYTES
 
     if _MISTYPED in fail_on:
         raise UserMistake(f"--fail-on {_MISTYPED} is not for datasets: their mentions have the column 'check'")

@@ -107,7 +107,7 @@ def _report_on_dataset(
     context: click.Context, dataset: str, out: Path | None, formats: tuple[str, ...], lang: str | None
 ) -> None:
     """Report on a dataset, for which no option about a store means anything."""
-    from arkaudit.dataset_reporting import report_on_dataset
+    from arkaudit.datasets.report import report_on_dataset
     from reports.languages import Spoken
 
     given = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import pandas as pd
 from rich.box import SIMPLE_HEAD
@@ -11,23 +12,51 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from arkaudit.datasets.connection import OpenDataset, count, open_dataset
+from arkaudit.datasets.report_tables import DATASET_REPORT, MOST_CITATIONS, NAANS, SUMMARY, has_all_citations
 from arkaudit.exits import say
 from arkaudit.options import cores
 from arkaudit.output_rows import whole
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from extractors.shared_errors import UserMistake
-from reports.dataset.connection import open_dataset
-from reports.dataset.counting import count
-from reports.dataset.report import DATASET_FORMATS, write_dataset_report
-from reports.dataset.tables import MOST_CITATIONS, NAANS, SUMMARY, has_all_citations
 from reports.definitions import COUNT, rows_of
 from reports.display import escaped
-from reports.exports import check_out
+from reports.exports import check_out, write_files
+from reports.formats.comma_separated import csv_path, csv_pieces
+from reports.formats.parquet import parquet_path, parquet_pieces
+from reports.formats.report import Files
 from reports.frames import registered_names
 from reports.languages import ENGLISH, Language
 from reports.summary import cited_sentence
 from reports.terminal import place_sentence
+
+# A report on a dataset as files: one a table, written piece by piece, all of them or none.
+
+
+#: The formats that a report on a dataset can have.
+DATASET_FORMATS: Final = ("csv", "parquet")
+
+
+def write_dataset_report(
+    dataset: OpenDataset, registered: pd.DataFrame, out: Path, formats: Sequence[str]
+) -> list[Path]:
+    """Put the tables about a dataset that has been counted into the folder *out*, and return where they are.
+
+    Raises `reports.exports.ReportUnwritable` and `arkaudit.datasets.connection.DatasetUnreadable`.
+    """
+    return write_files(out, _contents(dataset, registered, formats))
+
+
+def _contents(dataset: OpenDataset, registered: pd.DataFrame, formats: Sequence[str]) -> Files:
+    for table in DATASET_REPORT:
+        definition = table.definition
+        if "csv" in formats:
+            names = [column.name for column in definition.columns]
+            yield csv_path(definition.name), csv_pieces(names, table.frames(dataset, registered))
+        if "parquet" in formats:
+            yield parquet_path(definition.name), parquet_pieces(definition, table.frames(dataset, registered))
+
 
 _MOST_SHOWN = 20
 
@@ -37,7 +66,7 @@ def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], lan
 
     What is printed is in *language*; the tables, which programs read, are in none.
 
-    Raises `UserMistake`, `reports.dataset.connection.DatasetUnreadable`, `reports.exports.ReportUnwritable` and
+    Raises `UserMistake`, `arkaudit.datasets.connection.DatasetUnreadable`, `reports.exports.ReportUnwritable` and
     `arkaudit.output_rows.OutputUnwritable`.
     """
     unknown = [name for name in formats if name not in DATASET_FORMATS]

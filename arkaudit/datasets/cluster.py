@@ -19,12 +19,12 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-import extractors.fingerprint
+import arkaudit.datasets.plan
 from arkaudit import __version__
+from arkaudit.datasets.build import Answer, Call, answer_here
+from arkaudit.datasets.plan import difference
 from arkaudit.exits import say
 from crawler.model.addresses import addresses_in
-from extractors.dataset.making import Answer, Call, answer_here
-from extractors.fingerprint import difference
 from extractors.shared_errors import ArkauditError, PartsFailed, UserMistake
 from reports.display import counted
 
@@ -228,7 +228,7 @@ def answer_as(call: Call, expected: tuple[str, ...]) -> Any:
 
 def fingerprint() -> tuple[str, ...]:
     """Return what this process and all workers must have in common."""
-    return extractors.fingerprint.fingerprint(__version__)
+    return arkaudit.datasets.plan.fingerprint(__version__)
 
 
 def _check(client: Client) -> None:

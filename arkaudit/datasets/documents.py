@@ -16,16 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from arkaudit.datasets.columns import DATASET_TABLES, schema_of
+from arkaudit.datasets.plan import Manifest, damage_in, manifest_in
+from arkaudit.datasets.storage import Storage, is_object, open_storage
 from crawler.model.observations import CitedMention, DecidedOn, DocumentOutcome, DocumentRecord
 from crawler.model.resolving import mention_url
 from crawler.spiders.document_reading import now
 from extractors.ark import Ark
 from extractors.conformance import Remark
-from extractors.dataset.columns import DATASET_TABLES
-from extractors.dataset.manifest import Manifest, damage_in, manifest_in
-from extractors.dataset.object_storage import is_object
-from extractors.dataset.parquet_files import schema_of
-from extractors.dataset.storage import Storage, open_storage
 from extractors.document_model import Finding, Role
 from extractors.mentions.mention import Mention
 from extractors.shared_errors import UserMistake

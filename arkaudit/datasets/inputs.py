@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from arkaudit.datasets.plan import FolderFinding, Part
+from arkaudit.datasets.storage import InputFile, is_object, objects_of
 from crawler.spiders.seeds import Seeds
-from extractors.dataset.object_storage import is_object, objects_of
-from extractors.dataset.plan import FolderFinding, InputFile, Part
 from extractors.folders import document_name
 from extractors.shared_errors import UserMistake
 from reports.display import counted

@@ -10,18 +10,14 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from arkaudit import __version__
-from arkaudit.dataset_inputs import Inputs, estimate, inputs_of
+from arkaudit.datasets.build import OUR_NAMES, Engine, Listener, Made, Making, OneProcess, PartWorker
+from arkaudit.datasets.first_pass import ReadRecord
+from arkaudit.datasets.inputs import Inputs, estimate, inputs_of
+from arkaudit.datasets.plan import PART_BYTES, Part, damage_in, fingerprint, manifest_in, parts_of, planned
+from arkaudit.datasets.second_pass import DecidedRecord
+from arkaudit.datasets.storage import SCRATCH, Storage, is_object, open_storage
 from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, after_dataset, end, say
 from arkaudit.progress import Progress
-from extractors.dataset.deciding import DecidedRecord
-from extractors.dataset.making import OUR_NAMES, Engine, Listener, Made, Making, OneProcess
-from extractors.dataset.manifest import damage_in, manifest_in
-from extractors.dataset.object_storage import is_object
-from extractors.dataset.part_worker import PartWorker
-from extractors.dataset.plan import PART_BYTES, Part, parts_of, planned
-from extractors.dataset.reading import ReadRecord
-from extractors.dataset.storage import SCRATCH, Storage, open_storage
-from extractors.fingerprint import fingerprint
 from extractors.folders import unwritable
 from extractors.shared_errors import PartsFailed, StorageFailed, UserMistake
 from reports.display import counted
@@ -88,7 +84,7 @@ def _engine(workers: str | None, jobs: int) -> Iterator[Engine]:
         with PartWorker(jobs) as worker:
             yield OneProcess(worker)
         return
-    from arkaudit.cluster import local_engine, remote_engine
+    from arkaudit.datasets.cluster import local_engine, remote_engine
 
     with local_engine(int(workers)) if workers.isdecimal() else remote_engine(workers) as engine:
         yield engine

@@ -12,13 +12,13 @@ from typing import Final
 
 import pandas as pd
 
+from arkaudit.datasets.connection import OpenDataset
 from crawler.model.observations import Family
 from crawler.model.resolving import GLOBAL_RESOLVER, mention_url
 from extractors.ark import SKIPPED_NAANS
 from extractors.checkchar import CheckCharacter
 from reports import listings, overviews, places
 from reports import summary as sums
-from reports.dataset.connection import OpenDataset
 from reports.definitions import (
     ARK,
     ARKS_COLUMN,

@@ -5,27 +5,87 @@ Whatever is killed, and whenever: the same command goes on with what has been co
 
 from __future__ import annotations
 
+import atexit
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Self
 
 import pyarrow as pa
 
-from extractors.dataset import deciding, reading
-from extractors.dataset.columns import DATASET_TABLES, DatasetTable
-from extractors.dataset.deciding import EVIDENCE, DecidedRecord
-from extractors.dataset.evidence_files import LEARNED_FILE, NAMES_FILE, digest_of, evidence_of, learned_json
-from extractors.dataset.manifest import MANIFEST, Manifest, TableFiles
-from extractors.dataset.parquet_files import ParquetFile
-from extractors.dataset.part_worker import PartWorker, own_worker
-from extractors.dataset.plan import Part, mark_halved
-from extractors.dataset.reading import READ, ReadRecord
-from extractors.dataset.sorted_names import SortedNames, joined, read_names, write_names
-from extractors.dataset.storage import SCRATCH, Storage, digest_of_file
+from arkaudit.datasets import first_pass, second_pass
+from arkaudit.datasets.columns import DATASET_TABLES, DatasetTable, ParquetFile
+from arkaudit.datasets.evidence import (
+    LEARNED_FILE,
+    NAMES_FILE,
+    SortedNames,
+    digest_of,
+    evidence_of,
+    joined,
+    learned_json,
+    read_names,
+    write_names,
+)
+from arkaudit.datasets.first_pass import READ, ReadRecord, read_part
+from arkaudit.datasets.plan import MANIFEST, Manifest, Part, TableFiles, mark_halved
+from arkaudit.datasets.second_pass import EVIDENCE, SHARED, DecidedRecord, decide_part, evidence_in
+from arkaudit.datasets.storage import SCRATCH, Storage, digest_of_file, open_storage
+from extractors.isolated import document_executor
 from extractors.shared_errors import PartsFailed, StorageFailed
+from extractors.wraps.evidence import Evidence
+
+# Work on the parts of a dataset in one process, whichever engine calls it: by plain values that can be sent there.
+
+
+class PartWorker:
+    """Reads and decides parts, with so many killable processes (*jobs*) for documents."""
+
+    def __init__(self, jobs: int) -> None:
+        self._executor = document_executor(jobs)
+        self._storages: dict[str, Storage] = {}
+        self._evidence: tuple[str, str, Evidence] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the processes, whatever they do."""
+        self._executor.shutdown(cancel_futures=True)
+
+    def read(self, place: str, part: Part, folder: str) -> ReadRecord:
+        """Read *part* into the dataset at *place*; local paths are taken from *folder*."""
+        return read_part(self._storage(place), part, self._executor, folder)
+
+    def decide(self, place: str, key: str, read_attempt: str, digest: str) -> DecidedRecord:
+        """Decide a part of the dataset at *place* on the evidence of *digest*."""
+        storage = self._storage(place)
+        if self._evidence is None or self._evidence[:2] != (place, digest):
+            evidence = evidence_in(storage, digest)
+            self._evidence = place, digest, evidence
+            if self._executor.jobs > 1:
+                self._executor.share(SHARED, evidence)
+        executor = self._executor if self._executor.jobs > 1 else None
+        return decide_part(storage, key, read_attempt, digest, self._evidence[2], executor)
+
+    def _storage(self, place: str) -> Storage:
+        if place not in self._storages:
+            self._storages[place] = open_storage(place)
+        return self._storages[place]
+
+
+@cache
+def own_worker() -> PartWorker:
+    """Return the worker of this process, which an engine has started."""
+    worker = PartWorker(jobs=1)
+    atexit.register(worker.close)
+    return worker
+
 
 #: The names of files that are removed when they are of no use any more: of parts, evidence, tables without rows, and of
 #: what is being written (`p000001-3f0c9a1b2c4d5e6f-8c1d22aa.parquet`).
@@ -175,7 +235,7 @@ class Making:
                     self.listener.set_back(part, answer.lost or answer.failed)
                     todo += reading_again.after(answer, part, self.storage)
                 if answer.record is None and part.key in reading_again.given_up:
-                    answer = replace(answer, record=reading.record_as_unreadable(self.storage, part, answer.lost))
+                    answer = replace(answer, record=first_pass.record_as_unreadable(self.storage, part, answer.lost))
                 if answer.record is not None:
                     records[part.key] = answer.record
                     self.listener.read(part, answer.record)
@@ -186,12 +246,12 @@ class Making:
 
     def _read_record(self, key: str) -> ReadRecord:
         """The record of a part that was read. Raises `_NotSound` where it has to be read again."""
-        name = reading.record_file(key)
+        name = first_pass.record_file(key)
         try:
             record = ReadRecord.of_bytes(self.storage.read(name) or b"")
         except ValueError:
             raise _NotSound(f"{name} is damaged") from None
-        files = reading.documents_file(key, record.attempt), reading.names_file(key, record.attempt)
+        files = first_pass.documents_file(key, record.attempt), first_pass.names_file(key, record.attempt)
         self._check(zip(files, record.sha256, strict=True))
         if record.killed:
             raise _NotSound(f"the process of {record.killed} of its documents was killed")
@@ -206,9 +266,9 @@ class Making:
 
     def _forget(self, key: str) -> None:
         """Remove the commit records of a part, so that it is read and decided again."""
-        self.storage.remove(reading.record_file(key))
-        for digest in self.storage.folders(deciding.DECIDED):
-            self.storage.remove(deciding.record_file(key, digest))
+        self.storage.remove(first_pass.record_file(key))
+        for digest in self.storage.folders(second_pass.DECIDED):
+            self.storage.remove(second_pass.record_file(key, digest))
 
     # -- between the passes
 
@@ -228,13 +288,13 @@ class Making:
 
     def _columns(self, read: Mapping[str, ReadRecord]) -> Iterator[pa.LargeBinaryArray]:
         for key, record in read.items():
-            with self.storage.local(reading.names_file(key, record.attempt)) as path:
+            with self.storage.local(first_pass.names_file(key, record.attempt)) as path:
                 yield read_names(path)
 
     # -- the second pass
 
     def _decided(self, read: Mapping[str, ReadRecord], digest: str) -> dict[str, DecidedRecord]:
-        committed = _committed(self.storage, f"{deciding.DECIDED}/{digest}")
+        committed = _committed(self.storage, f"{second_pass.DECIDED}/{digest}")
         records: dict[str, DecidedRecord] = {}
         for key in read:
             if key in committed:
@@ -242,7 +302,7 @@ class Making:
                     records[key] = self._decided_record(key, digest)
                 except _NotSound as reason:
                     self.listener.set_back(Part(key, ()), f"{reason}, so that it is decided again")
-                    self.storage.remove(deciding.record_file(key, digest))
+                    self.storage.remove(second_pass.record_file(key, digest))
         self.listener.deciding(len(read), len(records))
         calls: Iterable[Call] = (
             Call(key, "decide", (self.storage.place, key, record.attempt, digest))
@@ -266,13 +326,14 @@ class Making:
 
     def _decided_record(self, key: str, digest: str) -> DecidedRecord:
         """The record of a part that was decided. Raises `_NotSound` where it has to be decided again."""
-        name = deciding.record_file(key, digest)
+        name = second_pass.record_file(key, digest)
         try:
             record = DecidedRecord.of_bytes(self.storage.read(name) or b"")
         except ValueError:
             raise _NotSound(f"{name} is damaged") from None
         self._check(
-            (deciding.table_file(table, key, digest, record.attempt), sha256) for table, sha256 in record.sha256.items()
+            (second_pass.table_file(table, key, digest, record.attempt), sha256)
+            for table, sha256 in record.sha256.items()
         )
         return record
 
@@ -282,7 +343,7 @@ class Making:
         tables: dict[str, TableFiles] = {}
         for table in DATASET_TABLES:
             files = {
-                deciding.table_file(table.name, key, digest, record.attempt): record.sha256[table.name]
+                second_pass.table_file(table.name, key, digest, record.attempt): record.sha256[table.name]
                 for key, record in decided.items()
                 if record.rows[table.name]
             } or _without_rows(self.storage, table, digest)
@@ -361,16 +422,16 @@ def _clean(storage: Storage, manifest: Manifest, read: Mapping[str, ReadRecord])
 
     What has no name that we give is another's, and stays.
     """
-    for folder in (deciding.DECIDED, EVIDENCE):
+    for folder in (second_pass.DECIDED, EVIDENCE):
         for digest in storage.folders(folder):
             if digest != manifest.evidence:
                 _remove_others(storage, f"{folder}/{digest}", set())
                 storage.remove_folder(f"{folder}/{digest}")
     for name, table in manifest.tables.items():
         _remove_others(storage, name, set(table.files))
-    kept = {reading.record_file(key) for key in read}
-    kept |= {reading.documents_file(key, record.attempt) for key, record in read.items()}
-    kept |= {reading.names_file(key, record.attempt) for key, record in read.items()}
+    kept = {first_pass.record_file(key) for key in read}
+    kept |= {first_pass.documents_file(key, record.attempt) for key, record in read.items()}
+    kept |= {first_pass.names_file(key, record.attempt) for key, record in read.items()}
     _remove_others(storage, READ, kept)
     _remove_others(storage, SCRATCH, set())
     storage.remove_folder(SCRATCH)

@@ -5,17 +5,88 @@ Pure, but for `planned`, which keeps what it has decided.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
+import platform
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from operator import attrgetter
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from extractors.dataset.storage import Storage
-from extractors.fingerprint import difference
+import extractors
+from arkaudit.datasets.columns import DATASET_TABLES
+from arkaudit.datasets.storage import InputFile, Storage
 from extractors.shared_errors import UserMistake
+
+# The fingerprint of all that decides which ARKs are found in a document.
+
+
+#: Libraries that read documents.
+_READERS: Final = (
+    "beautifulsoup4", "ijson", "lxml", "markdown-it-py", "pikepdf", "pymarc", "pypdfium2", "regex",
+)  # fmt: skip
+_MISSING: Final = "missing"
+
+
+@cache
+def fingerprint(version: str) -> tuple[str, ...]:
+    """Return the *version* of arkaudit, and what else two processes have in common that find the same.
+
+    That is Python, the libraries that read documents, and our own code, which a developer changes between versions.
+
+    >>> fingerprint("0.1.0")[0]
+    'arkaudit 0.1.0'
+    """
+    from importlib import metadata  # which takes longer than all that follows
+
+    def installed(package: str) -> str:
+        try:
+            return metadata.version(package)
+        except metadata.PackageNotFoundError:
+            return _MISSING
+
+    python = ".".join(platform.python_version_tuple()[:2])
+    versions = (f"{name} {installed(name)}" for name in _READERS)
+    return (
+        f"arkaudit {version}",
+        f"code {code_digest(Path(extractors.__file__).parent, Path(__file__).parent)}",
+        f"Python {python}",
+        *versions,
+    )
+
+
+def code_digest(*folders: Path) -> str:
+    """Return a digest of the modules in *folders*: of their names and texts, however lines end."""
+    digest = hashlib.sha256()
+    for folder in folders:
+        for path in sorted(folder.rglob("*.py")):
+            text = path.read_bytes().replace(b"\r\n", b"\n")
+            digest.update(f"{path.relative_to(folder).as_posix()} {len(text)}\n".encode() + text)
+    return digest.hexdigest()[:12]
+
+
+def difference(expected: Iterable[str], found: Iterable[str]) -> str:
+    """Return in words what was *found* of another version than is *expected*.
+
+    >>> difference(("arkaudit 1", "lxml 6"), ("arkaudit 1", "lxml 5"))
+    'lxml 5 instead of lxml 6'
+    >>> difference(("arkaudit 1", "code 2b"), ("arkaudit 1",))
+    'another code'
+    """
+    here, there = (dict(each.split(" ", 1) for each in some) for some in (expected, found))
+    words = [
+        f"{name} {there[name]} instead of {name} {here[name]}"
+        for name in here
+        if there.get(name, here[name]) != here[name]
+    ]
+    if here.keys() != there.keys():  # what is named follows from the code
+        words.append("another code")
+    return ", ".join(words)
+
 
 #: Compressed bytes that make a part, and files that do.
 PART_BYTES: Final = 128 * 2**20
@@ -25,18 +96,6 @@ _PLANS: Final = "work/plans"
 _HALVED: Final = "work/halved"
 _FORMAT: Final = "arkaudit dataset plan 1"
 _KEY: Final = re.compile(r"p[0-9]{6,}")
-
-
-@dataclass(frozen=True, slots=True)
-class InputFile:
-    """A file that a dataset is made of."""
-
-    name: str
-    """Its path or URL, as it was given."""
-    size: int
-    """Its bytes, compressed as it is."""
-    stamp: str
-    """What is another when the file has changed: a moment, or what its storage calls an entity tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +169,7 @@ def planned(
     """Return all parts of the dataset in *storage*, with new ones for those of *files* that it doesn't have yet.
 
     Raises `UserMistake` where files have changed since they were planned, or something else has planned them than what
-    it is to be *made_by* (`extractors.fingerprint`).
+    it is to be *made_by* (`arkaudit.datasets.plan`).
     """
     while True:
         names = storage.names(_PLANS)
@@ -218,3 +277,109 @@ def _check_head(head: Any, made_by: Sequence[str], place: str) -> None:
         raise UserMistake(
             f"{place} was begun with {another}, which may find other things: go on with that, or make another dataset"
         )
+
+
+# The manifest of a dataset: what it consists of. It comes last, and readers trust nothing else.
+
+MANIFEST: Final = "manifest.json"
+FORMAT: Final = "arkaudit dataset"
+FORMAT_VERSION: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TableFiles:
+    """The files of one table."""
+
+    rows: int
+    files: Sequence[str]
+    """Their names, relative to the dataset, in the order of the parts; at least one."""
+    sha256: Sequence[str]
+    """Their digests in hexadecimal, in the same order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a dataset consists of."""
+
+    arkaudit: str
+    """The version that made it."""
+    evidence: str
+    """The digest of the evidence that its doubtful mentions were decided on."""
+    input_files: int
+    input_bytes: int
+    parts: int
+    tables: Mapping[str, TableFiles]
+
+    def to_bytes(self) -> bytes:
+        """Return the manifest as its file has it."""
+        kept = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "arkaudit": self.arkaudit,
+            "evidence": self.evidence,
+            "inputs": {"files": self.input_files, "bytes": self.input_bytes},
+            "parts": self.parts,
+            "tables": {
+                name: {"rows": table.rows, "files": list(table.files), "sha256": list(table.sha256)}
+                for name, table in self.tables.items()
+            },
+        }
+        written = io.BytesIO()  # piece by piece, for there may be hundreds of thousands of files
+        for piece in json.JSONEncoder(indent=1).iterencode(kept):
+            written.write(piece.encode())
+        written.write(b"\n")
+        return written.getvalue()
+
+    @classmethod
+    def of_bytes(cls, data: bytes) -> Manifest:
+        """Return the manifest in a file. Raises ValueError for what is none, or of a version that is not known."""
+        try:
+            kept: Any = json.loads(data)
+            if kept["format"] != FORMAT:
+                raise ValueError("it is of something else")
+            if kept["format_version"] != FORMAT_VERSION:
+                raise ValueError(f"its format is version {kept['format_version']}, and {FORMAT_VERSION} is known here")
+            tables = {table.name: _table_files(kept["tables"][table.name]) for table in DATASET_TABLES}
+            inputs = kept["inputs"]
+            return cls(kept["arkaudit"], kept["evidence"], inputs["files"], inputs["bytes"], kept["parts"], tables)
+        except (LookupError, TypeError) as problem:
+            raise ValueError(f"something is missing: {problem}") from None
+        except RecursionError:
+            raise ValueError("it nests too deeply") from None
+
+
+def _table_files(kept: Any) -> TableFiles:
+    """The files of a table. Raises `ValueError` where they would be none of the dataset's own."""
+    rows, names = kept["rows"], tuple(kept["files"])
+    if not isinstance(rows, int) or rows < 0 or not names or not all(isinstance(name, str) for name in names):
+        raise ValueError("a table is not counted, or has no files")
+    for name in names:
+        if "\\" in name or ".." in PurePosixPath(name).parts or PurePosixPath(name).is_absolute():
+            raise ValueError(f"{name!r} is no file of the dataset")
+    digests = tuple(kept["sha256"])
+    if len(digests) != len(names) or not all(isinstance(digest, str) for digest in digests):
+        raise ValueError("a file of a table has no digest")
+    return TableFiles(rows, names, digests)
+
+
+def damage_in(storage: Storage) -> Iterator[str]:
+    """Yield what is wrong with the files of the dataset in *storage*, of which each is read. Raises `UserMistake`."""
+    for table in manifest_in(storage).tables.values():
+        for name, digest in zip(table.files, table.sha256, strict=True):
+            now = storage.digest(name)
+            if now is None:
+                yield f"{name} is missing"
+            elif now != digest:
+                yield f"{name} is not what was written"
+
+
+def manifest_in(storage: Storage) -> Manifest:
+    """Return the manifest of the dataset in *storage*. Raises `UserMistake` where there is none that can be read."""
+    data = storage.read(MANIFEST)
+    if data is None:
+        begun = " yet: the command that makes it has not come to its end" if storage.names("work/plans") else ""
+        raise UserMistake(f"{storage.place} is no dataset{begun}")
+    try:
+        return Manifest.of_bytes(data)
+    except ValueError as problem:
+        raise UserMistake(f"{storage.place}/{MANIFEST} can't be read: {problem}") from None

@@ -9,15 +9,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Final
 
+from arkaudit.datasets.columns import DATASET_TABLES, MENTIONS, ParquetFile
+from arkaudit.datasets.evidence import LEARNED_FILE, NAMES_FILE, read_evidence
+from arkaudit.datasets.first_pass import Origin, document_in, documents_file, lines_in
+from arkaudit.datasets.storage import Storage, digest_of_file
 from extractors.ark import Ark, shoulder_of
 from extractors.batches import AHEAD, batches
 from extractors.codec import decoded, encoded
-from extractors.dataset.columns import DATASET_TABLES, MENTIONS
-from extractors.dataset.evidence_files import LEARNED_FILE, NAMES_FILE, read_evidence
-from extractors.dataset.kept_documents import Origin, document_in, lines_in
-from extractors.dataset.parquet_files import ParquetFile
-from extractors.dataset.reading import documents_file
-from extractors.dataset.storage import Storage, digest_of_file
 from extractors.documents import Document
 from extractors.mention_rows import mention_row
 from extractors.mentions.mention import Mention

@@ -1,0 +1,242 @@
+"""The evidence of a whole dataset, as files: what stands whole in it, and what its names have in common."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, overload
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from extractors.ark import Ark
+from extractors.checkchar import CheckCharacterRule, Zone, Zones, zones_of_distinct
+from extractors.wraps.evidence import Evidence
+from extractors.wraps.qualifiers import qualifier_words
+from extractors.wraps.shapes import Shape, Shapes
+
+# Normal forms of ARKs, sorted, as a column of Arrow: millions of them, looked up in a file that is memory-mapped.
+
+
+#: Bytes of names, and columns, that are sorted together; each column may be a file that is mapped, and a process can't
+#: have very many of these. So many sorted columns are then merged, and so many names at a time.
+_GATHERED_BYTES = 2**26
+_GATHERED_COLUMNS = 1_000
+_MERGED_COLUMNS = 16
+_MERGED_NAMES = 250_000
+
+
+class SortedNames(Sequence[str]):
+    """Sorted texts, without a Python object for each; pickled, they are two pieces of bytes.
+
+    >>> names = SortedNames.of(["ark:1/b", "ark:1/a"])
+    >>> names[0], len(names), list(names)
+    ('ark:1/a', 2, ['ark:1/a', 'ark:1/b'])
+    """
+
+    def __init__(self, offsets: Any, text: Any) -> None:
+        self._offsets = memoryview(offsets).cast("B").cast("q")
+        self._text = memoryview(text).cast("B")
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> SortedNames:
+        """Return distinct *names* in their order."""
+        return cls.of_column(column_of(names))
+
+    @classmethod
+    def of_column(cls, column: pa.LargeBinaryArray) -> SortedNames:
+        """Return the names of a sorted column, without a copy."""
+        if not len(column):
+            return cls(b"\0" * 8, b"")
+        _, offsets, text = column.buffers()
+        first, end = column.offset, column.offset + len(column) + 1
+        return cls(memoryview(offsets)[first * 8 : end * 8], text if text is not None else b"")
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        index %= len(self)
+        return str(self._text[self._offsets[index] : self._offsets[index + 1]], "utf-8", "surrogatepass")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SortedNames, (bytes(self._offsets), bytes(self._text))
+
+
+def column_of(names: Iterable[str]) -> pa.LargeBinaryArray:
+    """Return distinct *names*, sorted, as a column: their order as bytes is that of their code points."""
+    encoded = sorted({name.encode("utf-8", "surrogatepass") for name in names})
+    return pa.array(encoded, pa.large_binary())
+
+
+def joined(columns: Iterable[pa.LargeBinaryArray]) -> pa.LargeBinaryArray:
+    """Return the distinct names of many columns, sorted, as one column; holds little more than that."""
+    ordered: list[pa.LargeBinaryArray] = []
+    gathered: list[pa.LargeBinaryArray] = []
+    size = 0
+    for column in columns:
+        gathered.append(column)
+        size += column.nbytes
+        if size > _GATHERED_BYTES or len(gathered) >= _GATHERED_COLUMNS:
+            ordered.append(_sorted(gathered))
+            gathered, size = [], 0
+        if len(ordered) >= _MERGED_COLUMNS:
+            ordered = [_merged(ordered)]
+    return _merged([*ordered, _sorted(gathered)])
+
+
+def _sorted(columns: Sequence[pa.LargeBinaryArray]) -> pa.LargeBinaryArray:
+    """The distinct names of some columns, sorted."""
+    distinct = pc.unique(pa.chunked_array(columns, pa.large_binary()))
+    return distinct.take(pc.sort_indices(distinct))
+
+
+def _merged(columns: Sequence[pa.LargeBinaryArray]) -> pa.LargeBinaryArray:
+    """The distinct names of columns that are sorted, range by range."""
+    sequences = [SortedNames.of_column(column) for column in columns]
+    longest = max(sequences, key=len)
+    bounds = [longest[place] for place in range(_MERGED_NAMES, len(longest), _MERGED_NAMES)]
+    ends = [[*(bisect_left(names, bound) for bound in bounds), len(names)] for names in sequences]
+    pieces = []
+    starts = [0] * len(columns)
+    for place in range(len(bounds) + 1):
+        stops = [each[place] for each in ends]
+        ranges = zip(columns, starts, stops, strict=True)
+        pieces.append(_sorted([column.slice(start, stop - start) for column, start, stop in ranges]))
+        starts = stops
+    return pa.concat_arrays(pieces)
+
+
+def write_names(column: pa.LargeBinaryArray, path: Path) -> None:
+    """Write a column into a file that `read_names` maps."""
+    table = pa.table({"name": column})
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+def read_names(path: Path) -> pa.LargeBinaryArray:
+    """Return the column in a file, mapped to memory and not read. Raises `pyarrow.ArrowInvalid` for any other file."""
+    column = pa.ipc.open_file(pa.memory_map(str(path))).read_all().column("name")
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+#: The files of the evidence.
+NAMES_FILE: Final = "whole.arrow"
+LEARNED_FILE: Final = "learned.json"
+
+_BASE = re.compile(r"[^/.]*")
+#: ARKs of which the bases are gathered before those that were there already are dropped.
+_AT_ONCE = 100_000
+_DIGEST_DIGITS = 16
+
+
+def digest_of(column: pa.LargeBinaryArray) -> str:
+    """Return what names the evidence that a sorted column of normal forms gives.
+
+    >>> digest_of(pa.array([b"ark:1/a"], pa.large_binary()))
+    'da1824647c6a125b'
+    """
+    digest = hashlib.sha256()
+    for start in range(0, len(column), _AT_ONCE):
+        digest.update(b"".join(name.as_py() + b"\n" for name in column[start : start + _AT_ONCE]))
+    return digest.hexdigest()[:_DIGEST_DIGITS]
+
+
+def evidence_of(names: SortedNames) -> Evidence:
+    """Return what `Evidence.of` gives for the same ARKs, without all of them as objects at the same time.
+
+    >>> arks = [Ark("12148", "btv1b84", "/f1.item"), Ark("12148", "btv1b84")]
+    >>> found, expected = evidence_of(SortedNames.of(map(str, arks))), Evidence.of(arks)
+    >>> list(found.whole) == list(expected.whole), found.qualifiers == expected.qualifiers
+    (True, True)
+    """
+    others = SortedNames.of_column(joined(_bases_of_qualified(names)))
+    return Evidence(
+        names,
+        Shapes.of_distinct(_bases(names, others)),
+        qualifier_words(_arks(names)),
+        zones=Zones(zones_of_distinct(_bases(names, others))),
+    )
+
+
+def ark_in_normal_form(text: str) -> Ark:
+    """Return the ARK whose normal form is *text*.
+
+    >>> ark_in_normal_form("ark:12148/btv1b84/f1.item")
+    Ark(naan='12148', name='btv1b84', qualifier='/f1.item')
+    """
+    naan, _, rest = text.removeprefix("ark:").partition("/")
+    base = _BASE.match(rest)
+    assert base is not None
+    return Ark(naan, base[0], rest[base.end() :])
+
+
+def learned_json(evidence: Evidence) -> bytes:
+    """Return all of *evidence* but its names, as JSON."""
+    shapes, zones = evidence.shapes, evidence.zones
+    learned = {
+        "shapes_by_kind": [[*kind, *_shape_json(shape)] for kind, shape in shapes.by_kind.items()],
+        "shapes_by_naan": [[naan, *_shape_json(shape)] for naan, shape in shapes.by_naan.items()],
+        "qualifiers": sorted(evidence.qualifiers),
+        "check_characters": [
+            [naan, shoulder, rule.zone, rule.seen, rule.passed] for (naan, shoulder), rule in zones.learned.items()
+        ],
+    }
+    return json.dumps(learned).encode()
+
+
+def read_evidence(names_file: Path, learned: bytes) -> Evidence:
+    """Return the evidence that is kept in a file of names, mapped to memory, and as JSON."""
+    kept = json.loads(learned)
+    rules = {
+        (naan, shoulder): CheckCharacterRule(Zone(zone) if zone else None, seen, passed)
+        for naan, shoulder, zone, seen, passed in kept["check_characters"]
+    }
+    return Evidence(
+        SortedNames.of_column(read_names(names_file)),
+        Shapes(
+            {(naan, letters): _shape_of(shape) for naan, letters, *shape in kept["shapes_by_kind"]},
+            {naan: _shape_of(shape) for naan, *shape in kept["shapes_by_naan"]},
+        ),
+        frozenset(kept["qualifiers"]),
+        zones=Zones(rules),
+    )
+
+
+def _bases_of_qualified(names: SortedNames) -> Iterator[pa.LargeBinaryArray]:
+    """The normal forms of those of *names* that have a qualifier, without it, some at a time."""
+    for start in range(0, len(names), _AT_ONCE):
+        arks = map(ark_in_normal_form, names[start : start + _AT_ONCE])
+        yield column_of(str(ark.base) for ark in arks if ark.qualifier)
+
+
+def _bases(names: SortedNames, others: SortedNames) -> Iterator[Ark]:
+    """The distinct ARKs without qualifiers: those among *names*, and those of *others* that are not among these."""
+    yield from (ark for ark in _arks(names) if not ark.qualifier)
+    whole = Evidence(names)
+    yield from (ark_in_normal_form(other) for other in others if not whole.holds(other))
+
+
+def _arks(names: Sequence[str]) -> Iterator[Ark]:
+    return (ark_in_normal_form(names[place]) for place in range(len(names)))
+
+
+def _shape_json(shape: Shape) -> list[Any]:
+    return [sorted(shape.lengths), sorted(shape.sorts), shape.names]
+
+
+def _shape_of(kept: Sequence[Any]) -> Shape:
+    lengths, sorts, names = kept
+    return Shape(frozenset(lengths), frozenset(sorts), names)

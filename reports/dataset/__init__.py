@@ -1,1 +1,0 @@
-"""Reports on datasets: what very many documents cite, counted by DuckDB in bounded memory."""
