@@ -1,6 +1,6 @@
 """The making of a dataset, from its plan to its manifest, by whichever engine works on its parts.
 
-Whatever is killed, and whenever: the same command goes on with what has been committed.
+Whatever is killed, and whenever: the same command resumes with what has been committed.
 """
 
 from __future__ import annotations
@@ -58,25 +58,25 @@ class PartWorker:
         """End the processes, whatever they do."""
         self._executor.shutdown(cancel_futures=True)
 
-    def read(self, place: str, part: Part, folder: str) -> ReadRecord:
-        """Read *part* into the dataset at *place*; local paths are taken from *folder*."""
-        return read_part(self._storage(place), part, self._executor, folder)
+    def read(self, dataset: str, part: Part, folder: str) -> ReadRecord:
+        """Read *part* into the dataset at *dataset*; local paths are taken from *folder*."""
+        return read_part(self._storage(dataset), part, self._executor, folder)
 
-    def decide(self, place: str, key: str, read_attempt: str, digest: str) -> DecidedRecord:
-        """Decide a part of the dataset at *place* on the evidence of *digest*."""
-        storage = self._storage(place)
-        if self._evidence is None or self._evidence[:2] != (place, digest):
+    def decide(self, dataset: str, key: str, read_attempt: str, digest: str) -> DecidedRecord:
+        """Decide a part of the dataset at *dataset* on the evidence of *digest*."""
+        storage = self._storage(dataset)
+        if self._evidence is None or self._evidence[:2] != (dataset, digest):
             evidence = evidence_in(storage, digest)
-            self._evidence = place, digest, evidence
+            self._evidence = dataset, digest, evidence
             if self._executor.jobs > 1:
                 self._executor.share(SHARED, evidence)
         executor = self._executor if self._executor.jobs > 1 else None
         return decide_part(storage, key, read_attempt, digest, self._evidence[2], executor)
 
-    def _storage(self, place: str) -> Storage:
-        if place not in self._storages:
-            self._storages[place] = open_storage(place)
-        return self._storages[place]
+    def _storage(self, dataset: str) -> Storage:
+        if dataset not in self._storages:
+            self._storages[dataset] = open_storage(dataset)
+        return self._storages[dataset]
 
 
 @cache
@@ -372,7 +372,7 @@ class _Retries:
     _failures: Counter[str] = field(default_factory=Counter)
 
     def after(self, answer: Answer, part: Part, storage: Storage) -> Sequence[Part]:
-        """Return what is to be tried next, beside others, after an *answer* without a record."""
+        """Return what is to be tried next, with others, after an *answer* without a record."""
         if answer.lost and len(part.files) > 1:
             mark_halved(storage, part)
             self.halves[part.key] = part.halves

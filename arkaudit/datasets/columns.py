@@ -84,19 +84,19 @@ MENTIONS: Final = DatasetTable(
         ),
         DatasetColumn("name", _TEXT, "base name, up to the first slash or dot"),
         DatasetColumn("qualifier", _TEXT, "components and variants, each with its delimiter; may be empty"),
-        DatasetColumn("as_written", _TEXT, "what stands in the document, unchanged"),
+        DatasetColumn("as_written", _TEXT, "the characters of the document, unchanged"),
         DatasetColumn("repaired", _TEXT, "the same, whole again; hyphens, label and resolver as found"),
         DatasetColumn("role", _TEXT, "text, link-target, metadata, link-annotation or structured-data"),
         DatasetColumn("page", _NUMBER, "page of a paginated document; missing for others", "page number from 1", True),
         DatasetColumn("place", _TEXT, "element and attribute, or rectangle on the page in points; may be empty"),
-        DatasetColumn("spans", _PAIRS, "where it stands in the reader's block of text: begin and end", "code points"),
+        DatasetColumn("spans", _PAIRS, "its positions in the reader's block of text: begin and end", "code points"),
         DatasetColumn("context", _TEXT, "text around it"),
         DatasetColumn("repairs", _TEXTS, "repairs that were made, in order"),
         DatasetColumn("resolver", _TEXT, "URL before the label, with its final slash; missing without one", "", True),
         DatasetColumn("inflection", _TEXT, "?info, ??, ? or empty"),
-        DatasetColumn("fragment", _TEXT, "what was written behind #; may be empty"),
+        DatasetColumn("fragment", _TEXT, "what was written after #; may be empty"),
         DatasetColumn("confidence", _TEXT, "certain, likely or ambiguous"),
-        DatasetColumn("reason", _TEXT, "rule behind the least sure decision"),
+        DatasetColumn("reason", _TEXT, "rule of the least sure decision"),
         DatasetColumn("alternatives", _TEXTS, "ARKs that the other decisions would have given"),
         DatasetColumn("check", _TEXT, "what its check character says: passes, fails, none or unknown"),
         DatasetColumn("suggestions", _TEXTS, "ARKs that may have been meant where the check character fails"),
@@ -115,7 +115,7 @@ MENTIONS: Final = DatasetTable(
         DatasetColumn(
             "decided",
             _NUMBER,
-            "1 when what stands in its document decided it, 2 when all documents of the dataset decided it otherwise",
+            "1 when its own document decided it, 2 when all documents of the dataset decided it otherwise",
             "number from 1",
         ),
     ),
@@ -146,7 +146,7 @@ _TYPES: Final = {
 
 
 def schema_of(table: DatasetTable) -> pa.Schema:
-    """Return the schema of a table's files, with the meaning of each column beside it."""
+    """Return the schema of a table's files, with the meaning of each column."""
     fields = [
         pa.field(
             column.name,
@@ -206,5 +206,5 @@ def _sound(cell: Any) -> Any:
     ('a\\\\ud800', ['\\\\udcff'], None)
     """
     if isinstance(cell, list):
-        return [_sound(each) for each in cell]
+        return [_sound(text) for text in cell]
     return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell

@@ -1,6 +1,6 @@
 """A dataset as tables of a DuckDB connection, of which no more is in memory than a limit allows.
 
-All mentions of a document stand in one file, which makes most counts sums over files: only distinct ARKs are counted
+All mentions of a document are in one file, which makes most counts sums over files: only distinct ARKs are counted
 over all of them.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import duckdb
 
 
-#: DuckDB writes what goes beyond it into temporary files; a little more is taken beside it.
+#: DuckDB writes what goes beyond it into temporary files; a little more is taken besides.
 MEMORY: Final = "1GB"
 #: Files are counted in so many groups at most, each by one query.
 _MOST_GROUPS: Final = 100
@@ -76,13 +76,13 @@ class OpenDataset:
                 yield reader.schema.empty_table().to_pandas()
 
     def groups_of_files(self) -> Iterator[str]:
-        """Yield the mention files in groups, each as what stands behind ``FROM``: no document stands in two of them."""
+        """Yield the mention files in groups, each as what follows ``FROM``: no document is in two of them."""
         size = -(-len(self.mention_files) // _MOST_GROUPS)
         for first in range(0, len(self.mention_files), size):
             yield _parquet(self.mention_files[first : first + size])
 
     def keep(self, name: str, columns: pa.Table) -> None:
-        """Keep a small table beside those of the dataset."""
+        """Keep a small table next to those of the dataset."""
         self.connection.register(f"_{name}", columns)
         self.run(f"CREATE TEMP TABLE {name} AS SELECT * FROM _{name}")
         self.connection.unregister(f"_{name}")
@@ -113,12 +113,12 @@ def open_dataset(place: str, *, threads: int, memory: str = MEMORY) -> Iterator[
         try:
             if is_object(place):
                 connection.register_filesystem(object_files())
-            found = OpenDataset(connection, manifest, paths["mentions"])
+            dataset = OpenDataset(connection, manifest, paths["mentions"])
             for table in DATASET_TABLES:
                 files = paths[table.name]
-                _check_columns(found, table, files)
-                found.run(f"CREATE VIEW {table.name} AS SELECT * FROM {_parquet(files)}")
-            yield found
+                _check_columns(dataset, table, files)
+                dataset.run(f"CREATE VIEW {table.name} AS SELECT * FROM {_parquet(files)}")
+            yield dataset
         finally:
             connection.close()
 

@@ -1,4 +1,4 @@
-"""The evidence of a whole dataset, as files: what stands whole in it, and what its names have in common."""
+"""The evidence of a whole dataset, as files: what is whole in it, and what its names have in common."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class SortedNames(Sequence[str]):
     def __getitem__(self, index: slice) -> Sequence[str]: ...
     def __getitem__(self, index: int | slice) -> str | Sequence[str]:
         if isinstance(index, slice):
-            return [self[each] for each in range(*index.indices(len(self)))]
+            return [self[number] for number in range(*index.indices(len(self)))]
         if not -len(self) <= index < len(self):
             raise IndexError(index)
         index %= len(self)
@@ -112,7 +112,7 @@ def _merged(columns: Sequence[pa.LargeBinaryArray]) -> pa.LargeBinaryArray:
     pieces = []
     starts = [0] * len(columns)
     for place in range(len(bounds) + 1):
-        stops = [each[place] for each in ends]
+        stops = [stops_of_column[place] for stops_of_column in ends]
         ranges = zip(columns, starts, stops, strict=True)
         pieces.append(_sorted([column.slice(start, stop - start) for column, start, stop in ranges]))
         starts = stops
@@ -201,8 +201,8 @@ def read_evidence(names_file: Path, learned: bytes) -> Evidence:
     """Return the evidence that is kept in a file of names, mapped to memory, and as JSON."""
     kept = json.loads(learned)
     rules = {
-        (naan, shoulder): CheckCharacterRule(Zone(zone) if zone else None, seen, passed)
-        for naan, shoulder, zone, seen, passed in kept["check_characters"]
+        (naan, shoulder): CheckCharacterRule(Zone(zone) if zone else None, count, passed)
+        for naan, shoulder, zone, count, passed in kept["check_characters"]
     }
     return Evidence(
         SortedNames.of_column(read_names(names_file)),
@@ -230,7 +230,7 @@ def _bases(names: SortedNames, others: SortedNames) -> Iterator[Ark]:
 
 
 def _arks(names: Sequence[str]) -> Iterator[Ark]:
-    return (ark_in_normal_form(names[place]) for place in range(len(names)))
+    return (ark_in_normal_form(names[number]) for number in range(len(names)))
 
 
 def _shape_json(shape: Shape) -> list[Any]:

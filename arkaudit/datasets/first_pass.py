@@ -1,4 +1,4 @@
-"""The first pass of a dataset: the bytes of a part become its documents, and what stands whole in them."""
+"""The first pass of a dataset: the bytes of a part become its documents, and their ARKs that are whole."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def documents_file(key: str, attempt: str) -> str:
 
 
 def names_file(key: str, attempt: str) -> str:
-    """Return the name of the file that has the ARKs of a part that stand whole."""
+    """Return the name of the file that has the ARKs of a part that are whole."""
     return f"{READ}/{key}-{attempt}.whole.arrow"
 
 
@@ -162,11 +162,12 @@ def read_part(storage: Storage, part: Part, executor: WorkerExecutor, folder: st
     if done is not None:
         return ReadRecord.of_bytes(done)
     about_folders = [
-        Document(each.folder, (), (Finding(each.kind, each.detail),), is_folder=True) for each in part.folders
+        Document(document.folder, (), (Finding(document.kind, document.detail),), is_folder=True)
+        for document in part.folders
     ]
     reading = BatchReading(executor, read_sourced, _failed, stays_here=_is_little, read_here=_read_here)
-    sourced = (each for file in part.files for each in _sourced(file, folder))
-    results = (each for some in reading.results(sourced, _weight) for each in some)
+    sourced = (document for file in part.files for document in _sourced(file, folder))
+    results = (document for some in reading.results(sourced, _weight) for document in some)
     return _published(storage, part.key, _chained(about_folders, results))
 
 
@@ -220,54 +221,54 @@ class _ReadDocument:
 def read_sourced(batch: Sequence[_Sourced]) -> list[_ReadDocument]:
     """Return what was read of each document of a batch, as `extractors.two_passes.read_batch` reads it."""
     read = []
-    for each in batch:
-        part = each.part
+    for sourced in batch:
+        part = sourced.part
         if isinstance(part, Document):
-            read.append(_ReadDocument.of(part, Origin(each.source)))
+            read.append(_ReadDocument.of(part, Origin(sourced.source)))
             continue
         extraction = extraction_in_time(part, with_links=False)
-        origin = Origin.of(each.source, part, _link_resolvers(extraction, part.url))
+        origin = Origin.of(sourced.source, part, _link_resolvers(extraction, part.url))
         read.append(_ReadDocument.of(Document.of(part.name, extraction), origin))
     return read
 
 
-def _read_here(each: _Sourced) -> _ReadDocument | None:
+def _read_here(sourced: _Sourced) -> _ReadDocument | None:
     """What was read of what need not be sent to another process."""
-    part = each.part
+    part = sourced.part
     if isinstance(part, Document):
-        return _ReadDocument.of(part, Origin(each.source))
+        return _ReadDocument.of(part, Origin(sourced.source))
     extraction = extraction_of_short_text(part)
     if extraction is None:
         return None
-    return _ReadDocument.of(Document.of(part.name, extraction), Origin.of(each.source, part))
+    return _ReadDocument.of(Document.of(part.name, extraction), Origin.of(sourced.source, part))
 
 
 def _link_resolvers(extraction: Extraction, page_url: str | None) -> dict[int, str]:
     """The resolvers that relative links of a page mean, by the places of their mentions."""
     if page_url is None:
         return {}
-    found = (relative_resolver(mention, extraction.reading, page_url) for mention in extraction.mentions)
-    return {index: resolver for index, resolver in enumerate(found) if resolver is not None}
+    resolvers = (relative_resolver(mention, extraction.reading, page_url) for mention in extraction.mentions)
+    return {index: resolver for index, resolver in enumerate(resolvers) if resolver is not None}
 
 
-def _failed(each: _Sourced, failure: WorkerError) -> _ReadDocument:
+def _failed(sourced: _Sourced, failure: WorkerError) -> _ReadDocument:
     """What is known of a document whose process ended."""
-    part = each.part
+    part = sourced.part
     if isinstance(part, Document):
-        return _ReadDocument.of(part, Origin(each.source))
+        return _ReadDocument.of(part, Origin(sourced.source))
     extraction = extraction_of_member(failed_extraction(failure, part.media_type), part)
-    return _ReadDocument.of(Document.of(part.name, extraction), Origin.of(each.source, part))
+    return _ReadDocument.of(Document.of(part.name, extraction), Origin.of(sourced.source, part))
 
 
-def _weight(each: _Sourced) -> int:
-    return part_weight(each.part)
+def _weight(sourced: _Sourced) -> int:
+    return part_weight(sourced.part)
 
 
 def _is_little(batch: Sequence[_Sourced]) -> bool:
     """Return whether a batch is not worth a process: it is not full, and nothing in it may crash its parser."""
     if sum(map(_weight, batch)) >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
         return False
-    return all(isinstance(each.part, Document) or may_stay_inline(each.part) for each in batch)
+    return all(isinstance(sourced.part, Document) or may_stay_inline(sourced.part) for sourced in batch)
 
 
 def _sourced(file: InputFile, folder: str) -> Iterator[_Sourced]:
@@ -324,15 +325,15 @@ class _Counted:
         self._unreadable: list[str] = []
 
     def lines(self, read: Iterable[_ReadDocument]) -> Iterator[bytes]:
-        for each in read:
-            self.whole.update(each.whole)
-            self._documents += each.is_member or each.is_unreadable
-            self._mentions += each.mentions
-            self._unresolved += each.unresolved
-            self._killed += each.is_killed
-            if each.is_unreadable:
-                self._unreadable.append(each.name)
-            yield each.line
+        for document in read:
+            self.whole.update(document.whole)
+            self._documents += document.is_member or document.is_unreadable
+            self._mentions += document.mentions
+            self._unresolved += document.unresolved
+            self._killed += document.is_killed
+            if document.is_unreadable:
+                self._unreadable.append(document.name)
+            yield document.line
 
     def record(self, attempt: str, digests: tuple[str, str]) -> ReadRecord:
         return ReadRecord(

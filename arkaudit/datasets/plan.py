@@ -69,15 +69,15 @@ def code_digest(*folders: Path) -> str:
     return digest.hexdigest()[:12]
 
 
-def difference(expected: Iterable[str], found: Iterable[str]) -> str:
-    """Return in words what was *found* of another version than is *expected*.
+def difference(expected: Iterable[str], actual: Iterable[str]) -> str:
+    """Return in words what was *actual* of another version than is *expected*.
 
     >>> difference(("arkaudit 1", "lxml 6"), ("arkaudit 1", "lxml 5"))
     'lxml 5 instead of lxml 6'
     >>> difference(("arkaudit 1", "code 2b"), ("arkaudit 1",))
     'another code'
     """
-    here, there = (dict(each.split(" ", 1) for each in some) for some in (expected, found))
+    here, there = (dict(entry.split(" ", 1) for entry in some) for some in (expected, actual))
     words = [
         f"{name} {there[name]} instead of {name} {here[name]}"
         for name in here
@@ -178,7 +178,7 @@ def planned(
         more = _more(storage, parts, files, folders, part_bytes)
         if not more:
             return list(_halved(storage, parts))
-        # or somebody else has added one: then once more
+        # or another process has added one: then once more
         storage.create(f"{_PLANS}/{len(names) + 1:05}.jsonl", _plan_bytes(more, made_by))
 
 
@@ -189,11 +189,11 @@ def _more(
     folders: Sequence[FolderFinding],
     part_bytes: int,
 ) -> list[Part]:
-    """The parts that there must be beside those that are planned."""
-    known = {file.name: file for part in parts for file in part.files}
-    said = {each for part in parts for each in part.folders}
-    new = [file for file in _distinct(files) if _is_new(file, known, storage.place)]
-    new_folders = [each for each in dict.fromkeys(folders) if each not in said]
+    """The parts that there must be besides those that are planned."""
+    planned_files = {file.name: file for part in parts for file in part.files}
+    said = {finding for part in parts for finding in part.folders}
+    new = [file for file in _distinct(files) if _is_new(file, planned_files, storage.place)]
+    new_folders = [finding for finding in dict.fromkeys(folders) if finding not in said]
     first = 1 + max((int(part.key[1:]) for part in parts), default=0)
     return parts_of(new, new_folders, first=first, part_bytes=part_bytes)
 
@@ -222,11 +222,11 @@ def _distinct(files: Iterable[InputFile]) -> Iterable[InputFile]:
     return {file.name: file for file in files}.values()
 
 
-def _is_new(file: InputFile, known: Mapping[str, InputFile], place: str) -> bool:
-    if file.name not in known:
+def _is_new(file: InputFile, planned_files: Mapping[str, InputFile], dataset: str) -> bool:
+    if file.name not in planned_files:
         return True
-    if known[file.name] != file:
-        raise UserMistake(f"{file.name} is not what it was when {place} was planned: make another dataset of it")
+    if planned_files[file.name] != file:
+        raise UserMistake(f"{file.name} is not what it was when {dataset} was planned: make another dataset of it")
     return False
 
 
@@ -235,7 +235,7 @@ def _plan_bytes(parts: Iterable[Part], made_by: Sequence[str]) -> bytes:
     written.write(_line({"format": _FORMAT, "made_by": [*made_by]}))
     for part in parts:
         files = [[file.name, file.size, file.stamp] for file in part.files]
-        folders = [[each.folder, each.kind, each.detail] for each in part.folders]
+        folders = [[folder.folder, folder.kind, folder.detail] for folder in part.folders]
         written.write(_line({"part": part.key, "files": files, "folders": folders}))
     return written.getvalue()
 
@@ -252,30 +252,30 @@ def _parts_in(storage: Storage, name: str, made_by: Sequence[str], given: Mappin
         for line in lines:
             kept = json.loads(line)
             files = (InputFile(*file) for file in kept["files"])
-            folders = tuple(FolderFinding(*each) for each in kept["folders"])
+            folders = tuple(FolderFinding(*cells) for cells in kept["folders"])
             if not _KEY.fullmatch(kept["part"]) or any("\0" in file[0] for file in kept["files"]):
                 raise ValueError("it names what no plan names")
             yield Part(kept["part"], tuple(_same(file, given) for file in files), folders)
     except (ValueError, LookupError, TypeError):
         raise UserMistake(
-            f"{storage.place} is no dataset that this version can go on with: {_PLANS}/{name} is no plan"
+            f"{storage.place} is no dataset that this version can resume: {_PLANS}/{name} is no plan"
         ) from None
 
 
 def _same(file: InputFile, given: Mapping[str, InputFile]) -> InputFile:
     """What was given, where it equals *file*: of very many, each is in memory once."""
-    known = given.get(file.name)
-    return known if known is not None and known == file else file
+    given_file = given.get(file.name)
+    return given_file if given_file is not None and given_file == file else file
 
 
-def _check_head(head: Any, made_by: Sequence[str], place: str) -> None:
+def _check_head(head: Any, made_by: Sequence[str], dataset: str) -> None:
     """Raise ValueError for a line that begins no plan, and `UserMistake` for a plan that something else has made."""
     if head["format"] != _FORMAT:
         raise ValueError("it is of something else")
     begun_by = head["made_by"] if "made_by" in head else [f"arkaudit {head['arkaudit']}"]
     if another := difference(made_by, begun_by):
         raise UserMistake(
-            f"{place} was begun with {another}, which may find other things: go on with that, or make another dataset"
+            f"{dataset} was begun with {another}, which may find other things: resume with that, or make a new one"
         )
 
 

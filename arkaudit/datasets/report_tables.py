@@ -37,8 +37,8 @@ Frames = Iterator[pd.DataFrame]
 
 #: So many mentions at most are repeated one by one, in `citations`; of more, those that are doubtful or examples.
 MOST_CITATIONS: Final = 1_000_000
-#: What an ``ark`` implies (`extractors.ark.Ark.implied`): what stands before each dot, and before each slash in front
-#: of the first one, but for that behind the NAAN.
+#: What an ``ark`` implies (`extractors.ark.Ark.implied`): what precedes each dot, and each slash in front
+#: of the first one, but for that after the NAAN.
 IMPLIED: Final = """
     [left(ark, i - 1) FOR i IN range(1, length(ark) + 1)
      IF ark[i] = '.' OR (ark[i] = '/' AND i > instr(ark, '/') AND i < instr(ark || '.', '.'))]
@@ -99,7 +99,7 @@ def _naans(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
 
 
 def _shoulders(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    known = registered[registered["shoulder"].ne("")].set_index(["naan", "shoulder"])["organization"]
+    organizations = registered[registered["shoulder"].ne("")].set_index(["naan", "shoulder"])["organization"]
     for rows in dataset.frames(
         f"""
         SELECT naan, shoulder, arks, citations, documents, {_NOT_JUDGED.format("arks")}, 0 AS committed
@@ -109,9 +109,9 @@ def _shoulders(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
         """
     ):
         keys = pd.MultiIndex.from_frame(rows[["naan", "shoulder"]])
-        by_shoulder = known.reindex(keys).set_axis(rows.index)
+        by_shoulder = organizations.reindex(keys).set_axis(rows.index)
         named = by_shoulder.fillna(overviews.organizations_of(registered, rows["naan"]))
-        yield rows.assign(organization=named, registered=keys.isin(known.index))
+        yield rows.assign(organization=named, registered=keys.isin(organizations.index))
 
 
 def _documents(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
@@ -230,12 +230,12 @@ def _citations(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
         texts = zip(rows["contexts"], rows["title"], rows["document"].where(rows["is_test"]), strict=True)
         signs = pd.Series(map(written_forms.example_sign, texts), dtype="str", index=rows.index)
         is_example = signs.notna().astype("boolean").where(rows["is_test"])
-        yield rows.assign(request_url=[_asked_url(*each) for each in asked], sign=signs, is_example=is_example)
+        yield rows.assign(request_url=[_asked_url(*parts) for parts in asked], sign=signs, is_example=is_example)
 
 
 def _asked_url(repaired: str, resolver: object, link_resolver: object) -> str:
     """The URL that asks for the object of a mention; a resolver that is missing is NaN here."""
-    named, of_page = (each if isinstance(each, str) else None for each in (resolver, link_resolver))
+    named, of_page = (cell if isinstance(cell, str) else None for cell in (resolver, link_resolver))
     return mention_url(repaired, named, of_page, GLOBAL_RESOLVER)
 
 

@@ -190,9 +190,9 @@ _CELLS: Final = [column.name for column in MENTIONS.columns[4:]]
 def _decided_again(alone: Document, document: Document) -> frozenset[int]:
     """The places of the mentions of a document that are another than it *alone* says."""
     changed = (
-        each.index
-        for each in alone.unresolved
-        if _decision(alone.mentions[each.index]) != _decision(document.mentions[each.index])
+        doubt.index
+        for doubt in alone.unresolved
+        if _decision(alone.mentions[doubt.index]) != _decision(document.mentions[doubt.index])
     )
     return frozenset(changed)
 

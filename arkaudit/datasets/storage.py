@@ -27,20 +27,20 @@ _BLOCK_BYTES: Final = 8 * 2**20
 _WILD = frozenset("*?[")
 
 
-def is_object(place: str) -> bool:
-    """Return whether *place* names objects, and no local file.
+def is_object(name: str) -> bool:
+    """Return whether *name* names objects, and no local file.
 
     >>> is_object("s3://bucket/a.warc.gz"), is_object("papers/")
     (True, False)
     """
-    return place.lower().startswith(f"{_SCHEME}://")
+    return name.lower().startswith(f"{_SCHEME}://")
 
 
 class ObjectStorage:
     """The objects below a prefix, as the place of a dataset."""
 
-    def __init__(self, place: str) -> None:
-        self.place = checked(place).rstrip("/")
+    def __init__(self, url: str) -> None:
+        self.place = checked(url).rstrip("/")
         self._prefix = self.place.partition("://")[2]
         self._scratch = tempfile.TemporaryDirectory(prefix="arkaudit-")
 
@@ -116,8 +116,10 @@ class ObjectStorage:
     def _listed(self, folder: str) -> list[tuple[str, str]]:
         key = self._key(folder)
         with _failing(self.place), contextlib.suppress(FileNotFoundError):
-            found = object_files().ls(key, detail=True)
-            return sorted((each["name"].rpartition("/")[2], each["type"]) for each in found if each["name"] != key)
+            entries = object_files().ls(key, detail=True)
+            return sorted(
+                (entry["name"].rpartition("/")[2], entry["type"]) for entry in entries if entry["name"] != key
+            )
         return []
 
 
@@ -162,16 +164,16 @@ class WatchedStream(io.BufferedIOBase):
 
 
 @contextlib.contextmanager
-def opened_object(place: str) -> Iterator[BinaryIO]:
+def opened_object(url: str) -> Iterator[BinaryIO]:
     """Give the content of an object. Raises FileNotFoundError, and `StorageFailed` whenever reading it has failed."""
-    with _failing(place):
-        stream = WatchedStream(object_files().open(place, "rb", cache_type="readahead", block_size=_BLOCK_BYTES))
+    with _failing(url):
+        stream = WatchedStream(object_files().open(url, "rb", cache_type="readahead", block_size=_BLOCK_BYTES))
     try:
         with stream:
             yield cast("BinaryIO", stream)
     finally:
         if stream.failure is not None:
-            raise StorageFailed(f"{place} could not be read to its end: {_reason(stream.failure)}") from None
+            raise StorageFailed(f"{url} could not be read to its end: {_reason(stream.failure)}") from None
 
 
 def objects_of(places: Iterable[str]) -> list[InputFile]:
@@ -179,36 +181,36 @@ def objects_of(places: Iterable[str]) -> list[InputFile]:
 
     Raises `UserMistake` for a place where there is none, and `StorageFailed`.
     """
-    found: list[InputFile] = []
+    inputs: list[InputFile] = []
     folders: dict[str, dict[str, Any]] = {}
-    for place in places:
-        key = checked(place).partition("://")[2]
-        with _failing(place):
+    for url in places:
+        key = checked(url).partition("://")[2]
+        with _failing(url):
             if _WILD & set(key):
                 some = object_files().glob(key, detail=True).values()
             else:
                 parent = key.rpartition("/")[0]
                 if parent not in folders:  # once for all that a long list names there
-                    folders[parent] = {each["name"]: each for each in _entries(parent)} if "/" in key else {}
-                known = folders[parent].get(key)
-                is_file = known is not None and known["type"] == "file"
-                some = [known] if is_file else object_files().find(key.rstrip("/"), detail=True).values()
-            objects = [_input(each) for each in some if each and each["type"] == "file"]
+                    folders[parent] = {entry["name"]: entry for entry in _entries(parent)} if "/" in key else {}
+                at_key = folders[parent].get(key)
+                is_file = at_key is not None and at_key["type"] == "file"
+                some = [at_key] if is_file else object_files().find(key.rstrip("/"), detail=True).values()
+            objects = [_input(entry) for entry in some if entry and entry["type"] == "file"]
         if not objects:
-            raise UserMistake(f"there is nothing at {place}")
-        found += objects
-    return found
+            raise UserMistake(f"there is nothing at {url}")
+        inputs += objects
+    return inputs
 
 
-def checked(place: str) -> str:
-    """Return *place* if it can be used as it is. Raises `UserMistake`, also where what reads it isn't installed."""
-    if "@" in urlsplit(place).netloc:
+def checked(url: str) -> str:
+    """Return *url* if it can be used as it is. Raises `UserMistake`, also where what reads it isn't installed."""
+    if "@" in urlsplit(url).netloc:
         raise UserMistake("keys belong into the environment (AWS_ACCESS_KEY_ID …), not into an address")
-    if not urlsplit(place).netloc:
-        raise UserMistake(f"no bucket is named: {place!r}")
+    if not urlsplit(url).netloc:
+        raise UserMistake(f"no bucket is named: {url!r}")
     if find_spec("s3fs") is None:
-        raise UserMistake(f"{place} needs s3fs: pip install 'arkaudit[s3]'")
-    return place
+        raise UserMistake(f"{url} needs s3fs: pip install 'arkaudit[s3]'")
+    return url
 
 
 def _entries(folder: str) -> list[dict[str, Any]]:
@@ -218,27 +220,27 @@ def _entries(folder: str) -> list[dict[str, Any]]:
         return []
 
 
-def _input(known: dict[str, Any]) -> InputFile:
-    return InputFile(f"{_SCHEME}://{known['name']}", int(known["size"]), str(known.get("ETag", "")).strip('"'))
+def _input(entry: dict[str, Any]) -> InputFile:
+    return InputFile(f"{_SCHEME}://{entry['name']}", int(entry["size"]), str(entry.get("ETag", "")).strip('"'))
 
 
 @cache
 def object_files() -> Any:
-    """Return the file system of fsspec in which objects are; what it needs to know stands in the environment."""
+    """Return the file system of fsspec in which objects are; what it needs to know is in the environment."""
     import fsspec
 
     return fsspec.filesystem(_SCHEME, use_listings_cache=False)
 
 
 @contextlib.contextmanager
-def _failing(place: str) -> Iterator[None]:
+def _failing(url: str) -> Iterator[None]:
     """Raise `StorageFailed` for whatever goes wrong, but for what is missing or there already."""
     try:
         yield
     except (FileNotFoundError, FileExistsError, UserMistake, StorageFailed):
         raise
     except Exception as problem:  # of botocore, aiohttp, asyncio, the system …
-        raise StorageFailed(f"{place}: {_reason(problem)}") from None
+        raise StorageFailed(f"{url}: {_reason(problem)}") from None
 
 
 def _reason(problem: Exception) -> str:
@@ -265,7 +267,7 @@ class Storage(Protocol):
     """Files by names with slashes, below one place."""
 
     place: str
-    """The folder or URL, for whoever opens it elsewhere."""
+    """The folder or URL, for a program that opens it elsewhere."""
 
     def create(self, name: str, data: bytes) -> bool:
         """Make a file unless there is one already, whole and durable; returns whether it was made."""
@@ -364,14 +366,14 @@ class LocalStorage:
     def names(self, folder: str) -> list[str]:
         """The names of the files in a folder."""
         try:
-            return sorted(each.name for each in os.scandir(self._folder / folder) if each.is_file())
+            return sorted(entry.name for entry in os.scandir(self._folder / folder) if entry.is_file())
         except (FileNotFoundError, NotADirectoryError):
             return []
 
     def folders(self, folder: str) -> list[str]:
         """The names of the folders in a folder."""
         try:
-            return sorted(each.name for each in os.scandir(self._folder / folder) if each.is_dir())
+            return sorted(entry.name for entry in os.scandir(self._folder / folder) if entry.is_dir())
         except (FileNotFoundError, NotADirectoryError):
             return []
 
@@ -411,15 +413,15 @@ def digest_of_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def open_storage(place: str) -> Storage:
-    """Return the storage at *place*, a folder or a prefix. Raises `UserMistake` where there can be none."""
-    if "://" in place:
-        if not is_object(place):
-            raise UserMistake(f"a dataset is in a folder, or at s3://BUCKET/PREFIX, not at {place}")
-        return ObjectStorage(place)
-    folder = Path(place)
+def open_storage(name: str) -> Storage:
+    """Return the storage at *name*, a folder or a prefix. Raises `UserMistake` where there can be none."""
+    if "://" in name:
+        if not is_object(name):
+            raise UserMistake(f"a dataset is in a folder, or at s3://BUCKET/PREFIX, not at {name}")
+        return ObjectStorage(name)
+    folder = Path(name)
     if folder.exists() and not folder.is_dir():
-        raise UserMistake(f"{place} is no folder: a dataset is one")
+        raise UserMistake(f"{name} is no folder: a dataset is one")
     return LocalStorage(folder)
 
 
