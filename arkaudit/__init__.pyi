@@ -6,7 +6,7 @@ from extractors.documents import extract as extract
 from extractors.find import find_arks as find_arks
 from extractors.mentions.mention import Mention as Mention
 from extractors.shared_errors import ArkauditError as ArkauditError
-from reports.frames import Frames as Frames
 from reports.load import load_report as load_report
+from reports.store.frames import Frames as Frames
 
 __version__: str

@@ -30,7 +30,7 @@ from crawler.verdicts.verdict import unasked
 from extractors.ark import Ark
 from extractors.mentions.mention import Mention
 from extractors.shared_errors import UserMistake
-from reports.ending import MOST_FAULTS, MOST_PLACES, Fault, failing_words, place_words
+from reports.hints import MOST_FAULTS, MOST_PLACES, Fault, failing_words, place_words
 
 if TYPE_CHECKING:
     from arkaudit.datasets.documents import DatasetDocuments

@@ -35,7 +35,7 @@ from extractors.isolated import PARSING_BYTES
 from extractors.naan import Registry
 from extractors.sandbox import Means, held
 from extractors.worker import Worker, WorkerError
-from reports.display import counted, escaped
+from reports.languages.display import counted, escaped
 
 #: Days after which a copy of the NAAN registry is called old: new NAANs are assigned every week.
 OLD_DAYS: Final = 90
@@ -276,7 +276,7 @@ def _examined_stores(audits: Mapping[str | None, Config], *, given: Path | None)
 def examined_store(store: Path) -> Examined:
     """Say whether *store* can be read, and how large it is."""
     from crawler.store.store_errors import StoreError
-    from reports.store_reading import StoreUnreadable, read
+    from reports.store.store_reading import StoreUnreadable, read
 
     try:
         runs = read(store, lambda connection: connection.exec_driver_sql("SELECT count(*) FROM run").scalar_one())

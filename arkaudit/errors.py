@@ -26,7 +26,7 @@ ArkauditError
 │   └── StoreDamaged            what is in it can't be read
 ├── StoreUnreadable             `load_report`: there is no such store, or no such run in it
 ├── DatasetUnreadable           a file of a dataset is missing, or is none
-├── UnknownTable, KeyError      `Frames.table`: the report has no such table
+├── UnknownTable, KeyError      `AuditFrames.table`: the report has no such table
 ├── UnknownWord, ValueError     a column holds a word that its vocabulary has not
 ├── InventoryUnreadable         an inventory can't be used
 ├── ReportUnwritable            a report can't be written where it was to go
@@ -105,9 +105,10 @@ from extractors.shared_errors import (
 )
 from extractors.worker import WorkerDied, WorkerError, WorkerFailed, WorkerKilled, WorkerOutOfMemory, WorkerTimeout
 from reports.exports import ReportUnwritable
-from reports.frames import StoreUnreadable, UnknownTable
-from reports.inventory_file import InventoryUnreadable
-from reports.typed_columns import UnknownWord
+from reports.load import UnknownTable
+from reports.store.frames import StoreUnreadable
+from reports.store.inventory_file import InventoryUnreadable
+from reports.store.typed_columns import UnknownWord
 
 __all__ = [
     "AddressRefused",

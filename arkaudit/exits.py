@@ -18,9 +18,9 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
-from reports.display import counted, escaped
-from reports.ending import Fault, fault_lines, next_words
+from reports.hints import Fault, fault_lines, next_words
 from reports.languages import ENGLISH, Language
+from reports.languages.display import counted, escaped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -144,11 +144,11 @@ def _hung_up(*_: object) -> None:
 
 
 def exit_on(fail_on: Sequence[str], tokens: Iterable[str], *, is_whole: bool = True) -> None:
-    """End with 1 when something *tokens* is as grave as one of *fail_on*, or graver (`reports.gravity`).
+    """End with 1 when something *tokens* is as grave as one of *fail_on*, or graver (`reports.tables.severity`).
 
     Else end with 3 where a part of the report could not be made, so that it is not *is_whole*.
     """
-    from reports.gravity import is_reached
+    from reports.tables.severity import is_reached
 
     if is_reached((token for token in fail_on if token != NEVER), tokens):
         sys.exit(EXIT_FINDING)
@@ -189,7 +189,7 @@ def code_of(ending: BaseException) -> int:
     from crawler.store.store_errors import StoreDamaged, StoreUnopenable, StoreUnwritable
     from extractors.shared_errors import PartsFailed, RunInterrupted, StorageFailed, UserMistake
     from reports.exports import ReportUnwritable
-    from reports.frames import StoreUnreadable
+    from reports.store.frames import StoreUnreadable
 
     match ending:
         case SystemExit(code=int(code)):
@@ -311,7 +311,7 @@ def checked_words(families: Iterable[Family], without_ark: int, known_problems: 
     >>> checked_words([Family.WORKS, Family.WORKS, Family.FAILS], 1, "")
     '3 ARKs checked: 2 work, 1 fails; 1 line holds no ARK'
     """
-    from reports.wording import FAMILY_COUNTS
+    from reports.tables.wording import FAMILY_COUNTS
 
     counts = Counter(families)
     parts = [

@@ -30,8 +30,8 @@ from crawler.model.observations import (
 from crawler.model.resolving import INFLECTED, REDIRECTS, SUCCESSES
 from crawler.verdicts.answer_sets import is_about_resolver
 from crawler.verdicts.spellings import FORMS, SpellingAnswer, judge_form
-from reports.display import counted, escaped
-from reports.wording import (
+from reports.languages.display import counted, escaped
+from reports.tables.wording import (
     COMMITMENT_MEANINGS,
     FAMILY_NAMES,
     METADATA_MEANINGS,

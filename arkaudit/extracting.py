@@ -23,8 +23,8 @@ from extractors.documents import Document, LocalDocuments
 from extractors.folders import document_name
 from extractors.shared_errors import RunInterrupted
 from extractors.two_passes import DocumentSummary, Rendered, TwoPasses
-from reports.display import counted
-from reports.ending import MOST_FAULTS, Fault, place_words
+from reports.hints import MOST_FAULTS, Fault, place_words
+from reports.languages.display import counted
 
 if TYPE_CHECKING:
     from arkaudit.config import Config

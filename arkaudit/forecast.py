@@ -17,7 +17,7 @@ from crawler.model.observations import HostTraffic
 from crawler.politeness.pacing import Allowance, host_of
 from crawler.runs.previous_run import PastRun
 from extractors.ark import Ark
-from reports.display import duration, escaped
+from reports.languages.display import duration, escaped
 
 #: Questions that an ARK takes where it describes itself, and where it doesn't; `tests/test_asking.py` holds us to it.
 LEAST_AN_ARK, MOST_AN_ARK = 2.2, 4.2

@@ -21,7 +21,7 @@ from pythonjsonlogger.json import JsonFormatter
 from arkaudit import __version__, exits
 from crawler.wire.credentials import masked
 from crawler.wire.redaction import Redactor
-from reports.display import escaped, escaped_json
+from reports.languages.display import escaped, escaped_json
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -23,8 +23,8 @@ from extractors.ark import Ark
 from extractors.naan import SHARED_NAANS, Registry, RegistryEntry, naan_and_name
 from extractors.normalize import NotAnArk
 from extractors.shared_errors import UserMistake
-from reports.display import escaped
-from reports.wording import PRACTICES
+from reports.languages.display import escaped
+from reports.tables.wording import PRACTICES
 
 _ORGANIZATIONS = {"NP": "not for profit", "FP": "for profit"}
 

@@ -22,12 +22,12 @@ from crawler.history.news import News, NewsItem
 from crawler.model.observations import Family
 from crawler.store.store import Store
 from extractors.shared_errors import ArkauditError, UserMistake
-from reports.ark_statuses import ark_statuses
-from reports.display import escaped
-from reports.frames import load_frames
+from reports.languages.display import escaped
 from reports.remediation.causes import Cause
-from reports.remediation.failing import diagnosed_failures
-from reports.wording import CAUSE_NAMES
+from reports.store.frames import load_frames
+from reports.tables.ark_statuses import ark_statuses
+from reports.tables.failing import diagnosed_failures
+from reports.tables.wording import CAUSE_NAMES
 
 #: The kinds of news, the most severe first, with their headings.
 HEADINGS: Final = {

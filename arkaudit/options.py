@@ -141,7 +141,7 @@ class GroupedCommand(click.Command):
                 with formatter.section(title):
                     formatter.write_dl(records)
         if any(param.name == "fail_on" for param in self.params):
-            from reports.gravity import GRAVITY
+            from reports.tables.severity import GRAVITY
 
             with formatter.section("Tokens of --fail-on, the gravest of each kind first"):
                 formatter.write_dl([(kind, ", ".join(tokens)) for kind, tokens in GRAVITY.items()])
@@ -267,7 +267,7 @@ def dry_run_option(command: Command) -> Command:
 
 def fail_on_option(command: Command) -> Command:
     """Add the option for when to end with exit code 1."""
-    from reports.gravity import TOKENS
+    from reports.tables.severity import TOKENS
 
     return click.option(
         "--fail-on",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from extractors.documents import Document
 from extractors.mention_rows import mention_rows
 from extractors.shared_errors import ArkauditError
-from reports.display import defused, escaped, escaped_json
+from reports.languages.display import defused, escaped, escaped_json
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from arkaudit.exits import errors, quiet
 from crawler.model.observations import DocumentRecord, Observation, Question
-from reports.display import counted, duration
+from reports.languages.display import counted, duration
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

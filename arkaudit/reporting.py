@@ -31,17 +31,16 @@ from extractors.ark import Ark
 from extractors.document_model import READ_IN_PART
 from extractors.normalize import NotAnArk
 from extractors.shared_errors import UserMistake
-from reports.choosing import Choice, chosen
-from reports.display import counted, escaped
-from reports.ending import failing_arks
-from reports.exports import check_out, text_of, write_report
-from reports.formats.every import FORMATS
+from reports.ark_history import SPARKS, Checked, Life, LifeAtUrl, life
+from reports.exports import FORMATS, check_out, text_of, write_report
 from reports.formats.report import Report
-from reports.frames import Frames, load_frames, read
-from reports.inventory_file import InventoryUnreadable, read_inventory
+from reports.hints import failing_arks
 from reports.languages import Spoken
-from reports.life import SPARKS, Checked, Life, LifeAtUrl, life
-from reports.remediation.known import raised_events, without_known
+from reports.languages.display import counted, escaped
+from reports.store.frames import Frames, load_frames, read
+from reports.store.inventory_file import InventoryUnreadable, read_inventory
+from reports.tables.filters import Choice, chosen
+from reports.tables.known import raised_events, without_known
 from reports.terminal import main_table, place_sentence, summary_lines
 
 logger = logging.getLogger(__name__)
@@ -81,7 +80,7 @@ def report_on(
     A command that ends with it (*is_ending*) says besides which ARKs fail, and what to do next.
 
     It is held against an *inventory*, if one is given, and said in the language that is *spoken*. With `-` for *out*
-    the report itself is printed, and nothing else. Raises `UserMistake`, `reports.frames.StoreUnreadable`,
+    the report itself is printed, and nothing else. Raises `UserMistake`, `reports.store.frames.StoreUnreadable`,
     `reports.exports.ReportUnwritable` and `arkaudit.output_rows.OutputUnwritable`.
     """
     to_stdout = out == STANDARD_OUTPUT
@@ -170,7 +169,7 @@ def _tokens(frames: Frames) -> Iterator[str]:
 
 
 def check_store(store_file: Path) -> None:
-    """Say what is wrong with a store; ends with 1 if anything is. Raises `reports.frames.StoreUnreadable`."""
+    """Say what is wrong with a store; ends with 1 if anything is. Raises `reports.store.frames.StoreUnreadable`."""
     try:
         damage = read(store_file, _problems)
     except StoreDamaged as failure:
@@ -245,7 +244,7 @@ def _runs(count: int) -> str:
 def show(asked: str, store_file: Path, form: str, console: Console) -> None:
     """Print the life of the ARK that is *asked* about; ends with 1 when the store has never seen it.
 
-    Raises `UserMistake`, `crawler.store.store_errors.StoreUnopenable`, `reports.frames.StoreUnreadable`, and what
+    Raises `UserMistake`, `crawler.store.store_errors.StoreUnopenable`, `reports.store.frames.StoreUnreadable`, and what
     `arkaudit.output_rows.write` raises.
     """
     try:

@@ -27,7 +27,7 @@ from crawler.history.ark_status import ArkState
 from crawler.history.triage import TriageAction, TriageDecision, TriageKey, TriageTarget, target_of
 from crawler.store.store import Store
 from extractors.shared_errors import UserMistake
-from reports.display import counted, escaped
+from reports.languages.display import counted, escaped
 
 # A file of decisions about known problems, for review: TOML, validated as a whole, with lines in the messages.
 
@@ -355,7 +355,7 @@ def _read(store_file: Path, work: Callable[[Connection], Found]) -> Found:
     """Return what *work* makes of a store, which perhaps can't be written to."""
     if not store_file.is_file():
         raise UserMistake(f"there is no store at {store_file}")
-    from reports.store_reading import read  # which brings pandas along
+    from reports.store.store_reading import read  # which brings pandas along
 
     return read(store_file, work)
 

@@ -63,8 +63,8 @@ def _measured(part: str, *paths: Path) -> dict[str, Any]:
 def _report(store: Path, out: Path) -> dict[str, Any]:
     from reports.exports import write_report
     from reports.formats.report import Report
-    from reports.frames import load_frames
-    from reports.tables import Tables
+    from reports.store.frames import load_frames
+    from reports.tables.report_tables import Tables
 
     tables: dict[str, float] = {}
 
@@ -113,7 +113,7 @@ def _reading(store: Path, parquet: Path) -> dict[str, float]:
     """How long the same rows take, from either; JSON stays text."""
     import pyarrow.parquet as pq
 
-    from reports.frames import read
+    from reports.store.frames import read
     from reports.store_export import export
 
     rows: dict[str, int] = {}
@@ -140,7 +140,7 @@ def _frame(connection: Any, table: str, names: list[str]) -> Any:
     from sqlalchemy import JSON, Boolean, Integer, Text, select, type_coerce
 
     from crawler.model import schema
-    from reports.typed_columns import INTEGER, MOMENT, TEXT, TRUTH, Columns, fetched
+    from reports.store.typed_columns import INTEGER, MOMENT, TEXT, TRUTH, Columns, fetched
 
     source = schema.tables.tables[table]
     columns = [source.c[name] if name in source.c else schema.ark.c[name] for name in names]

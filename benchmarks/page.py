@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.stores import make_store
 from reports.exports import write_report
-from reports.frames import load_frames
+from reports.store.frames import load_frames
 from tests.browser import Page, browser_page, chromium
 
 ARKS = 100_000

@@ -45,10 +45,9 @@ def _made_by(checkout: Path, store: Path) -> Mapping[str, str]:
 
 def digests(name: str) -> Iterator[tuple[str, str]]:
     """The digest of each file of each report about a store."""
-    from reports.exports import write_report
-    from reports.formats.every import FORMATS
+    from reports.exports import FORMATS, write_report
     from reports.formats.report import Report
-    from reports.frames import load_frames
+    from reports.store.frames import load_frames
 
     store = Path(name)
     formats = [form for form in FORMATS if store.stat().st_size < LARGE or form not in _SLOW]
@@ -65,7 +64,7 @@ def digests(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _part(frames: Any, choice: Any) -> Any:
-    from reports.choosing import chosen
+    from reports.tables.filters import chosen
 
     return chosen(frames, choice)
 
@@ -74,8 +73,8 @@ def _ways(store: Path) -> Iterator[tuple[str, Mapping[str, Any], Any, Any]]:
     import sqlite3
     from contextlib import closing
 
-    from reports.choosing import Choice
     from reports.languages import Spoken
+    from reports.tables.filters import Choice
 
     every, english = Choice(), Spoken()
     yield "as it stands", {}, every, english

@@ -27,8 +27,6 @@ _KEYWORDS: Final = (
     {"TableDefinition": (3,)},
     {"Column": (3,)},
 )
-#: Where tables are that stand in files for programs alone.
-_NOT_SAID: Final = "dataset/"
 #: A file says when it was begun; a newer day would change it, and say nothing.
 _BEGUN: Final = datetime(2026, 11, 23, tzinfo=UTC)
 
@@ -41,8 +39,7 @@ def extracted() -> Catalog:
         for name, _, message, comments, context in extract_from_dir(
             root, _METHODS, keywords=keywords, comment_tags=["Translators:"], strip_comment_tags=True
         ):
-            if not name.startswith(_NOT_SAID):
-                catalogue.add(message, locations=[(f"reports/{name}", 0)], auto_comments=comments, context=context)
+            catalogue.add(message, locations=[(f"reports/{name}", 0)], auto_comments=comments, context=context)
     return catalogue
 
 

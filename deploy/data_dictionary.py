@@ -13,13 +13,13 @@ from sqlalchemy import Column as StoredColumn
 
 from arkaudit.datasets.columns import DATASET_TABLES, DatasetColumn
 from crawler.model import schema
-from reports.definitions import Column
-from reports.tables import TABLES
+from reports.tables.definitions import Column
+from reports.tables.report_tables import TABLES
 
 _INTRODUCTION = """# Data dictionary
 
 Every column that is stored and every column that is published, with type, unit and meaning. This page is made from
-`crawler/model/schema.py`, `reports/tables.py` and `arkaudit/datasets/columns.py` by
+`crawler/model/schema.py`, `reports/tables/report_tables.py` and `arkaudit/datasets/columns.py` by
 `python -m deploy.data_dictionary docs/data-dictionary.md`.
 
 The tokens (outcomes, kinds, roles) are defined in `crawler/model/outcomes.py` and `crawler/model/observations.py`.

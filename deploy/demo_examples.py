@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from reports.definitions import TableDefinition
 from reports.formats.comma_separated import csv_text
 from reports.formats.markdown_report import markdown
 from reports.formats.report import Report
-from reports.frames import load_frames
-from reports.summary import REQUESTS_SENT
-from reports.tables import TABLES
+from reports.store.frames import load_frames
+from reports.tables.definitions import TableDefinition
+from reports.tables.report_tables import TABLES
+from reports.tables.summary import REQUESTS_SENT
 
 #: Tables whose very rows depend on which answer came first (which ARK represents its shoulder is a matter of chance),
 #: or that hold nothing but times.

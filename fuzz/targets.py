@@ -27,7 +27,7 @@ from crawler.store.store_errors import StoreError
 from crawler.wire.redaction import HIDDEN, Redactor
 from extractors.extraction import extraction_of
 from extractors.find import find_arks
-from reports.frames import StoreUnreadable, read
+from reports.store.frames import StoreUnreadable, read
 
 #: The names under which readers are tried, so that each is: the first byte chooses.
 NAMES = (

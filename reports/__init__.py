@@ -8,8 +8,8 @@
 
 Each name is imported when it is first used.
 
-- `load_report(store)`: the audit as it stands now, or one run of it, as `Frames`.
-- `Frames`: typed DataFrames; `Frames.table(name)` gives a table of the report.
+- `load_report(store)`: the current state of an audit, or one run of it, as `AuditFrames`.
+- `AuditFrames`: typed DataFrames; `.table(name)` gives a table of the report.
 - `TABLES`: the definition of each table, with the meaning and the unit of each column.
 - `write_report(report, folder, formats)`, `Report`: the report in files, as `arkaudit report` writes it.
 - `StoreUnreadable`, `InventoryUnreadable`, `ReportUnwritable`: errors, each an `ArkauditError`.

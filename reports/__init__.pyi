@@ -2,8 +2,8 @@ from extractors.shared_errors import ArkauditError as ArkauditError
 from reports.exports import ReportUnwritable as ReportUnwritable
 from reports.exports import write_report as write_report
 from reports.formats.report import Report as Report
-from reports.frames import Frames as Frames
-from reports.frames import StoreUnreadable as StoreUnreadable
-from reports.inventory_file import InventoryUnreadable as InventoryUnreadable
 from reports.load import load_report as load_report
-from reports.tables import TABLES as TABLES
+from reports.store.frames import Frames as Frames
+from reports.store.frames import StoreUnreadable as StoreUnreadable
+from reports.store.inventory_file import InventoryUnreadable as InventoryUnreadable
+from reports.tables.report_tables import TABLES as TABLES

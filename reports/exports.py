@@ -9,18 +9,56 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import Final
 
+import pandas as pd
 from filelock import lock_descriptor
 
 from extractors.folders import unwritable
 from extractors.shared_errors import ArkauditError
-from reports.display import defused
-from reports.formats.comma_separated import csv_text
-from reports.formats.every import FORMATS, INDEX
-from reports.formats.report import Failed, Files, Report, written
-from reports.frames import Frames
-from reports.headline import VERDICT_TABLES
+from reports.formats.badge import BADGE
+from reports.formats.comma_separated import CSV, csv_text
+from reports.formats.json_document import JSON
+from reports.formats.junit import JUNIT, SARIF
+from reports.formats.markdown_report import MARKDOWN
+from reports.formats.parquet import PARQUET
+from reports.formats.report import Failed, Files, Report, ReportFormat, written
+from reports.formats.workbook import XLSX
+from reports.languages.display import defused
+from reports.page.document import PagePart, page_pieces, part_of
+from reports.store.frames import Frames
+from reports.tables.definitions import TableDefinition
+from reports.tables.headline import VERDICT_TABLES
 from reports.vocabulary import DEFAULT_FORMATS
+
+# Every format, by name.
+
+
+INDEX: Final = PurePosixPath("index.html")
+
+
+class _PageWriter:
+    """The page on its way: of each table it keeps what the page holds of it."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._parts: dict[str, PagePart] = {}
+
+    def add(self, definition: TableDefinition, table: pd.DataFrame) -> Files:
+        self._parts[definition.name] = part_of(definition, table, self._report.frames)
+        yield from ()
+
+    def end(self) -> Files:
+        report = self._report
+        yield INDEX, page_pieces(report.frames, self._parts, choice=report.choice.words, spoken=report.spoken)
+
+
+HTML = ReportFormat("html", (INDEX,), _PageWriter)
+
+FORMATS: Final[Mapping[str, ReportFormat]] = {
+    form.name: form for form in (HTML, CSV, MARKDOWN, JSON, XLSX, PARQUET, JUNIT, BADGE, SARIF)
+}
+
 
 __all__ = ["ReportPaths", "ReportUnwritable", "check_out", "csv_text", "defused", "write_report"]
 

@@ -3,16 +3,41 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
-from reports.frames import Frames, load_frames
-from reports.inventory_file import read_inventory
+from extractors.shared_errors import ArkauditError
+from reports.store.frames import Frames, load_frames
+from reports.store.inventory_file import read_inventory
+from reports.tables.report_tables import Tables
 
-if TYPE_CHECKING:
-    import pandas as pd
+
+class UnknownTable(ArkauditError, KeyError):
+    """Raised by `AuditFrames.table` for a name that no table of the report has."""
+
+    __str__ = Exception.__str__  # a KeyError shows its text in quotes
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AuditFrames(Frames):
+    """The frames of an audit, and the tables that a report makes of them."""
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return the table *name* of the report, with the columns that ``docs/data-dictionary.md`` describes.
+
+        Raises `UnknownTable` with the names that there are.
+        """
+        tables = Tables(self)
+        if name in tables:
+            return tables[name]
+        meant = get_close_matches(name, tables, 1)
+        hint = f"did you mean {meant[0]!r}?" if meant else f"there are: {', '.join(tables)}"
+        raise UnknownTable(f"the report has no table {name!r}; {hint}")
 
 
 def load_report(
@@ -21,7 +46,7 @@ def load_report(
     run: int | None = None,
     since: int | None = None,
     inventory: str | os.PathLike[str] | None = None,
-) -> Frames:
+) -> AuditFrames:
     """Return the frames of the audit in *store*, as `arkaudit report` reads them.
 
     That is the audit as it stands now: the newest finished run that has read a document, with what later checks have
@@ -38,10 +63,11 @@ def load_report(
         ``observations``, ``hops``, ``verdicts`` … Each table of the report is had by its name: ``.table("naans")``.
 
     Raises:
-        reports.frames.StoreUnreadable: when there is no such store, or no such run in it.
+        reports.store.frames.StoreUnreadable: when there is no such store, or no such run in it.
         crawler.store.store_errors.StoreError: when the store is damaged.
-        reports.inventory_file.InventoryUnreadable: when the inventory can't be read.
+        reports.store.inventory_file.InventoryUnreadable: when the inventory can't be read.
     """
     file = Path(store)
     listed: pd.DataFrame | None = None if inventory is None else read_inventory(Path(inventory))
-    return load_frames(file, run_id=run, since=since, registry=load_registry(cache_folder()), inventory=listed)
+    frames = load_frames(file, run_id=run, since=since, registry=load_registry(cache_folder()), inventory=listed)
+    return AuditFrames(**{field.name: getattr(frames, field.name) for field in fields(Frames)})

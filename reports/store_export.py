@@ -19,7 +19,7 @@ from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, Select
 
 from crawler.model import schema
 from reports.exports import ReportUnwritable
-from reports.frames import read
+from reports.store.frames import read
 
 #: What is exported of each run.
 EXPORTED: Final = (
@@ -63,7 +63,7 @@ class Exported:
 def export(store: Path, out: Path) -> Exported:
     """Write every run of *store* that has ended into *out*, ``TABLE/run=KEY/part.parquet``, and what belongs to none.
 
-    JSON stays text. Raises `reports.frames.StoreUnreadable` and `reports.exports.ReportUnwritable`.
+    JSON stays text. Raises `reports.store.frames.StoreUnreadable` and `reports.exports.ReportUnwritable`.
     """
     try:
         return read(store, lambda connection: _export(connection, out))

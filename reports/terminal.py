@@ -12,15 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from crawler.model.observations import Family
-from reports import overviews
-from reports.ark_statuses import FAMILY_COLUMNS
-from reports.audited import audited
-from reports.display import escaped
-from reports.frames import Frames
-from reports.headline import VERDICT_TABLES, counts_of, headline
 from reports.languages import ENGLISH, N_, Language
-from reports.summary import sentences
-from reports.tables import COUNT, SHARE, rows_of
+from reports.languages.display import escaped
+from reports.store.frames import Frames
+from reports.tables import overviews
+from reports.tables.ark_statuses import FAMILY_COLUMNS
+from reports.tables.headline import audited, counts_of, headline
+from reports.tables.report_tables import COUNT, SHARE, Tables, rows_of
+from reports.tables.summary import sentences
 
 #: The number of NAANs that are shown; all are in the table of the report.
 MOST_NAANS: Final = 5
@@ -60,7 +59,7 @@ def summary_lines(
 
     Of *tables*, where they are made already, those are taken that the verdict rests on.
     """
-    known = tables or {name: frames.table(name) for name in VERDICT_TABLES}
+    known = tables or Tables(frames)
     return [
         headline(counts_of(frames, known), language),
         *(escaped(sentence) for sentence in audited(frames, language).sentences),

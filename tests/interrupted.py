@@ -19,8 +19,8 @@ import pandas as pd
 
 import crawler.spiders.document_reading
 import crawler.store.store
-from reports.frames import load_frames
-from reports.tables import tables_of
+from reports.store.frames import load_frames
+from reports.tables.report_tables import tables_of
 from tests import preloaded
 from tests.loopback import clean_environment
 

@@ -49,7 +49,7 @@ IMPORTED = (
     "pydantic",
     "arkaudit.datasets.connection",
     "reports.exports",
-    "reports.life",
+    "reports.ark_history",
     "reports.terminal",
     "rich._emoji_codes",
     "rich.progress",

@@ -13,9 +13,9 @@ import pytest
 
 from crawler.store.store import Store
 from reports.exports import write_report
-from reports.frames import load_frames
 from reports.page.cards import action_cards
-from reports.tables import tables_of
+from reports.store.frames import load_frames
+from reports.tables.report_tables import tables_of
 from tests.library import rows
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 from tests.pywb_server import PYTHON, Archived, Pywb

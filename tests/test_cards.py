@@ -16,14 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model.observations import ObjectOutcome
-from reports.display import escaped
 from reports.exports import write_report
-from reports.frames import Frames, load_frames
+from reports.languages.display import escaped
 from reports.page.cards import action_cards, check_list, triage_command
 from reports.page.document import page
+from reports.page.letters import REQUESTS, Seen, letter
 from reports.remediation.causes import Cause, Fault
-from reports.remediation.letters import REQUESTS, Seen, letter
-from reports.tables import tables_of
+from reports.store.frames import Frames, load_frames
+from reports.tables.report_tables import tables_of
 from tests.browser import Page, browser_page
 from tests.loopback import run_command
 from tests.report_world import RIGHT_TO_LEFT_OVERRIDE, write_world

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import WAYS
 from reports.remediation.causes import ADVICE, FAULT_OF, Cause, CauseContext, Failure, Fault, diagnosed, pattern
-from reports.wording import CAUSE_NAMES, FAULT_NAMES
+from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES
 from tests.vectors import vectors
 
 URL = "https://r.example/ark:/12148/x5"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from extractors.ark import BETANUMERIC, Ark
 from extractors.checkchar import KNOWN_CLAIMS, UPPER_CASE, Zone, Zones, check_character
-from reports.check_characters import checked
+from reports.tables.check_characters import checked
 
 NAANS = st.sampled_from(["12148", "13030", "67375", "10000", "b\N{LATIN SMALL LETTER E WITH ACUTE}7"])
 NAMES = st.text(st.sampled_from(BETANUMERIC + UPPER_CASE + "-~\N{LATIN SMALL LETTER E WITH ACUTE}"), max_size=6)

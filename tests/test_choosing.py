@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from crawler.model import schema
-from reports.choosing import Choice, chosen
-from reports.frames import Frames, load_frames
-from reports.tables import TABLES, tables_of
+from reports.store.frames import Frames, load_frames
+from reports.tables.filters import Choice, chosen
+from reports.tables.listings import REQUESTS
+from reports.tables.report_tables import TABLES, tables_of
 from tests.report_world import (
     BPT,
     BTV_AT_GALLICA,
@@ -45,7 +46,7 @@ def test_a_naan(frames: Frames) -> None:
     assert arks(part) == ["ark:12148/bpt6k107371t", "ark:12148/btv1b8449691v"]
     assert set(part.documents["url"]) == {GUIDE, LIST}
     assert set(part.hops["observation_id"]) == set(part.observations["observation_id"])
-    assert set(part.table("requests")["ark"]) == set(part.observations["ark"]) == set(arks(part))
+    assert set(REQUESTS.function(part)["ark"]) == set(part.observations["ark"]) == set(arks(part))
     assert len(tables_of(part)["naans"]) == 1
 
 

@@ -11,14 +11,14 @@ import pytest
 from crawler.model import schema
 from crawler.model.observations import Family
 from extractors.document_model import Role
-from reports.definitions import rows_of
 from reports.exports import write_report
-from reports.frames import load_frames
-from reports.inventory_file import read_inventory
 from reports.languages import LANGUAGES
 from reports.remediation.causes import Cause
 from reports.remediation.correcting import _LAYOUT, _WRONG, ONE_FAULT, Place, correction
-from reports.tables import tables_of
+from reports.store.frames import load_frames
+from reports.store.inventory_file import read_inventory
+from reports.tables.definitions import rows_of
+from reports.tables.report_tables import tables_of
 from tests.report_world import (
     BPT,
     BTV_AT_GALLICA,

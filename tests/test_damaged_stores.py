@@ -20,7 +20,7 @@ from crawler.store.contents import unreadable_rows
 from crawler.store.soundness import LOOKED_THROUGH_BYTES, damage_in
 from crawler.store.store import Store
 from crawler.store.store_errors import StoreDamaged
-from reports.frames import load_frames, read
+from reports.store.frames import load_frames, read
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.read_only import read_only
 

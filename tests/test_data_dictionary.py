@@ -12,8 +12,8 @@ from sqlalchemy import Table
 from arkaudit.datasets.columns import DATASET_TABLES, DatasetTable
 from crawler.model import schema
 from deploy.data_dictionary import main, page
-from reports.display import ColumnType
-from reports.tables import TABLES, TableDefinition
+from reports.languages.display import ColumnType
+from reports.tables.report_tables import TABLES, TableDefinition
 
 PAGE = Path(__file__).parent.parent / "docs" / "data-dictionary.md"
 _TABLE = re.compile(r"^### `(?P<name>[\w.]+)`\n\n(?P<caption>.+)\n\n(?P<rows>(?:\|.*\n)+)", re.MULTILINE)

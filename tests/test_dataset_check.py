@@ -19,8 +19,8 @@ from arkaudit.datasets.connection import DatasetUnreadable, open_dataset
 from arkaudit.datasets.documents import DatasetDocuments
 from crawler.store.store import Store
 from extractors.shared_errors import UserMistake
-from reports.definitions import MOMENT, TableDefinition
-from reports.tables import TABLES
+from reports.tables.definitions import MOMENT, TableDefinition
+from reports.tables.report_tables import TABLES
 from tests.dataset_world import make, record, rows_in, sign
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command
 

@@ -21,8 +21,8 @@ from arkaudit.datasets.report_tables import CHECK_FAILURES, CITED_HOSTS, DATASET
 from arkaudit.exits import code_of
 from extractors.ark import Ark
 from extractors.naan import Registry
-from reports.frames import registered_names
-from reports.listings import CITATIONS
+from reports.store.frames import registered_names
+from reports.tables.listings import CITATIONS
 from tests.dataset_world import make, write_documents
 from tests.loopback import run_command
 

@@ -8,8 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.ark import Ark
-from reports.distinct import bases_of, by_identity, host, hosts_of, mapped, netloc, netlocs_of, tallied, values_of
-from reports.overviews import tally
+from reports.tables.distinct import (
+    bases_of,
+    by_identity,
+    host,
+    hosts_of,
+    mapped,
+    netloc,
+    netlocs_of,
+    tallied,
+    values_of,
+)
+from reports.tables.overviews import tally
 
 URLS = [
     "https://n2t.net/ark:12148/x5",

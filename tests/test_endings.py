@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.ending import MOST_FAULTS, MOST_PLACES, Fault, fault_lines
+from reports.hints import MOST_FAULTS, MOST_PLACES, Fault, fault_lines
 from reports.languages import LANGUAGES
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.read_only import read_only

@@ -9,7 +9,7 @@ import pytest
 
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
-from reports.gravity import EVENT_GRAVITY, GRAVITY, at_least, is_reached
+from reports.tables.severity import EVENT_GRAVITY, GRAVITY, at_least, is_reached
 from reports.vocabulary import FORMATS, ONLY
 
 

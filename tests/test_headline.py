@@ -16,9 +16,9 @@ from lxml import etree
 from crawler.store.store import Store
 from reports.exports import write_report
 from reports.formats.badge import badge
-from reports.frames import load_frames
-from reports.headline import Counts, counts_of, headline
-from reports.tables import tables_of
+from reports.store.frames import load_frames
+from reports.tables.headline import Counts, counts_of, headline
+from reports.tables.report_tables import tables_of
 from tests.browser import browser_page
 from tests.report_world import write_world
 from tests.test_history import GUIDE, ONE, OTHER, audit

@@ -27,7 +27,7 @@ from crawler.runs.judging import judge_run
 from crawler.store.store import Store
 from extractors.ark import Ark
 from extractors.find import find_arks
-from reports.life import life
+from reports.ark_history import life
 from tests.loopback import run_command
 
 ONE, OTHER = "http://a.example/ark:/12x45/x5", "http://b.example/ark:/12x45/x7"

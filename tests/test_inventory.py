@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
-from reports.choosing import Choice, chosen
-from reports.definitions import rows_of
 from reports.formats.markdown_report import markdown
 from reports.formats.report import Report
-from reports.frames import load_frames
-from reports.inventory_file import InventoryUnreadable, read_inventory
 from reports.remediation.expectations import ExpectedAccess, Landing, access, landing, same_object
-from reports.remediation.inventory import FINDINGS
-from reports.summary import sentences
-from reports.tables import tables_of
+from reports.store.frames import load_frames
+from reports.store.inventory_file import InventoryUnreadable, read_inventory
+from reports.tables.definitions import rows_of
+from reports.tables.filters import Choice, chosen
+from reports.tables.inventory import FINDINGS
+from reports.tables.report_tables import tables_of
+from reports.tables.summary import sentences
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.report_world import LANDING, write_store, write_world
 from tests.vectors import vectors

@@ -25,21 +25,21 @@ from crawler.model.observations import CONFORMANCE, ObjectOutcome
 from crawler.verdicts.spellings import SHOULDERS_A_RESOLVER
 from deploy.catalogues import TRANSLATED, extracted, kept, untranslated, updated
 from deploy.catalogues import text_of as text_of_catalogue
-from reports.definitions import NAAN_COLUMN, UNITS
-from reports.display import ColumnType
 from reports.exports import text_of, write_report
 from reports.formats.report import Report
-from reports.frames import Frames, load_frames
-from reports.headline import Counts, headline
 from reports.languages import FOLDER, LANGUAGES, NAMES, Forms, Spoken
+from reports.languages.display import ColumnType
 from reports.page.document import page
-from reports.page.spoken import Texts, changes
+from reports.page.letters import Seen, letter
+from reports.page.translations import Texts, changes
 from reports.remediation.causes import Cause, Fault
-from reports.remediation.known import known_sentence
-from reports.remediation.letters import Seen, letter
-from reports.remediation.pairs import MOST_NAMED
-from reports.spelling_tables import SPELLING_TABLE
-from reports.tables import TABLES, tables_of
+from reports.store.frames import Frames, load_frames
+from reports.tables.definitions import NAAN_COLUMN, UNITS
+from reports.tables.headline import Counts, headline
+from reports.tables.known import known_sentence
+from reports.tables.pairs import MOST_NAMED
+from reports.tables.report_tables import TABLES, tables_of
+from reports.tables.spelling_tables import SPELLING_TABLE
 from reports.vocabulary import FORMATS
 from tests.browser import Page, browser_page
 from tests.loopback import run_command

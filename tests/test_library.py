@@ -23,8 +23,8 @@ from arkaudit.demo.show import loopback_audit
 from crawler.model.outcomes import ObjectOutcome
 from extractors.normalize import NotAnArk
 from extractors.shared_errors import SourceUnreadable
-from reports.frames import UnknownTable
-from reports.tables import TABLES
+from reports.load import UnknownTable
+from reports.tables.report_tables import TABLES
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.test_reading import zip_of
 from tests.waiting import wait_until

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from crawler.model.observations import Family
 from crawler.store.store import Store
-from reports.ark_statuses import ark_statuses
-from reports.frames import Frames, load_frames
-from reports.headline import counts_of, headline
 from reports.languages import LANGUAGES
 from reports.page.cards import action_cards
 from reports.page.document import page
 from reports.page.flow import Ways, flow_of
-from reports.tables import tables_of
+from reports.store.frames import Frames, load_frames
+from reports.tables.ark_statuses import ark_statuses
+from reports.tables.headline import counts_of, headline
+from reports.tables.report_tables import tables_of
 from tests.test_history import audit
 
 #: Many hosts for few numbers, so that many have equal ones; empty for no answer.

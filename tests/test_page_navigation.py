@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reports.exports import write_report
-from reports.frames import load_frames
+from reports.store.frames import load_frames
 from tests.browser import Page, browser_page
 from tests.report_world import write_world
 from tests.test_report_page import needs_browser, rows

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 from crawler.history.ark_status import DatedVerdict, EventKind, StatusPolicy
 from crawler.model.observations import ObjectOutcome
 from crawler.store.store import Store
-from reports import persistence
-from reports.frames import load_frames
-from reports.persistence import OVER_TIME
-from reports.survival import kaplan_meier, median_days
-from reports.tables import tables_of
-from reports.timelines import CHECKS, CONTACTS, RUNS, STANDINGS, Timeline, no_timeline
+from reports.store.frames import load_frames
+from reports.store.timelines import CHECKS, CONTACTS, RUNS, STANDINGS, Timeline, no_timeline
+from reports.tables import persistence
+from reports.tables.persistence import OVER_TIME, kaplan_meier, median_days
+from reports.tables.report_tables import tables_of
 from tests.report_world import write_store, write_world
 from tests.test_ark_status import status_of
 from tests.test_history import GUIDE, ONE, OTHER, audit

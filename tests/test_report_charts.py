@@ -14,13 +14,13 @@ from lxml import etree
 
 from crawler.store.store import Store
 from reports.exports import write_report
-from reports.frames import Frames, load_frames
 from reports.languages import ENGLISH
 from reports.page.chart import Chart
 from reports.page.charts import charts_of
 from reports.page.document import page
 from reports.page.over_time import alive_of, curves_of, survival_of
-from reports.tables import tables_of
+from reports.store.frames import Frames, load_frames
+from reports.tables.report_tables import tables_of
 from tests.browser import Page, browser_page
 from tests.report_world import write_world
 from tests.test_history import GUIDE, ONE, OTHER, audit

@@ -21,16 +21,16 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from reports.choosing import Choice
-from reports.definitions import ColumnType, rows_of
-from reports.exports import text_of, write_report
-from reports.formats.every import FORMATS
+from reports.exports import FORMATS, text_of, write_report
 from reports.formats.json_document import document, json_text, schema
 from reports.formats.markdown_report import code, markdown
 from reports.formats.report import OfEachTable, Report, ReportFormat, written
 from reports.formats.workbook import LONGEST_CELL
-from reports.frames import load_frames
-from reports.tables import TABLES, TableDefinition
+from reports.store.frames import load_frames
+from reports.tables.definitions import ColumnType, rows_of
+from reports.tables.filters import Choice
+from reports.tables.listings import ARKS
+from reports.tables.report_tables import TABLES, TableDefinition
 from reports.vocabulary import FORMATS as NAMED
 from tests.report_world import GUIDE, LIST, MUSEUM, write_store, write_world
 
@@ -66,7 +66,7 @@ def test_no_table_stands_in_memory_behind_its_files_but_those_that_are_kept(repo
     left = {name for name, table in made.items() if table() is not None} - {"inventory"}  # cached
     assert list(made) == [table.name for table in TABLES]
     assert left == {"naans", *FORMATS["badge"].needs} == {"naans", "summary", "changes", "causes"}
-    assert report.tables["arks"].equals(report.frames.table("arks"))
+    assert report.tables["arks"].equals(ARKS.function(report.frames))
 
 
 def test_every_format_that_is_named_is_there_and_writes_what_it_says(report: Report, tmp_path: Path) -> None:

@@ -35,9 +35,9 @@ from crawler.store.store_errors import StoreDamaged
 from crawler.verdicts.verdict import judge
 from extractors.document_model import Finding
 from extractors.find import find_arks
-from reports import hops
-from reports.frames import Frames, StoreUnreadable, load_frames
-from reports.typed_columns import WORD, Columns, content
+from reports.store import hops
+from reports.store.frames import Frames, StoreUnreadable, load_frames
+from reports.store.typed_columns import WORD, Columns, content
 from tests.read_only import read_only
 from tests.report_world import (
     BPT,

@@ -20,17 +20,17 @@ from bs4 import BeautifulSoup, Tag
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.display import escaped, link
 from reports.exports import write_report
-from reports.frames import Frames, load_frames
+from reports.languages.display import escaped, link
 from reports.page import document as pages
 from reports.page import payload, shown_tables
 from reports.page.charts import charts_of
 from reports.page.document import SCRIPTS, page
 from reports.page.payload import packed
-from reports.page.topics import TOPICS, columns_of
-from reports.page.words import WORDS
-from reports.tables import ARKS, TABLES, tables_of
+from reports.page.table_order import TOPICS, columns_of
+from reports.page.translations import WORDS
+from reports.store.frames import Frames, load_frames
+from reports.tables.report_tables import ARKS, TABLES, tables_of
 from tests.browser import Page, browser_page, chromium
 from tests.report_world import (
     BTV_AT_N2T,
@@ -310,7 +310,7 @@ def test_a_poisoned_store_stays_harmless_and_visible(frames: Frames, tables: Map
     everything = {
         name: table.assign(
             **{
-                column: evil.replace("\ud800", "")  # which `reports.frames` has spelled out by then
+                column: evil.replace("\ud800", "")  # which `reports.store.frames` has spelled out by then
                 for column in table.columns
                 if table[column].dtype == "str" and column not in (*ours.get(name, ()), "family", "object")
             }
@@ -392,7 +392,7 @@ def test_what_is_embedded_hides_nothing(tables: Mapping[str, pd.DataFrame]) -> N
 def test_more_rows_than_the_page_holds_are_counted(
     frames: Frames, tables: Mapping[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(payload, "MOST_EMBEDDED", 4)
+    monkeypatch.setattr(shown_tables, "MOST_EMBEDDED", 4)
     soup = BeautifulSoup(page(frames, tables), "html.parser")
     assert "The first 4 of 11 rows." in only(soup.select("[data-table=citations]")).get_text(" ", strip=True)
     assert unpacked(only(soup.select("#data-citations")).text)["rows"] == 4

@@ -11,8 +11,8 @@ import pytest
 
 from crawler.model import schema
 from crawler.sources.traps import Rule, refusal_text, refused
-from reports import politeness
-from reports.frames import Frames, load_frames
+from reports.store.frames import Frames, load_frames
+from reports.tables import politeness
 from tests.report_world import GUIDE, MOMENT, ark_row, hop, observation_row, write_store
 
 ONE, DEAD = "https://n2t.net/ark:12148/x5", "https://dead.example/ark:12148/x6"

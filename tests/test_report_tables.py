@@ -16,21 +16,21 @@ from hypothesis import strategies as st
 
 from crawler.model import schema
 from crawler.model.observations import FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
-from reports import overviews
-from reports.ark_statuses import BEST_FIRST
-from reports.definitions import DTYPES
-from reports.display import ColumnType
-from reports.frames import Frames, load_frames
-from reports.listings import ATTENTION
-from reports.tables import TABLES, TableDefinition, rows_of, tables_of
-from reports.terminal import MOST_NAANS, main_table, summary_lines
-from reports.wording import (
+from reports.languages.display import ColumnType
+from reports.store.frames import Frames, load_frames
+from reports.tables import overviews
+from reports.tables.ark_statuses import BEST_FIRST
+from reports.tables.definitions import DTYPES
+from reports.tables.listings import ATTENTION
+from reports.tables.report_tables import TABLES, TableDefinition, rows_of, tables_of
+from reports.tables.wording import (
     COMMITMENT_MEANINGS,
     FAMILY_MEANINGS,
     FAMILY_NAMES,
     METADATA_MEANINGS,
     OBJECT_MEANINGS,
 )
+from reports.terminal import MOST_NAANS, main_table, summary_lines
 from tests.report_world import (
     BPT,
     BTV_AT_GALLICA,

@@ -15,9 +15,9 @@ from crawler.verdicts.spellings import FORMS, LONGEST, SpellingAnswer, form_url,
 from extractors.ark import Ark
 from extractors.find import find_arks
 from extractors.normalize import LABEL
-from reports.frames import load_frames
-from reports.spelling_tables import SPELLING_TABLE, conformance
-from reports.tables import rows_of
+from reports.store.frames import load_frames
+from reports.tables.report_tables import rows_of
+from reports.tables.spelling_tables import SPELLING_TABLE, conformance
 from tests.report_world import RUN, ark_row, observation_row, write_store
 from tests.vectors import vectors
 

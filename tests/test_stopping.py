@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from reports.frames import load_frames
-from reports.politeness import hosts
+from reports.store.frames import load_frames
+from reports.tables.politeness import hosts
 from tests.loopback import ON_LOOPBACK, RawServer, clean_environment, reply, run_command
 from tests.waiting import PATIENCE_S, wait_until
 

@@ -34,7 +34,7 @@ from crawler.store.stored_rows import observation_row
 from extractors.ark import Ark
 from extractors.document_model import Finding
 from extractors.find import find_arks
-from reports.frames import load_frames
+from reports.store.frames import load_frames
 
 AT = "2026-11-21T00:00:00.000+00:00"
 URL = "https://n2t.net/ark:/12x45/x5"

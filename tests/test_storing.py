@@ -15,7 +15,7 @@ import pytest
 
 from crawler.history.integrity import problems
 from crawler.store.store import Store
-from reports.frames import read
+from reports.store.frames import read
 from reports.store_export import EXPORTED, export
 from tests.loopback import run_command
 from tests.report_world import write_world

@@ -55,8 +55,8 @@ def crawl(
     from arkaudit import audits
     from arkaudit.exits import after_crawl, tell_ending
     from arkaudit.resuming import opened
-    from reports.display import counted
-    from reports.ending import Fault
+    from reports.hints import Fault
+    from reports.languages.display import counted
 
     config = config_of(config_file, options)
     seeds = seeds or tuple(config.seeds)

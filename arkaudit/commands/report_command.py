@@ -78,8 +78,8 @@ def report(
         return
     from arkaudit.reporting import report_on
     from arkaudit.triage_commands import tell_idle_in
-    from reports.choosing import Choice
     from reports.languages import Spoken
+    from reports.tables.filters import Choice
 
     config = None
     if config_file is not None or audit is not None:

@@ -26,7 +26,7 @@ from arkaudit.datasets.plan import difference
 from arkaudit.exits import say
 from crawler.model.addresses import addresses_in
 from extractors.shared_errors import ArkauditError, PartsFailed, UserMistake
-from reports.display import counted
+from reports.languages.display import counted
 
 if TYPE_CHECKING:
     from distributed import Client

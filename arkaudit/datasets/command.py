@@ -20,7 +20,7 @@ from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, after_dataset, end, sa
 from arkaudit.progress import Progress
 from extractors.folders import unwritable
 from extractors.shared_errors import PartsFailed, StorageFailed, UserMistake
-from reports.display import counted
+from reports.languages.display import counted
 
 #: Of how many documents it is said by name that they could not be read.
 _MOST_NAMES = 3

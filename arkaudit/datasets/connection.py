@@ -20,8 +20,8 @@ from arkaudit.datasets.columns import DATASET_TABLES, ColumnKind, DatasetTable
 from arkaudit.datasets.plan import Manifest, damage_in, manifest_in
 from arkaudit.datasets.storage import is_object, object_files, open_storage
 from extractors.shared_errors import ArkauditError, UserMistake
-from reports.distinct import host
-from reports.places import section
+from reports.tables.distinct import host
+from reports.tables.places import section
 
 if TYPE_CHECKING:
     import duckdb

@@ -13,7 +13,7 @@ from arkaudit.datasets.storage import InputFile, is_object, objects_of
 from crawler.spiders.seeds import Seeds
 from extractors.folders import document_name
 from extractors.shared_errors import UserMistake
-from reports.display import counted
+from reports.languages.display import counted
 
 _GZIP = b"\x1f\x8b"
 #: Bytes that a core reads in a second, compressed as they are, by the ends of file names; the first that fits counts.

@@ -20,15 +20,15 @@ from arkaudit.output_rows import whole
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from extractors.shared_errors import UserMistake
-from reports.definitions import COUNT, rows_of
-from reports.display import escaped
 from reports.exports import check_out, write_files
 from reports.formats.comma_separated import csv_path, csv_pieces
 from reports.formats.parquet import parquet_path, parquet_pieces
 from reports.formats.report import Files
-from reports.frames import registered_names
 from reports.languages import ENGLISH, Language
-from reports.summary import cited_sentence
+from reports.languages.display import escaped
+from reports.store.frames import registered_names
+from reports.tables.definitions import COUNT, rows_of
+from reports.tables.summary import cited_sentence
 from reports.terminal import place_sentence
 
 # A report on a dataset as files: one a table, written piece by piece, all of them or none.

@@ -17,9 +17,10 @@ from crawler.model.observations import Family
 from crawler.model.resolving import GLOBAL_RESOLVER, mention_url
 from extractors.ark import SKIPPED_NAANS
 from extractors.checkchar import CheckCharacter
-from reports import listings, overviews, places
-from reports import summary as sums
-from reports.definitions import (
+from reports.store.typed_columns import JOINT
+from reports.tables import listings, overviews, pairs, places
+from reports.tables import summary as sums
+from reports.tables.definitions import (
     ARK,
     ARKS_COLUMN,
     CITATIONS_COLUMN,
@@ -30,8 +31,6 @@ from reports.definitions import (
     Column,
     TableDefinition,
 )
-from reports.remediation import pairs, written_forms
-from reports.typed_columns import JOINT
 
 Frames = Iterator[pd.DataFrame]
 
@@ -54,7 +53,7 @@ class DatasetTable:
 
     definition: TableDefinition
     pieces: Callable[[OpenDataset, pd.DataFrame], Frames]
-    """Of a dataset that has been counted, and what the NAAN registry says (`reports.frames.registered_names`)."""
+    """Of a dataset that has been counted, and what the NAAN registry says (`reports.store.frames.registered_names`)."""
 
     def frames(self, dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
         """Yield its rows in their order, with the columns of its definition; what no document says is empty."""
@@ -228,7 +227,7 @@ def _citations(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
     ):
         asked = zip(rows["repaired"], rows["resolver"], rows["link_resolver"], strict=True)
         texts = zip(rows["contexts"], rows["title"], rows["document"].where(rows["is_test"]), strict=True)
-        signs = pd.Series(map(written_forms.example_sign, texts), dtype="str", index=rows.index)
+        signs = pd.Series(map(listings.example_sign, texts), dtype="str", index=rows.index)
         is_example = signs.notna().astype("boolean").where(rows["is_test"])
         yield rows.assign(request_url=[_asked_url(*parts) for parts in asked], sign=signs, is_example=is_example)
 
@@ -301,7 +300,7 @@ DATASET_REPORT: Final = (
     DatasetTable(CITED_HOSTS, _cited_hosts),
     DatasetTable(overviews.DOCUMENTS, _documents),
     DatasetTable(places.COLLECTIONS, _collections),
-    DatasetTable(written_forms.REPAIRS, _repairs),
+    DatasetTable(listings.REPAIRS, _repairs),
     DatasetTable(CHECK_FAILURES, _check_failures),
     DatasetTable(pairs.GROUPS, _groups),
     DatasetTable(listings.CITATIONS, _citations),

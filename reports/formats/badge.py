@@ -10,8 +10,8 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from reports.formats.report import Files, OfWholeReport, Report, ReportFormat
-from reports.headline import VERDICT_TABLES, Counts, counts_of
 from reports.languages import ENGLISH, N_, Language
+from reports.tables.headline import VERDICT_TABLES, Counts, counts_of
 
 _SVG: Final = PurePosixPath("badge.svg")
 _JSON: Final = PurePosixPath("badge.json")

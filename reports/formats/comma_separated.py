@@ -10,12 +10,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reports.definitions import TableDefinition
-from reports.distinct import arrow_texts, number_texts
 from reports.formats.report import OfEachTable, Pieces, ReportFormat
-from reports.tables import TABLES
+from reports.tables.definitions import TableDefinition
+from reports.tables.distinct import arrow_texts, number_texts
+from reports.tables.report_tables import TABLES
 
-#: As `reports.display.defused` has it.
+#: As `reports.languages.display.defused` has it.
 _FORMULA: Final = r"\A[=+\-@\t\r]"
 _NEGATIVE_NUMBER: Final = r"\A-[0-9]+(?:\.[0-9]+)?\z"
 _TEXT: Final = pa.large_string()
@@ -74,7 +74,7 @@ def _quoted(texts: Any, end: str = '"') -> Any:
 
 
 def _defused(texts: Any) -> Any:
-    """The texts, each with an apostrophe that a spreadsheet would take for a formula; see `reports.display.defused`."""
+    """The texts, each with an apostrophe that a spreadsheet would take for a formula; see `defused`."""
     is_formula = pc.match_substring_regex(texts, _FORMULA)
     if not pc.any(is_formula).as_py():  # as in most columns
         return texts

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import pandas as pd
 
-from reports.audited import audited
-from reports.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, Column, rows_of
 from reports.formats.report import EVERY_TABLE, Files, OfWholeReport, Report, ReportFormat
-from reports.tables import TABLES
+from reports.tables.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, Column, rows_of
+from reports.tables.headline import audited
+from reports.tables.report_tables import TABLES
 
 #: Raised when a table or column goes, or changes its meaning; new ones may come at any time.
 VERSION: Final = 2

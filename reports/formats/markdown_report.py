@@ -10,13 +10,12 @@ from typing import Any, Final
 import pandas as pd
 
 from crawler.history.ark_status import EventKind
-from reports.audited import audited
-from reports.definitions import COUNT, NUMBER, SHARE, TRUTH, Column, TableDefinition, rows_of
-from reports.display import escaped, heading
 from reports.formats.report import Files, OfWholeReport, Report, ReportFormat
-from reports.headline import counts_of, headline
 from reports.languages import N_, Language
-from reports.summary import sentences
+from reports.languages.display import code, escaped, heading
+from reports.tables.definitions import COUNT, NUMBER, SHARE, TRUTH, Column, TableDefinition, rows_of
+from reports.tables.headline import audited, counts_of, headline
+from reports.tables.summary import sentences
 
 #: Tables that a summary shows, with the columns of each that fit, and how many of its rows.
 SHOWN: Final[dict[str, tuple[tuple[str, ...], int]]] = {
@@ -140,18 +139,6 @@ def _cell(value: Any, column: Column, language: Language) -> str:
 
 #: Text that means itself in any Markdown, and calls nobody.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9À-ſ \u00A0\u202F,.:;()'’“”„«»¿¡?/%–-]*")
-
-
-def code(text: str) -> str:
-    """*text* as a code span in a table: between as many backticks as it takes, its bars escaped.
-
-    >>> code("a`b|c"), code("`")
-    ('``a`b\\\\|c``', '`` ` ``')
-    """
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * (longest + 1)
-    pad = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{fence}{pad}{text.replace('|', chr(92) + '|')}{pad}{fence}"
 
 
 def _files(report: Report) -> Files:

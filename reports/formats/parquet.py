@@ -11,9 +11,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reports.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition
 from reports.formats.report import OfEachTable, Pieces, ReportFormat
-from reports.tables import TABLES
+from reports.tables.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition
+from reports.tables.report_tables import TABLES
 
 
 def parquet_pieces(definition: TableDefinition, frames: Iterable[pd.DataFrame]) -> Iterator[bytes]:

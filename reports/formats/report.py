@@ -12,11 +12,11 @@ from typing import Final, Protocol, TypeAlias
 import pandas as pd
 
 from extractors.shared_errors import ArkauditError
-from reports.choosing import Choice
-from reports.definitions import TableDefinition
-from reports.frames import Frames
 from reports.languages import Spoken
-from reports.tables import TABLES, Tables
+from reports.store.frames import Frames
+from reports.tables.definitions import TableDefinition
+from reports.tables.filters import Choice
+from reports.tables.report_tables import TABLES, Tables
 
 
 @dataclass(frozen=True, slots=True, eq=False)

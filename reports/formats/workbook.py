@@ -10,9 +10,9 @@ from typing import Any, Final
 import pandas as pd
 import xlsxwriter
 
-from reports.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition, rows_of
-from reports.display import heading
 from reports.formats.report import EVERY_TABLE, Files, OfWholeReport, Report, ReportFormat
+from reports.languages.display import heading
+from reports.tables.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition, rows_of
 
 #: What a sheet and a cell can hold (ECMA-376; Excel's own limits).
 MOST_ROWS: Final = 1_048_576

@@ -19,7 +19,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from reports.display import ColumnType, escaped
+from reports.languages.display import ColumnType, escaped
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,15 +13,14 @@ from urllib.parse import quote, urlsplit
 import pandas as pd
 
 from crawler.model.observations import Family, ObjectOutcome
-from reports.definitions import ARK, TEXT, URL, records_of, rows_of
-from reports.display import escaped, link
-from reports.formats.markdown_report import code
-from reports.frames import Frames
 from reports.languages import ENGLISH, Language
+from reports.languages.display import code, escaped, link
+from reports.page.letters import Letter, Seen, letter
 from reports.page.shown_tables import Cell, cell_of
 from reports.remediation.causes import ADVICE, Cause, Fault
-from reports.remediation.letters import Letter, Seen, letter
-from reports.wording import CAUSE_NAMES, FAULT_NAMES
+from reports.store.frames import Frames
+from reports.tables.definitions import ARK, TEXT, URL, records_of, rows_of
+from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES
 
 #: ARKs that a command names one by one; more are named by what they have in common.
 MOST_IN_COMMAND: Final = 12

@@ -15,28 +15,25 @@ import pandas as pd
 from markupsafe import Markup
 
 from crawler.model.observations import ObjectOutcome
-from reports.ark_statuses import families
-from reports.audited import audited
-from reports.definitions import COUNT, MOMENT, TOKEN, Column, TableDefinition, records_of
-from reports.display import ColumnType, escaped, heading
-from reports.frames import Frames
-from reports.headline import counts_of, headline
 from reports.languages import LANGUAGES, N_, Forms, Language, Spoken
+from reports.languages.display import ColumnType, escaped, heading
 from reports.page.cards import ActionCard, cards_in, check_list
 from reports.page.chart import Chart
 from reports.page.charts import charts_in
-from reports.page.first_screen import tiles_of
 from reports.page.flow import Ways, ways_of
 from reports.page.payload import MOST_EMBEDDED, described, packed
-from reports.page.shown_tables import TONES, ShownTable, names_in, packed_table, shown_table
-from reports.page.spoken import Texts, changes
-from reports.page.topics import TOPICS, Topic, nothing_words
-from reports.page.words import words_in
+from reports.page.shown_tables import TONES, ShownTable, names_in, packed_table, shown_table, tiles_of
+from reports.page.table_order import TOPICS, Topic, nothing_words
+from reports.page.translations import Texts, changes, words_in
 from reports.remediation.causes import ADVICE
-from reports.remediation.known import known_sentence
-from reports.summary import REQUESTS_SENT, sentences
-from reports.tables import TABLES
-from reports.wording import FAMILY_MEANINGS
+from reports.store.frames import Frames
+from reports.tables.ark_statuses import families
+from reports.tables.definitions import COUNT, MOMENT, TOKEN, Column, TableDefinition, records_of
+from reports.tables.headline import audited, counts_of, headline
+from reports.tables.known import known_sentence
+from reports.tables.report_tables import TABLES
+from reports.tables.summary import REQUESTS_SENT, sentences
+from reports.tables.wording import FAMILY_MEANINGS
 
 #: Causes that the page explains.
 MOST_CAUSES: Final = 12

@@ -10,11 +10,11 @@ from typing import Any, Final, TypeAlias, TypeVar
 import pandas as pd
 
 from crawler.model.observations import Family, ObjectOutcome
-from reports.display import escaped
-from reports.distinct import hosts_of
 from reports.languages import Language
+from reports.languages.display import escaped
 from reports.page.chart import Chart, Numbers, colour
-from reports.wording import FAMILY_NAMES
+from reports.tables.distinct import hosts_of
+from reports.tables.wording import FAMILY_NAMES
 
 _MOST_NODES: Final = 8
 _NODE_HEIGHT: Final = 46

@@ -7,8 +7,8 @@ from typing import Any, Final, TypeAlias
 
 import pandas as pd
 
-from reports.display import escaped
 from reports.languages import N_, Language
+from reports.languages.display import escaped
 from reports.page.chart import FRAME, LEGEND, Chart, Numbers, colour
 
 

@@ -12,10 +12,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reports.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, Column, TableDefinition
-from reports.display import escaped, heading
-from reports.distinct import factorized, number_texts
-from reports.page.topics import columns_of
+from reports.languages.display import escaped, heading
+from reports.page.table_order import columns_of
+from reports.tables.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, Column, TableDefinition
+from reports.tables.distinct import factorized, number_texts
 
 #: Rows of one table that the page holds; the files hold them all.
 MOST_EMBEDDED: Final = 500_000

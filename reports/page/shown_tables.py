@@ -6,18 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
+from urllib.parse import urlencode
 
 import pandas as pd
 
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome
-from reports.definitions import Column, TableDefinition, rows_of
-from reports.display import ColumnType, link
-from reports.languages import Language
+from reports.languages import Forms, Language
+from reports.languages.display import ColumnType, link
 from reports.page.payload import MOST_EMBEDDED, packed
-from reports.page.topics import ON_PAPER, columns_of
+from reports.page.table_order import ON_PAPER, columns_of
 from reports.remediation.causes import FAULT_OF, Fault
-from reports.wording import FAMILY_NAMES
+from reports.tables.definitions import Column, TableDefinition, records_of, rows_of
+from reports.tables.wording import FAMILY_NAMES
 
 #: Rows of a table that stand in the page as HTML, for readers without scripts and for paper; the data has them all.
 MOST_ROWS: Final = 60
@@ -137,3 +138,71 @@ TONES: Final = _tones()
 def names_in(language: Language) -> Mapping[str, str]:
     """The tokens that a badge says in words, with these."""
     return {str(family): language.gettext(name) for family, name in FAMILY_NAMES.items()}
+
+
+# The numbers that the page shows large, each with the way to the rows that it counts.
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A number, and where the rows stand that it counts."""
+
+    number: str
+    name: str
+    tone: str
+    """The family that it has its colour from; empty for none."""
+    change: str
+    """How it has changed since the run that it is compared with; empty where there is none."""
+    href: str
+
+
+def tiles_of(summary: pd.DataFrame, language: Language) -> list[Tile]:
+    """The tiles of a report. An ARK counts once, so each leads to the rows of just these ARKs."""
+    rows = {row["measure"]: row for row in records_of(summary)}
+    return [
+        Tile(
+            language.number(rows[measure]["value"]),
+            language.ngettext(name.one, name.many, rows[measure]["value"]),
+            tone,
+            _change(rows[measure], language),
+            to,
+        )
+        for measure, name, tone, to in _TILES
+    ]
+
+
+def _change(row: Mapping[str, Any], language: Language) -> str:
+    change = row["since_change"] if row["since_change"] is not None else row["change"]
+    if change is None:
+        return ""
+    if change == 0:
+        return language.gettext("as before")
+    sign = "+" if change > 0 else "\N{MINUS SIGN}"
+    return language.gettext("{change} since then", change=f"{sign}{language.number(abs(change))}")
+
+
+def _arks(column: str, *values: str) -> str:
+    return f"#arks?{urlencode([(column, value) for value in values])}"
+
+
+#: The measures: each with its name for one and for many, its family, and where it leads.
+_TILES: Final = (
+    ("citations", Forms("citation", "citations"), "", "#citations"),
+    ("ARKs", Forms("ARK", "ARKs"), "", "#arks"),
+    *(
+        (f"ARKs: {family}", name, family.value, _arks("ark_family", family))
+        for family, name in (
+            (Family.WORKS, Forms("works", "work")),
+            (Family.FAILS, Forms("fails", "fail")),
+            (Family.UNREACHABLE, Forms("no answer today", "no answer today")),
+            (Family.NOT_JUDGED, Forms("not judged", "not judged")),
+        )
+    ),
+    ("ARKs described", Forms("described", "described"), "", _arks("metadata", *sorted(DESCRIBED))),
+    (
+        "ARKs with a stated commitment",
+        Forms("committed", "committed"),
+        "",
+        _arks("commitment", CommitmentOutcome.STATED),
+    ),
+)

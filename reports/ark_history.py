@@ -1,0 +1,207 @@
+"""The life of one ARK: where it is cited, what each check found, what happened, and its status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Connection, func, select
+
+from crawler.history.ark_status import ArkStatus, DatedVerdict, Seen, step
+from crawler.history.latest import policy_of
+from crawler.history.triage import decision_words
+from crawler.history.triaging import decisions, touched
+from crawler.model import schema
+from crawler.model.observations import ACCESS, FAMILY_OF, Family, ObjectOutcome
+from extractors.ark import Ark
+from reports.store.frames import read
+
+#: How a check shows in a spark line: in blocks, and where these can't be shown.
+SPARKS: Final = {
+    Family.WORKS: ("█", "#"),
+    Family.UNREACHABLE: ("▄", "-"),
+    Family.FAILS: ("▁", "_"),
+    Family.NOT_JUDGED: ("·", "."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A document that cites the ARK, or did."""
+
+    document: str
+    first_at: str
+    last_at: str
+    citations: int
+    """Of the last time."""
+    request_urls: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One check at one URL."""
+
+    run_id: int
+    at: str
+    object: str
+    status: int | None
+    final_url: str | None
+    words: str
+    """Why the outcome is what it is, in one sentence."""
+    metadata: str
+    commitment: str
+    is_suspect: bool
+    state: str
+    """The state that it led to, or left as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """A transition."""
+
+    at: str
+    event: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class LifeAtUrl:
+    """An ARK at one of the URLs at which it is asked for."""
+
+    request_url: str
+    state: str
+    since: str
+    reason: str
+    gone_at: str | None
+    checks: tuple[Checked, ...]
+    events: tuple[Happened, ...]
+    decisions: tuple[Happened, ...] = ()
+    """What people have decided about it."""
+
+    def spark(self, *, is_unicode: bool = True) -> str:
+        """A character a check, the oldest first."""
+        return "".join(SPARKS[FAMILY_OF[ObjectOutcome(check.object)]][not is_unicode] for check in self.checks)
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """All that a store knows of one ARK."""
+
+    ark: str
+    citations: tuple[Cited, ...]
+    urls: tuple[LifeAtUrl, ...]
+
+
+def life(store: Path, ark: Ark) -> Life | None:
+    """The life of *ark*, or None when the store has never seen it. Raises `reports.store.frames.StoreUnreadable`."""
+    return read(store, lambda connection: _life(connection, ark))
+
+
+def _life(connection: Connection, ark: Ark) -> Life | None:
+    ark_id = connection.scalar(select(schema.ark.c.ark_id).where(schema.ark.c.ark == str(ark)))
+    if ark_id is None:
+        return None
+    latest = schema.latest
+    known = connection.execute(select(latest).where(latest.c.ark_id == ark_id).order_by(latest.c.latest_id)).all()
+    decided = _decided(connection, ark_id)
+    checks, events = list(_checks(connection, ark_id)), list(_events(connection, ark_id))
+    urls = (
+        LifeAtUrl(
+            row.request_url,
+            row.state,
+            row.since,
+            row.reason,
+            row.gone_at,
+            tuple(check for url, check in checks if url == row.request_url),
+            tuple(event for url, event in events if url == row.request_url),
+            decided.get(row.request_url, ()),
+        )
+        for row in known
+    )
+    return Life(str(ark), tuple(_citations(connection, ark_id)), tuple(urls))
+
+
+def _decided(connection: Connection, ark_id: int) -> dict[str, tuple[Happened, ...]]:
+    """Return what people have decided about it, by URL, in the order in which they did."""
+    made = sorted(decisions(connection), key=lambda each: (each.at, each.key))
+    return {
+        row.request_url: tuple(
+            Happened(each.at.isoformat(timespec="milliseconds"), each.action.value, decision_words(each))
+            for each in about
+        )
+        for row, about in touched(connection, made)
+        if row.ark_id == ark_id
+    }
+
+
+def _citations(connection: Connection, ark_id: int) -> Iterator[Cited]:
+    """The documents that cite it, in the order in which they first did."""
+    mention, document = schema.mention, schema.document
+    query = (
+        select(document.c.url, document.c.fetched_at, document.c.document_id, mention.c.citation, mention.c.request_url)
+        .join_from(mention, document)
+        .where(mention.c.ark_id == ark_id, schema.is_current_mention)
+        .order_by(document.c.fetched_at, document.c.document_id, mention.c.ordinal)
+    )
+    found: dict[str, list[Any]] = {}
+    for row in connection.execute(query):
+        found.setdefault(row.url, []).append(row)
+    for url, rows in found.items():
+        last = [row for row in rows if row.document_id == rows[-1].document_id]
+        urls = dict.fromkeys(row.request_url for row in rows if row.request_url)
+        yield Cited(url, rows[0].fetched_at, last[0].fetched_at, len({row.citation for row in last}), tuple(urls))
+
+
+def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, Checked]]:
+    """Its verdicts with the URL of each, in the order of the runs."""
+    verdict, run, seen, assessment = schema.verdict, schema.run, schema.observation, schema.assessment
+    ways = [question.value for question in ACCESS]
+    asked = {
+        (row.run_id, row.request_url, row.final_url): row
+        for row in connection.execute(
+            select(seen.c.run_id, seen.c.request_url, seen.c.final_url, seen.c.at, seen.c.status)
+            .where(seen.c.ark_id == ark_id, seen.c.question.in_(ways))
+            .order_by(seen.c.observation_id)
+        )
+    }
+    at_url = {(run_id, url): row for (run_id, url, _), row in asked.items()}
+    query = (
+        select(verdict, run.c.started_at, func.coalesce(assessment.c.is_suspect, False).label("is_suspect"))
+        .join_from(verdict, run)
+        .join(assessment, assessment.c.run_id == verdict.c.run_id, isouter=True)
+        .where(verdict.c.ark_id == ark_id)
+        .order_by(run.c.started_at, run.c.run_id, verdict.c.verdict_id)
+    )
+    policy, standings = policy_of(connection), dict[str, ArkStatus]()
+    for row in connection.execute(query):
+        answer = asked.get((row.run_id, row.request_url, row.final_url)) or at_url.get((row.run_id, row.request_url))
+        at = answer.at if answer else row.started_at
+        check = DatedVerdict(
+            datetime.fromisoformat(at), ObjectOutcome(row.object), bool(row.is_suspect), Seen(row.final_url)
+        )
+        standings[row.request_url], _ = step(standings.get(row.request_url), check, policy)
+        yield (
+            row.request_url,
+            Checked(
+                row.run_id,
+                at,
+                row.object,
+                answer.status if answer else None,
+                row.final_url,
+                row.object_evidence[0] if row.object_evidence else "",
+                row.metadata,
+                row.commitment,
+                bool(row.is_suspect),
+                standings[row.request_url].state.value,
+            ),
+        )
+
+
+def _events(connection: Connection, ark_id: int) -> Iterator[tuple[str, Happened]]:
+    event = schema.event
+    query = select(event).where(event.c.ark_id == ark_id).order_by(event.c.at, event.c.event_id)
+    for row in connection.execute(query):
+        yield row.request_url, Happened(row.at, row.event, row.detail)

@@ -1,0 +1,107 @@
+"""The end of what a command says: what is amiss, and where it stands; a total and a hint follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from reports.languages import ENGLISH, Language
+
+if TYPE_CHECKING:
+    from reports.store.frames import Frames
+
+#: Of how much that is amiss a line is said each, and how many of its places are named there.
+MOST_FAULTS: Final = 10
+MOST_PLACES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is amiss."""
+
+    words: str
+    """As `failing_words` says it, or whatever else it is."""
+    places: Sequence[str] = ()
+    """Where it is cited."""
+
+
+def place_words(document: str, page: int | None, language: Language = ENGLISH) -> str:
+    """A place in a document.
+
+    >>> place_words("thesis.pdf", 12), place_words("https://library.example/", None)
+    ('thesis.pdf, p. 12', 'https://library.example/')
+    """
+    if page is None:
+        return document
+    return language.gettext("{document}, p. {page}", document=document, page=str(page))
+
+
+def failing_words(ark: str, outcome: str, *, is_silent: bool, language: Language = ENGLISH) -> str:
+    """An ARK that fails, or whose host is silent.
+
+    >>> failing_words("ark:12148/x5", "timeout", is_silent=True)
+    'ark:12148/x5 gave no answer today (timeout)'
+    """
+    if is_silent:
+        return language.gettext("{ark} gave no answer today ({outcome})", ark=ark, outcome=outcome)
+    return language.gettext("{ark} fails ({outcome})", ark=ark, outcome=outcome)
+
+
+def fault_lines(faults: Sequence[Fault], count: int | None = None, language: Language = ENGLISH) -> Iterator[str]:
+    """Yield a line for each of the first *faults*, and one for the others: there are *count*, or as many as given.
+
+    >>> list(fault_lines([Fault("ark:12148/x5 fails (broken)", ["a.txt:1", "b.pdf, p. 2", "c.html", "d.html"])], 24))
+    ['ark:12148/x5 fails (broken), cited in a.txt:1; b.pdf, p. 2; c.html; and 1 more', 'and 23 more']
+    """
+    shown = faults[:MOST_FAULTS]
+    for fault in shown:
+        yield _line(fault, language)
+    rest = (len(faults) if count is None else count) - len(shown)
+    if rest:
+        yield language.ngettext("and {number} more", "and {number} more", rest)
+
+
+def _line(fault: Fault, language: Language) -> str:
+    if not fault.places:
+        return fault.words
+    places = [*fault.places[:MOST_PLACES]]
+    more = len(fault.places) - len(places)
+    if more:
+        places.append(language.ngettext("and {number} more", "and {number} more", more))
+    return language.gettext("{fault}, cited in {places}", fault=fault.words, places="; ".join(places))
+
+
+def next_words(command: str, language: Language = ENGLISH) -> str:
+    """Return what to do next."""
+    return language.gettext("next: {command}", command=command)
+
+
+def failing_arks(frames: Frames, language: Language = ENGLISH) -> tuple[list[Fault], int]:
+    """The first ARKs of a run that fail at every URL, then those whose hosts are silent, each with where it is cited.
+
+    How many there are in all is the second. Known problems are none of them.
+    """
+    from crawler.model.observations import Family
+    from reports.tables.ark_statuses import ark_statuses
+    from reports.tables.definitions import rows_of
+    from reports.tables.known import without_known
+
+    statuses = ark_statuses(frames)
+    is_amiss = statuses["family"].isin([Family.FAILS, Family.UNREACHABLE])
+    is_raised = statuses["ark_id"].isin(without_known(frames, frames.verdicts)["ark_id"])
+    amiss = statuses[is_amiss & is_raised].sort_values(["family", "ark"])
+    first = amiss.head(MOST_FAULTS)
+    cited = frames.mentions[frames.mentions["ark_id"].isin(first["ark_id"])]
+    cited = cited.sort_values(["document", "ordinal"]).drop_duplicates(["ark_id", "document", "page"])
+    places: dict[int, list[str]] = {}
+    for ark_id, document, page in rows_of(cited[["ark_id", "document", "page"]]):
+        places.setdefault(ark_id, []).append(place_words(document, page, language))
+    faults = [
+        Fault(
+            failing_words(ark, str(outcome), is_silent=family == Family.UNREACHABLE, language=language),
+            places.get(ark_id, ()),
+        )
+        for ark_id, ark, outcome, family in rows_of(first[["ark_id", "ark", "object", "family"]])
+    ]
+    return faults, len(amiss)

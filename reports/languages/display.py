@@ -1,0 +1,128 @@
+"""The display of text and values: every character visible, every number legible, nothing that can run.
+
+Light to import: the command line shows single lines with it, without any table.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from enum import StrEnum
+
+
+class ColumnType(StrEnum):
+    """The type of a published column; how a file and a page write its cells follows from it."""
+
+    TEXT = "text"
+    TOKEN = "token"
+    """A word of a closed vocabulary."""
+    NAAN = "NAAN"
+    ARK = "ARK"
+    URL = "URL"
+    COUNT = "count"
+    NUMBER = "number"
+    SHARE = "share"
+    """A fraction from 0 to 1."""
+    TRUTH = "truth"
+    MOMENT = "moment"
+
+
+def escaped(text: str) -> str:
+    """The text with every character that shows nothing, or that changes how others are shown, spelled out.
+
+    These are control, formatting (bidirectional, zero-width), surrogate, private and unassigned characters,
+    and separators of lines and paragraphs. Spaces of any width stay.
+
+    >>> print(escaped("invoice\\u202efdp.exe"), escaped("ark:/12148/btv1b84-\\n49691v"))
+    invoice[U+202E]fdp.exe ark:/12148/btv1b84-[U+000A]49691v
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if _is_visible(char) else f"[U+{ord(char):04X}]" for char in text)
+
+
+def _is_visible(char: str) -> bool:
+    return char.isprintable() or unicodedata.category(char) == "Zs"
+
+
+def escaped_json(text: str) -> str:
+    """A JSON text that means the same, in which no character is invisible or changes how others are shown.
+
+    >>> print(escaped_json('{"title": "\u202ecafé"}'))
+    {"title": "\\u202ecafé"}
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if _is_visible(char) else json.dumps(char)[1:-1] for char in text)
+
+
+#: What a spreadsheet takes for the beginning of a formula.
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_NEGATIVE_NUMBER = re.compile(r"-[0-9]+(?:\.[0-9]+)?\Z")
+
+
+def defused(cell: str) -> str:
+    """The cell, with an apostrophe if a spreadsheet would take it for a formula; a negative number is none.
+
+    >>> defused("=HYPERLINK(1)"), defused("-3.5"), defused("-x"), defused("a=b")
+    ("'=HYPERLINK(1)", '-3.5', "'-x", 'a=b')
+    """
+    return f"'{cell}" if _FORMULA.match(cell) and not _NEGATIVE_NUMBER.match(cell) else cell
+
+
+def link(text: str) -> str | None:
+    """The address that *text* may lead to: itself if it is one of the web with nothing invisible in it.
+
+    >>> link("https://n2t.net/ark:12148/x5"), link("javascript:alert(1)"), link("file:///etc/passwd")
+    ('https://n2t.net/ark:12148/x5', None, None)
+    """
+    is_web = text.lower().startswith(("http://", "https://"))
+    return text if is_web and text == escaped(text) else None
+
+
+#: Headings that the name of a column does not say.
+_HEADINGS = {"family": "family of the URL", "ark_family": "family of the ARK"}
+_WORDS = {"ark": "ARK", "arks": "ARKs", "http": "HTTP", "naan": "NAAN", "tls": "TLS", "url": "URL"}
+
+
+def heading(name: str) -> str:
+    """The name of a column as the heading of one.
+
+    >>> heading("request_url"), heading("share_works")
+    ('request URL', 'share works')
+    """
+    return _HEADINGS.get(name) or " ".join(_WORDS.get(word, word) for word in name.split("_"))
+
+
+def counted(number: int, singular: str, plural: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "ARK"), counted(2, "ARK"), counted(0, "reply", "replies"), counted(12345, "ARK")
+    ('1 ARK', '2 ARKs', '0 replies', '12,345 ARKs')
+    """
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say it.
+
+    >>> [duration(each) for each in (0, 0.5, 90, 5400, 200_000)]
+    ['0 s', '0.5 s', '90 s', '90 min', '56 h']
+    """
+    for unit, size, most in (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 259_200)):
+        if seconds < most:
+            return f"{seconds / size:.{0 if seconds >= 10 or seconds == int(seconds) else 1}f} {unit}"
+    return f"{seconds / 86_400:.0f} days"
+
+
+def code(text: str) -> str:
+    """*text* as a code span in a table: between as many backticks as it takes, its bars escaped.
+
+    >>> code("a`b|c"), code("`")
+    ('``a`b\\\\|c``', '`` ` ``')
+    """
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{pad}{text.replace('|', chr(92) + '|')}{pad}{fence}"

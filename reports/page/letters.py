@@ -1,0 +1,230 @@
+"""Letters to those who can repair a cause: what was seen and when, and what would help, in plain words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from crawler.model.observations import ObjectOutcome
+from reports.languages import ENGLISH, N_, Language
+from reports.languages.display import escaped
+from reports.remediation.causes import Cause, Fault
+from reports.tables.wording import OBJECT_MEANINGS
+
+#: ARKs that a letter names; how many more there are it says.
+MOST_NAMED: Final = 12
+#: Documents that it names of each.
+_MOST_DOCUMENTS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One ARK that was not reached as cited."""
+
+    ark: str
+    """Normal form."""
+    url: str
+    """What was asked."""
+    outcome: ObjectOutcome
+    ended_at: str = ""
+    """The URL of the last request, where redirects led to another one."""
+    day: date | None = None
+    """When."""
+    documents: tuple[str, ...] = ()
+    """Those that cite it."""
+    should_be: str = ""
+    """What would be right, if that is known."""
+    archived_copy: str = ""
+    """Where an archive has a copy of what it led to."""
+    archived_on: date | None = None
+    """When that was captured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A letter to copy."""
+
+    subject: str
+    body: str
+
+
+def letter(
+    cause: Cause,
+    fault: Fault,
+    host: str,
+    seen: Sequence[Seen],
+    count: int,
+    language: Language = ENGLISH,
+    *,
+    sender: str = "",
+) -> Letter:
+    """The letter about a *cause* to whom its *fault* says: to a *host*, or to those who edit the citing documents.
+
+    Of so many ARKs as *count* says, *seen* has the first. The *sender* is where an answer reaches whoever audited.
+
+    What comes from the web is spelled out where it could not be seen, and is in no way marked up.
+
+    >>> one = Seen("ark:12148/btv1b84", "https://n.example/ark:/12148/btv1b84", ObjectOutcome.LOOP)
+    >>> letter(Cause.LOOP, Fault.RESOLVER, "n.example", [one], 1).subject
+    'An ARK cannot be reached at n.example'
+    """
+    arks = list(dict.fromkeys(each.ark for each in seen))[:MOST_NAMED]
+    is_for_editors = fault is Fault.CITATION
+    subject, opening = _first_words(count, language, fault, escaped(host))
+    more = count - len(arks)
+    meaning = language.gettext(_MEANING)
+    parts = [
+        language.gettext("Dear editors,") if is_for_editors else language.gettext("Dear colleagues,"),
+        f"{opening} {meaning}",
+        *("\n".join(_told([each for each in seen if each.ark == ark], language)) for ark in arks),
+        *([_more(more, language)] if more > 0 else []),
+        language.gettext(REQUESTS[cause]),
+        language.gettext("We gladly send what was asked and answered, request by request. Thank you for your help."),
+        "\n".join(
+            filter(
+                None,
+                (
+                    language.gettext("With kind regards,"),
+                    language.gettext("[your name, your institution]"),
+                    escaped(sender),
+                ),
+            )
+        ),
+    ]
+    return Letter(subject, "\n\n".join(parts) + "\n")
+
+
+_MEANING: Final = N_(
+    "An ARK is a persistent identifier: it should lead to its object, or to an explanation of what has become of it."
+)
+
+
+def _first_words(count: int, language: Language, fault: Fault, host: str) -> tuple[str, str]:
+    """Return the subject, and the sentence that a letter begins with: to a *host*, or to editors."""
+    if fault is Fault.CITATION:
+        return (
+            language.ngettext("A cited ARK needs a correction", "{number} cited ARKs need a correction", count),
+            language.ngettext(
+                "An ARK that your documents cite did not lead to its object, and the citation seems to be the cause.",
+                "{number} ARKs that your documents cite did not lead to their objects, and the citations seem to be "
+                "the cause.",
+                count,
+            ),
+        )
+    where = host or language.pgettext("at", "its address")
+    if fault is Fault.LANDING_HOST:
+        return (
+            language.ngettext(
+                "An ARK leads to a page at {host} that cannot be reached",
+                "{number} ARKs lead to pages at {host} that cannot be reached",
+                count,
+                host=where,
+            ),
+            language.ngettext(
+                "We asked a resolver for an ARK, and it led to a page at {host} that we could not reach.",
+                "We asked resolvers for {number} ARKs, and they led to pages at {host} that we could not reach.",
+                count,
+                host=where,
+            ),
+        )
+    return (
+        language.ngettext(
+            "An ARK cannot be reached at {host}", "{number} ARKs cannot be reached at {host}", count, host=where
+        ),
+        language.ngettext(
+            "An ARK did not lead to its object when we asked for it at {host}.",
+            "{number} ARKs did not lead to their objects when we asked for them at {host}.",
+            count,
+            host=where,
+        ),
+    )
+
+
+def _more(more: int, language: Language) -> str:
+    return language.ngettext(
+        "And {number} more ARK: we gladly send the list.", "And {number} more ARKs: we gladly send the list.", more
+    )
+
+
+def _told(seen: Sequence[Seen], language: Language) -> Iterator[str]:
+    """What was seen of one ARK at each URL that was asked, a line each."""
+    yield escaped(seen[0].ark)
+    for each in seen:
+        yield from (f"  {line}" for line in _lines(each, language))
+
+
+def _lines(seen: Seen, language: Language) -> Iterator[str]:
+    meaning = language.gettext(OBJECT_MEANINGS[seen.outcome])
+    yield language.gettext("asked at {url}", url=escaped(seen.url))
+    if seen.ended_at and seen.ended_at != seen.url:
+        yield language.gettext("which led to {url}", url=escaped(seen.ended_at))
+    if seen.day:
+        yield language.gettext("on {day}: {meaning}", day=language.day(seen.day), meaning=meaning)
+    else:
+        yield meaning
+    if seen.documents:
+        yield _cited(seen.documents, language)
+    if seen.should_be:
+        yield language.gettext("it should probably be {better}", better=escaped(seen.should_be))
+    if seen.archived_copy and seen.archived_on:
+        copy, day = escaped(seen.archived_copy), language.day(seen.archived_on)
+        yield language.gettext("an archive has a copy of what it led to, of {day}: {copy}", day=day, copy=copy)
+
+
+def _cited(documents: Sequence[str], language: Language) -> str:
+    first, *others = map(escaped, documents)
+    if not others:
+        return language.gettext("cited in {document}", document=first)
+    if len(documents) <= _MOST_DOCUMENTS:
+        return language.gettext("cited in {document} and {other}", document=first, other=others[0])
+    return language.ngettext(
+        "cited in {document} and {other}, and in {number} other document",
+        "cited in {document} and {other}, and in {number} other documents",
+        len(documents) - _MOST_DOCUMENTS,
+        document=first,
+        other=others[0],
+    )
+
+
+#: What would help, said to whoever can do it.
+REQUESTS: Final[Mapping[Cause, str]] = {
+    Cause.LABEL_FORM: N_("Could your resolver accept ark: and ark:/ alike? Both forms of the label mean the same."),
+    Cause.HYPHENS: N_("Could your resolver ignore hyphens? In an ARK they have no meaning."),
+    Cause.MOVED_RESOLVER: N_(
+        "Another resolver knows these ARKs. Could the old address redirect there, so that what was cited keeps working?"
+    ),
+    Cause.MISTYPED: N_("Could you compare these with their sources? The check character shows a typing error."),
+    Cause.CUT_SHORT: N_("Could you complete these citations? Longer ARKs that begin like them work."),
+    Cause.RUN_ON: N_("Could you shorten these citations? Something that is not part of the ARK is glued to its end."),
+    Cause.UNKNOWN_PART: N_(
+        "The whole object can be reached, but these parts of it cannot. Were they renamed, or are they gone?"
+    ),
+    Cause.REFUSED_HERE: N_("The same ARKs work at another address. Could this one redirect there?"),
+    Cause.DEAD_HOST: N_("The host has given no answer for some time. Is there another one that knows these ARKs?"),
+    Cause.SILENT_HOST: N_(
+        "It may have been an outage. If the host does not come back, which other one knows these ARKs?"
+    ),
+    Cause.PASSING: N_("It may have been an outage: the host answers for other ARKs. Could you look at these?"),
+    Cause.LOOP: N_("The redirects lead in a circle. Could you correct where they lead?"),
+    Cause.BAD_REDIRECT: N_("The redirects lead to no usable address. Could you correct where they lead?"),
+    Cause.CHANGED_PATH: N_(
+        "All that lead to addresses of this form fail: the paths of the site seem to have changed. One redirect from "
+        "the old form to the new one would repair all of them."
+    ),
+    Cause.UNKNOWN_NAAN: N_(
+        "The resolver led no ARK of this NAAN to its object. Should it know them? If not, which resolver does?"
+    ),
+    Cause.WITHDRAWN: N_(
+        "The objects seem to be withdrawn. Could the ARKs lead to a page that says so, and why? Then the citations "
+        "keep their meaning."
+    ),
+    Cause.MISSING_PAGE: N_(
+        "The resolver knows these ARKs, but the pages that they lead to are not there. Where are they now? With the "
+        "new addresses the resolver can be corrected."
+    ),
+    Cause.UNKNOWN_NAME: N_(
+        "The resolver knows other ARKs of this NAAN, and not these. Should it know them, or were they never assigned?"
+    ),
+}

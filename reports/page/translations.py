@@ -1,0 +1,225 @@
+"""What a page says in each language: one structure, and in the places of its texts what each language says there.
+
+A page is rendered once. Where languages differ, there is a mark in place of the text; what is filled in for the marks
+is all that distinguishes the languages, so that none can have other tags, rows or places than another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from html import escape, unescape
+from typing import Any, Final
+
+from reports.languages import N_, Forms, Language
+
+#: Tags, whose attributes hold no ``<`` and no ``>``: what is not of the template is escaped.
+_TAG: Final = re.compile(r"(<[^>]*>)")
+#: Elements that say something; what else there is, a browser or what is added to it may have put there, too.
+_COUNTED: Final = re.compile(r"<(?!(?:script|style|link|meta)\b)[a-z]")
+_ATTRIBUTE: Final = re.compile(r'([\w-]+)="([^"]*)"')
+#: A mark: the number of a text between characters that `escaped` leaves in no text of the web.
+_MARK: Final = re.compile("\x02([0-9]+)\x03")
+
+
+class Texts:
+    """The texts of a page that are not the same in every language, each known by its mark."""
+
+    def __init__(self, languages: Sequence[Language], written: Language) -> None:
+        self._languages = {language.code: language for language in languages}
+        self._written = written.code
+        self._texts: list[Mapping[str, str]] = []
+        self._marks: dict[tuple[str, ...], str] = {}
+
+    def together(self, values: Mapping[Language, Any]) -> Any:
+        """The value of the language that the page is written in, with marks for texts that others say otherwise.
+
+        Its shape is that of the page; of another value, only the texts in the same places count.
+        """
+        return self._together({language.code: value for language, value in values.items()})
+
+    def _together(self, values: Mapping[str, Any]) -> Any:
+        written = values[self._written]
+        if isinstance(written, str):
+            return self._mark({code: value if isinstance(value, str) else written for code, value in values.items()})
+        if all(value is written for value in values.values()):
+            return written
+        if isinstance(written, Mapping):
+            return {key: self._together({code: _at(value, key) for code, value in values.items()}) for key in written}
+        if isinstance(written, list | tuple):
+            parts = (
+                self._together({code: _at(value, place, written[place]) for code, value in values.items()})
+                for place in range(len(written))
+            )
+            return type(written)(parts)
+        if is_dataclass(written) and not isinstance(written, type | Language):
+            names = [field.name for field in fields(written) if field.init]
+            inner = {
+                name: self._together({code: getattr(value, name) for code, value in values.items()}) for name in names
+            }
+            return replace(written, **inner)
+        return written
+
+    def _mark(self, texts: Mapping[str, str]) -> str:
+        """A mark for *texts*, or the text itself where it is the same in every language."""
+        key = tuple(texts.values())
+        if len(set(key)) == 1:
+            return key[0]
+        if key not in self._marks:
+            self._marks[key] = f"\x02{len(self._texts)}\x03"
+            self._texts.append(texts)
+        return self._marks[key]
+
+    def gettext(self, sentence: str, /, **values: Any) -> str:
+        """As `Language.gettext`, in every language; *values* may be marks."""
+        return self._mark({code: each.gettext(sentence, **self._given(values, code)) for code, each in self._each()})
+
+    def ngettext(self, one: str, many: str, number: int, /, **values: Any) -> str:
+        """As `Language.ngettext`, in every language."""
+        return self._mark(
+            {code: each.ngettext(one, many, number, **self._given(values, code)) for code, each in self._each()}
+        )
+
+    def number(self, value: int) -> str:
+        """As `Language.number`, in every language."""
+        return self._mark({code: each.number(value) for code, each in self._each()})
+
+    def _each(self) -> Iterator[tuple[str, Language]]:
+        yield from self._languages.items()
+
+    def _given(self, values: Mapping[str, Any], code: str) -> dict[str, Any]:
+        return {name: self.said(value, code) if isinstance(value, str) else value for name, value in values.items()}
+
+    def said(self, text: str, code: str) -> str:
+        """Return *text* with what the language of this code says in the places of its marks."""
+        return _MARK.sub(lambda mark: self._texts[int(mark[1])][code], text) if "\x02" in text else text
+
+    def written(self, html: str) -> str:
+        """Return a piece of HTML in the language that the page is written in."""
+        return _MARK.sub(lambda mark: escape(self._texts[int(mark[1])][self._written]), html)
+
+    def places(self, html: str) -> dict[str, dict[str, Any]]:
+        """Return for each language what it says otherwise than the page as it is written, by the places in its *html*.
+
+        ``texts`` has them by the number of the text among those of the page that are not blank; ``attributes`` by the
+        number of the element among all, and their name.
+        """
+        others: dict[str, dict[str, Any]] = {code: {"texts": {}, "attributes": {}} for code in self._languages}
+        element = text = -1
+        for piece in _TAG.split(html):
+            if piece.startswith("<"):
+                element += bool(_COUNTED.match(piece))
+                for name, value in _ATTRIBUTE.findall(piece) if "\x02" in piece else ():
+                    for code, words in self._otherwise(value):
+                        others[code]["attributes"].setdefault(element, {})[name] = words
+            elif self.said(piece, self._written).strip():
+                text += 1
+                for code, words in self._otherwise(piece):
+                    others[code]["texts"][text] = words.removeprefix("\n")
+        return others
+
+    def _otherwise(self, html: str) -> Iterator[tuple[str, str]]:
+        """Yield the languages that say a text otherwise, with what they say."""
+        if "\x02" not in html:
+            return
+        plain = unescape(html)
+        written = self.said(plain, self._written)
+        for code in self._languages:
+            if (words := self.said(plain, code)) != written:
+                yield code, words
+
+
+def _at(value: Any, key: Any, otherwise: Any = None) -> Any:
+    """What stands in a place of a value, or *otherwise* where there is no such place."""
+    try:
+        return value[key]
+    except (KeyError, IndexError, TypeError):
+        return otherwise
+
+
+def changes(written: Any, other: Any) -> list[list[Any]]:
+    """The leaves of *other* that differ from those of *written*, plain values of one shape, each behind its way there.
+
+    >>> changes({"a": [1, {"b": "x"}]}, {"a": [1, {"b": "y"}]})
+    [['a', 1, 'b', 'y']]
+    """
+    return [[*way, leaf] for way, leaf in _changed(written, other)]
+
+
+def _changed(written: Any, other: Any) -> Iterator[tuple[list[Any], Any]]:
+    match written, other:
+        case (Mapping(), Mapping()) if written.keys() == other.keys():
+            steps = [(key, written[key], other[key]) for key in written]
+        case (list() | tuple(), list() | tuple()) if len(written) == len(other):
+            steps = [(place, *each) for place, each in enumerate(zip(written, other, strict=True))]
+        case _:
+            if written != other:
+                yield [], other
+            return
+    for step, one, two in steps:
+        for way, leaf in _changed(one, two):
+            yield [step, *way], leaf
+
+
+# The sentences that the page's scripts say: whole ones, with their places in braces, so that they can be
+# translated.
+
+#: By name: a sentence, or one for each form that ``{number}`` asks for.
+WORDS: Final[Mapping[str, str | Forms]] = {
+    "any": N_("any"),
+    "any of several": "{values}",
+    "choice": "{value} ({number})",
+    "filters": N_("Filters of the table {table}"),
+    "to sort": N_(": press to sort"),
+    "to reverse": N_(": press to turn the order round"),
+    "to unsort": N_(": press for the order of the report"),
+    "first page": N_("First page"),
+    "last page": N_("Last page"),
+    "next page": N_("Next page"),
+    "previous page": N_("Previous page"),
+    "search": N_("Search"),
+    "search hint": N_("words"),
+    "no row fits": N_("No row fits."),
+    "no rows": N_("No rows."),
+    "rows shown": N_("Rows _START_ to _END_ of _TOTAL_"),
+    "rows filtered": N_("(out of _MAX_)"),
+    "rows of arks": Forms("{rows}: {number} ARK", "{rows}: {number} ARKs"),
+    "rows a page": N_("_MENU_ rows per page"),
+    "whole table": N_("Show all {number} rows"),
+    "more columns": N_("More columns: scroll sideways →"),
+    "not held": N_("This report holds nothing about this ARK."),
+    "looking": N_("Looking …"),
+    "asked at": N_("Asked at"),
+    "not asked": N_("Not asked"),
+    "answered": N_("answered {status}"),
+    "answered again": N_("answered {status} (attempt {attempt})"),
+    "no answer": N_("no answer"),
+    "no answer again": N_("no answer (attempt {attempt})"),
+    "no answer because": N_("no answer: {error}"),
+    "no answer because again": N_("no answer: {error} (attempt {attempt})"),
+    "the way": N_("The way to the object"),
+    "what to do": N_("What to do"),
+    "all places": N_("All places with this cause"),
+    "life": N_("Its checks over time; the table below says the same"),
+    "checks": Forms("{number} check so far", "{number} checks so far"),
+    "checks caption": N_("Its checks, the last one first"),
+    "cited": Forms("Cited in {number} place", "Cited in {number} places"),
+    "cited caption": N_("Where it is cited, as written"),
+    "requests": Forms("{number} request", "{number} requests"),
+    "requests caption": N_("Every request about it"),
+    "permalink": N_("Copy a link to this ARK"),
+    "copied": N_("Copied"),
+    "not copied": N_("It could not be copied: select the text."),
+    "true": N_("yes"),
+    "false": N_("no"),
+    "done": N_("{done} of {all} done"),
+}
+
+
+def words_in(language: Language) -> Mapping[str, str | Mapping[str, str]]:
+    """The same in a language."""
+    return {
+        name: language.forms(words) if isinstance(words, Forms) else language.gettext(words)
+        for name, words in WORDS.items()
+    }

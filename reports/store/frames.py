@@ -1,0 +1,355 @@
+"""One run of the store as typed DataFrames, or an audit as it stands after all later checks.
+
+Everything is read in one transaction, so that a report made beside a running audit shows one moment of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pandas as pd
+from sqlalchemy import Connection, select
+
+from crawler.history.triage import PARTICIPLES, TriageState
+from crawler.history.triaging import Pair, Treated, treated
+from crawler.model.schema import (
+    ark,
+    assessment,
+    document,
+    event,
+    finding,
+    host_traffic,
+    is_current_mention,
+    memento,
+    mention,
+    observation,
+    pause,
+    run,
+    tls_probe,
+    verdict,
+)
+from extractors.naan import Registry
+from reports.store.hops import FETCH_OF, FETCHES, HOP_OF, no_hops, with_hops
+from reports.store.inventory_checks import no_stock, stock, with_citations
+from reports.store.inventory_file import no_inventory
+from reports.store.run_queries import (
+    NO_RUN,
+    Reported,
+    audit_as_it_stands,
+    behind,
+    counting_verdicts,
+    happened_since,
+    has_later_run,
+    has_run,
+    kept,
+    last_answers_of,
+    last_good_of,
+    later_runs,
+    life_of,
+    passed_over,
+    run_alone,
+    run_before,
+    status_in,
+)
+from reports.store.selections import (
+    ARKS,
+    COMPARED_MENTIONS,
+    COMPARED_OBSERVATIONS,
+    DOCUMENTS,
+    EVENTS,
+    FINDINGS,
+    HISTORY,
+    LAST_GOOD,
+    LATEST,
+    MEMENTOS,
+    MENTIONS,
+    OBSERVATIONS,
+    PAUSES,
+    REGISTERED,
+    RUN,
+    RUNS,
+    TLS,
+    TRAFFIC,
+    TRIAGE,
+    VERDICTS,
+    Selection,
+    empty_columns,
+    load,
+    query_of,
+)
+from reports.store.store_reading import StoreUnreadable, read
+from reports.store.timelines import Timeline, no_timeline, timeline
+from reports.store.typed_columns import frame_of
+
+__all__ = ["Frames", "StoreUnreadable", "load_frames", "read"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frames:
+    """One run of the store, alone or with what later checks say of its ARKs.
+
+    Frames are shared: a table copies what it changes.
+
+    Two are never equal, so that what several tables are made from can be computed once for each.
+    """
+
+    run: pd.DataFrame
+    """The run itself: one row, or none when the store is empty."""
+    documents: pd.DataFrame
+    findings: pd.DataFrame
+    arks: pd.DataFrame
+    """Every ARK that the run mentions, asks about or judges."""
+    mentions: pd.DataFrame
+    """One row per place that cites an ARK, as decided last; those with one `citation_id` are one citation."""
+    observations: pd.DataFrame
+    hops: pd.DataFrame
+    """One row per hop of an observation, known by its `observation_id`."""
+    fetches: pd.DataFrame
+    """One row per hop of the request for a document."""
+    tls: pd.DataFrame
+    pauses: pd.DataFrame
+    """One row per time that a host asked this run to leave it alone."""
+    traffic: pd.DataFrame
+    """One row per host that this run asked: everything that went there, and how it was treated."""
+    verdicts: pd.DataFrame
+    latest: pd.DataFrame
+    """One row per ARK and URL: its status after all its checks, where the last of them counts for this run."""
+    events: pd.DataFrame
+    """What has happened to ARKs in this run, or since the run that was chosen to compare with."""
+    history: pd.DataFrame
+    """One row per verdict of this run or an earlier one about an ARK of this run: enough for its life in brief."""
+    last_good: pd.DataFrame
+    """One row per ARK that fails or is silent now and worked in an earlier run: when, and where it led."""
+    mementos: pd.DataFrame
+    """One row per ARK and URL about which an archive was asked, in this run or an earlier one, with its last answer."""
+    registered: pd.DataFrame
+    """One row per NAAN or shoulder that the copy of the NAAN registry knows, and whom it names."""
+    triage: pd.DataFrame
+    """One row per ARK and URL that somebody has decided about, and a document where that holds for it alone."""
+    inventory: pd.DataFrame = field(default_factory=lambda: _unlisted(), repr=False)
+    """The institution's own ARKs, where an inventory was given: one row per line, whether it has ever been cited, and
+    whether the part of the run that is reported is about it."""
+    stock: pd.DataFrame = field(default_factory=no_stock, repr=False)
+    """One row per ARK of the inventory and URL: its last check in this run or before it."""
+    later: pd.DataFrame = field(default_factory=lambda: _noquery_of(RUN), repr=False)
+    """Runs that began later and have checked ARKs of this one again: their verdicts stand in the place of its own."""
+    passed_over: pd.DataFrame = field(default_factory=lambda: _noquery_of(RUN), repr=False)
+    """Runs that began later to read documents, and did not finish or read none."""
+    is_alone: bool = False
+    """Whether there are later runs, and the run is reported as if there were none."""
+    is_all: bool = False
+    """Whether these are all ARKs that the store has ever checked, since no document says which are meant."""
+    store: str = ""
+    """The name of the store's file."""
+    timeline: Timeline = field(default_factory=no_timeline, repr=False)
+    """All runs up to this one, in few columns."""
+    previous: Frames | None = field(default=None, repr=False)
+    """The run that this one is to be compared with: the last finished one before it that did the same."""
+    since: Frames | None = field(default=None, repr=False)
+    """The run that somebody chose to compare with."""
+
+    def __repr__(self) -> str:
+        of_store = f"of {self.store!r}" if self.store else "of no store"
+        runs = ", ".join(f"run {number}" for number in self.run["run_id"]) or "no run"
+        counts = f"{len(self.documents)} documents, {len(self.arks)} ARKs, {len(self.verdicts)} verdicts"
+        return f"<Frames {of_store}, {runs}: {counts}>"
+
+
+def load_frames(
+    store: Path,
+    *,
+    run_id: int | None = None,
+    since: int | None = None,
+    registry: Registry | None = None,
+    inventory: pd.DataFrame | None = None,
+) -> Frames:
+    """One run of *store*, alone; or without *run_id*, its audit as it stands now.
+
+    That is the newest finished run that has read a document, with what later checks have found of its ARKs.
+
+    With it come the run before it that did the same, if there is one, and the run *since*, if one is given: their
+    own rows, without requests. *registry* says who is behind a NAAN; by default what is built in. An *inventory* is
+    as `read_inventory` gives it. An empty store, or a run in which nothing has happened yet,
+    gives empty frames of the same dtypes. Nothing is written, neither to the store nor beside it. Raises
+    `StoreUnreadable`, and `crawler.store.store_errors.StoreDamaged`.
+    """
+    known = registry or Registry.builtin()
+    listed = no_inventory() if inventory is None else inventory
+    return read(store, lambda connection: _chosen(connection, store, run_id, since, known, listed))
+
+
+def _chosen(
+    connection: Connection,
+    store: Path,
+    run_id: int | None,
+    since: int | None,
+    registry: Registry,
+    inventory: pd.DataFrame,
+) -> Frames:
+    for asked in (run_id, since):
+        if asked is not None and not has_run(connection, asked):
+            raise StoreUnreadable(f"{store}: has no run {asked}")
+    reported = audit_as_it_stands(connection) if run_id is None else run_alone(run_id)
+    registered = registered_names(registry)
+    until = None if reported is None else reported.until
+    reported = reported or run_alone(NO_RUN)
+    earlier = None if until is None else run_before(connection, reported.run_id)
+    arks = load(connection, ARKS, query_of(ARKS))
+    return replace(
+        _frames(connection, reported, registered, arks, since=since),
+        store=store.name,
+        is_alone=run_id is not None and has_later_run(connection, run_id),
+        previous=None if earlier is None else _compared(connection, earlier, registered, arks, is_all=reported.is_all),
+        since=None if since is None else _compared(connection, since, registered, arks, is_all=reported.is_all),
+        timeline=timeline(connection, until),
+        inventory=with_citations(connection, inventory, until),
+        stock=stock(connection, inventory, until),
+    )
+
+
+def _compared(
+    connection: Connection, run_id: int, registered: pd.DataFrame, arks: pd.DataFrame, *, is_all: bool
+) -> Frames:
+    """A run that another is compared with, as it stood then."""
+    return _frames(connection, Reported(run_id, run_id, is_all=is_all), registered, arks, is_whole=False)
+
+
+def _noquery_of(selection: Selection) -> pd.DataFrame:
+    return empty_columns(selection).frame()
+
+
+def _unlisted() -> pd.DataFrame:
+    """An inventory without a line, as a report holds one."""
+    nothing = pd.array([], dtype="boolean")
+    return no_inventory().assign(is_cited=nothing, is_chosen=nothing)
+
+
+def _arks_of(arks: pd.DataFrame, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Those of *arks* that any of *parts* is about; the very same where these are all."""
+    is_meant = arks["ark_id"].isin(pd.concat([part["ark_id"] for part in parts]))
+    return arks if is_meant.all() else arks[is_meant].reset_index(drop=True)
+
+
+def _with_citations(mentions: pd.DataFrame) -> pd.DataFrame:
+    """*mentions* with the key of the citation that each is a place of: that of the first such mention."""
+    first = mentions.groupby(["document_id", "citation"])["mention_id"].transform("min")
+    return mentions.assign(citation_id=first.astype("Int64"))
+
+
+def _frames(
+    connection: Connection,
+    reported: Reported,
+    registered: pd.DataFrame,
+    arks: pd.DataFrame,
+    *,
+    since: int | None = None,
+    is_whole: bool = True,
+) -> Frames:
+    """The frames of what is *reported*; without requests and without what came before where it is not whole.
+
+    *arks* are all of the store, which frames share where they need all of them.
+    """
+    run_id = reported.run_id
+
+    counting = kept(connection, "counting", counting_verdicts(reported))
+    judged = kept(connection, "judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting)))
+    requests_run = run_id if is_whole else NO_RUN
+    until = reported.until if is_whole else NO_RUN
+    own = select(observation.c.observation_id).where(observation.c.run_id == run_id)
+    if is_whole:
+        asks = query_of(OBSERVATIONS).join_from(observation, ark).where(behind(counting, own))
+        observations, hops = with_hops(connection, OBSERVATIONS, asks, HOP_OF)
+    else:
+        asks = query_of(COMPARED_OBSERVATIONS).where(observation.c.observation_id.in_(own))
+        observations, hops = load(connection, COMPARED_OBSERVATIONS, asks), no_hops(HOP_OF)
+    citing = MENTIONS if is_whole else COMPARED_MENTIONS
+    _, fetches = with_hops(connection, FETCHES, query_of(FETCHES).where(document.c.run_id == requests_run), FETCH_OF)
+    cited = query_of(citing).join_from(mention, document).join(ark).where(document.c.run_id == run_id)
+    mentions = load(connection, citing, cited.where(is_current_mention))
+    found = query_of(VERDICTS).join_from(verdict, ark).join(run, run.c.run_id == verdict.c.run_id)
+    verdicts = load(connection, VERDICTS, found.where(verdict.c.verdict_id.in_(counting)))
+    lives = query_of(HISTORY).join_from(verdict, run).where(life_of(judged, until))
+    good = query_of(LAST_GOOD).join_from(verdict, run).where(last_good_of(counting, until))
+    copies = query_of(MEMENTOS).join_from(memento, run).where(last_answers_of(judged, until))
+    events = (
+        query_of(EVENTS)
+        .join_from(event, ark)
+        .where(happened_since(reported, since) if is_whole else event.c.run_id == NO_RUN)
+    )
+    runs_begun = load(connection, RUNS, query_of(RUNS))
+    runs = query_of(RUN).outerjoin_from(run, assessment)
+    return Frames(
+        run=load(connection, RUN, runs.where(run.c.run_id == run_id)),
+        later=load(connection, RUN, runs.where(later_runs(reported, counting))),
+        passed_over=load(connection, RUN, runs.where(passed_over(reported))),
+        is_all=reported.is_all,
+        documents=load(connection, DOCUMENTS, query_of(DOCUMENTS).where(document.c.run_id == run_id)),
+        findings=load(connection, FINDINGS, query_of(FINDINGS).where(finding.c.run_id == run_id)),
+        arks=_arks_of(arks, [mentions, observations[observations["run_id"].eq(run_id)], verdicts]),
+        mentions=_with_citations(mentions),
+        observations=observations,
+        hops=hops,
+        fetches=fetches,
+        tls=load(connection, TLS, query_of(TLS).where(tls_probe.c.run_id == run_id)),
+        pauses=load(connection, PAUSES, query_of(PAUSES).where(pause.c.run_id == requests_run)),
+        traffic=load(connection, TRAFFIC, query_of(TRAFFIC).where(host_traffic.c.run_id == requests_run)),
+        verdicts=verdicts,
+        latest=load(connection, LATEST, query_of(LATEST).where(status_in(counting))),
+        events=load(connection, EVENTS, events),
+        history=_by_run(load(connection, HISTORY, lives)).merge(runs_begun, on="run_id", how="left"),
+        last_good=_last_good(load(connection, LAST_GOOD, good)),
+        mementos=_last_answers(load(connection, MEMENTOS, copies)),
+        registered=registered,
+        triage=_triage(treated(connection, counting, run_id, until=reported.until)),
+    )
+
+
+def _triage(decided: Mapping[Pair, Treated]) -> pd.DataFrame:
+    """Return what was decided, ordered by ARK and URL; what holds in one document stands behind what holds in all."""
+    rows = [
+        (*pair, document, *_triage_columns(each), found.is_problem, each.is_silent)
+        for pair, found in decided.items()
+        for document, each in ((None, found.whole), *found.in_documents.items())
+    ]
+    return frame_of(TRIAGE, rows)
+
+
+def _triage_columns(each: TriageState) -> tuple[str | None, ...]:
+    until = each.until.isoformat() if each.until else None
+    action = PARTICIPLES[each.action] if each.action else None
+    return action, each.words or None, each.reason or None, until, each.assignee
+
+
+def _by_run(rows: pd.DataFrame) -> pd.DataFrame:
+    """*rows*, in the order of their verdicts, put into that of their runs."""
+    return rows.drop(columns="verdict_id").sort_values("run_id", kind="stable", ignore_index=True)
+
+
+def _last_good(rows: pd.DataFrame) -> pd.DataFrame:
+    """The last of the good verdicts of each ARK."""
+    return rows.drop(columns="verdict_id").drop_duplicates("ark_id", keep="last", ignore_index=True)
+
+
+def _last_answers(rows: pd.DataFrame) -> pd.DataFrame:
+    """The last answer about each ARK and URL, of whatever archive."""
+    return rows.sort_values(["at", "memento_id"]).drop_duplicates(
+        ["ark_id", "request_url"], keep="last", ignore_index=True
+    )
+
+
+def registered_names(registry: Registry) -> pd.DataFrame:
+    """Return what the registry says of each NAAN and shoulder, ordered by both; of two entries about one the later
+    holds.
+    """
+    rows = {
+        (entry.naan, entry.shoulder): (
+            entry.organization,
+            entry.where,
+            next((target.template for target in entry.targets if not target.fault), None),
+        )
+        for entry in registry.entries
+        if entry.naan
+    }
+    return frame_of(REGISTERED, [(*key, *values) for key, values in sorted(rows.items())])

@@ -1,0 +1,210 @@
+"""Every ARK that was not reached as cited, with its cause: brings what a run knows to `reports.remediation.causes`."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import pandas as pd
+
+from crawler.history.ark_status import ArkState
+from crawler.model.observations import Family, ObjectOutcome, Question
+from crawler.verdicts.verdict import WAYS
+from extractors.ark import Ark
+from reports.remediation.causes import CauseContext, Diagnosis, Failure, diagnosed, pattern
+from reports.store.frames import Frames
+from reports.store.typed_columns import JOINT
+from reports.tables.ark_statuses import families
+from reports.tables.definitions import records_of, rows_of
+from reports.tables.distinct import mapped, netloc, netlocs_of
+from reports.tables.listings import checks_at
+
+_DIAGNOSIS: Final = ["cause", "fault", "host", "pattern", "rule", "should_be", "because"]
+_OF_FAILURE: Final = [
+    *("ark", "request_url", "object", "last_url", "last_status", "way", "way_url", "check", "suggestions"),
+    *("last_good_url", "has_lasted"),
+]
+_OF_ATTEMPT: Final = ["ark_id", "request_url", "question", "attempt", "asked_url", "final_url", "status"]
+_LAST_GOOD: Final = ["last_good_url", "last_good_at"]
+_KNOWN: Final = ["ark_id", "ark", "naan", "request_url", "last_url", "object", "family", "object_evidence", *_LAST_GOOD]
+
+
+@lru_cache(maxsize=2)
+def diagnosed_failures(frames: Frames) -> pd.DataFrame:
+    """One row per verdict whose ARK fails, is silent, or was reached in another way than cited; with its `Diagnosis`.
+
+    In no stated order.
+    """
+    judged = _judged(frames)
+    amiss = judged[~judged["family"].isin([Family.WORKS, Family.NOT_JUDGED]) | judged["way"].notna()]
+    world = _World.of(frames, judged, amiss)
+    failures = [_failure(row) for row in records_of(amiss[_OF_FAILURE])]
+    diagnoses = [diagnosed(failure, world.around(failure)) for failure in failures]
+    causes = pd.DataFrame(
+        [_diagnosis_columns(each) for each in diagnoses], columns=_DIAGNOSIS, index=amiss.index
+    ).astype("str")
+    return pd.concat([amiss[_KNOWN], causes], axis="columns").reset_index(drop=True)
+
+
+def _diagnosis_columns(diagnosis: Diagnosis) -> tuple[str | None, ...]:
+    return (
+        diagnosis.cause.value,
+        diagnosis.fault.value,
+        diagnosis.host,
+        diagnosis.pattern,
+        diagnosis.rule,
+        diagnosis.should_be,
+        diagnosis.because or None,
+    )
+
+
+def _judged(frames: Frames) -> pd.DataFrame:
+    """The verdicts, each with how the chain of its object ended and the way by which it was reached."""
+    is_way = frames.observations["question"].isin([Question.OBJECT, *WAYS])
+    attempts = frames.observations.loc[is_way, _OF_ATTEMPT].sort_values("attempt", kind="stable")
+    answers = attempts.drop_duplicates(["ark_id", "request_url", "question"], keep="last")
+    chain = answers.loc[answers["question"].eq(Question.OBJECT), ["ark_id", "request_url", "final_url", "status"]]
+    rows = frames.verdicts[["ark_id", "ark", "naan", "request_url", "object", "object_evidence"]].assign(
+        family=families(frames.verdicts["object"]),
+        way=mapped(frames.verdicts["remarks"], _way),
+    )
+    chain = chain.rename(columns={"final_url": "last_url", "status": "last_status"})
+    rows = rows.merge(chain, on=["ark_id", "request_url"], how="left")
+    ways = answers.loc[answers["question"].isin(list(WAYS)), ["ark_id", "request_url", "question", "asked_url"]]
+    ways = ways.assign(way=ways["question"].astype("str")).rename(columns={"asked_url": "way_url"})
+    rows = rows.merge(ways.drop(columns="question"), on=["ark_id", "request_url", "way"], how="left")
+    check, suggestions = checks_at(frames, rows["ark_id"])
+    good = frames.last_good.rename(columns={"good_url": "last_good_url", "good_at": "last_good_at"})
+    good = good[["ark_id", *_LAST_GOOD]]
+    return rows.merge(good, on="ark_id", how="left").assign(
+        last_url=rows["last_url"].fillna(rows["request_url"]),
+        check=check,
+        suggestions=suggestions,
+        has_lasted=_has_lasted(frames, rows),
+    )
+
+
+def _way(remarks: str) -> str | None:
+    """The way by which an ARK was reached although the way as written failed, as its verdict says; or none."""
+    remarked = remarks.split(JOINT)
+    return next((way.value for way, (_, remark) in WAYS.items() if remark in remarked), None)
+
+
+def _has_lasted(frames: Frames, rows: pd.DataFrame) -> pd.Series:
+    """Return whether the failure of each row is confirmed: often enough, over days enough, and no fault of ours."""
+    states = rows[["ark_id", "request_url"]].merge(
+        frames.latest[["ark_id", "request_url", "state"]], on=["ark_id", "request_url"], how="left"
+    )
+    return pd.Series(states["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False).to_numpy(), index=rows.index)
+
+
+def _failure(row: Mapping[str, Any]) -> Failure:
+    return Failure(
+        ark=row["ark"],
+        request_url=row["request_url"],
+        outcome=ObjectOutcome(row["object"]),
+        last_url=row["last_url"],
+        status=row["last_status"],
+        way=Question(row["way"]) if row["way"] else None,
+        way_url=row["way_url"],
+        check=row["check"],
+        suggestions=tuple(row["suggestions"].split(JOINT)) if row["suggestions"] else (),
+        last_good_url=row["last_good_url"],
+        has_lasted=row["has_lasted"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _World:
+    """The evidence of all ARKs of a run about the places where one fails."""
+
+    working: Mapping[str, str]
+    """A URL at which each ARK works as written."""
+    sorted_arks: list[str]
+    """The ARKs that work, in order."""
+    answering_hosts: frozenset[str]
+    known_naans: frozenset[tuple[str, str]]
+    """Host that was asked first, and NAAN, wherever an object was found."""
+    working_patterns: frozenset[str]
+    """Of what works at the places where ARKs were led on and failed."""
+    failing_patterns: Mapping[str, int]
+    living: frozenset[str]
+    """The ARKs and URLs that this audit saw living, of what might be proposed."""
+
+    @classmethod
+    def of(cls, frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame) -> _World:
+        is_fine = judged["family"].eq(Family.WORKS) & judged["way"].isna()
+        fine = judged.loc[is_fine, ["ark", "naan", "request_url"]].sort_values(["ark", "request_url"])
+        answered = frames.hops.loc[frames.hops["status"].lt(500).fillna(False), "url"]
+        is_led_on = netlocs_of(judged["request_url"]).ne(netlocs_of(judged["last_url"]))
+        led_on = judged.loc[is_led_on, ["ark", "last_url", "family"]]
+        failing_patterns = Counter(_patterns(led_on[led_on["family"].eq(Family.FAILS)]))
+        led_well = led_on[led_on["family"].eq(Family.WORKS)]
+        places = {netloc(each) for each in failing_patterns}
+        if not any("{name}" in place for place in places):  # no other place has an address of such a pattern
+            led_well = led_well[netlocs_of(led_well["last_url"]).isin(places)]
+        working = dict(rows_of(fine[["ark", "request_url"]]))
+        return cls(
+            working=working,
+            sorted_arks=sorted(working),
+            answering_hosts=frozenset(netlocs_of(answered).unique()),
+            known_naans=frozenset(
+                rows_of(fine[["naan"]].assign(host=netlocs_of(fine["request_url"]))[["host", "naan"]].drop_duplicates())
+            ),
+            working_patterns=frozenset(_patterns(led_well)),
+            failing_patterns=failing_patterns,
+            living=_living(frames, judged, amiss, working),
+        )
+
+    def around(self, failure: Failure) -> CauseContext:
+        """Return what is known beside one failure."""
+        ark = Ark.parse(failure.ark)
+        led_to = pattern(failure.last_url, failure.ark) if failure.last_url != failure.request_url else ""
+        return CauseContext(
+            works_at=self.working.get(failure.ark),
+            longer=self._longer(failure.ark),
+            shorter=self._shorter(ark),
+            whole=next((str(whole) for whole in ark.implied if str(whole) in self.working), None),
+            host_answers=netloc(failure.last_url) in self.answering_hosts,
+            naan_known=(netloc(failure.request_url), ark.naan) in self.known_naans,
+            pattern_works=led_to in self.working_patterns,
+            pattern_count=self.failing_patterns.get(led_to, 0),
+            living=self.living,
+        )
+
+    def _longer(self, ark: str) -> str | None:
+        """The one ARK that works and goes on inside the name where *ark* ends; none where there are several."""
+        found: list[str] = []
+        for place in range(bisect_left(self.sorted_arks, ark), len(self.sorted_arks)):
+            candidate = self.sorted_arks[place]
+            if not candidate.startswith(ark) or len(found) > 1:
+                break
+            if candidate != ark and candidate[len(ark)] not in "/.":
+                found.append(candidate)
+        return found[0] if len(found) == 1 else None
+
+    def _shorter(self, ark: Ark) -> str | None:
+        """The longest ARK that works and ends inside the name of *ark*."""
+        beginning = f"ark:{ark.naan}/"
+        lengths = range(len(ark.name) - 1, 0, -1)
+        candidates = (f"{beginning}{ark.name[:length]}" for length in lengths)
+        return next((candidate for candidate in candidates if candidate in self.working), None)
+
+
+def _living(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame, working: Mapping[str, str]) -> frozenset[str]:
+    """Return what lives of that which check characters and earlier runs propose for what is *amiss*."""
+    proposed = {one for texts in amiss["suggestions"].dropna() for one in texts.split(JOINT)}
+    meant = {each["ark"] for each in frames.verdicts["did_you_mean"] if isinstance(each, dict)}
+    earlier = set(amiss["last_good_url"].dropna())
+    fine = judged.loc[judged["family"].eq(Family.WORKS), ["last_url", "request_url"]]
+    ended = {url for urls in (fine["last_url"], fine["request_url"]) for url in urls[urls.isin(earlier)]}
+    return frozenset({ark for ark in proposed if ark in working or ark in meant} | (ended - {*amiss["last_url"]}))
+
+
+def _patterns(led_on: pd.DataFrame) -> list[str]:
+    """Return the pattern of each address that ARKs were led on to."""
+    return [pattern(url, ark) for ark, url in rows_of(led_on[["ark", "last_url"]])]

@@ -1,0 +1,343 @@
+"""The verdict of a report in one sentence: how many ARKs fail, what is to be done, and what has changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+
+import pandas as pd
+
+from crawler.history.ark_status import EventKind
+from crawler.model.observations import Family
+from reports.languages import ENGLISH, N_, Language
+from reports.store.frames import Frames
+from reports.tables.comparing import FAILING
+from reports.tables.definitions import MOMENT, rows_of
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The numbers behind the verdict; each ARK counts once, with the best outcome of its URLs."""
+
+    works: int = 0
+    fails: int = 0
+    unreachable: int = 0
+    not_judged: int = 0
+    causes: int = 0
+    """Causes of failures that somebody should act on."""
+    day: date | None = None
+    """The day on which the audit began; none for an empty store."""
+    since: date | None = None
+    """The day of the run that it is compared with; none where there is none."""
+    broke: int = 0
+    """ARKs that broke since."""
+    recovered: int = 0
+    failing: int = 0
+    """ARKs that fail now and did not then, which nothing has confirmed yet."""
+
+    @property
+    def arks(self) -> int:
+        """Return how many ARKs there are."""
+        return self.works + self.fails + self.unreachable + self.not_judged
+
+    @property
+    def judged(self) -> int:
+        """Return how many ARKs are the denominator of a share that works: an outage is not link rot."""
+        return self.works + self.fails
+
+
+#: The tables that the verdict rests on.
+VERDICT_TABLES: Final = ("summary", "changes", "causes")
+
+
+def counts_of(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Counts:
+    """The numbers of a report, from its tables, of which `VERDICT_TABLES` are enough."""
+    summary = tables["summary"]
+    measures = dict(zip(summary["measure"], summary["value"], strict=True))
+    works, fails, unreachable, not_judged = (int(measures[f"ARKs: {family}"]) for family in Family)
+    compared = frames.since or frames.previous
+    changes = tables["changes"]
+    broke, recovered, failing = (
+        int(changes.loc[changes["event"].eq(kind), "ark"].nunique())
+        for kind in (EventKind.BROKE, EventKind.RECOVERED, FAILING)
+    )
+    return Counts(
+        works,
+        fails,
+        unreachable,
+        not_judged,
+        causes=len(tables["causes"]),
+        day=_day(frames),
+        since=_day(compared) if compared else None,
+        broke=broke,
+        recovered=recovered,
+        failing=failing,
+    )
+
+
+def _day(frames: Frames) -> date | None:
+    return None if frames.run.empty else frames.run["started_at"].iloc[0].date()
+
+
+def headline(counts: Counts, language: Language = ENGLISH) -> str:
+    """The verdict in one sentence.
+
+    >>> print(headline(Counts(48, 7, causes=7, day=date(2026, 11, 23), since=date(2026, 11, 1), broke=2, recovered=1)))
+    7 of 55 judged ARKs fail; 7 causes to act on; since 1 November, 2 broke and 1 recovered.
+    """
+    between = language.pgettext("between the parts of the verdict", "; ")
+    return f"{between.join(_clauses(counts, language))}."
+
+
+def _clauses(counts: Counts, language: Language) -> Iterator[str]:
+    """The parts of the verdict, each of which is a whole one that is translated by itself."""
+    if not counts.arks:
+        yield language.gettext("No ARK was found")
+        return
+    yield _judged_words(counts, language)
+    if counts.unreachable:
+        yield language.ngettext("{number} gave no answer today", "{number} gave no answer today", counts.unreachable)
+    yield (
+        language.ngettext("{number} cause to act on", "{number} causes to act on", counts.causes)
+        if counts.causes
+        else language.gettext("nothing to act on")
+    )
+    yield _since_words(counts, language)
+
+
+def _judged_words(counts: Counts, language: Language) -> str:
+    """Return how the judged ARKs stand.
+
+    >>> _judged_words(Counts(fails=1), ENGLISH), _judged_words(Counts(works=2), ENGLISH)
+    ('The only judged ARK fails', 'Both judged ARKs work')
+    """
+    fails, judged = counts.fails, counts.judged
+    match (judged, fails):
+        case (0, _):
+            return language.ngettext("The only ARK was not judged", "None of {number} ARKs was judged", counts.arks)
+        case (1, 0):
+            return language.gettext("The only judged ARK works")
+        case (1, 1):
+            return language.gettext("The only judged ARK fails")
+        case (2, 0):
+            return language.gettext("Both judged ARKs work")
+        case (2, 2):
+            return language.gettext("Both judged ARKs fail")
+        case (_, 0):
+            return language.gettext("All {judged} judged ARKs work", judged=judged)
+    if fails == judged:
+        return language.gettext("All {judged} judged ARKs fail", judged=judged)
+    return language.ngettext(
+        "{number} of {judged} judged ARKs fails", "{number} of {judged} judged ARKs fail", fails, judged=judged
+    )
+
+
+def _since_words(counts: Counts, language: Language) -> str:
+    if counts.since is None:
+        return language.gettext("nothing to compare with yet")
+    broke = (
+        language.ngettext("{number} broke", "{number} broke", counts.broke)
+        if counts.broke
+        else language.gettext("none broke")
+    )
+    recovered = (
+        language.ngettext("{number} recovered", "{number} recovered", counts.recovered)
+        if counts.recovered
+        else language.gettext("none recovered")
+    )
+    failing = language.ngettext(
+        "{number} more fails, not yet confirmed", "{number} more fail, not yet confirmed", counts.failing
+    )
+    if not counts.failing:
+        changes = language.gettext("{broke} and {recovered}", broke=broke, recovered=recovered)
+    elif not counts.broke:
+        changes = language.gettext("{failing}, and {recovered}", failing=failing, recovered=recovered)
+    else:
+        words = N_("{failing}, {broke} and {recovered}")
+        changes = language.gettext(words, failing=failing, broke=broke, recovered=recovered)
+    if counts.since == counts.day:
+        return language.gettext("since the audit of the same day, {changes}", changes=changes)
+    day = language.day(counts.since, beside=counts.day)
+    return language.gettext("since {day}, {changes}", day=day, changes=changes)
+
+
+# The subject of a report, in words: which audit, of what, when, and which checks count.
+
+#: Seeds that are named one by one; the JSON has them all.
+MOST_SEEDS: Final = 3
+#: The settings of a crawl that say what it left out, by their names in a plan, in words.
+_SCOPE: Final[Mapping[str, str]] = {
+    "crawl.scope": N_("links within the {limit} of a seed"),
+    "crawl.depth": N_("{limit} links deep"),
+    "crawl.max_pages": N_("at most {limit} documents"),
+    "crawl.max_time": N_("at most {limit} of time"),
+    "crawl.include": N_("only what fits {limit}"),
+    "crawl.exclude": N_("nothing that fits {limit}"),
+    "crawl.content_hosts": N_("documents from {limit} too"),
+    "crawl.oai.set": N_("the set {limit}"),
+    "crawl.oai.from": N_("records since {limit}"),
+    "crawl.oai.until": N_("records until {limit}"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """The subject of a report."""
+
+    title: str
+    """One line: what was audited, and when."""
+    sentences: tuple[str, ...]
+    """The same in full: which run of which store, its scope, and what later checks have added."""
+    facts: Mapping[str, Any]
+    """The same for programs: plain values that JSON can hold."""
+
+
+def audited(frames: Frames, language: Language = ENGLISH) -> Audited:
+    """Say what *frames* are about; of an empty store, that there is nothing yet. The facts are in no language."""
+    run = next((dict(zip(frames.run.columns, row, strict=True)) for row in rows_of(frames.run)), None)
+    if run is None:
+        sentence = language.gettext("The store {store} holds no run yet.", store=frames.store)
+        return Audited(language.gettext("nothing yet"), (sentence,), {"store": frames.store})
+    seeds = _seeds(run)
+    again = _checked_again(frames)
+    facts = {
+        "store": frames.store,
+        "run": int(run["run_id"]),
+        "command": run["command"],
+        "state": run["state"],
+        "seeds": seeds,
+        "scope": list(_scope(run, ENGLISH)),
+        "began": ENGLISH.shown(run["started_at"], MOMENT),
+        "ended": ENGLISH.shown(run["ended_at"], MOMENT) or None,
+        "is_alone": frames.is_alone,
+        "later_runs": [int(each) for each in frames.later["run_id"]],
+        "checked_again": again,
+    }
+    what = _what(seeds, language, is_all=frames.is_all)
+    sentences = (
+        _audit_sentence(run, what, frames.store, language),
+        *_standing(frames, again, language),
+        *_passed_over(frames, language),
+    )
+    return Audited(f"{what}, {language.numeric_day(run['started_at'])}", sentences, facts)
+
+
+def _audit_sentence(run: Mapping[str, Any], what: str, store: str, language: Language) -> str:
+    """Return which run of which store it was, when, and how far it went."""
+    began, ended = (language.shown(run[name], MOMENT) for name in ("started_at", "ended_at"))
+    lasted = (
+        language.gettext("{began} to {ended}", began=began, ended=ended)
+        if ended
+        else language.gettext("since {began}, {state}", began=began, state=run["state"])
+    )
+    limits = "; ".join(_scope(run, language))
+    return language.gettext(
+        "Audit of {what}: run {run} ({command}) of the store {store}, {lasted}.",
+        what=what,
+        run=str(run["run_id"]),
+        command=run["command"],
+        store=store,
+        lasted=f"{lasted}; {limits}" if limits else lasted,
+    )
+
+
+def _seeds(run: Mapping[str, Any]) -> list[str]:
+    """The seeds as they were named, or else what they stood for; of a check, the dataset that it has taken."""
+    named = (run["plan"] or {}).get("seeds") if isinstance(run["plan"], dict) else None
+    begun_with = run["seed_list"] or ()
+    return [str(seed) for seed in (begun_with if run["command"] == "check" else named or begun_with)]
+
+
+def _what(seeds: Sequence[str], language: Language, *, is_all: bool) -> str:
+    """Return what was audited, in a few words.
+
+    >>> _what(["https://a.example/", "b.pdf", "c.pdf", "d.pdf"], ENGLISH, is_all=False)
+    'https://a.example/, b.pdf, c.pdf and 1 more'
+    """
+    if is_all:
+        return language.pgettext("audit of", "all ARKs that were ever given")
+    if not seeds:
+        return language.pgettext("audit of", "ARKs that were given")
+    named = ", ".join(seeds[:MOST_SEEDS])
+    more = len(seeds) - MOST_SEEDS
+    if more <= 0:
+        return named
+    return language.ngettext("{seeds} and {number} more", "{seeds} and {number} more", more, seeds=named)
+
+
+def _scope(run: Mapping[str, Any], language: Language) -> Iterator[str]:
+    """Return what the plan of a run says of its limits, in words; nothing for a check, which follows no link."""
+    plan = run["plan"] if isinstance(run["plan"], dict) else {}
+    if not any("://" in seed for seed in _seeds(run)):
+        return
+    settings = plan.get("settings") or {}
+    for name, words in _SCOPE.items():
+        value = settings.get(name)
+        if value is None and name.startswith("crawl.oai."):
+            value = (settings.get("crawl.oai") or {}).get(name.rpartition(".")[2])
+        if value not in (None, "", [], ()):
+            limit = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            yield language.gettext(words, limit=limit)
+
+
+def _checked_again(frames: Frames) -> int:
+    """Return how many ARKs at a URL have a verdict of a later run."""
+    return int(frames.verdicts["run_id"].isin(frames.later["run_id"]).sum())
+
+
+def _standing(frames: Frames, again: int, language: Language) -> Iterator[str]:
+    """Return which checks count besides those of the run itself."""
+    if frames.is_alone:
+        yield language.gettext("This run alone: what later checks have found is left out.")
+    elif again:
+        yield language.ngettext(
+            "Current state: {number} ARK of {all} checked again since, until {last} ({runs}); the last check of "
+            "each counts.",
+            "Current state: {number} ARKs of {all} checked again since, until {last} ({runs}); the last check of "
+            "each counts.",
+            again,
+            all=len(frames.verdicts),
+            last=language.shown(frames.later["started_at"].max(), MOMENT),
+            runs=_numbers(frames.later["run_id"], language),
+        )
+    elif frames.is_all:
+        yield language.gettext("Current state: the last check of each ARK counts.")
+
+
+def _passed_over(frames: Frames, language: Language) -> Iterator[str]:
+    """Return which runs began later to read documents, and are not reported."""
+    for number, started, state in rows_of(frames.passed_over[["run_id", "started_at", "state"]]):
+        words = _READ_NOTHING if state == "finished" else _UNFINISHED
+        began = language.shown(started, MOMENT)
+        yield language.gettext(words, run=str(number), began=began, state=state)
+
+
+_READ_NOTHING: Final = N_(
+    "Run {run} of {began} could read no document, and is not reported here (--run {run} shows it)."
+)
+_UNFINISHED: Final = N_(
+    "Run {run} of {began} did not finish ({state}), and is not reported here (--run {run} shows it)."
+)
+
+
+def _numbers(run_ids: pd.Series, language: Language) -> str:
+    """The numbers of runs in words.
+
+    >>> [_numbers(pd.Series(each), ENGLISH) for each in ([3], [3, 5], [3, 4, 5, 8])]
+    ['run 3', 'runs 3 and 5', '4 runs, 3 to 8']
+    """
+    numbers = [str(each) for each in sorted(int(each) for each in run_ids)]
+    match numbers:
+        case [one]:
+            return language.gettext("run {run}", run=one)
+        case [one, other]:
+            return language.gettext("runs {run} and {other}", run=one, other=other)
+    return language.ngettext(
+        "{number} run, {first} to {last}",
+        "{number} runs, {first} to {last}",
+        len(numbers),
+        first=numbers[0],
+        last=numbers[-1],
+    )

@@ -1,0 +1,167 @@
+"""The tables that hold a run against an institution's own inventory of ARKs, and those by collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+import pandas as pd
+
+from crawler.model.observations import ObjectOutcome
+from extractors.ark import Ark
+from reports.languages import ENGLISH, Language
+from reports.remediation.expectations import ExpectedAccess, Landing, Presence, access, landing, presence
+from reports.store.frames import Frames
+from reports.tables.ark_statuses import ark_states, ark_statuses, citation_counts
+from reports.tables.definitions import (
+    ARK,
+    COUNT,
+    MOMENT,
+    NAAN_COLUMN,
+    TEXT,
+    TOKEN,
+    TRUTH,
+    URL,
+    Column,
+    TableDefinition,
+    records_of,
+)
+
+#: The finding about an ARK under a NAAN of the inventory that the inventory lacks.
+EXTRA: Final = "extra"
+#: What is amiss with an ARK of the inventory, what matters most first; nothing is last.
+FINDINGS: Final = (
+    Landing.ELSEWHERE.value,
+    ExpectedAccess.WRONGLY_OPEN.value,
+    ExpectedAccess.WRONGLY_CLOSED.value,
+    Presence.NEVER_SEEN.value,
+    Presence.NEVER_CHECKED.value,
+    Presence.NEVER_CITED.value,
+    EXTRA,
+)
+
+
+@lru_cache(maxsize=2)
+def inventory(frames: Frames) -> pd.DataFrame:
+    """One row per ARK of the inventory and URL; ordered by the gravest finding, those without one last, then by ARK."""
+    listed = frames.inventory[frames.inventory["is_chosen"]]
+    rows = listed.merge(frames.stock, on="ark", how="left")
+    cited = frames.mentions.groupby("ark", as_index=False).agg(citations=("citation_id", "nunique"))
+    rows = rows.merge(cited, on="ark", how="left")
+    judged = [_judged(row) for row in records_of(rows)]
+    kept = pd.DataFrame(judged, columns=["presence", "landing", "access", "findings"], index=rows.index).astype("str")
+    rows = rows.assign(**{name: kept[name] for name in kept.columns}, citations=rows["citations"].fillna(0))
+    rows = pd.concat([rows, _extra(frames).assign(findings=EXTRA)], ignore_index=True)
+    ordered = rows.assign(order=rows["findings"].map(_rank)).sort_values(
+        ["order", "ark", "request_url"], ignore_index=True
+    )
+    return INVENTORY.shaped(ordered)
+
+
+def _rank(findings: object) -> int:
+    """Return how much what is amiss matters; what matters most is 0, nothing the greatest."""
+    return FINDINGS.index(findings.partition(", ")[0]) if isinstance(findings, str) else len(FINDINGS)
+
+
+def _judged(row: dict[str, Any]) -> tuple[str, str, str, str | None]:
+    outcome = ObjectOutcome(row["object"]) if row["object"] else None
+    met = presence(is_cited=bool(row["is_cited"]), is_checked=outcome is not None)
+    lands = landing(row["expected_url"], outcome, row["final_url"], row["passed"] or ())
+    lets = access(row["closed"], outcome, row["status"], asks_password=bool(row["asks_password"]))
+    findings = [each for each in FINDINGS if each in (met.value, lands.value, lets.value)]
+    return met.value, lands.value, lets.value, ", ".join(findings) or None
+
+
+def _extra(frames: Frames) -> pd.DataFrame:
+    """One row per ARK of this run that the inventory lacks, under its NAANs. A part of what is listed is not extra."""
+    listed = set(frames.inventory["ark"])
+    standings = ark_statuses(frames)
+    ours = standings[standings["naan"].isin(set(frames.inventory["naan"]))]
+    is_extra = [not _is_listed(name, listed) for name in ours["ark"]]
+    rows = ours[pd.Series(is_extra, index=ours.index, dtype="bool")]
+    rows = rows.merge(citation_counts(frames, "ark_id"), on="ark_id", how="left")
+    cited = frames.mentions[["ark_id", "document", "ordinal"]]
+    first = cited.sort_values(["document", "ordinal"]).drop_duplicates("ark_id")
+    first = first[["ark_id", "document"]].rename(columns={"document": "first_document"})
+    rows = rows.merge(first, on="ark_id", how="left").merge(ark_states(frames), on="ark_id", how="left")
+    named = ["ark", "naan", "object", "state", "citations", "documents", "first_document"]
+    return rows.assign(**{name: rows[name].fillna(0) for name in ("citations", "documents")})[named]
+
+
+def _is_listed(name: str, listed: set[str]) -> bool:
+    return name in listed or any(str(whole) in listed for whole in Ark.parse(name).implied)
+
+
+def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
+    """Return what the inventory shows, counted by ARKs; nothing without one."""
+    if frames.inventory.empty:
+        return
+    table = inventory(frames)
+    listed = table.loc[table["findings"].ne(EXTRA), "ark"]
+    yield "inventory", listed.nunique(), "ARKs of the inventory that the report was held against."
+    for finding, note in _NOTES.items():
+        has = [isinstance(each, str) and finding in each.split(", ") for each in table["findings"]]
+        yield f"inventory: {finding}", table.loc[has, "ark"].nunique(), note
+
+
+def inventory_sentence(count: Mapping[str, int], language: Language = ENGLISH) -> str:
+    """Return what the inventory shows, by the measures of a summary; empty without one."""
+    if "inventory" not in count:
+        return ""
+    amiss = [
+        f"{language.number(count[f'inventory: {each}'])} {each}" for each in FINDINGS if count[f"inventory: {each}"]
+    ]
+    return language.ngettext(
+        "Of {number} ARK of the inventory: {amiss}.",
+        "Of {number} ARKs of the inventory: {amiss}.",
+        count["inventory"],
+        amiss=", ".join(amiss) or language.pgettext("the inventory", "all as expected"),
+    )
+
+
+_NOTES: Final = {
+    Landing.ELSEWHERE.value: "They land at another object than the inventory says.",
+    ExpectedAccess.WRONGLY_OPEN.value: "They are meant to be closed, and the object is given.",
+    ExpectedAccess.WRONGLY_CLOSED.value: "They are not meant to be closed, and the object is refused.",
+    Presence.NEVER_SEEN.value: "No document cites them, and nobody has checked them.",
+    Presence.NEVER_CHECKED.value: "Cited, and never checked.",
+    Presence.NEVER_CITED.value: "Checked, and cited by no document.",
+    EXTRA: "ARKs under its NAANs that are seen, and not in it.",
+}
+INVENTORY: Final = TableDefinition(
+    "inventory",
+    "The inventory",
+    "One row per ARK of the inventory and URL at which it was asked for; one that never was has a single row. Known is "
+    "what this run or an earlier one has seen. What could not be judged is undetermined, and never wrong. ARKs of this "
+    "run under its NAANs that it lacks are extra, but for parts and variants of something that is listed.",
+    inventory,
+    (
+        Column("findings", TEXT, "what is wrong, the most serious first; extra for what it lacks; empty for nothing"),
+        Column("ark", ARK, "ARK in normal form"),
+        NAAN_COLUMN,
+        Column("title", TEXT, "title, as the inventory says"),
+        Column("collection", TEXT, "collection, as the inventory says"),
+        Column("presence", TOKEN, "seen, never-cited, never-checked, or never-seen, which is neither"),
+        Column("citations", COUNT, "citations of this ARK in documents of this run", "citations"),
+        Column("request_url", URL, "URL that was asked for the object; empty when none was"),
+        Column("object", TOKEN, "outcome of the object service there, when it was checked last"),
+        Column("judged_at", MOMENT, "beginning of the run whose verdict this is", "UTC", varies=True),
+        Column("expected_url", URL, "URL at which it should land, as the inventory says"),
+        Column("final_url", URL, "URL at which it landed"),
+        Column(
+            "landing",
+            TOKEN,
+            "expected, elsewhere, undetermined or not-stated; scheme, www., default port, final slash, fragment, "
+            "order of the query parameters, session names, escapes of plain characters and the form of an ARK in "
+            "the path mean nothing, and a page on the way suffices",
+        ),
+        Column("closed", TRUTH, "whether it is closed on purpose, as the inventory says; empty where it doesn't"),
+        Column("access", TOKEN, "as-meant, wrongly-open, wrongly-closed, undetermined or not-stated"),
+        Column("line", COUNT, "line of the inventory", "number from 1"),
+        Column("state", TOKEN, "best status after all checks; empty when it is not known"),
+        Column("documents", COUNT, "documents with such a citation", "documents"),
+        Column("first_document", URL, "document with the first such citation"),
+    ),
+    is_listing=True,
+)

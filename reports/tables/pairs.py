@@ -1,0 +1,140 @@
+"""The table of ARKs and objects that don't pair one to one: duplicates, and wholes with their parts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import pandas as pd
+
+from crawler.model.observations import Family
+from extractors.ark import Ark
+from extractors.normalize import Profile
+from reports.store.frames import Frames
+from reports.store.typed_columns import JOINT
+from reports.tables.ark_statuses import FAMILY_COLUMNS, ark_statuses, families
+from reports.tables.definitions import COUNT, TEXT, TOKEN, TRUTH, Column, TableDefinition, rows_of
+from reports.tables.distinct import bases_of
+
+#: A kind of group, what its members share, and they.
+Group: TypeAlias = tuple[str, str, list[str]]
+
+#: ARKs or URLs that a row names; the other tables have them all.
+MOST_NAMED: Final = 10
+_PROFILES: Final = {Profile.DRAFT_2005: "the draft of 2005", Profile.SCHEME_2020: "the URI scheme of 2020"}
+
+
+def groups(frames: Frames) -> pd.DataFrame:
+    """One row per group; ordered by kind, wholes that fail first, then by size, the greatest first, then by name."""
+    pairs = [*_one_object(frames), *_two_objects(frames), *_equal_elsewhere(frames)]
+    named = [dict(zip(("kind", "shared", "members"), pair, strict=True)) for pair in pairs]
+    return groups_of([*named, *_wholes(frames)])
+
+
+def groups_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return the table of these groups, in its order."""
+    names = [column.name for column in GROUPS.columns]
+    table = pd.DataFrame(rows, columns=[*names, "is_amiss"]).astype({"members": "object"})
+    listed = table["members"].map(lambda members: JOINT.join(members[:MOST_NAMED]))
+    is_amiss = table["is_amiss"].astype("boolean").fillna(False)
+    table = table.assign(size=table["members"].map(len), members=listed, is_amiss=is_amiss)
+    by = {"kind": True, "is_amiss": False, "size": False, "shared": True}
+    return GROUPS.shaped(table.sort_values(list(by), ascending=list(by.values()), ignore_index=True))
+
+
+def _landed(frames: Frames) -> pd.DataFrame:
+    """The verdicts that led by a redirect to an object, with the whole that each ARK is part of."""
+    works = families(frames.verdicts["object"]).eq(Family.WORKS)
+    is_landed = works & frames.verdicts["final_url"].notna() & frames.verdicts["hop_count"].gt(0)
+    landed = frames.verdicts.loc[is_landed, ["ark", "final_url"]]
+    return landed.assign(base=bases_of(landed["ark"]))
+
+
+def _one_object(frames: Frames) -> Iterator[Group]:
+    landed = _landed(frames)[["final_url", "base"]].drop_duplicates()
+    shared = landed[landed["final_url"].duplicated(keep=False)]
+    for url, bases in shared.groupby("final_url")["base"]:
+        yield "one-object", str(url), sorted(bases)
+
+
+def _two_objects(frames: Frames) -> Iterator[Group]:
+    landed = _landed(frames)[["ark", "final_url"]].drop_duplicates()
+    split = landed[landed["ark"].duplicated(keep=False)]
+    for ark, urls in split.groupby("ark")["final_url"]:
+        places = {url.partition("://")[2].removeprefix("www."): url for url in sorted(urls)}
+        if len(places) > 1:
+            yield "two-objects", str(ark), sorted(places.values())
+
+
+#: What stands in every ARK that another text may take for an equal of one more.
+MAY_BE_EQUAL: Final = "[.%#~]"
+
+
+def _equal_elsewhere(frames: Frames) -> Iterator[Group]:
+    """ARKs that an older or a later text takes for one: only those with suffixes or escapes can be."""
+    known = ark_statuses(frames)["ark"]
+    yield from equal_elsewhere(known[known.str.contains(MAY_BE_EQUAL, regex=True)])
+
+
+def equal_elsewhere(arks: Iterable[str]) -> Iterator[Group]:
+    """The groups among *arks*, in normal form, that an older or a later text takes for one: kind, form, members."""
+    candidates = [Ark.parse(ark) for ark in arks]
+    for profile, title in _PROFILES.items():
+        forms: dict[str, set[str]] = {}
+        for ark in candidates:
+            form = ark.form_under(profile)
+            if form is not None:
+                forms.setdefault(form, set()).add(str(ark))
+        for form, members in forms.items():
+            if len(members) > 1:
+                yield f"equal in {title}", form, sorted(members)
+
+
+def _wholes(frames: Frames) -> Iterator[dict[str, Any]]:
+    """Every whole of which parts are cited or judged."""
+    ark_states = ark_statuses(frames)
+    family = dict(rows_of(ark_states[["ark", "family"]]))
+    outcome = dict(rows_of(ark_states[["ark", "object"]]))
+    parts: dict[str, list[str]] = {}
+    for ark in ark_states["ark"][ark_states["ark"].str.count("/|[.]") > 1]:
+        for whole in Ark.parse(ark).implied:
+            parts.setdefault(str(whole), []).append(ark)
+    for form, members in parts.items():
+        counts = Counter(family[member] for member in members)
+        yield {
+            "kind": "whole",
+            "shared": form,
+            "members": sorted(members),
+            "object": outcome.get(form),
+            "is_cited": form in family,
+            "is_amiss": family.get(form) == Family.FAILS,
+            **{column: counts[each] for each, column in FAMILY_COLUMNS.items()},
+        }
+
+
+GROUPS: Final = TableDefinition(
+    "groups",
+    "ARKs that belong together",
+    "One row per group. Several ARKs that end at one URL may be one object, or share a page that serves them all; "
+    "one ARK that ends at several URLs may be two objects, or one with two addresses. None of that is an error by "
+    "itself. A whole is an ARK whose parts or variants are cited: by its form a part says that the whole exists "
+    "(draft-kunze-ark-38, 2.5); wholes that were asked for and fail come first.",
+    groups,
+    (
+        Column(
+            "kind",
+            TOKEN,
+            "one-object (several ARKs end there), two-objects (it ends at several URLs), equal in a text, or whole",
+        ),
+        Column("shared", TEXT, "URL at which ARKs end, ARK that ends at URLs, form that ARKs share, or ARK of a whole"),
+        Column("size", COUNT, "how many ARKs or URLs there are", "ARKs or URLs"),
+        Column("members", TEXT, "the ARKs or URLs; 10 at most"),
+        Column("object", TOKEN, "best outcome of the object service; empty when it was not asked"),
+        Column("is_cited", TRUTH, "whether the whole itself is cited or was asked for"),
+        Column("works", COUNT, "parts that work", "ARKs"),
+        Column("fails", COUNT, "parts that fail", "ARKs"),
+        Column("unreachable", COUNT, "parts whose server gave no answer today", "ARKs"),
+        Column("not_judged", COUNT, "parts that were not judged", "ARKs"),
+    ),
+)

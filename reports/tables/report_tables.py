@@ -1,0 +1,89 @@
+"""Every table of a report, in its order. Each is defined once, beside the function that makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import pandas as pd
+
+from reports.store.frames import Frames
+from reports.tables import (
+    actions,
+    comparing,
+    corrections,
+    inventory,
+    known,
+    listings,
+    overviews,
+    pairs,
+    persistence,
+    places,
+    politeness,
+    services,
+    spelling_tables,
+    summary,
+)
+from reports.tables.definitions import COUNT, SHARE, Column, TableDefinition, rows_of
+from reports.tables.listings import ARKS
+
+__all__ = ["ARKS", "COUNT", "SHARE", "TABLES", "Column", "TableDefinition", "Tables", "rows_of", "tables_of"]
+
+
+def tables_of(frames: Frames) -> Mapping[str, pd.DataFrame]:
+    """Every table of one run, by name, in the order of `TABLES`."""
+    return dict(Tables(frames))
+
+
+class Tables(Mapping[str, pd.DataFrame]):
+    """The tables of one run, by name, in the order of `TABLES`: each is made when it is first asked for.
+
+    It stays until `let_go` is called, and is made again when it is asked for again.
+    """
+
+    def __init__(self, frames: Frames) -> None:
+        self._frames = frames
+        self._made: dict[str, pd.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        if name not in self._made:
+            self._made[name] = _FUNCTIONS[name](self._frames)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_FUNCTIONS)
+
+    def __len__(self) -> int:
+        return len(_FUNCTIONS)
+
+    def let_go(self, name: str) -> None:
+        """Forget a table, so that its memory is free."""
+        self._made.pop(name, None)
+
+
+TABLES: Final = (
+    summary.SUMMARY,
+    comparing.CHANGES,
+    actions.CAUSES,
+    known.KNOWN_PROBLEMS,
+    inventory.INVENTORY,
+    services.SERVICES,
+    overviews.NAANS,
+    places.SHOULDERS,
+    overviews.RESOLVERS,
+    spelling_tables.SPELLING_TABLE,
+    overviews.DOCUMENTS,
+    places.COLLECTIONS,
+    listings.REPAIRS,
+    pairs.GROUPS,
+    politeness.HOSTS,
+    politeness.LEFT_OUT,
+    listings.FINDINGS,
+    actions.FAILURES,
+    corrections.CORRECTIONS,
+    ARKS,
+    listings.CITATIONS,
+    listings.REQUESTS,
+    *persistence.OVER_TIME,
+)
+_FUNCTIONS: Final = {table.name: table.function for table in TABLES}

@@ -1,0 +1,275 @@
+"""The tables that sum a run up: what there was, and how the three ARK services fared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Final, TypeAlias
+
+import pandas as pd
+
+from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, ObjectOutcome
+from reports.languages import ENGLISH, Language
+from reports.store.frames import Frames
+from reports.tables.ark_statuses import ark_states, ark_statuses, families
+from reports.tables.definitions import COUNT, TEXT, Column, TableDefinition
+from reports.tables.inventory import inventory_measures, inventory_sentence
+from reports.tables.known import known_measures, known_sentence
+from reports.tables.overviews import own
+from reports.tables.wording import FAMILY_COUNTS, FAMILY_MEANINGS, OBJECT_MEANINGS, STATE_MEANINGS
+
+Measure: TypeAlias = tuple[str, int, str]
+
+
+#: The measure that counts requests: two audits of the same world may differ in it.
+REQUESTS_SENT = "requests sent"
+_PAIR: Final = ["ark_id", "request_url"]
+_OF_REQUESTS: Final = ["chain_end", "status", "request_count"]
+
+
+def summary(frames: Frames) -> pd.DataFrame:
+    """One row per measure; ordered from documents over citations, ARKs and URLs to requests.
+
+    Beside each value stand those of the run before and of the run that was chosen, and how the value has changed.
+    A measure that only an earlier run has is 0 in this one, and stands at the end.
+    """
+    runs = [None if run is None else _measures(run) for run in (frames, frames.previous, frames.since)]
+    notes = {name: note for measures in runs if measures for name, (_, note) in measures.items()}
+    values = pd.DataFrame(
+        {
+            column: pd.array([_value(measures, name) for name in notes], dtype="Int64")
+            for column, measures in zip(("value", "previous", "since"), runs, strict=True)
+        }
+    )
+    table = values.assign(
+        measure=list(notes),
+        note=list(notes.values()),
+        change=values["value"] - values["previous"],
+        since_change=values["value"] - values["since"],
+    )
+    return SUMMARY.shaped(table)
+
+
+def _value(measures: Mapping[str, tuple[int, str]] | None, name: str) -> int | None:
+    return None if measures is None else measures.get(name, (0, ""))[0]
+
+
+def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
+    """The measures of one run by name: each with its value, and how it is to be read."""
+    measures: list[Measure] = [
+        *_document_measures(frames),
+        *_citation_measures(frames),
+        *_ark_measures(frames),
+        *_url_measures(frames),
+        *known_measures(frames),
+        *inventory_measures(frames),
+        finding_measure(len(frames.findings)),
+        *_question_measures(frames),
+        (
+            REQUESTS_SENT,
+            _ark_requests(own(frames, frames.observations[["run_id", *_OF_REQUESTS]]))
+            + _document_requests(frames.documents),
+            "For documents and for ARKs, redirects included; without robots.txt and certificate probes.",
+        ),
+    ]
+    return {name: (value, note) for name, value, note in measures}
+
+
+def _document_measures(frames: Frames) -> Iterator[Measure]:
+    yield from document_measures(Counter(frames.documents["outcome"]))
+
+
+def document_measures(outcomes: Mapping[str, int]) -> Iterator[Measure]:
+    """Yield the measures of documents, of which so many came to each of *outcomes*."""
+    count, known = sum(outcomes.values()), Counter(outcomes)
+    read, unreadable = known[DocumentOutcome.READ], known[DocumentOutcome.UNREADABLE]
+    redirected = known[DocumentOutcome.REDIRECTED]
+    yield "documents", count, "Every document that was asked for."
+    yield "documents read", read, "They came, and could be read."
+    yield "documents not readable", unreadable, "They came, but no reader could make anything of them."
+    yield "documents redirected", redirected, "They led to another of these documents, which counts for itself."
+    yield "documents not reached", count - read - unreadable - redirected, "They did not come."
+
+
+def _citation_measures(frames: Frames) -> Iterator[Measure]:
+    mentions = frames.mentions
+    cited, outcomes = mentions[["citation_id", *_PAIR]], frames.verdicts[[*_PAIR, "object"]]
+    judged = cited.merge(outcomes, on=_PAIR, how="left")
+    yield from citation_measures(
+        Counter(families(judged.drop_duplicates("citation_id")["object"])),
+        places=len(mentions),
+        repaired=mentions.loc[mentions["repairs"].fillna("").ne(""), "citation_id"].nunique(),
+        ambiguous=mentions.loc[mentions["confidence"].eq("ambiguous"), "citation_id"].nunique(),
+    )
+
+
+def citation_measures(
+    families_of: Mapping[str, int], *, places: int, repaired: int, ambiguous: int
+) -> Iterator[Measure]:
+    """Yield the measures of citations, of which so many are of each family."""
+    yield "citations", sum(families_of.values()), "Citations of an ARK in a document; a link and its text are one."
+    yield "places", places, "Where they stand: link targets, texts, metadata."
+    yield from _family_measures("citations", families_of)
+    yield "citations repaired", repaired, "Broken by typesetting or markup, and made whole again."
+    yield "citations ambiguous", ambiguous, "More than one reading is possible; the alternatives are kept."
+
+
+def _ark_measures(frames: Frames) -> Iterator[Measure]:
+    standings = ark_statuses(frames)
+    yield from ark_measures(Counter(standings["family"]))
+    described = int(standings["metadata"].isin(DESCRIBED).sum())
+    yield "ARKs described", described, "The provider answers ?info with a description of the object."
+    committed = int(standings["commitment"].eq(CommitmentOutcome.STATED).sum())
+    yield "ARKs with a stated commitment", committed, "The provider says what it promises."
+    later = frames.verdicts["run_id"].isin(frames.later["run_id"])
+    carried = frames.verdicts[~later & ~frames.verdicts["run_id"].isin(frames.run["run_id"])]
+    yield "ARKs as found before", carried["ark_id"].nunique(), "Not asked again in this run; their last verdict counts."
+    if len(frames.later):
+        again = frames.verdicts.loc[later, "ark_id"].nunique()
+        yield "ARKs checked again since", again, "Checked again by later runs; their last verdict counts."
+    states = Counter(ark_states(frames)["state"])
+    for state, meaning in STATE_MEANINGS.items():
+        if states[state]:
+            yield f"ARKs by standing: {state}", states[state], meaning
+
+
+def ark_measures(families_of: Mapping[str, int]) -> Iterator[Measure]:
+    """Yield the measures of distinct ARKs, of which so many are of each family."""
+    count = sum(families_of.values())
+    yield "ARKs", count, "Distinct ARKs; one that was asked at several URLs counts once, with its best outcome."
+    yield from _family_measures("ARKs", families_of)
+
+
+def finding_measure(count: int) -> Measure:
+    """Return the measure of findings."""
+    return "findings", count, "Remarks about documents, each kind and text once a document."
+
+
+def _url_measures(frames: Frames) -> Iterator[Measure]:
+    outcomes = Counter(frames.verdicts["object"])
+    yield "URLs asked", len(frames.verdicts), "Each ARK at each resolver that it was cited with."
+    for outcome, meaning in OBJECT_MEANINGS.items():
+        if outcomes[outcome]:
+            yield f"URLs asked: {outcome}", outcomes[outcome], meaning
+
+
+def _question_measures(frames: Frames) -> Iterator[Measure]:
+    asked = frames.verdicts.loc[frames.verdicts["request_count"].gt(0), "ark_id"].nunique()
+    yield "ARKs asked about", asked, "Cited or given, and requested at least once."
+    note = "One chain of requests each: for objects, metadata, controls, other readings and other forms, each attempt."
+    yield "questions asked", len(frames.observations), note
+
+
+def _family_measures(of: str, families_of: Mapping[str, int]) -> Iterator[Measure]:
+    for family, meaning in FAMILY_MEANINGS.items():
+        yield f"{of}: {family}", families_of.get(family, 0), meaning
+
+
+def _ark_requests(observations: pd.DataFrame) -> int:
+    """The requests that went out for ARKs: all but those that robots.txt or our own guard held back."""
+    held_back = observations["chain_end"].isin([ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS])
+    unsent = held_back & observations["status"].isna()
+    return int((observations["request_count"] - unsent).clip(lower=0).sum())
+
+
+def _document_requests(documents: pd.DataFrame) -> int:
+    """The requests that went out for documents: all but those that robots.txt or our own guard held back."""
+    held_back = documents["outcome"].isin([ObjectOutcome.ROBOTS, ObjectOutcome.REFUSED_ADDRESS])
+    return int((documents["request_count"] - held_back).clip(lower=0).sum())
+
+
+def sentences(summary: pd.DataFrame, language: Language = ENGLISH) -> list[str]:
+    """The summary as a few plain sentences: what was read, what the ARKs are worth, what is promised."""
+    count = {measure: int(value) for measure, value in zip(summary["measure"], summary["value"], strict=True)}
+    described = language.ngettext(
+        "{number} ARK described when asked", "{number} ARKs described when asked", count["ARKs described"]
+    )
+    committed = language.ngettext(
+        "{number} ARK with a stated commitment",
+        "{number} ARKs with a stated commitment",
+        count["ARKs with a stated commitment"],
+    )
+    told = [
+        cited_sentence(count, language),
+        _families_sentence(count, language),
+        language.gettext("{described}, {committed}.", described=described, committed=committed),
+        _questions_sentence(count, language),
+        known_sentence(summary, language),
+        inventory_sentence(count, language),
+    ]
+    return [sentence for sentence in told if sentence]
+
+
+def _families_sentence(count: Mapping[str, int], language: Language) -> str:
+    works, fails, silent, not_judged = (
+        language.ngettext(forms.one, forms.many, count[f"ARKs: {family}"]) for family, forms in FAMILY_COUNTS.items()
+    )
+    return language.gettext(
+        "Of the ARKs, {works} and {fails}; {silent}, and {not_judged}.",
+        works=works,
+        fails=fails,
+        silent=silent,
+        not_judged=not_judged,
+    )
+
+
+def _questions_sentence(count: Mapping[str, int], language: Language) -> str:
+    questions, arks = count["questions asked"], count["ARKs asked about"]
+    requests = language.ngettext("{number} request sent", "{number} requests sent", count[REQUESTS_SENT])
+    if not arks:
+        return language.gettext("No question asked; {requests}.", requests=requests)
+    return language.ngettext(
+        "{number} question asked about {arks}, {each} each; {requests}.",
+        "{number} questions asked about {arks}, {each} each; {requests}.",
+        questions,
+        arks=language.npgettext("asked about", "{number} ARK", "{number} ARKs", arks),
+        each=language.decimals(questions / arks, 2),
+        requests=requests,
+    )
+
+
+def cited_sentence(count: Mapping[str, int], language: Language) -> str:
+    """Return what was read and is cited, by the measures of a summary."""
+    missed = [
+        language.ngettext("{number} not readable", "{number} not readable", count["documents not readable"]),
+        language.ngettext("{number} not reached", "{number} not reached", count["documents not reached"]),
+    ]
+    if count["documents redirected"]:
+        missed.append(language.ngettext("{number} redirected", "{number} redirected", count["documents redirected"]))
+    return language.gettext(
+        "{citations} of {arks} in {documents} ({missed}); {repaired}, {ambiguous}.",
+        citations=language.ngettext("{number} citation", "{number} citations", count["citations"]),
+        arks=language.npgettext("citations of", "{number} ARK", "{number} ARKs", count["ARKs"]),
+        documents=language.npgettext("in", "{number} document", "{number} documents", count["documents"]),
+        missed=", ".join(missed),
+        repaired=language.ngettext("{number} repaired", "{number} repaired", count["citations repaired"]),
+        ambiguous=language.ngettext("{number} ambiguous", "{number} ambiguous", count["citations ambiguous"]),
+    )
+
+
+SUMMARY: Final = TableDefinition(
+    "summary",
+    "Summary",
+    "One row per measure. ARKs count once each, with the best outcome of all URLs that they were asked at; "
+    "citations count with the outcome of the very URL that is cited.",
+    summary,
+    (
+        Column("measure", TEXT, "what was counted"),
+        Column("value", COUNT, "how many there are", "as the measure says"),
+        Column(
+            "previous",
+            COUNT,
+            "how many there were in the run before that did the same; empty for the first",
+            "as the measure says",
+        ),
+        Column("change", COUNT, "value - previous", "as the measure says"),
+        Column(
+            "since",
+            COUNT,
+            "how many there were in the run that was chosen to compare with; empty without one",
+            "as the measure says",
+        ),
+        Column("since_change", COUNT, "value - since", "as the measure says"),
+        Column("note", TEXT, "how the measure is to be read"),
+    ),
+)
