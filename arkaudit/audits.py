@@ -38,14 +38,13 @@ from crawler.store.frontier import ARKS, Frontier, FrontierState
 from crawler.store.store import FINISHED, Store
 from crawler.store.store_errors import StoreUnwritable
 from crawler.verdicts.readings import CandidateReading, other_readings
-from extractors.ark import Ark
-from extractors.batches import batches
-from extractors.documents import Document
-from extractors.folders import document_name
+from extractors.documents import Document, document_name
 from extractors.isolated import document_executor, document_worker
-from extractors.naan import Registry
-from extractors.shared_errors import RunInterrupted
-from extractors.worker_executor import WorkerExecutor
+from extractors.model.ark import Ark
+from extractors.model.errors import RunInterrupted
+from extractors.model.naan import Registry
+from extractors.processes.batches import batches
+from extractors.processes.worker_executor import WorkerExecutor
 
 if TYPE_CHECKING:
     from arkaudit.datasets.documents import DatasetDocuments

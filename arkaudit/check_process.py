@@ -16,9 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from extractors.ark import Ark
-from extractors.normalize import NotAnArk
-from extractors.shared_errors import ArkauditError
+from extractors.model.ark import Ark
+from extractors.model.errors import ArkauditError
+from extractors.model.normalize import NotAnArk
 
 if TYPE_CHECKING:
     from crawler.model.observations import Verdict
@@ -72,7 +72,7 @@ def check(
         progress: show on standard error how far it is.
 
     Raises:
-        extractors.normalize.NotAnArk: when one of *arks* holds no ARK; nothing has been asked then.
+        extractors.model.normalize.NotAnArk: when one of *arks* holds no ARK; nothing has been asked then.
         ArkauditError: `ConfigError` for a setting, `StoreError` for the store, `CheckFailed` for the process.
         KeyboardInterrupt: when it was interrupted; what was observed is in the *store*.
     """
@@ -121,7 +121,7 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     from crawler.spiders.seeds import mention_in
     from crawler.store.store_errors import StoreError
     from extractors.mentions.mention import Mention
-    from extractors.shared_errors import UserMistake
+    from extractors.model.errors import UserMistake
 
     asked: Sequence[str] = request["asked"]
     mentions = [mention_in(text) for text in asked]

@@ -27,9 +27,9 @@ from crawler.runs.judging import Background, verdicts_of_run
 from crawler.spiders.seeds import mention_in
 from crawler.verdicts.readings import CandidateReading, other_readings, readings_of_mentions
 from crawler.verdicts.verdict import unasked
-from extractors.ark import Ark
 from extractors.mentions.mention import Mention
-from extractors.shared_errors import UserMistake
+from extractors.model.ark import Ark
+from extractors.model.errors import UserMistake
 from reports.hints import MOST_FAULTS, MOST_PLACES, Fault, failing_words, place_words
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def checked(
     Of *lines* that are in files, it is known which those are.
 
     A check of the same lines that did not finish is resumed. Raises `crawler.store.store_errors.StoreError`, and
-    `extractors.shared_errors.UserMistake` for a command that contradicts the check that it is to resume, or that
+    `extractors.model.errors.UserMistake` for a command that contradicts the check that it is to resume, or that
     names no ARK at all.
     """
     judged = judged_lines(asked, _mentions_of(asked), config, store_file, explain=explain, resume=resume)
@@ -173,7 +173,7 @@ def checked_dataset(
     """Take the documents of a *dataset*, and resolve each ARK that they cite at each URL that asks for it, once.
 
     A check of the same dataset that did not finish is resumed. Raises `crawler.store.store_errors.StoreError`,
-    and `extractors.shared_errors.UserMistake` for a command that contradicts the check that it is to resume, or
+    and `extractors.model.errors.UserMistake` for a command that contradicts the check that it is to resume, or
     for a dataset that can't be read.
     """
     with opened("check", [dataset.place, dataset.digest], config, store_file, resume=resume) as begun:

@@ -12,7 +12,7 @@ import click
 
 from arkaudit import __version__
 from arkaudit.exits import EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end_for, heed_signals, open_streams, quiet
-from extractors.shared_errors import UserMistake
+from extractors.model.errors import UserMistake
 
 # The options of every command about what it shows.
 

@@ -16,7 +16,7 @@ from pydantic import (
 from arkaudit.config import Config
 from arkaudit.exits import question_for_nearest
 from crawler.spiders.seeds import relative_to
-from extractors.shared_errors import UserMistake
+from extractors.model.errors import UserMistake
 
 # TOML that a user has written, read so that whatever is wrong with it is one line.
 

@@ -32,9 +32,9 @@ from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.rendering.options import find_browser
 from extractors.isolated import PARSING_BYTES
-from extractors.naan import Registry
-from extractors.sandbox import Means, held
-from extractors.worker import Worker, WorkerError
+from extractors.model.naan import Registry
+from extractors.processes.sandbox import Means, held
+from extractors.processes.worker import Worker, WorkerError
 from reports.languages.display import counted, escaped
 
 #: Days after which a copy of the NAAN registry is called old: new NAANs are assigned every week.

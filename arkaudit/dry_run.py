@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from arkaudit.exits import say
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 if TYPE_CHECKING:
     from arkaudit.config import Config
@@ -56,7 +56,7 @@ def tell_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
     """
     from arkaudit.forecast import plan_of_crawl, print_forecast
     from crawler.runs.previous_run import last_run
-    from extractors.folders import document_name
+    from extractors.documents import document_name
 
     named = [*seeds.urls, *map(document_name, seeds.files)]
     _tell_of_archive(config)

@@ -14,8 +14,8 @@ from crawler.history.triaging import KnownSelection
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.store.store import Store
-from extractors.ark import Ark
-from extractors.shared_errors import UserMistake
+from extractors.model.ark import Ark
+from extractors.model.errors import UserMistake
 
 
 def due_now(
@@ -32,7 +32,7 @@ def due_now(
 
     What a configuration decides about status and known problems is kept in the store first, unless *is_dry*.
 
-    Raises `extractors.shared_errors.UserMistake` where there is no store, and
+    Raises `extractors.model.errors.UserMistake` where there is no store, and
     `crawler.store.store_errors.StoreError`.
     """
     intervals, now = config.recheck.intervals, datetime.now(UTC)
@@ -52,7 +52,7 @@ def selected_now(
 ) -> list[KnownArk]:
     """Return all that the store knows of a *selection*, due or not, in the order in which to ask; at most *limit*.
 
-    Raises `extractors.shared_errors.UserMistake` where there is nothing, and as `due_now`.
+    Raises `extractors.model.errors.UserMistake` where there is nothing, and as `due_now`.
     """
     known_arks = _known_arks(store_file, config, selection, datetime.now(UTC), is_dry=is_dry)
     due_arks = _objects(in_turn(known_ark for known_ark in known_arks if known_ark.state is not ArkState.SKIPPED))

@@ -93,9 +93,7 @@ from crawler.wire.endpoints import (
     NameServerSilent,
 )
 from crawler.wire.handlers import ProxyFailed
-from extractors.naan_records import NotARegistry
-from extractors.normalize import MisplacedSuffix, NamespaceOnly, NotAnArk
-from extractors.shared_errors import (
+from extractors.model.errors import (
     ArkauditError,
     PartsFailed,
     RunInterrupted,
@@ -103,7 +101,16 @@ from extractors.shared_errors import (
     StorageFailed,
     UserMistake,
 )
-from extractors.worker import WorkerDied, WorkerError, WorkerFailed, WorkerKilled, WorkerOutOfMemory, WorkerTimeout
+from extractors.model.naan_records import NotARegistry
+from extractors.model.normalize import MisplacedSuffix, NamespaceOnly, NotAnArk
+from extractors.processes.worker import (
+    WorkerDied,
+    WorkerError,
+    WorkerFailed,
+    WorkerKilled,
+    WorkerOutOfMemory,
+    WorkerTimeout,
+)
 from reports.exports import ReportUnwritable
 from reports.load import UnknownTable
 from reports.store.frames import StoreUnreadable

@@ -187,7 +187,7 @@ def code_of(ending: BaseException) -> int:
     from arkaudit.datasets.connection import DatasetUnreadable
     from arkaudit.output_rows import OutputClosed, OutputUnwritable
     from crawler.store.store_errors import StoreDamaged, StoreUnopenable, StoreUnwritable
-    from extractors.shared_errors import PartsFailed, RunInterrupted, StorageFailed, UserMistake
+    from extractors.model.errors import PartsFailed, RunInterrupted, StorageFailed, UserMistake
     from reports.exports import ReportUnwritable
     from reports.store.frames import StoreUnreadable
 

@@ -17,11 +17,10 @@ from arkaudit.exits import say
 from arkaudit.progress import Progress
 from crawler.spiders.seeds import Seeds
 from extractors.archives.members import ArchiveMember
-from extractors.checkchar import CheckCharacter
-from extractors.document_model import ABOUT_CITATIONS, Finding
-from extractors.documents import Document, LocalDocuments
-from extractors.folders import document_name
-from extractors.shared_errors import RunInterrupted
+from extractors.documents import Document, LocalDocuments, document_name
+from extractors.model.check_characters import CheckCharacter
+from extractors.model.documents import ABOUT_CITATIONS, Finding
+from extractors.model.errors import RunInterrupted
 from extractors.two_passes import DocumentSummary, Rendered, TwoPasses
 from reports.hints import MOST_FAULTS, Fault, place_words
 from reports.languages.display import counted

@@ -16,7 +16,7 @@ from arkaudit.output_rows import whole
 from crawler.model.observations import HostTraffic
 from crawler.politeness.pacing import Allowance, host_of
 from crawler.runs.previous_run import PastRun
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 from reports.languages.display import duration, escaped
 
 #: Questions that an ARK takes where it describes itself, and where it doesn't; `tests/test_asking.py` holds us to it.

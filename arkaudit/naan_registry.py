@@ -19,10 +19,10 @@ from arkaudit.output_rows import whole, write_jsonl
 from crawler.model.registry import cache_folder, load
 from crawler.registry_update import REGISTRY_URL, CacheUnwritable, RegistryRefused, update
 from crawler.spiders.seeds import Seeds
-from extractors.ark import Ark
-from extractors.naan import SHARED_NAANS, Registry, RegistryEntry, naan_and_name
-from extractors.normalize import NotAnArk
-from extractors.shared_errors import UserMistake
+from extractors.model.ark import Ark
+from extractors.model.errors import UserMistake
+from extractors.model.naan import SHARED_NAANS, Registry, RegistryEntry, naan_and_name
+from extractors.model.normalize import NotAnArk
 from reports.languages.display import escaped
 from reports.tables.wording import PRACTICES
 

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from extractors.documents import Document
-from extractors.mention_rows import mention_rows
-from extractors.shared_errors import ArkauditError
+from extractors.documents import Document, mention_rows
+from extractors.model.errors import ArkauditError
 from reports.languages.display import defused, escaped, escaped_json
 
 if TYPE_CHECKING:

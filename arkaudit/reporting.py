@@ -27,10 +27,10 @@ from crawler.store.files import plain_copy, scratch_beside
 from crawler.store.soundness import is_damage, is_ours
 from crawler.store.store import Store
 from crawler.store.store_errors import NotCopied, StoreDamaged
-from extractors.ark import Ark
-from extractors.document_model import READ_IN_PART
-from extractors.normalize import NotAnArk
-from extractors.shared_errors import UserMistake
+from extractors.model.ark import Ark
+from extractors.model.documents import READ_IN_PART
+from extractors.model.errors import UserMistake
+from extractors.model.normalize import NotAnArk
 from reports.ark_history import SPARKS, Checked, Life, LifeAtUrl, life
 from reports.exports import FORMATS, check_out, text_of, write_report
 from reports.formats.report import Report

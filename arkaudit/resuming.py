@@ -16,7 +16,7 @@ from arkaudit.exits import say
 from crawler.spiders.seeds import Seeds
 from crawler.store.store import Run, Store
 from crawler.store.store_errors import StoreError
-from extractors.shared_errors import UserMistake
+from extractors.model.errors import UserMistake
 
 #: The parts of the configuration that decide what is asked. How politely it is asked is no part of it.
 _SECTIONS = ("crawl", "resolve", "render")

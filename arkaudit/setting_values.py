@@ -24,7 +24,7 @@ from crawler.model.resolving import url_fault
 from crawler.sources.gate import LinkPatterns
 from crawler.verdicts.closed import ClosedCollection
 from crawler.wire.credentials import Origin, names_user
-from extractors.normalize import NotAnArk
+from extractors.model.normalize import NotAnArk
 from reports.languages import WORDS as LANGUAGE_WORDS
 
 _HOST = re.compile(r"(?:https?://)?(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)

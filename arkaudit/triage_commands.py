@@ -26,7 +26,7 @@ from crawler.history import triaging
 from crawler.history.ark_status import ArkState
 from crawler.history.triage import TriageAction, TriageDecision, TriageKey, TriageTarget, target_of
 from crawler.store.store import Store
-from extractors.shared_errors import UserMistake
+from extractors.model.errors import UserMistake
 from reports.languages.display import counted, escaped
 
 # A file of decisions about known problems, for review: TOML, validated as a whole, with lines in the messages.

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from random import Random
 
 from benchmarks.prose import prose
-from extractors.checkchar import check_character
+from extractors.model.check_characters import check_character
 
 LINKS = 10
 #: So many of a page's links lead to pages that no page before it leads to; the others lead anywhere.

@@ -13,7 +13,7 @@ from typing import Any, Final
 from sqlalchemy import URL, create_engine
 
 from crawler.model import schema
-from extractors.ark import shoulder_of
+from extractors.model.ark import shoulder_of
 
 NAANS: Final = ("53355", "61903", "65665", "67531", "81055", "86073", "20775", "24407", "31389", "45487", "54721")
 _ALPHABET: Final = "0123456789bcdfghjkmnpqrstvwxz"

@@ -17,7 +17,7 @@ from sqlalchemy import Table
 
 from crawler.model import schema
 from crawler.store.store import Store
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 RUNS, ARKS, OBSERVATIONS = 12, 200_000, 1_000_000
 NAANS, HOSTS, DOCUMENTS = 60, 400, 5_000

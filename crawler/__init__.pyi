@@ -33,5 +33,5 @@ from crawler.model.outcomes import (
 )
 from crawler.model.resolving import request_url as request_url
 from crawler.store.store_errors import StoreError as StoreError
-from extractors.ark import Ark as Ark
-from extractors.shared_errors import ArkauditError as ArkauditError
+from extractors.model.ark import Ark as Ark
+from extractors.model.errors import ArkauditError as ArkauditError

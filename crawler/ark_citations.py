@@ -15,8 +15,8 @@ from scrapy import signals
 from crawler.spiders.document_reading import DocumentReader, DocumentSource
 from crawler.spiders.items import citations
 from crawler.wire.middlewares import chain_of
-from extractors.formats import parse_content_type
 from extractors.isolated import document_worker
+from extractors.model.formats import parse_content_type
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -22,7 +22,7 @@ from crawler.politeness.throttle import HostThrottle, install_throttle
 from crawler.spiders import settings as ours
 from crawler.spiders.auditing import AuditSpider
 from crawler.store.store_errors import StoreUnwritable
-from extractors.shared_errors import RunInterrupted
+from extractors.model.errors import RunInterrupted
 
 
 def _switched_on(components: Mapping[str, int | None]) -> dict[str, int | None]:

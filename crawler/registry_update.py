@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from crawler.model.observations import ChainEnd
 from crawler.model.registry import COPY, PROVENANCE, REGISTRY_LIMIT, Provenance, bounded, kept, load
-from extractors.naan import Registry
-from extractors.naan_records import NotARegistry, read_registry
-from extractors.shared_errors import ArkauditError
+from extractors.model.errors import ArkauditError
+from extractors.model.naan import Registry
+from extractors.model.naan_records import NotARegistry, read_registry
 
 if TYPE_CHECKING:
     from crawler.spiders.naan_registry_spider import RegistryAnswer
@@ -48,7 +48,7 @@ def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping
     """Replace the copy in *folder* by what *source* has, a URL or a file, if that is a registry and another one.
 
     *settings* are Scrapy's for the request. Raises `RegistryRefused` and `CacheUnwritable`, and for a URL
-    `extractors.shared_errors.RunInterrupted`; a process can ask a URL only once.
+    `extractors.model.errors.RunInterrupted`; a process can ask a URL only once.
     """
     if isinstance(source, Path):
         name = str(source.absolute()).encode("utf-8", "backslashreplace").decode()  # file names hold what no text can

@@ -15,20 +15,96 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, cast
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO, cast
 
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import members
-from extractors.ark import Ark
-from extractors.budget import DECIDING_CPU_S, TimeBudget, spending
-from extractors.document_model import NOTHING_READ, READ_IN_PART, Finding
 from extractors.extraction import Extraction, with_evidence
-from extractors.folders import document_name, files_in, hidden_finding
 from extractors.isolated import document_worker, read_member
 from extractors.mentions.mention import STANDS_WHOLE, Mention
-from extractors.mentions.unresolved import UnresolvedMention
-from extractors.shared_errors import SourceUnreadable
+from extractors.model.ark import Ark
+from extractors.model.budget import DECIDING_CPU_S, TimeBudget, spending
+from extractors.model.documents import NOTHING_READ, READ_IN_PART, Finding
+from extractors.model.errors import SourceUnreadable
+from extractors.unresolved import UnresolvedMention
 from extractors.wraps.evidence import Evidence
+
+# The files of a folder, and the names that they have as documents.
+
+
+#: Hidden files of a folder that are named one by one.
+_MOST_NAMES = 5
+#: Folders of what programs install or make, which are nobody's own documents.
+_INSTALLED = frozenset({"__pycache__", "bower_components", "node_modules", "site-packages"})
+
+
+def document_name(path: Path) -> str:
+    """Return the name of a file as a document; what no text can hold is spelled out.
+
+    >>> document_name(Path("caf\\udce9.txt"))
+    'caf\\\\udce9.txt'
+    """
+    return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def files_in(folder: Path, hidden: list[str]) -> Iterator[Path]:
+    """Return the files in *folder* and below it; a folder below that can't be read stands for its own.
+
+    Those whose names begin with a dot, and what is in such folders or in those of installed programs, are not among
+    them, but go to *hidden*.
+
+    Raises `SourceUnreadable` when *folder* itself can't be read.
+    """
+    unreadable: list[OSError] = []
+    for place, folders, names in os.walk(folder, onerror=unreadable.append):
+        passed_over = {name for name in (*folders, *names) if name.startswith(".")}.union(
+            _INSTALLED.intersection(folders)
+        )
+        hidden += [os.path.relpath(Path(place, name), folder) for name in passed_over]
+        folders[:] = [name for name in folders if name not in passed_over]
+        yield from (path for name in names if name not in passed_over and _may_be_file(path := Path(place, name)))
+    for problem in unreadable:
+        if Path(problem.filename) == folder:
+            raise SourceUnreadable(f"{folder} can't be read: {problem.strerror}")
+        yield Path(problem.filename)
+
+
+def hidden_finding(names: Sequence[str]) -> Finding:
+    """Return the finding about files and folders that were passed over.
+
+    >>> hidden_finding([".git", ".a", ".b", ".c", ".d", ".e"]).detail
+    'hidden or installed, and not read unless they are named: .a, .b, .c, .d, .e and 1 more'
+    """
+    first = sorted(names)[:_MOST_NAMES]
+    more = f" and {len(names) - len(first)} more" if len(names) > len(first) else ""
+    return Finding(
+        "members-skipped", f"hidden or installed, and not read unless they are named: {', '.join(first)}{more}"
+    )
+
+
+def _may_be_file(path: Path) -> bool:
+    """Return whether it is a file; where we may not know, the row about it will say."""
+    try:
+        return path.is_file()
+    except PermissionError:
+        return True
+
+
+def unwritable(folder: Path) -> str | None:
+    """Return why *folder* can neither be made nor written to; None if it can. Leaves nothing behind.
+
+    It is tried: a file system may say that one may write, and let nobody, as /proc does.
+    """
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not there.is_dir():
+        return f"{there}: is not a folder"
+    try:
+        with TemporaryDirectory(prefix=".arkaudit-", dir=there):
+            return None
+    except OSError as problem:
+        return f"{there}: the folder can't be written to: {problem.strerror}"
+
 
 #: The name of standard input, and of bytes without a name, as a document.
 STANDARD_INPUT = "-"
@@ -78,7 +154,7 @@ class Document:
     def decided_on(self, evidence: Evidence) -> Document:
         """Return the document with its unresolved mentions decided on the *evidence* of all documents.
 
-        That takes a bounded CPU time (`extractors.budget`); a finding says what there was no time for.
+        That takes a bounded CPU time (`extractors.model.budget`); a finding says what there was no time for.
         """
         if not self.mentions:
             return self
@@ -234,3 +310,48 @@ def documents_in(stream: BinaryIO, name: str, *, path: str) -> Iterator[ArchiveM
     stream.seek(0)
     for found in members(stream, name=name, path=path):
         yield found if isinstance(found, ArchiveMember) else Document(name, (), (found,))
+
+
+# Mentions as flat rows: what `arkaudit extract` prints, and a dataset holds.
+
+#: The columns of a row, in their order.
+MENTION_COLUMNS = (
+    "document", "ark", "as_written", "repaired", "role", "page", "place", "spans", "context", "repairs",
+    "resolver", "inflection", "fragment", "confidence", "reason", "alternatives", "check", "suggestions", "spelling",
+    "citation",
+)  # fmt: skip
+
+
+#: Those of them that most people want.
+MAIN_COLUMNS = ("document", "page", "ark", "repaired", "repairs", "confidence", "check")
+
+
+def mention_row(document: str, mention: Mention) -> dict[str, Any]:
+    """One mention, as `arkaudit extract` gives it."""
+    return {
+        "document": document,
+        "ark": str(mention.ark),
+        "as_written": mention.as_written,
+        "repaired": mention.repaired,
+        "role": mention.role.value,
+        "page": mention.page,
+        "place": mention.place,
+        "spans": [list(span) for span in mention.spans],
+        "context": mention.context,
+        "repairs": list(mention.repairs),
+        "resolver": mention.resolver,
+        "inflection": mention.inflection,
+        "fragment": mention.fragment,
+        "confidence": mention.confidence.token,
+        "reason": mention.reason,
+        "alternatives": list(mention.alternatives),
+        "check": mention.check.value,
+        "suggestions": list(mention.suggestions),
+        "spelling": [remark.value for remark in mention.remarks],
+        "citation": mention.citation,
+    }
+
+
+def mention_rows(document: Document) -> list[dict[str, Any]]:
+    """The mentions of a document, as `arkaudit extract` gives them."""
+    return [mention_row(document.name, mention) for mention in document.mentions]

@@ -7,13 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from extractors.ark import Ark
-from extractors.budget import ReadingStage, TimeBudget, current, spending
-from extractors.checkchar import CheckCharacter
-from extractors.conformance import Remark, remarks
-from extractors.document_model import Block, Finding, Reading, Role
+from extractors.document_reading import read_document
 from extractors.find import scan
-from extractors.formats import read_document
 from extractors.mentions.citations import (
     citation_findings,
     citation_numbers,
@@ -21,10 +16,15 @@ from extractors.mentions.citations import (
     linked_arks,
     malformed_findings,
 )
-from extractors.mentions.clean import holds_no_label
+from extractors.mentions.fast_path import holds_no_label
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
-from extractors.mentions.unresolved import UnresolvedMention, decided_again, unresolved_mentions
-from extractors.suggestions import suggestions
+from extractors.model.ark import Ark
+from extractors.model.budget import ReadingStage, TimeBudget, current, spending
+from extractors.model.check_characters import CheckCharacter
+from extractors.model.conformance import Remark, remarks
+from extractors.model.documents import Block, Finding, Reading, Role
+from extractors.model.suggestions import suggestions
+from extractors.unresolved import UnresolvedMention, decided_again, unresolved_mentions
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.wrap import Confidence
 

@@ -12,14 +12,21 @@ from dataclasses import dataclass, replace
 
 import regex
 
-from extractors.ark import Ark
-from extractors.columns import TextColumn, columns_of, lines_between
-from extractors.document_model import Block, Role
-from extractors.mentions.clean import clean_mention, clean_value, has_hints, holds_no_label, is_no_label, may_hide_label
-from extractors.mentions.forward import Reader
+from extractors.mentions.columns import TextColumn, columns_of, lines_between
+from extractors.mentions.fast_path import (
+    clean_mention,
+    clean_value,
+    has_hints,
+    holds_no_label,
+    is_no_label,
+    may_hide_label,
+)
 from extractors.mentions.labels import LabelSigns, label_signs
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
-from extractors.repair import ODD_BLANK, UNSPACED, offset_map
+from extractors.mentions.mention_reader import Reader
+from extractors.model.ark import Ark
+from extractors.model.documents import Block, Role
+from extractors.model.offset_map import ODD_BLANK, UNSPACED, offset_map
 from extractors.wraps.evidence import Evidence
 
 __all__ = ["STANDS_WHOLE", "Mention", "NamespaceMention", "find_arks", "scan"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from extractors.archives.members import ArchiveMember
-from extractors.document_model import Finding, Reading
+from extractors.document_reading import read_short_text
 from extractors.extraction import (
     Extraction,
     doubted_where_cut,
@@ -15,9 +15,11 @@ from extractors.extraction import (
     extraction_without_arks,
     is_cut,
 )
-from extractors.formats import Format, format_of, read_short_text
-from extractors.worker import Worker, WorkerDied, WorkerError, WorkerKilled, WorkerOutOfMemory, WorkerTimeout
-from extractors.worker_executor import WorkerExecutor
+from extractors.model.documents import Finding, Reading
+from extractors.model.formats import format_of
+from extractors.model.signatures import Format
+from extractors.processes.worker import Worker, WorkerDied, WorkerError, WorkerKilled, WorkerOutOfMemory, WorkerTimeout
+from extractors.processes.worker_executor import WorkerExecutor
 
 #: The CPU time in which a document is read and searched; what was found until then is kept.
 READING_CPU_S = 60.0

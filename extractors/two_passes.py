@@ -16,10 +16,6 @@ from dataclasses import dataclass, replace
 from typing import IO, Any, Generic, Self, TypeVar
 
 from extractors.archives.members import ArchiveMember
-from extractors.ark import Ark
-from extractors.batches import AHEAD, BATCH_BYTES, BATCH_DOCUMENTS, BatchReading, batches, part_weight
-from extractors.codec import decoded, encoded, result_type
-from extractors.document_model import Finding
 from extractors.documents import Document, whole_arks
 from extractors.isolated import (
     document_executor,
@@ -29,7 +25,11 @@ from extractors.isolated import (
     failed_extraction,
     may_stay_inline,
 )
-from extractors.worker import WorkerDied, WorkerError, WorkerOutOfMemory, WorkerTimeout, shared
+from extractors.model.ark import Ark
+from extractors.model.documents import Finding
+from extractors.processes.batches import AHEAD, BATCH_BYTES, BATCH_DOCUMENTS, BatchReading, batches, part_weight
+from extractors.processes.codec import decoded, encoded, result_type
+from extractors.processes.worker import WorkerDied, WorkerError, WorkerOutOfMemory, WorkerTimeout, shared
 from extractors.wraps.evidence import Evidence
 
 R = TypeVar("R")
@@ -54,7 +54,7 @@ class DocumentSummary:
     whole: frozenset[Ark]
     """Its ARKs about which nothing had to be decided."""
     encoded: bytes
-    """The document as plain data (`extractors.codec`)."""
+    """The document as plain data (`extractors.processes.codec`)."""
 
     @classmethod
     def of(cls, document: Document) -> DocumentSummary:
@@ -241,7 +241,7 @@ class BatchDecision(Generic[R]):
 
     @property
     def returns(self) -> Any:
-        """The type of what it returns (`extractors.codec.result_type`)."""
+        """The type of what it returns (`extractors.processes.codec.result_type`)."""
         return list[tuple[result_type(self.render), tuple[Finding, ...]]]  # type: ignore[misc]
 
     def __call__(self, documents: Sequence[bytes]) -> list[Decided[R]]:

@@ -1,4 +1,4 @@
-from extractors.shared_errors import ArkauditError as ArkauditError
+from extractors.model.errors import ArkauditError as ArkauditError
 from reports.exports import ReportUnwritable as ReportUnwritable
 from reports.exports import write_report as write_report
 from reports.formats.report import Report as Report

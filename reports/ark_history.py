@@ -16,7 +16,7 @@ from crawler.history.triage import decision_words
 from crawler.history.triaging import decisions, touched
 from crawler.model import schema
 from crawler.model.observations import ACCESS, FAMILY_OF, Family, ObjectOutcome
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 from reports.store.frames import read
 
 #: How a check shows in a spark line: in blocks, and where these can't be shown.

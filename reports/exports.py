@@ -14,8 +14,8 @@ from typing import Final
 import pandas as pd
 from filelock import lock_descriptor
 
-from extractors.folders import unwritable
-from extractors.shared_errors import ArkauditError
+from extractors.documents import unwritable
+from extractors.model.errors import ArkauditError
 from reports.formats.badge import BADGE
 from reports.formats.comma_separated import CSV, csv_text
 from reports.formats.json_document import JSON

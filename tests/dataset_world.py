@@ -18,7 +18,7 @@ from arkaudit.datasets.build import Making, OneProcess, PartWorker
 from arkaudit.datasets.columns import MENTIONS
 from arkaudit.datasets.plan import Manifest, planned
 from arkaudit.datasets.storage import InputFile, LocalStorage, digest_of_file
-from extractors.mention_rows import MENTION_COLUMNS
+from extractors.documents import MENTION_COLUMNS
 
 VERSION = "0"
 _LETTERS = "bcdfghjkmnpqrstvwxz0123456789"

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 from lxml import etree
 
-from extractors.document_model import Block, Role
-from extractors.readers.markup.page import _TARGETS, _URL_ATTRIBUTES, APART, _meta_place
-from extractors.readers.markup.runs import TextRun
-from extractors.readers.markup.targets import may_hold_ark
+from extractors.mentions.label_spellings import may_hold_ark
+from extractors.model.documents import Block, Role
+from extractors.readers.markup.page import _TARGETS, _URL_ATTRIBUTES, APART, TextRun, _meta_place
 
 UNSEEN = {"iframe", "noembed", "script", "style", "template"}
 

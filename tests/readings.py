@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from extractors.document_model import Reading
+from extractors.model.documents import Reading
 
 
 def assert_sound(reading: Reading) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, Table, create_engine
 
 from crawler.model import schema
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 MOMENT = "2026-11-20T10:00:00.123+00:00"
 RIGHT_TO_LEFT_OVERRIDE = "\N{RIGHT-TO-LEFT OVERRIDE}"

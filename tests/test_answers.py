@@ -20,7 +20,7 @@ from crawler.answers.page_tree import letters_in
 from crawler.answers.quirks import Phrases, bare, plain, quirks
 from crawler.answers.withdrawals import withdrawals_in
 from crawler.model.observations import ChainEnd, Hop, Observation, Question
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 from tests.vectors import vectors
 
 URL = "https://r.example/ark:12x45/x5"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from crawler.answers.facts import AnswerFacts
 from crawler.model.observations import Question
 from crawler.verdicts.readings import Form, FormState, arbitrate, did_you_mean, next_form
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 from tests.test_verdict import facts
 from tests.vectors import vectors
 

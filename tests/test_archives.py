@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from extractors.archives.members import ArchiveMember, Limits
 from extractors.archives.walk import archive_kind, members
-from extractors.document_model import Finding
+from extractors.model.documents import Finding
 
 if sys.version_info >= (3, 14):
     from compression import zstd

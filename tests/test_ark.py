@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.ark import BETANUMERIC, Ark
-from extractors.normalize import NotAnArk, Profile
-from extractors.written import Written
+from extractors.model.ark import BETANUMERIC, Ark, Written
+from extractors.model.normalize import NotAnArk, Profile
 from tests.vectors import vectors
 
 naans = st.text(BETANUMERIC, min_size=5, max_size=16)

@@ -18,7 +18,7 @@ from crawler.wire.endpoints import LookUpNotBegun, NameNotFound, NameServerSilen
 from crawler.wire.failures import failure_kind, failure_text
 from crawler.wire.middlewares import exception_names, failure_words
 from crawler.wire.tls import NOT_IN_TIME, not_probed
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 from tests.vectors import vectors
 
 NOON = "2026-11-21T12:00:00.000+00:00"

@@ -12,13 +12,13 @@ import pytest
 
 from extractors import documents, isolated
 from extractors.archives.members import ArchiveMember
-from extractors.budget import TimeBudget, spending
-from extractors.document_model import Role
 from extractors.documents import Document
 from extractors.extraction import extract_in_time, extraction_of
 from extractors.isolated import extract_isolated
+from extractors.model.budget import TimeBudget, spending
+from extractors.model.documents import Role
+from extractors.processes.worker import Worker
 from extractors.two_passes import TwoPasses
-from extractors.worker import Worker
 
 MANY = 4000
 

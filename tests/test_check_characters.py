@@ -6,8 +6,8 @@ import pandas as pd
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from extractors.ark import BETANUMERIC, Ark
-from extractors.checkchar import KNOWN_CLAIMS, UPPER_CASE, Zone, Zones, check_character
+from extractors.model.ark import BETANUMERIC, Ark
+from extractors.model.check_characters import KNOWN_CLAIMS, UPPER_CASE, Zone, Zones, check_character
 from reports.tables.check_characters import checked
 
 NAANS = st.sampled_from(["12148", "13030", "67375", "10000", "b\N{LATIN SMALL LETTER E WITH ACUTE}7"])

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.ark import BETANUMERIC, Ark
-from extractors.checkchar import (
+from extractors.model.ark import BETANUMERIC, Ark
+from extractors.model.check_characters import (
     CHANCE_LEVEL,
     ENOUGH_NAMES,
     KNOWN_CLAIMS,

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from extractors.ark import Ark
-from extractors.document_model import Anchor, Block, Finding, Role
 from extractors.extraction import Extraction, extraction_of
 from extractors.find import Mention, scan
 from extractors.mentions.citations import citation_findings, citation_numbers, completed, linked_arks
+from extractors.model.ark import Ark
+from extractors.model.documents import Anchor, Block, Finding, Role
 from extractors.wraps.evidence import Evidence
 
 

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractors import conformance
-from extractors.ark import Ark
-from extractors.conformance import remarks
-from extractors.document_model import Anchor, Block, Role
 from extractors.find import find_arks, read_block, read_fully, scan
-from extractors.mentions import forward
-from extractors.naan import Registry
-from extractors.normalize import NotAnArk, Profile
+from extractors.mentions import mention_reader
+from extractors.model import conformance
+from extractors.model.ark import Ark
+from extractors.model.conformance import remarks
+from extractors.model.documents import Anchor, Block, Role
+from extractors.model.naan import Registry
+from extractors.model.normalize import NotAnArk, Profile
 from extractors.wraps.evidence import Evidence
 from tests.test_find import cases
 from tests.vectors import FOLDER
@@ -183,7 +183,7 @@ CLEAN = {
 def test_no_clean_ark_goes_to_the_full_reader(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = list(read_fully(Block(text), Evidence(), {}))
     assert expected
-    monkeypatch.setattr(forward.Reader, "__init__", None)
+    monkeypatch.setattr(mention_reader.Reader, "__init__", None)
     assert list(read_block(Block(text), Evidence(), {})) == expected
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.ark import Ark
-from extractors.conformance import EXPLANATIONS, RULES, PossibleDuplicates, Remark, possible_duplicates, remarks
-from extractors.normalize import NotAnArk, Profile
+from extractors.model.ark import Ark
+from extractors.model.conformance import EXPLANATIONS, RULES, PossibleDuplicates, Remark, possible_duplicates, remarks
+from extractors.model.normalize import NotAnArk, Profile
 from tests.test_ark import arks
 from tests.vectors import vectors
 

@@ -17,8 +17,8 @@ from crawler.spiders.conversation import Ask, AskingRules, Conversation, Finishe
 from crawler.store.store import Store
 from crawler.verdicts.closed import ClosedCollection
 from crawler.verdicts.readings import CandidateReading
-from extractors.ark import Ark
-from extractors.naan import Registry, RegistryEntry, ResolverTarget
+from extractors.model.ark import Ark
+from extractors.model.naan import Registry, RegistryEntry, ResolverTarget
 from tests.test_replaying import observation_of
 
 R = "https://r.example/"

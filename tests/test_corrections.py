@@ -10,7 +10,7 @@ import pytest
 
 from crawler.model import schema
 from crawler.model.observations import Family
-from extractors.document_model import Role
+from extractors.model.documents import Role
 from reports.exports import write_report
 from reports.languages import LANGUAGES
 from reports.remediation.causes import Cause

@@ -18,7 +18,7 @@ import pytest
 from arkaudit.datasets.connection import DatasetUnreadable, open_dataset
 from arkaudit.datasets.documents import DatasetDocuments
 from crawler.store.store import Store
-from extractors.shared_errors import UserMistake
+from extractors.model.errors import UserMistake
 from reports.tables.definitions import MOMENT, TableDefinition
 from reports.tables.report_tables import TABLES
 from tests.dataset_world import make, record, rows_in, sign

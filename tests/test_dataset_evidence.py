@@ -22,8 +22,8 @@ from arkaudit.datasets.evidence import (
     read_names,
     write_names,
 )
-from extractors.ark import BETANUMERIC, Ark
-from extractors.checkchar import Zone, check_character, learned_zones, zones_of_distinct
+from extractors.model.ark import BETANUMERIC, Ark
+from extractors.model.check_characters import Zone, check_character, learned_zones, zones_of_distinct
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.shapes import Shapes
 

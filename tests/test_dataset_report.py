@@ -19,8 +19,8 @@ from arkaudit.datasets import report_tables
 from arkaudit.datasets.connection import DatasetUnreadable, open_dataset
 from arkaudit.datasets.report_tables import CHECK_FAILURES, CITED_HOSTS, DATASET_REPORT, IMPLIED
 from arkaudit.exits import code_of
-from extractors.ark import Ark
-from extractors.naan import Registry
+from extractors.model.ark import Ark
+from extractors.model.naan import Registry
 from reports.store.frames import registered_names
 from reports.tables.listings import CITATIONS
 from tests.dataset_world import make, write_documents

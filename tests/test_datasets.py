@@ -27,7 +27,7 @@ from arkaudit.datasets.first_pass import READ
 from arkaudit.datasets.plan import planned
 from arkaudit.datasets.storage import LocalStorage
 from arkaudit.exits import code_of
-from extractors.worker_executor import WorkerExecutor
+from extractors.processes.worker_executor import WorkerExecutor
 from tests.dataset_world import (
     VERSION,
     content_of,

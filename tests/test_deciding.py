@@ -12,11 +12,11 @@ import pytest
 
 from crawler.runs.second_pass import decide_unresolved, record_registry_findings, url_again
 from crawler.store.store import Store
-from extractors.ark import Ark
-from extractors.document_model import Role
 from extractors.find import find_arks
-from extractors.naan import Registry
-from extractors.naan_records import read_registry
+from extractors.model.ark import Ark
+from extractors.model.documents import Role
+from extractors.model.naan import Registry
+from extractors.model.naan_records import read_registry
 from tests.loopback import run_command
 
 WHOLE = "See ark:/81985/x5k3 and ark:/81985/b7q2 there.\n"

@@ -26,8 +26,8 @@ from arkaudit.demo.web import LoopbackWeb
 from crawler.model.registry import CACHE_VARIABLE
 from crawler.model.resolving import request_target
 from deploy.demo_examples import examples
-from extractors.ark import Ark
 from extractors.extraction import extraction_of
+from extractors.model.ark import Ark
 from tests.browser import browser_page
 from tests.test_page_navigation import MOST_PX, WIDTHS, below_bar_px, click, links_of
 from tests.test_report_page import needs_browser, sheets

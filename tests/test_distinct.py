@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 from reports.tables.distinct import (
     bases_of,
     by_identity,

@@ -24,9 +24,9 @@ from arkaudit.doctor import (
     examined_store,
 )
 from crawler.store.store import Store
-from extractors.naan import Registry
-from extractors.sandbox import Means
-from extractors.worker import WorkerDied
+from extractors.model.naan import Registry
+from extractors.processes.sandbox import Means
+from extractors.processes.worker import WorkerDied
 from tests.loopback import run_command
 
 

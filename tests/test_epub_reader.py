@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.ark import Ark
-from extractors.document_model import Role
 from extractors.find import find_arks
-from extractors.readers import epub as reader
-from extractors.readers.epub import read_epub
+from extractors.model.ark import Ark
+from extractors.model.documents import Role
+from extractors.readers.office import epub as reader
+from extractors.readers.office.epub import read_epub
 from tests.packages import epub, zipped
 from tests.readings import assert_sound
 from tests.vectors import FOLDER, vectors

@@ -35,7 +35,7 @@ from rich.console import Console
 from arkaudit.audits import audit
 from arkaudit.config_files import load
 from crawler.store.store import Store
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 told = json.load(sys.stdin)
 with Store.open(None) as store:
     targets = [(Ark("12x45", f"x{number}"), url) for number, url in enumerate(told["urls"])]

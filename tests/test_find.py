@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractors.ark import Ark
-from extractors.document_model import Block, Role
 from extractors.find import Mention, NamespaceMention, find_arks, scan
+from extractors.model.ark import Ark
+from extractors.model.documents import Block, Role
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import decide
 from extractors.wraps.wrap import Wrap

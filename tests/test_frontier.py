@@ -13,7 +13,7 @@ from crawler.model.observations import DocumentOutcome, DocumentRecord
 from crawler.store.frontier import ARKS, DOCUMENTS, Frontier, FrontierState, SettledEntry
 from crawler.store.store import Store
 from crawler.store.store_errors import StoreUnwritable
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 AT = "2026-11-21T00:00:00.000+00:00"
 SITE = "https://library.example"

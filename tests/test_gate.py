@@ -19,8 +19,8 @@ from crawler.model.scope import Extent, Scope
 from crawler.sources.gate import MOST_CUT_OFF, Gate, LinkPatterns, Passed, Rules, TooSlow
 from crawler.sources.link_targets import Headers
 from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, Rule, Traps, turns_page
-from extractors.document_model import Reading
-from extractors.formats import read_document
+from extractors.document_reading import read_document
+from extractors.model.documents import Reading
 from tests.vectors import vectors
 
 HOME = "https://www.library.example/"

@@ -25,8 +25,8 @@ from crawler.model.observations import (
 )
 from crawler.runs.judging import judge_run
 from crawler.store.store import Store
-from extractors.ark import Ark
 from extractors.find import find_arks
+from extractors.model.ark import Ark
 from reports.ark_history import life
 from tests.loopback import run_command
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from extractors.document_model import Role
 from extractors.extraction import extraction_of
 from extractors.find import find_arks
-from extractors.readers.markup import html, html_source
+from extractors.mentions.label_spellings import may_hold_ark
+from extractors.model.documents import Role
+from extractors.readers.markup import html
 from extractors.readers.markup.html import read_html
-from extractors.readers.markup.targets import may_hold_ark
 from tests.html_events import blocks_by_events
 from tests.readings import assert_sound
 from tests.vectors import vectors
@@ -123,7 +123,7 @@ def test_a_run_of_text_of_more_than_ten_megabytes_is_found():
 
 
 def test_a_page_of_tags_is_read_to_the_limit(monkeypatch):
-    monkeypatch.setattr(html_source, "MOST_TAGS", 10)
+    monkeypatch.setattr(html, "MOST_TAGS", 10)
     reading = read_html(b"<p>ark:/1/a<p>ark:/1/b</p>" * 9)
     assert texts(reading) == ["ark:/1/a", "ark:/1/b"] * 3
     assert kinds(reading) == ["cut-off"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.verdicts.readings import other_hyphenation
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 NAMES = st.text("0123456789bcdfghjkmnpqrstvwxz", min_size=1, max_size=8)
 HYPHENS = st.sampled_from("-\N{HYPHEN}\N{NON-BREAKING HYPHEN}\N{EN DASH}")

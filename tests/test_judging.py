@@ -14,8 +14,8 @@ from crawler.model.observations import Observation, Question, TlsResult, Verdict
 from crawler.runs.judging import judge_run, verdicts_of_run
 from crawler.store.store import Store
 from crawler.verdicts.findings import Findings, RunFindings
-from extractors.ark import Ark
 from extractors.find import find_arks
+from extractors.model.ark import Ark
 from tests.test_verdict import observation
 
 R = "https://r.example/"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.document_model import Block, Role
 from extractors.find import Mention, NamespaceMention, find_arks, scan
 from extractors.mentions.labels import label_signs
+from extractors.model.documents import Block, Role
 from extractors.wraps.evidence import Evidence
 
 COLONS = [":", "\N{FULLWIDTH COLON}", "%3A", "%3a", "%253A", "%25253a", "&#58;", "&#x3a;", "&#X3A;", "&colon;",

@@ -21,8 +21,8 @@ import arkaudit.errors
 from arkaudit import Ark, ArkauditError, Document, check, extract, find_arks, load_report
 from arkaudit.demo.show import loopback_audit
 from crawler.model.outcomes import ObjectOutcome
-from extractors.normalize import NotAnArk
-from extractors.shared_errors import SourceUnreadable
+from extractors.model.errors import SourceUnreadable
+from extractors.model.normalize import NotAnArk
 from reports.load import UnknownTable
 from reports.tables.report_tables import TABLES
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command

@@ -13,9 +13,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from extractors.extraction import extract_in_time, extraction_of
-from extractors.formats import Format, format_of
 from extractors.isolated import extract_isolated
-from extractors.worker import Worker
+from extractors.model.formats import format_of
+from extractors.model.signatures import Format
+from extractors.processes.worker import Worker
 from tests.loopback import json_lines, run_command
 
 LONG = "https://gallica.bnf.fr/ark:/12148/bpt6k107371t/f29.item"

@@ -13,8 +13,8 @@ import dns.rrset
 import pytest
 
 from crawler.asking.maptr import MOST_NAMES, Naptr, dns_look_up, resolvers, with_resolvers
-from extractors.ark import Ark
-from extractors.naan import Registry, RegistryEntry, ResolverTarget
+from extractors.model.ark import Ark
+from extractors.model.naan import Registry, RegistryEntry, ResolverTarget
 
 ZONE = {
     "12026.ark.arpa": [

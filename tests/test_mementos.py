@@ -22,7 +22,7 @@ from crawler.answers.mementos import (
     is_due,
 )
 from crawler.model.observations import ChainEnd, Hop
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 from tests.vectors import vectors
 
 GATE = "https://archive.example/web"

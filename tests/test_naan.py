@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.ark import Ark
-from extractors.naan import SHARED_NAANS, WELL_KNOWN_NAANS, Registry, RegistryEntry, ResolverTarget, naan_and_name
-from extractors.naan_records import NotARegistry, read_registry
-from extractors.normalize import NotAnArk
+from extractors.model.ark import Ark
+from extractors.model.naan import SHARED_NAANS, WELL_KNOWN_NAANS, Registry, RegistryEntry, ResolverTarget, naan_and_name
+from extractors.model.naan_records import NotARegistry, read_registry
+from extractors.model.normalize import NotAnArk
 from tests.vectors import vectors
 
 #: One record that is whole, so that a copy counts as a registry whatever stands beside it.

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from extractors.document_model import Block
 from extractors.find import read_fully
-from extractors.mentions import clean
+from extractors.mentions import fast_path
+from extractors.mentions.label_spellings import _BEFORE_SIGN, _SIGNS, label_places
+from extractors.model.documents import Block
 from extractors.readers.markup import html
 from extractors.readers.markup.html import read_html
-from extractors.readers.markup.no_label import holds_no_label, nests_little
-from extractors.readers.markup.targets import _BEFORE_SIGN, _SIGNS, label_places
+from extractors.readers.markup.prefilter import holds_no_label, nests_little
 from extractors.wraps.evidence import Evidence
 from tests.test_clean_arks import met
 from tests.test_html_reader import PAGES
@@ -220,17 +220,17 @@ TEXTS = st.lists(
 @example("  1 a\xad\n  2 rk\xa0:/12148/bpt6k10\n" * 4)
 @given(TEXTS)
 def test_no_text_has_an_ark_of_which_it_is_said_that_it_has_no_label(text):
-    if clean.holds_no_label(text):
+    if fast_path.holds_no_label(text):
         assert not list(read_fully(Block(text), Evidence(), {}))
 
 
 def test_what_stands_in_a_column_is_no_less_a_label():
     lines = ["Irak: of Noah    see a scan   ", "in the book of   Denmark: ark  ", "this and that    :/12148/x5 is  "]
     text = "\n".join(lines * 3)
-    assert not clean.holds_no_label(text)
+    assert not fast_path.holds_no_label(text)
 
 
 def test_no_vector_has_an_ark_of_which_it_is_said_that_it_has_no_label():
-    texts = [text for text in met() if clean.holds_no_label(text)]
+    texts = [text for text in met() if fast_path.holds_no_label(text)]
     assert texts  # there are some without an ARK
     assert not [text for text in texts if list(read_fully(Block(text), Evidence(), {}))]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.normalize import (
+from extractors.model.normalize import (
     CLEAN,
     CUT,
     STEPS,

@@ -21,8 +21,8 @@ from arkaudit.notification import HEADINGS, MOST_LISTED, ArkFacts, _code, messag
 from crawler.history.news import News, NewsItem
 from crawler.model.observations import Family, MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
 from crawler.store.store import Store
-from extractors.ark import Ark
-from extractors.shared_errors import UserMistake
+from extractors.model.ark import Ark
+from extractors.model.errors import UserMistake
 from tests.loopback import RawServer, reply, run_command
 
 URL = "https://n2t.net/ark:12148/btv1b8449691v"

@@ -22,7 +22,7 @@ from arkaudit.datasets.build import Making, OneProcess, PartWorker
 from arkaudit.datasets.columns import DATASET_TABLES
 from arkaudit.datasets.plan import manifest_in, planned
 from arkaudit.datasets.storage import ObjectStorage, objects_of, open_storage, opened_object
-from extractors.shared_errors import PartsFailed, StorageFailed, UserMistake
+from extractors.model.errors import PartsFailed, StorageFailed, UserMistake
 from tests.cutting_proxy import cutting
 from tests.dataset_world import VERSION, content_of, make, write_documents
 from tests.loopback import clean_environment

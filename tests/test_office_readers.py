@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.ark import Ark
-from extractors.document_model import Role
+from extractors.document_reading import read_document
 from extractors.find import find_arks
-from extractors.formats import read_document
+from extractors.model.ark import Ark
+from extractors.model.documents import Role
 from extractors.readers import running_text
 from extractors.readers.office import office_reader as office
 from extractors.readers.office.office_reader import read_docx, read_odp, read_ods, read_odt, read_pptx, read_xlsx

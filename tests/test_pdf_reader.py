@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractors.document_model import Block, Reading, Role
 from extractors.extraction import extraction_of
 from extractors.find import scan
+from extractors.model.documents import Block, Reading, Role
+from extractors.processes.worker import Worker, WorkerDied
 from extractors.readers.pdf.geometry import Lines, without_false_breaks
 from extractors.readers.pdf.open_ends import is_open
 from extractors.readers.pdf.pdf_reader import read_pdf
-from extractors.worker import Worker, WorkerDied
 from extractors.wraps.evidence import Evidence
 from tests.readings import assert_sound
 from tests.vectors import vectors

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.readers.plain import decode, read_plain, utf16_order
+from extractors.model.decoding import decode, utf16_order
+from extractors.readers.plain import read_plain
 
 SAMPLE = "déjà \N{EN DASH} ark:/12148/btv1b84"
 

@@ -10,7 +10,7 @@ from arkaudit.audits import AuditInterrupted
 from arkaudit.exits import end_for
 from arkaudit.progress import RunProgress
 from crawler.model.observations import ChainEnd, Observation, Question
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 
 def test_a_log_gets_a_line_each_minute_with_what_is_left(capsys: pytest.CaptureFixture[str]) -> None:

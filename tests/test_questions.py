@@ -25,9 +25,9 @@ from crawler.asking.questions import (
 from crawler.model.observations import ACCESS, ChainEnd, Hop, Observation, Question
 from crawler.model.resolving import same_host
 from crawler.spiders.conversation import is_worth_asking
-from extractors.ark import Ark
-from extractors.checkchar import CheckCharacter, check
-from extractors.naan import Registry, RegistryEntry, ResolverTarget
+from extractors.model.ark import Ark
+from extractors.model.check_characters import CheckCharacter, check
+from extractors.model.naan import Registry, RegistryEntry, ResolverTarget
 from tests.test_verdict import observation
 from tests.vectors import vectors
 

@@ -22,8 +22,8 @@ from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord
 from crawler.wire.credentialed import Withholding
 from crawler.wire.credentials import Credential, Credentials, Origin, of_proxy
 from crawler.wire.redaction import HIDDEN, Redactor
-from extractors.ark import Ark
-from extractors.document_model import Finding
+from extractors.model.ark import Ark
+from extractors.model.documents import Finding
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 
 TOKEN = 'S3cr3t/42+x=&"z\\'

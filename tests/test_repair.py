@@ -10,9 +10,9 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from extractors.ark import Ark
 from extractors.find import find_arks
-from extractors.repair import ODD_BLANK, PARAGRAPH, WRAP, offset_map
+from extractors.model.ark import Ark
+from extractors.model.offset_map import ODD_BLANK, PARAGRAPH, WRAP, offset_map
 
 EVERY_CHARACTER = "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000)
 #: Unicode's own list, and what the project adds to it; the hyphen itself is none.

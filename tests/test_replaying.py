@@ -8,7 +8,7 @@ from crawler.answers.answer import read_answer
 from crawler.model.observations import ChainEnd, Hop, Observation, Question
 from crawler.spiders.arks_spider import Replay
 from crawler.spiders.conversation import Ask
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 URL = "https://n2t.net/ark:/12x45/x5"
 BEFORE = "2026-11-21T12:00:00.000+00:00"

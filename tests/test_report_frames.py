@@ -33,8 +33,8 @@ from crawler.model.observations import (
 from crawler.store.store import Store
 from crawler.store.store_errors import StoreDamaged
 from crawler.verdicts.verdict import judge
-from extractors.document_model import Finding
 from extractors.find import find_arks
+from extractors.model.documents import Finding
 from reports.store import hops
 from reports.store.frames import Frames, StoreUnreadable, load_frames
 from reports.store.typed_columns import WORD, Columns, content

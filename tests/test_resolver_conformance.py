@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from crawler.model import schema
 from crawler.model.observations import CONFORMANCE, ChainEnd, Question
 from crawler.verdicts.spellings import FORMS, LONGEST, SpellingAnswer, form_url, forms, judge_form
-from extractors.ark import Ark
 from extractors.find import find_arks
-from extractors.normalize import LABEL
+from extractors.model.ark import Ark
+from extractors.model.normalize import LABEL
 from reports.store.frames import load_frames
 from reports.tables.report_tables import rows_of
 from reports.tables.spelling_tables import SPELLING_TABLE, conformance

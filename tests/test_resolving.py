@@ -22,7 +22,7 @@ from crawler.model.resolving import (
     sendable,
     url_fault,
 )
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 from tests.vectors import vectors
 
 URL = "https://n2t.net/ark:/12x45/x5"

@@ -10,7 +10,7 @@ from arkaudit.config import Config
 from arkaudit.config_files import load
 from arkaudit.resuming import RunPlan, decide, with_settings_of
 from crawler.store.store import Run
-from extractors.shared_errors import UserMistake
+from extractors.model.errors import UserMistake
 
 SEEDS = ["https://www.library.example/"]
 

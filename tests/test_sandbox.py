@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from extractors.extraction import extraction_of
-from extractors.sandbox import _REFUSED, Means, held
-from extractors.worker import Worker, WorkerFailed
+from extractors.processes.sandbox import _REFUSED, Means, held
+from extractors.processes.worker import Worker, WorkerFailed
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LANDLOCK = LIBC.syscall(444, None, 0, 1) if sys.platform.startswith("linux") else -1

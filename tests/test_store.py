@@ -31,9 +31,9 @@ from crawler.runs.judging import judge_run
 from crawler.store.store import Store
 from crawler.store.store_errors import NotOurStore, StoreUnopenable, StoreUnwritable, UnknownStoreVersion
 from crawler.store.stored_rows import observation_row
-from extractors.ark import Ark
-from extractors.document_model import Finding
 from extractors.find import find_arks
+from extractors.model.ark import Ark
+from extractors.model.documents import Finding
 from reports.store.frames import load_frames
 
 AT = "2026-11-21T00:00:00.000+00:00"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from extractors.ark import BETANUMERIC, Ark, shoulder_of
-from extractors.checkchar import CheckCharacter, Zone, Zones, check
-from extractors.suggestions import LONGEST_NAME, Edit, Suggestion, lower_case_form, series_of, suggestions
+from extractors.model.ark import BETANUMERIC, Ark, shoulder_of
+from extractors.model.check_characters import CheckCharacter, Zone, Zones, check
+from extractors.model.suggestions import LONGEST_NAME, Edit, Suggestion, lower_case_form, series_of, suggestions
 from tests.test_checkchar import checked, minted
 from tests.vectors import vectors
 

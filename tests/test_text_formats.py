@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from extractors.document_reading import read_document
 from extractors.extraction import extraction_of
-from extractors.formats import read_document
 from extractors.readers import escaped_text, json, markdown, plain, tabular
 from tests.vectors import vectors
 

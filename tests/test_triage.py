@@ -30,7 +30,7 @@ from crawler.history.triage import (
 )
 from crawler.runs.judging import judge_run
 from crawler.store.store import Store
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command
 from tests.test_ark_status import BEGINNING, check, day, status_of
 from tests.test_history import GUIDE, ONE, OTHER, OTHER_PAGE, audit, moment, seen

@@ -19,11 +19,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.archives.members import ArchiveMember
-from extractors.batches import BATCH_BYTES, BatchReading
-from extractors.document_model import Finding
 from extractors.documents import Document
 from extractors.isolated import extraction_in_time, extraction_of_short_text
-from extractors.mentions.clean import holds_no_label
+from extractors.mentions.fast_path import holds_no_label
+from extractors.model.documents import Finding
+from extractors.processes.batches import BATCH_BYTES, BatchReading
 from extractors.two_passes import DocumentSummary, Part, TwoPasses, read_batch
 from tests.loopback import clean_environment, run_command
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.ark import Ark
-from extractors.codec import decoded, encoded, from_plain, plain
-from extractors.document_model import Anchor, Block, Role
 from extractors.extraction import extraction_of, with_evidence
 from extractors.find import Mention, scan
-from extractors.mentions.unresolved import UnresolvedMention, decided_again, unresolved_mentions
+from extractors.model.ark import Ark
+from extractors.model.documents import Anchor, Block, Role
+from extractors.processes.codec import decoded, encoded, from_plain, plain
+from extractors.unresolved import UnresolvedMention, decided_again, unresolved_mentions
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.wrap import NEAR_CHARS, Confidence
 

@@ -33,7 +33,7 @@ from crawler.verdicts.closed import ClosedCollection
 from crawler.verdicts.commitment import CommitmentFacts, judge_commitment
 from crawler.verdicts.inflection import judge_metadata
 from crawler.verdicts.verdict import WAYS, VerdictContext, judge, skipped
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 from tests.vectors import vectors
 
 URL = "https://r.example/ark:12x45/x5"

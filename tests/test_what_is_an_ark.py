@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from extractors.ark import Ark
-from extractors.checkchar import CheckCharacter, check
-from extractors.conformance import Remark
 from extractors.extraction import extraction_of
+from extractors.model.ark import Ark
+from extractors.model.check_characters import CheckCharacter, check
+from extractors.model.conformance import Remark
 from tests.vectors import vectors
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from extractors.ark import Ark
-from extractors.worker import Worker, WorkerDied, WorkerError, WorkerFailed, WorkerOutOfMemory, WorkerTimeout
+from extractors.model.ark import Ark
+from extractors.processes.worker import Worker, WorkerDied, WorkerError, WorkerFailed, WorkerOutOfMemory, WorkerTimeout
 from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parent.parent
@@ -267,7 +267,7 @@ def test_ctrl_c_is_not_for_the_worker():
 
 SCRIPT = """
 import os, sys
-from extractors.worker import Worker
+from extractors.processes.worker import Worker
 from tests.test_worker import act
 
 if __name__ == "__main__":

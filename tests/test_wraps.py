@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.ark import BETANUMERIC, Ark
-from extractors.document_model import Anchor, Block, Role
 from extractors.find import Mention, find_arks, scan
+from extractors.model.ark import BETANUMERIC, Ark
+from extractors.model.documents import Anchor, Block, Role
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import RULES, decide
 from extractors.wraps.shapes import Fit, Shapes

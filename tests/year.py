@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from crawler.history.rechecking import RecheckPolicy
 from crawler.model.observations import ChainEnd, Hop, Observation, Question
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 BEGINNING = datetime(2026, 1, 1, 6, tzinfo=UTC)
 DAYS = 365

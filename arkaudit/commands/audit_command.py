@@ -24,7 +24,7 @@ from arkaudit.options import (
     resume_option,
     store_option,
 )
-from extractors.shared_errors import UserMistake
+from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
     from arkaudit.config import Config

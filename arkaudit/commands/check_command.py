@@ -19,7 +19,7 @@ from arkaudit.options import (
     request_options,
     resume_option,
 )
-from extractors.shared_errors import UserMistake
+from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
     from arkaudit.datasets.documents import DatasetDocuments

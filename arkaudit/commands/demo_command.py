@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from arkaudit.options import lang_option
-from extractors.shared_errors import UserMistake
+from extractors.model.errors import UserMistake
 
 
 @click.command()

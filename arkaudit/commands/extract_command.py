@@ -19,7 +19,7 @@ from arkaudit import logs
 from arkaudit.exits import EXIT_FINDING, NEVER, end_unread, errors, exit_on, say
 from arkaudit.options import asked_level, config_of, cores, jobs_option, request_options
 from crawler.model.outcomes import DocumentOutcome
-from extractors.shared_errors import UserMistake
+from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
     from extractors.documents import Document
@@ -101,7 +101,7 @@ def extract(
     from arkaudit.exits import after_extract, tell_ending
     from arkaudit.extracting import Counted, ExtractTotal, documents, report_findings
     from crawler.spiders.seeds import Seeds
-    from extractors.mention_rows import MAIN_COLUMNS, MENTION_COLUMNS, mention_rows
+    from extractors.documents import MAIN_COLUMNS, MENTION_COLUMNS, mention_rows
 
     if from_file is not None:
         from arkaudit.datasets.inputs import lines_of

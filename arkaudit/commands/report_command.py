@@ -19,7 +19,7 @@ from arkaudit.options import (
     lang_option,
     store_option,
 )
-from extractors.shared_errors import UserMistake
+from extractors.model.errors import UserMistake
 
 
 @click.command(cls=GroupedCommand)

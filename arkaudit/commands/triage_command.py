@@ -11,7 +11,7 @@ import click
 
 from arkaudit.options import store_option
 from crawler.history.triage import TriageAction, TriageTarget
-from extractors.shared_errors import UserMistake
+from extractors.model.errors import UserMistake
 
 
 def _meant(command: Callable[..., Any]) -> Callable[..., Any]:

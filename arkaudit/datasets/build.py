@@ -34,7 +34,7 @@ from arkaudit.datasets.plan import MANIFEST, Manifest, Part, TableFiles, mark_ha
 from arkaudit.datasets.second_pass import EVIDENCE, SHARED, DecidedRecord, decide_part, evidence_in
 from arkaudit.datasets.storage import SCRATCH, Storage, digest_of_file, open_storage
 from extractors.isolated import document_executor
-from extractors.shared_errors import PartsFailed, StorageFailed
+from extractors.model.errors import PartsFailed, StorageFailed
 from extractors.wraps.evidence import Evidence
 
 # Work on the parts of a dataset in one process, whichever engine calls it: by plain values that can be sent there.

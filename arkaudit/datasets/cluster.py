@@ -25,7 +25,7 @@ from arkaudit.datasets.build import Answer, Call, answer_here
 from arkaudit.datasets.plan import difference
 from arkaudit.exits import say
 from crawler.model.addresses import addresses_in
-from extractors.shared_errors import ArkauditError, PartsFailed, UserMistake
+from extractors.model.errors import ArkauditError, PartsFailed, UserMistake
 from reports.languages.display import counted
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from arkaudit.datasets.second_pass import DecidedRecord
 from arkaudit.datasets.storage import SCRATCH, Storage, is_object, open_storage
 from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, after_dataset, end, say
 from arkaudit.progress import Progress
-from extractors.folders import unwritable
-from extractors.shared_errors import PartsFailed, StorageFailed, UserMistake
+from extractors.documents import unwritable
+from extractors.model.errors import PartsFailed, StorageFailed, UserMistake
 from reports.languages.display import counted
 
 #: Of how many documents it is said by name that they could not be read.

@@ -19,7 +19,7 @@ import pyarrow as pa
 from arkaudit.datasets.columns import DATASET_TABLES, ColumnKind, DatasetTable
 from arkaudit.datasets.plan import Manifest, damage_in, manifest_in
 from arkaudit.datasets.storage import is_object, object_files, open_storage
-from extractors.shared_errors import ArkauditError, UserMistake
+from extractors.model.errors import ArkauditError, UserMistake
 from reports.tables.distinct import host
 from reports.tables.places import section
 

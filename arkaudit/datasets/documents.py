@@ -22,11 +22,11 @@ from arkaudit.datasets.storage import Storage, is_object, open_storage
 from crawler.model.observations import CitedMention, DecidedOn, DocumentOutcome, DocumentRecord
 from crawler.model.resolving import mention_url
 from crawler.spiders.document_reading import now
-from extractors.ark import Ark
-from extractors.conformance import Remark
-from extractors.document_model import Finding, Role
 from extractors.mentions.mention import Mention
-from extractors.shared_errors import UserMistake
+from extractors.model.ark import Ark
+from extractors.model.conformance import Remark
+from extractors.model.documents import Finding, Role
+from extractors.model.errors import UserMistake
 from extractors.wraps.wrap import Confidence
 
 #: A dataset of so many documents and mentions at most is taken whole.

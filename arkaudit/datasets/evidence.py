@@ -13,10 +13,9 @@ from typing import Any, Final, overload
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from extractors.ark import Ark
-from extractors.checkchar import CheckCharacterRule, Zone, Zones, zones_of_distinct
-from extractors.wraps.evidence import Evidence
-from extractors.wraps.qualifiers import qualifier_words
+from extractors.model.ark import Ark
+from extractors.model.check_characters import CheckCharacterRule, Zone, Zones, zones_of_distinct
+from extractors.wraps.evidence import Evidence, qualifier_words
 from extractors.wraps.shapes import Shape, Shapes
 
 # Normal forms of ARKs, sorted, as a column of Arrow: millions of them, looked up in a file that is memory-mapped.

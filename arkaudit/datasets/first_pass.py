@@ -18,12 +18,8 @@ from arkaudit.datasets.evidence import column_of, write_names
 from arkaudit.datasets.plan import Part
 from arkaudit.datasets.storage import InputFile, Storage, digest_of_file, is_object, opened_object
 from extractors.archives.members import INSIDE, ArchiveMember
-from extractors.batches import BATCH_BYTES, BATCH_DOCUMENTS, BatchReading, part_weight
-from extractors.codec import decoded, encoded
-from extractors.document_model import Finding
-from extractors.documents import Document, documents_in, documents_in_file, whole_arks
+from extractors.documents import Document, document_name, documents_in, documents_in_file, whole_arks
 from extractors.extraction import Extraction
-from extractors.folders import document_name
 from extractors.isolated import (
     KILLED,
     extraction_in_time,
@@ -32,9 +28,12 @@ from extractors.isolated import (
     failed_extraction,
     may_stay_inline,
 )
-from extractors.relative_links import relative_resolver
-from extractors.worker import WorkerError
-from extractors.worker_executor import WorkerExecutor
+from extractors.mentions.resolver import relative_resolver
+from extractors.model.documents import Finding
+from extractors.processes.batches import BATCH_BYTES, BATCH_DOCUMENTS, BatchReading, part_weight
+from extractors.processes.codec import decoded, encoded
+from extractors.processes.worker import WorkerError
+from extractors.processes.worker_executor import WorkerExecutor
 
 # Documents between the two passes of a dataset: one line of JSON each, with its mentions and doubts about them.
 

@@ -11,8 +11,8 @@ from typing import Final
 from arkaudit.datasets.plan import FolderFinding, Part
 from arkaudit.datasets.storage import InputFile, is_object, objects_of
 from crawler.spiders.seeds import Seeds
-from extractors.folders import document_name
-from extractors.shared_errors import UserMistake
+from extractors.documents import document_name
+from extractors.model.errors import UserMistake
 from reports.languages.display import counted
 
 _GZIP = b"\x1f\x8b"

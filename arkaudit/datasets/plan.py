@@ -20,7 +20,7 @@ from typing import Any, Final
 import extractors
 from arkaudit.datasets.columns import DATASET_TABLES
 from arkaudit.datasets.storage import InputFile, Storage
-from extractors.shared_errors import UserMistake
+from extractors.model.errors import UserMistake
 
 # The fingerprint of all that decides which ARKs are found in a document.
 

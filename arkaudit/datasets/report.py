@@ -19,7 +19,7 @@ from arkaudit.options import cores
 from arkaudit.output_rows import whole
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
-from extractors.shared_errors import UserMistake
+from extractors.model.errors import UserMistake
 from reports.exports import check_out, write_files
 from reports.formats.comma_separated import csv_path, csv_pieces
 from reports.formats.parquet import parquet_path, parquet_pieces

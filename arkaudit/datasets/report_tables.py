@@ -15,8 +15,8 @@ import pandas as pd
 from arkaudit.datasets.connection import OpenDataset
 from crawler.model.observations import Family
 from crawler.model.resolving import GLOBAL_RESOLVER, mention_url
-from extractors.ark import SKIPPED_NAANS
-from extractors.checkchar import CheckCharacter
+from extractors.model.ark import SKIPPED_NAANS
+from extractors.model.check_characters import CheckCharacter
 from reports.store.typed_columns import JOINT
 from reports.tables import listings, overviews, pairs, places
 from reports.tables import summary as sums
@@ -36,7 +36,7 @@ Frames = Iterator[pd.DataFrame]
 
 #: So many mentions at most are repeated one by one, in `citations`; of more, those that are doubtful or examples.
 MOST_CITATIONS: Final = 1_000_000
-#: What an ``ark`` implies (`extractors.ark.Ark.implied`): what precedes each dot, and each slash in front
+#: What an ``ark`` implies (`extractors.model.ark.Ark.implied`): what precedes each dot, and each slash in front
 #: of the first one, but for that after the NAAN.
 IMPLIED: Final = """
     [left(ark, i - 1) FOR i IN range(1, length(ark) + 1)

@@ -13,14 +13,13 @@ from arkaudit.datasets.columns import DATASET_TABLES, MENTIONS, ParquetFile
 from arkaudit.datasets.evidence import LEARNED_FILE, NAMES_FILE, read_evidence
 from arkaudit.datasets.first_pass import Origin, document_in, documents_file, lines_in
 from arkaudit.datasets.storage import Storage, digest_of_file
-from extractors.ark import Ark, shoulder_of
-from extractors.batches import AHEAD, batches
-from extractors.codec import decoded, encoded
-from extractors.documents import Document
-from extractors.mention_rows import mention_row
+from extractors.documents import Document, mention_row
 from extractors.mentions.mention import Mention
-from extractors.worker import WorkerDied, WorkerOutOfMemory, WorkerTimeout, shared
-from extractors.worker_executor import WorkerExecutor
+from extractors.model.ark import Ark, shoulder_of
+from extractors.processes.batches import AHEAD, batches
+from extractors.processes.codec import decoded, encoded
+from extractors.processes.worker import WorkerDied, WorkerOutOfMemory, WorkerTimeout, shared
+from extractors.processes.worker_executor import WorkerExecutor
 from extractors.wraps.evidence import Evidence
 
 DECIDED: Final = "work/decided"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, Final, Protocol, cast
 from urllib.parse import urlsplit
 
-from extractors.shared_errors import StorageFailed, UserMistake
+from extractors.model.errors import StorageFailed, UserMistake
 
 # Object storage (S3 and what speaks like it): documents are read from there, and datasets are made there.
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from extractors.ark import Ark
-from extractors.normalize import NotAnArk
+from extractors.model.ark import Ark
+from extractors.model.normalize import NotAnArk
 
 #: Longer than the demo waits for an answer.
 TOO_SLOW_S = 12.0

@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 
 from arkaudit.exits import code_of
 from arkaudit.schedules.moments import ScheduledRun
-from extractors.shared_errors import UserMistake
+from extractors.model.errors import UserMistake
 
 #: The folder of ledgers, next to the configuration.
 FOLDER = ".arkaudit"

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
-from extractors.shared_errors import ArkauditError
+from extractors.model.errors import ArkauditError
 
 #: So often a run that did not come to its end is taken up again; then it waits for the next moment of the schedule.
 MOST_ATTEMPTS: Final = 3

@@ -22,7 +22,7 @@ from arkaudit.config_files import load_audits
 from arkaudit.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, say
 from arkaudit.schedules.ledger import FOLDER, Ledger
 from arkaudit.schedules.moments import Due, Schedule, ScheduledRun, due_now
-from extractors.shared_errors import UserMistake
+from extractors.model.errors import UserMistake
 
 #: A run that did not come to its end is looked after at least this often.
 _LOOK_AGAIN = timedelta(minutes=1)

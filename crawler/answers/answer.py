@@ -12,9 +12,9 @@ from crawler.answers.erc import EZID_ESCAPE, Erc, Record, parse_ercs
 from crawler.answers.likeness import TEXT_LIMIT, sketch
 from crawler.answers.structured import from_json, from_turtle, from_xml, from_yaml
 from crawler.model.observations import MOST_ARKS, Observation, PageFacts
-from extractors.ark import Ark
 from extractors.find import find_arks
-from extractors.formats import parse_content_type
+from extractors.model.ark import Ark
+from extractors.model.formats import parse_content_type
 
 # Pure: the record that an answer's body is, whatever its form, judged by its type and by what it looks like.
 

@@ -31,7 +31,7 @@ from crawler.answers.structured import KERNEL, kernel
 from crawler.answers.subject import Subject, declared_other, declares, linked_arks, named_arks, own_places, subject_of
 from crawler.model.observations import ChainEnd, ObjectOutcome, Observation
 from crawler.model.resolving import SUCCESSES, same_host
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 # Pure: what an HTTP status, or the end of a chain without one, means for the object (2020, 7.1.2).
 

@@ -25,7 +25,7 @@ from crawler.answers.captures import (
 )
 from crawler.model.observations import ChainEnd, Hop
 from crawler.model.resolving import sendable
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 #: Captures of one URL that are looked at: enough to find the last good one of sixty by halving.
 MOST_CAPTURES: Final = 6

@@ -23,8 +23,8 @@ from crawler.answers.structured import KERNEL, kernel
 from crawler.answers.subject import declares
 from crawler.model.observations import ChainEnd, Observation
 from crawler.model.resolving import INFLECTIONS, SUCCESSES, same_host
-from extractors.ark import Ark
 from extractors.find import find_arks
+from extractors.model.ark import Ark
 
 #: Questions that a page or a structured record must answer to pass for a description.
 ENOUGH_ANSWERS = 3

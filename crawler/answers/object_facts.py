@@ -20,8 +20,8 @@ from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, bare, plain, qui
 from crawler.answers.subject import declares
 from crawler.answers.withdrawals import speaks_of_withdrawal
 from crawler.model.observations import ObjectOutcome
-from extractors.ark import Ark
-from extractors.normalize import NotAnArk
+from extractors.model.ark import Ark
+from extractors.model.normalize import NotAnArk
 
 #: So many other ARKs that land on one URL are a sign, though never a proof: one page may stand for many objects.
 MANY_NEIGHBOURS = 2

@@ -19,9 +19,9 @@ from lxml import etree
 from crawler.answers.erc import QUESTIONS, Element, Record, Segment
 from crawler.answers.erc_values import Value
 from crawler.answers.quirks import bare, quirks
-from extractors.ark import Ark
 from extractors.find import find_arks
-from extractors.readers.markup.surrogates import without_surrogates
+from extractors.model.ark import Ark
+from extractors.readers.markup.xml import without_surrogates
 
 if TYPE_CHECKING:
     import rdflib  # imported where there is RDF to read: that takes longer than most documents

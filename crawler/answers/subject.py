@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from crawler.answers.structured import kernel
-from extractors.ark import Ark
 from extractors.find import find_arks
-from extractors.normalize import NotAnArk
+from extractors.model.ark import Ark
+from extractors.model.normalize import NotAnArk
 
 #: Places by which a page says what it is, in contrast to what it merely mentions.
 _DECLARING = re.compile(

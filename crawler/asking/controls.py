@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from crawler.model.resolving import resolver_of
-from extractors.ark import BETANUMERIC, Ark, shoulder_of
-from extractors.checkchar import CheckCharacter, check
-from extractors.naan import Registry
-from extractors.normalize import LABEL
+from extractors.model.ark import BETANUMERIC, Ark, shoulder_of
+from extractors.model.check_characters import CheckCharacter, check
+from extractors.model.naan import Registry
+from extractors.model.normalize import LABEL
 
 #: A shoulder that nobody has registered is one from so many names on; a digit at the start of a few is chance.
 ENOUGH_NAMES = 3

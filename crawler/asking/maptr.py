@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from extractors.naan import Registry, RegistryEntry, ResolverTarget
+from extractors.model.naan import Registry, RegistryEntry, ResolverTarget
 
 if TYPE_CHECKING:
     from dns.resolver import Resolver

@@ -14,9 +14,9 @@ from crawler.asking.controls import place_of
 from crawler.model.attempts import PASSING_STATUSES
 from crawler.model.observations import ACCESS, ChainEnd, Observation, Question
 from crawler.model.resolving import INFLECTIONS, asked_url, label_of, request_url, resolver_of, same_host
-from extractors.ark import Ark
-from extractors.naan import Registry
-from extractors.normalize import LABEL
+from extractors.model.ark import Ark
+from extractors.model.naan import Registry
+from extractors.model.normalize import LABEL
 
 # Pure: what a host says of itself, where its resolver is: ``/.well-known/ark`` (draft-kunze-ark-40, 3.4).
 

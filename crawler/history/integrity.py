@@ -11,8 +11,8 @@ from crawler.history.latest import DERIVED, rebuild_beside
 from crawler.history.triage import TriageAction, TriageTarget
 from crawler.model import schema
 from crawler.model.observations import ChainEnd, CommitmentOutcome, MetadataOutcome, ObjectOutcome, Question
-from extractors.ark import Ark
-from extractors.normalize import NotAnArk
+from extractors.model.ark import Ark
+from extractors.model.normalize import NotAnArk
 
 _WORDS = (
     (schema.verdict.c.object, ObjectOutcome),

@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 from crawler.history.ark_status import ArkState
 from crawler.history.outages import host_of
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 
 class TriageAction(StrEnum):

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from crawler.model.canonical import is_for_once, names_session, same_document
 from crawler.model.listing import SourceKind
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 #: Among a hundred million documents, two have the same key with a chance of one in four thousand.
 KEY_BYTES = 8

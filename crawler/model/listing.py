@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from extractors.document_model import Finding
+from extractors.model.documents import Finding
 
 
 class SourceKind(StrEnum):

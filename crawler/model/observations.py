@@ -22,10 +22,10 @@ from crawler.model.outcomes import (
     MetadataOutcome,
     ObjectOutcome,
 )
-from extractors.ark import Ark
-from extractors.document_model import Finding
 from extractors.mentions.mention import Mention
-from extractors.mentions.unresolved import UnresolvedMention
+from extractors.model.ark import Ark
+from extractors.model.documents import Finding
+from extractors.unresolved import UnresolvedMention
 
 # Mentions, as they stand in the store.
 

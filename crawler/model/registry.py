@@ -10,8 +10,8 @@ from pathlib import Path
 from platformdirs import user_cache_path
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
-from extractors.naan import Registry
-from extractors.naan_records import NotARegistry, read_registry
+from extractors.model.naan import Registry
+from extractors.model.naan_records import NotARegistry, read_registry
 
 #: Overrides where the copy is kept.
 CACHE_VARIABLE = "ARKAUDIT_CACHE"

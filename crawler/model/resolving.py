@@ -16,8 +16,8 @@ import idna
 
 from crawler.model.observations import ChainEnd, Observation, Question
 from extractors.find import find_arks
-from extractors.normalize import LABEL
-from extractors.shared_errors import ArkauditError
+from extractors.model.errors import ArkauditError
+from extractors.model.normalize import LABEL
 
 #: The resolver that knows every NAAN, which is asked about ARKs that are written without one.
 GLOBAL_RESOLVER = "https://n2t.net/"

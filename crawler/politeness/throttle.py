@@ -23,7 +23,7 @@ from crawler.model.attempts import Patience
 from crawler.model.observations import ChainEnd, HostTraffic, Pause
 from crawler.politeness.host_files import HostFiles, HostLease, HostWait
 from crawler.politeness.pacing import LEAST_INTERVAL_S, Allowance, Allowances, HostState, Pace, Reason, host_of, is_own
-from extractors.shared_errors import ArkauditError
+from extractors.model.errors import ArkauditError
 
 if TYPE_CHECKING:
     from pathlib import Path

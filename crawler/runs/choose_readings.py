@@ -10,9 +10,9 @@ from crawler.model.observations import CitedMention, DecidedOn, KeptMention, Que
 from crawler.store.store import Store
 from crawler.verdicts.answer_sets import SHARED, AnswerSets
 from crawler.verdicts.readings import CandidateReading, SettledReading, other_readings, readings_of, settled
-from extractors.document_model import Finding
 from extractors.mentions.mention import Mention
-from extractors.normalize import LABEL
+from extractors.model.documents import Finding
+from extractors.model.normalize import LABEL
 from extractors.wraps.wrap import Confidence
 
 #: The reason of a mention that was settled.

@@ -16,8 +16,8 @@ from crawler.verdicts.closed import ClosedCollection, closed_for
 from crawler.verdicts.findings import RunFindings
 from crawler.verdicts.readings import CandidateReading, learned, meant_by, meant_instead, readings_of
 from crawler.verdicts.verdict import VerdictContext, judge, skipped
-from extractors.ark import Ark
-from extractors.naan import SHARED_NAANS, Registry
+from extractors.model.ark import Ark
+from extractors.model.naan import SHARED_NAANS, Registry
 
 Target = tuple[Ark, str]
 

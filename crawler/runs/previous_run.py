@@ -12,7 +12,7 @@ from pathlib import Path
 from crawler.model.observations import HostTraffic
 from crawler.store.soundness import distrust, is_damage, is_ours, not_a_file, require_our_schema, require_sound
 from crawler.store.store_errors import NotOurStore, StoreDamaged
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 _RUNS = """
     select run_id, command, started_at, seeds from run

@@ -9,13 +9,13 @@ from operator import attrgetter
 from crawler.model.observations import CitedMention, DecidedOn, KeptUnresolvedMention
 from crawler.model.resolving import mention_url, resolver_of
 from crawler.store.store import Store
-from extractors.ark import Ark
-from extractors.budget import DECIDING_CPU_S, TimeBudget, spending
-from extractors.document_model import Finding, Role
 from extractors.extraction import described, may_decide
 from extractors.mentions.mention import Mention
-from extractors.mentions.unresolved import decided_again
-from extractors.naan import Registry
+from extractors.model.ark import Ark
+from extractors.model.budget import DECIDING_CPU_S, TimeBudget, spending
+from extractors.model.documents import Finding, Role
+from extractors.model.naan import Registry
+from extractors.unresolved import decided_again
 from extractors.wraps.evidence import Evidence
 
 

@@ -32,8 +32,8 @@ from crawler.sources.link_targets import (
 from crawler.sources.oai_pmh import Selection, harvest_url
 from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, Rule, Traps, refusal_text, turns_page
 from extractors.archives.members import names_no_document
-from extractors.document_model import Finding, Reading
-from extractors.shared_errors import ArkauditError
+from extractors.model.documents import Finding, Reading
+from extractors.model.errors import ArkauditError
 
 # Pure: the user's patterns for links, each search under a limit: a careless one may need longer than the world
 # lasts.

@@ -13,8 +13,8 @@ from typing import Any
 
 from crawler.model.listing import ListedItem, SourceKind, SourceReading
 from crawler.sources.link_targets import absolute
-from extractors.document_model import Finding
-from extractors.readers.plain import decode
+from extractors.model.decoding import decode
+from extractors.model.documents import Finding
 
 #: What is looked at to tell that a JSON document is one of IIIF.
 _CONTEXT = b"iiif.io/api/presentation/"

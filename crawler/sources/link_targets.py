@@ -9,8 +9,8 @@ from functools import lru_cache
 from urllib.parse import urljoin
 
 from crawler.model.resolving import sendable
-from extractors.document_model import Reading
-from extractors.readers.markup.following import refresh_target
+from extractors.model.documents import Reading
+from extractors.readers.markup.page import refresh_target
 
 #: Links of a header that lead to documents (RFC 8288; signposting.org): the items of a landing page, its metadata.
 #: ``cite-as`` is the persistent identifier of the page and leads back to it.

@@ -20,7 +20,7 @@ from crawler.model.listing import ListedItem, ListedRecord, SourceKind, SourceRe
 from crawler.sources.link_targets import absolute
 from crawler.sources.xml_walk import Element, elements, local_name, text_of
 from extractors.archives.members import INSIDE
-from extractors.document_model import Finding
+from extractors.model.documents import Finding
 
 NAMESPACE = "http://www.openarchives.org/OAI/2.0/"
 _RECORD, _ERROR, _TOKEN, _HEADER, _METADATA = (

@@ -13,10 +13,10 @@ from crawler.sources.iiif import may_be_iiif, read_iiif
 from crawler.sources.link_targets import absolute
 from crawler.sources.oai_pmh import NAMESPACE, Selection, read_oai
 from crawler.sources.xml_walk import Element, elements, local_name, root_name, text_of
-from extractors.document_model import Finding
 from extractors.find import find_arks
-from extractors.readers.plain import decode
-from extractors.worker import Worker, WorkerError
+from extractors.model.decoding import decode
+from extractors.model.documents import Finding
+from extractors.processes.worker import Worker, WorkerError
 
 # Pure: Atom and RSS feeds, as far as they lead somewhere.
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from lxml import etree
 
-from extractors.readers.markup.surrogates import without_surrogates
+from extractors.readers.markup.xml import without_surrogates
 
 Element: TypeAlias = Any
 """An `lxml.etree._Element`; its published types are those of lxml 4."""

@@ -28,8 +28,8 @@ from crawler.store.frontier import SettledEntry
 from crawler.verdicts.readings import CandidateReading
 from crawler.wire.flags import INCOMPLETE, STOPPED, incomplete
 from crawler.wire.middlewares import chain_of
-from extractors.ark import Ark
-from extractors.normalize import NotAnArk
+from extractors.model.ark import Ark
+from extractors.model.normalize import NotAnArk
 
 if TYPE_CHECKING:
     from scrapy.http import Response

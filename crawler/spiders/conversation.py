@@ -42,9 +42,9 @@ from crawler.verdicts.readings import CandidateReading, learned, meant_by, next_
 from crawler.verdicts.rendered import is_app_shell
 from crawler.verdicts.spellings import SHOULDERS_A_RESOLVER, forms
 from crawler.verdicts.verdict import Description, described_by, facts_beside
-from extractors.ark import Ark
-from extractors.naan import Registry
-from extractors.normalize import LABEL
+from extractors.model.ark import Ark
+from extractors.model.naan import Registry
+from extractors.model.normalize import LABEL
 
 Target = tuple[Ark, str]
 

@@ -19,10 +19,7 @@ from crawler.sources.source_reading import SourceWorker, read_source
 from crawler.wire.flags import STOPPED, incomplete
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import archive_kind, members
-from extractors.batches import BatchReading, part_weight
-from extractors.document_model import NOTHING_READ, Finding
 from extractors.extraction import Extraction
-from extractors.formats import Format, format_of
 from extractors.isolated import (
     PARSING_BYTES,
     PARSING_CPU_S,
@@ -34,9 +31,13 @@ from extractors.isolated import (
     may_stay_inline,
     read_member,
 )
-from extractors.relative_links import relative_resolver
-from extractors.worker import Worker, WorkerError
-from extractors.worker_executor import WorkerExecutor
+from extractors.mentions.resolver import relative_resolver
+from extractors.model.documents import NOTHING_READ, Finding
+from extractors.model.formats import format_of
+from extractors.model.signatures import Format
+from extractors.processes.batches import BatchReading, part_weight
+from extractors.processes.worker import Worker, WorkerError
+from extractors.processes.worker_executor import WorkerExecutor
 
 #: Pages that are no larger are read at once, and nothing else is done meanwhile; the worst takes tenths of a second.
 _AT_ONCE_BYTES = 2**14

@@ -45,10 +45,10 @@ from crawler.store.frontier import FrontierEntry, FrontierState
 from crawler.store.store import Recordable
 from crawler.store.store_errors import StoreUnwritable
 from crawler.wire.middlewares import chain_of
-from extractors.document_model import Finding
-from extractors.folders import document_name
+from extractors.documents import document_name
 from extractors.isolated import DocumentWorker
-from extractors.worker_executor import WorkerExecutor
+from extractors.model.documents import Finding
+from extractors.processes.worker_executor import WorkerExecutor
 
 logger = logging.getLogger(__name__)
 

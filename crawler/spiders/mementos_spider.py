@@ -21,7 +21,7 @@ from crawler.spiders.own_run import ArksRun
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import FrontierEntry, SettledEntry
 from crawler.wire.middlewares import chain_of
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 #: So many searches are open at a time: they are at one host.
 SEARCHES = 20

@@ -29,7 +29,7 @@ from crawler.spiders.items import CheckedArk, checked_ark
 from crawler.spiders.seeds import Seeds, targets_in, words_of
 from crawler.store.store import FINISHED, Store
 from crawler.store.store_errors import StoreUnwritable
-from extractors.folders import document_name
+from extractors.documents import document_name
 from extractors.isolated import DocumentWorker, document_worker
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from crawler.model.observations import Hop
 from crawler.sources.link_targets import Headers
 from crawler.spiders.document_reading import DocumentSource
 from crawler.wire.flags import INCOMPLETE
-from extractors.formats import parse_content_type
+from extractors.model.formats import parse_content_type
 
 
 def source_of(crawl_request: CrawlRequest, response: Response, hops: tuple[Hop, ...]) -> DocumentSource:

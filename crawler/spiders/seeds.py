@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 from crawler.model.listing import SourceKind
 from crawler.model.resolving import request_url
 from crawler.wire.credentials import masked, names_user
-from extractors.ark import Ark
-from extractors.document_model import Block, Finding, Role
+from extractors.documents import files_in, hidden_finding
 from extractors.find import scan
-from extractors.folders import files_in, hidden_finding
 from extractors.mentions.mention import Mention, NamespaceMention
-from extractors.shared_errors import SourceUnreadable, UserMistake
+from extractors.model.ark import Ark
+from extractors.model.documents import Block, Finding, Role
+from extractors.model.errors import SourceUnreadable, UserMistake
 from extractors.wraps.evidence import Evidence
 
 

@@ -22,7 +22,7 @@ from sqlalchemy.exc import DatabaseError
 from crawler.model import schema
 from crawler.store.store_errors import StoreUnwritable
 from crawler.store.stored_rows import row_of
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 #: Rows that are read at a time: nothing of a run that may be long is taken whole, and no reading lasts long.
 PAGE = 500

@@ -20,7 +20,7 @@ from crawler.model.crawl_requests import CrawlRequest, Reach, RequestKind
 from crawler.model.listing import SourceKind
 from crawler.model.schema import frontier
 from crawler.store.database import Database
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 # Rows of the table `frontier`: what a run has still to ask for, and what has its outcome.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from extractors.shared_errors import ArkauditError
+from extractors.model.errors import ArkauditError
 
 
 class StoreError(ArkauditError):

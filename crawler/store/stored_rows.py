@@ -12,8 +12,8 @@ from sqlalchemy import Table
 
 from crawler.model import schema
 from crawler.model.observations import Observation
-from extractors.ark import Ark
 from extractors.mentions.mention import Mention
+from extractors.model.ark import Ark
 from extractors.wraps.wrap import Confidence
 
 T = TypeVar("T")

@@ -26,7 +26,7 @@ from crawler.model import schema
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, ServiceVerdict, Verdict
 from crawler.store.database import ARK_PARTS, PAGE, Database
 from crawler.store.stored_rows import ark_of, record_of, row_of
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 
 class VerdictTables(Database):

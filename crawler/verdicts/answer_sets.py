@@ -12,8 +12,8 @@ from crawler.answers.facts import AnswerFacts
 from crawler.asking.controls import landing_pattern, place_of
 from crawler.asking.questions import origin_of, reached, seems_absent
 from crawler.model.observations import ACCESS, CONFORMANCE, Observation, Question
-from extractors.ark import Ark
-from extractors.normalize import NotAnArk
+from extractors.model.ark import Ark
+from extractors.model.normalize import NotAnArk
 
 K = TypeVar("K")
 

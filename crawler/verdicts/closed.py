@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from crawler.answers.facts import AnswerFacts, status_outcome
 from crawler.model.observations import ObjectOutcome, ServiceVerdict
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
-from extractors.ark import Ark
-from extractors.naan import naan_and_name
+from extractors.model.ark import Ark
+from extractors.model.naan import naan_and_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class ClosedCollection:
     def of(cls, arks: str, reason: str = "") -> ClosedCollection:
         """The collection of the ARKs that begin as *arks*: a NAAN, or a NAAN and the beginning of names.
 
-        Raises `extractors.normalize.NotAnArk`.
+        Raises `extractors.model.normalize.NotAnArk`.
 
         >>> ClosedCollection.of("ark:/98765/k3-", "reading room only").holds(Ark.parse("ark:98765/k3x7"))
         True

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from crawler.model.observations import FAMILY_OF, Family, MetadataOutcome, Verdict
-from extractors.ark import Ark
-from extractors.document_model import Finding
 from extractors.find import find_arks
+from extractors.model.ark import Ark
+from extractors.model.documents import Finding
 
 #: An ARK and nothing else, of which nothing else can be made.
 _PLAIN = re.compile(r"ark:/?[0-9a-z]+/[0-9A-Za-z]+")

@@ -15,11 +15,11 @@ from crawler.answers.subject import declares
 from crawler.model.observations import FAMILY_OF, Family, KeptMention, Meant, ObjectOutcome, ServiceVerdict
 from crawler.model.resolving import sendable
 from crawler.verdicts.access import judge_object
-from extractors.ark import Ark
 from extractors.mentions.mention import Mention
-from extractors.normalize import LABEL, NotAnArk
-from extractors.repair import ODD_BLANK, WRAP, offset_map
-from extractors.suggestions import suggestions
+from extractors.model.ark import Ark
+from extractors.model.normalize import LABEL, NotAnArk
+from extractors.model.offset_map import ODD_BLANK, WRAP, offset_map
+from extractors.model.suggestions import suggestions
 from extractors.wraps.evidence import Evidence
 
 # Pure: which of several readings of a damaged ARK lives, by what the resolver answers about each.

@@ -10,7 +10,7 @@ from crawler.answers.facts import AnswerFacts
 from crawler.model.observations import ChainEnd, Hop, Observation, TlsResult
 from crawler.model.scope import site_of
 from extractors.find import find_arks
-from extractors.normalize import LABEL
+from extractors.model.normalize import LABEL
 
 #: Redirects that clients follow, and which give up then; many allow more (2020, 7.1.3).
 MOST_REDIRECTS: Mapping[int, str] = {5: "some libraries", 10: "many libraries", 20: "browsers", 50: "curl"}

@@ -13,8 +13,8 @@ from typing import Final
 from crawler.asking.questions import with_other_label
 from crawler.model.observations import CONFORMANCE, ChainEnd, Observation, Question
 from crawler.model.resolving import INFLECTIONS, SUCCESSES, asked_url, resolver_of
-from extractors.ark import Ark
-from extractors.normalize import LABEL
+from extractors.model.ark import Ark
+from extractors.model.normalize import LABEL
 
 #: Shoulders of one resolver that are looked at.
 SHOULDERS_A_RESOLVER: Final = 4

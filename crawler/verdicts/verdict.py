@@ -47,8 +47,8 @@ from crawler.verdicts.remarks import (
 )
 from crawler.verdicts.rendered import RenderedFacts, by_what_is_shown, is_app_shell
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
-from extractors.ark import Ark
-from extractors.naan import RegistryEntry
+from extractors.model.ark import Ark
+from extractors.model.naan import RegistryEntry
 
 #: What the success of another way to ask means for the object, when the first way fails, and the words for it.
 WAYS: Mapping[Question, tuple[str, str]] = {

@@ -6,8 +6,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from extractors.archives.compression import Compression, Decompressed
-from extractors.archives.streams import PIECE_BYTES, SizeBudget
+from extractors.archives.compression import PIECE_BYTES, Compression, Decompressed, SizeBudget
 
 #: A body is a bomb when it grows to more than so many bytes, and to so many times what was sent of it.
 BOMB_BYTES, BOMB_RATIO = 2**20, 200

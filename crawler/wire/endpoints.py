@@ -23,7 +23,7 @@ from twisted.internet.interfaces import (
 from zope.interface import implementer
 
 from crawler.model.addresses import AddressGuard, Routes
-from extractors.shared_errors import ArkauditError
+from extractors.model.errors import ArkauditError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from extractors.document_model import Finding
+from extractors.model.documents import Finding
 
 #: More would have come, and was not taken. The name is Scrapy's.
 STOPPED = "download_stopped"

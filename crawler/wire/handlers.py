@@ -24,7 +24,7 @@ from crawler.wire.agents import BoundedFactory, ExactScrapyAgent, NotConnectedIn
 from crawler.wire.endpoints import LookUpNotBegun, NameServerSilent, TellingResolver, refused_unasked
 from crawler.wire.failures import failure_kind, failure_text
 from crawler.wire.middlewares import RunStopped, exception_names, failure_words
-from extractors.shared_errors import ArkauditError
+from extractors.model.errors import ArkauditError
 
 if TYPE_CHECKING:
     from scrapy import Request

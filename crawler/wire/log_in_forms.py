@@ -11,7 +11,7 @@ from lxml import etree
 
 from crawler.model.resolving import BadLocation, resolved_location
 from crawler.wire.credentials import Origin
-from extractors.shared_errors import ArkauditError
+from extractors.model.errors import ArkauditError
 
 #: Octets of a page with a form that are read.
 FORM_LIMIT = 2**20

@@ -28,7 +28,7 @@ from crawler.wire.codings import Content, codings_of, content
 from crawler.wire.failures import failure_kind, failure_text
 from crawler.wire.flags import UNDECODABLE, UNPACKED_IN_PART
 from crawler.wire.robots import RobotsUnreachable
-from extractors.formats import parse_content_type
+from extractors.model.formats import parse_content_type
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider

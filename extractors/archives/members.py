@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from extractors.archives.streams import SizeBudget
-from extractors.document_model import Finding
+from extractors.archives.compression import SizeBudget
+from extractors.model.documents import Finding
 
 #: Between the name of an archive and the name of a file in it. No URL that anybody means holds it.
 INSIDE = "!/"

@@ -10,7 +10,7 @@ import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from extractors.archives.streams import Limited, Lookahead, SizeBudget
+from extractors.archives.compression import Limited, Lookahead, SizeBudget
 
 BLOCK_BYTES = tarfile.BLOCKSIZE
 #: A longer name, or a longer PAX header, is passed over.

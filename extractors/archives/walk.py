@@ -17,11 +17,19 @@ from urllib.parse import urlsplit
 from zipfile import ZipInfo
 
 from extractors.archives import tars, warc, zips
-from extractors.archives.compression import SIGNATURES, Compression, Decompressed
+from extractors.archives.compression import (
+    PIECE_BYTES,
+    SIGNATURES,
+    Compression,
+    Decompressed,
+    Lookahead,
+    SizeBudget,
+    size_of,
+)
 from extractors.archives.members import INSIDE, ArchiveMember, Limits, inside, may_be_document
-from extractors.archives.streams import PIECE_BYTES, Lookahead, SizeBudget, size_of
-from extractors.document_model import Finding
-from extractors.formats import package_format, package_format_of, part_end
+from extractors.model.documents import Finding
+from extractors.model.formats import part_end
+from extractors.model.signatures import package_format, package_format_of
 
 _HEAD_BYTES = 2**10
 _BZIP2_BLOCK = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from extractors.archives.compression import SIGNATURES, Compression
-from extractors.archives.streams import Lookahead, SizeBudget
-from extractors.formats import parse_content_type
+from extractors.archives.compression import SIGNATURES, Compression, Lookahead, SizeBudget
+from extractors.model.formats import parse_content_type
 
 #: A header, of a record or of HTTP, that is longer is none.
 _HEADER_BYTES = 2**15

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from extractors.archives.compression import Compression, Decompressed
-from extractors.archives.streams import Limited, Lookahead, Readable, SizeBudget, size_of
+from extractors.archives.compression import Compression, Decompressed, Limited, Lookahead, Readable, SizeBudget, size_of
 
 #: A larger directory is not read: as Python objects, its entries take twenty times as much.
 _DIRECTORY_BYTES = 8 * 2**20

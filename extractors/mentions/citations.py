@@ -14,10 +14,10 @@ from itertools import count
 
 import regex
 
-from extractors.ark import Ark
-from extractors.document_model import Block, Finding, Reading, Role
-from extractors.mentions.forward import is_cut_from
 from extractors.mentions.mention import Mention
+from extractors.mentions.mention_reader import is_cut_from
+from extractors.model.ark import Ark
+from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.wraps.wrap import Confidence
 
 _TARGETS = (Role.LINK_TARGET, Role.LINK_ANNOTATION)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from extractors.ark import Ark
-from extractors.checkchar import CheckCharacter
-from extractors.conformance import Remark
-from extractors.document_model import Role
+from extractors.model.ark import Ark
+from extractors.model.check_characters import CheckCharacter
+from extractors.model.conformance import Remark
+from extractors.model.documents import Role
 from extractors.wraps.wrap import Confidence
 
 #: The reason of a mention about which nothing had to be decided.

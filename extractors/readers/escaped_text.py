@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from extractors.document_model import Finding, Reading, Role
-from extractors.readers.plain import decode
+from extractors.model.decoding import decode
+from extractors.model.documents import Finding, Reading, Role
 from extractors.readers.running_text import RunningText
 from extractors.readers.values import labelled, may_name_ark
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import ijson  # type: ignore[import-untyped]
 
-from extractors.budget import as_time_allows
-from extractors.document_model import Block, Finding, Reading
-from extractors.readers.plain import decode
+from extractors.model.budget import as_time_allows
+from extractors.model.decoding import decode
+from extractors.model.documents import Block, Finding, Reading
 from extractors.readers.values import may_name_ark, value_block
 
 MEDIA_TYPE = "application/json"

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from email.message import Message
 
-from extractors.budget import as_time_allows
-from extractors.document_model import Anchor, Block, Finding, Reading, Role
-from extractors.readers.plain import decode
+from extractors.model.budget import as_time_allows
+from extractors.model.decoding import decode
+from extractors.model.documents import Anchor, Block, Finding, Reading, Role
 from extractors.readers.values import may_name_ark
 
 MEDIA_TYPE = "message/rfc822"

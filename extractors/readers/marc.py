@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from pymarc.marc8 import marc8_to_unicode
 
-from extractors.budget import as_time_allows
-from extractors.document_model import Block, Finding, Reading, Role
-from extractors.readers.markup.targets import leads_to_document
+from extractors.mentions.label_spellings import leads_to_document
+from extractors.model.budget import as_time_allows
+from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.values import labelled, may_name_ark, value_block
 
 MEDIA_TYPE = "application/marc"

@@ -12,10 +12,11 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore, block, inline, normalize, text_join
 from markdown_it.token import Token
 
-from extractors.budget import ReadingStage, current, spending
-from extractors.document_model import Block, Finding, Reading, Role
+from extractors.model.budget import ReadingStage, current, spending
+from extractors.model.decoding import decode
+from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.html import read_html
-from extractors.readers.plain import decode, read_plain
+from extractors.readers.plain import read_plain
 from extractors.readers.values import may_name_ark
 
 MEDIA_TYPE = "text/markdown"

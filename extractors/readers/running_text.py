@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from extractors.document_model import Anchor, Block, Finding, Role
-from extractors.readers.markup.targets import leads_to_document
+from extractors.mentions.label_spellings import leads_to_document
+from extractors.model.documents import Anchor, Block, Finding, Role
 
 MOST_BLOCKS = 1_000_000
 MOST_CHARS = 256 * 2**20

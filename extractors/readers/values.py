@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from extractors.document_model import Block, Role
-from extractors.readers.markup.targets import may_hold_ark
+from extractors.mentions.label_spellings import may_hold_ark
+from extractors.model.documents import Block, Role
 
 #: Every spelling of the label holds one of these (`extractors.mentions.labels`); most values hold none.
 _SIGN = re.compile(r"[:\N{FULLWIDTH COLON}%\\&+_]")

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable
 
 import regex
 
-from extractors.ark import Ark
-from extractors.checkchar import CheckCharacter
-from extractors.wraps.evidence import Evidence
-from extractors.wraps.qualifiers import completes_word
+from extractors.model.ark import Ark
+from extractors.model.check_characters import CheckCharacter
+from extractors.wraps.evidence import Evidence, completes_word
 from extractors.wraps.shapes import Fit, kind_of
 from extractors.wraps.wrap import Confidence, Wrap, WrapDecision
 

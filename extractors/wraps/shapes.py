@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 #: Distinct names of one kind, all of one length, from which that length counts as theirs.

@@ -8,9 +8,9 @@ from functools import lru_cache
 
 import regex
 
-from extractors.ark import Ark
-from extractors.normalize import NotAnArk
-from extractors.repair import UNSPACED
+from extractors.model.ark import Ark
+from extractors.model.normalize import NotAnArk
+from extractors.model.offset_map import UNSPACED
 
 _LEAD = regex.compile(rf"[[\p{{L}}\p{{Nd}}/.=_~%+@$*:-]--{UNSPACED}]*", regex.VERSION1)
 _SENTENCE_END = regex.compile(r"[.,;:!?'\"]+\Z")

@@ -11,7 +11,7 @@ from typing import Final, Protocol, TypeAlias
 
 import pandas as pd
 
-from extractors.shared_errors import ArkauditError
+from extractors.model.errors import ArkauditError
 from reports.languages import Spoken
 from reports.store.frames import Frames
 from reports.tables.definitions import TableDefinition

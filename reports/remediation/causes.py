@@ -14,8 +14,8 @@ from typing import Final
 from urllib.parse import quote, urlsplit
 
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Question
-from extractors.ark import Ark
-from extractors.normalize import NotAnArk
+from extractors.model.ark import Ark
+from extractors.model.normalize import NotAnArk
 from reports.languages import N_
 
 __all__ = ["ADVICE", "FAULT_OF", "Cause", "CauseContext", "Diagnosis", "Failure", "Fault", "diagnosed", "pattern"]

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from crawler.model.observations import Family
-from extractors.document_model import Role
+from extractors.model.documents import Role
 from reports.languages import N_
 from reports.remediation.causes import Cause
 

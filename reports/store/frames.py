@@ -30,7 +30,7 @@ from crawler.model.schema import (
     tls_probe,
     verdict,
 )
-from extractors.naan import Registry
+from extractors.model.naan import Registry
 from reports.store.hops import FETCH_OF, FETCHES, HOP_OF, no_hops, with_hops
 from reports.store.inventory_checks import no_stock, stock, with_citations
 from reports.store.inventory_file import no_inventory

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
-from extractors.ark import Ark
-from extractors.normalize import NotAnArk
-from extractors.shared_errors import ArkauditError
+from extractors.model.ark import Ark
+from extractors.model.errors import ArkauditError
+from extractors.model.normalize import NotAnArk
 
 _WORDS: Final = re.compile(r"[\s_-]+")
 #: The columns, by the names that they may have; those with an underscore are EZID's.

@@ -36,7 +36,7 @@ from crawler.model.schema import (
     tls_probe,
     verdict,
 )
-from extractors.document_model import Role
+from extractors.model.documents import Role
 from extractors.wraps.wrap import Confidence
 from reports.store.typed_columns import (
     INTEGER,

@@ -18,7 +18,7 @@ from sqlalchemy.pool import NullPool
 from crawler.model.schema import APPLICATION_ID, SCHEMA_VERSION
 from crawler.store.soundness import damage_in, distrust, is_damage, is_ours, not_a_file, require_sound
 from crawler.store.store_errors import StoreDamaged
-from extractors.shared_errors import ArkauditError
+from extractors.model.errors import ArkauditError
 from reports.store.typed_columns import UnknownWord
 
 Found = TypeVar("Found")

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from sqlalchemy import Connection, Select
 
-from extractors.shared_errors import ArkauditError
+from extractors.model.errors import ArkauditError
 
 Dtype: TypeAlias = str | pd.CategoricalDtype
 

@@ -1,4 +1,4 @@
-"""Check characters of a hundred thousand names at once: `extractors.checkchar`, by arrays of their characters."""
+"""Check characters of a hundred thousand names at once, as `extractors.model.check_characters` has them, by arrays."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from extractors.ark import BETANUMERIC
-from extractors.checkchar import SHOULDERS, UPPER_CASE, CheckCharacter, Zone, Zones, zones_of_counts
+from extractors.model.ark import BETANUMERIC
+from extractors.model.check_characters import SHOULDERS, UPPER_CASE, CheckCharacter, Zone, Zones, zones_of_counts
 from reports.tables.distinct import arrow_texts
 
 #: Zones in the order of the columns of what passes.
 _ZONES: Final = tuple(Zone)
-#: A primordinal shoulder, as `extractors.ark.shoulder_of` has it.
+#: A primordinal shoulder, as `extractors.model.ark.shoulder_of` has it.
 _SHOULDER: Final = r"\A(?P<shoulder>[bcdfghjkmnpqrstvwxz]*[0-9])"
 #: The place of each octet in an alphabet, -1 for those that are not in it.
 _PLACES: Final = {

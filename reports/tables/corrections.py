@@ -7,7 +7,7 @@ from typing import Any, Final
 import pandas as pd
 
 from crawler.model.observations import Family
-from extractors.document_model import Role
+from extractors.model.documents import Role
 from reports.remediation.causes import Cause
 from reports.remediation.correcting import Place, correction
 from reports.store.frames import Frames

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 
 _TEXT: Final = pa.large_string()
 #: The beginning of a URL that says which host it names, with nothing in it that a reader of URLs would look at twice.

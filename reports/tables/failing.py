@@ -14,7 +14,7 @@ import pandas as pd
 from crawler.history.ark_status import ArkState
 from crawler.model.observations import Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import WAYS
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 from reports.remediation.causes import CauseContext, Diagnosis, Failure, diagnosed, pattern
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pandas as pd
 
 from crawler.model.observations import ObjectOutcome
-from extractors.ark import Ark
+from extractors.model.ark import Ark
 from reports.languages import ENGLISH, Language
 from reports.remediation.expectations import ExpectedAccess, Landing, Presence, access, landing, presence
 from reports.store.frames import Frames

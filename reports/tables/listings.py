@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from crawler.model.observations import Family, Question
-from extractors.ark import SKIPPED_NAANS, Ark
-from extractors.checkchar import CheckCharacter, Zones
-from extractors.suggestions import suggestions
+from extractors.model.ark import SKIPPED_NAANS, Ark
+from extractors.model.check_characters import CheckCharacter, Zones
+from extractors.model.suggestions import suggestions
 from extractors.wraps.shapes import Shapes
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT, joined

@@ -9,7 +9,7 @@ from typing import Final
 import pandas as pd
 
 from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Question
-from extractors.naan import SHARED_NAANS
+from extractors.model.naan import SHARED_NAANS
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
 from reports.tables.ark_statuses import FAMILY_COLUMNS, SERVICES, ark_statuses, best, citation_counts, family_counts

@@ -9,8 +9,8 @@ from typing import Any, Final, TypeAlias
 import pandas as pd
 
 from crawler.model.observations import Family
-from extractors.ark import Ark
-from extractors.normalize import Profile
+from extractors.model.ark import Ark
+from extractors.model.normalize import Profile
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
 from reports.tables.ark_statuses import FAMILY_COLUMNS, ark_statuses, families

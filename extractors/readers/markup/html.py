@@ -7,22 +7,261 @@ ARK costs little more than its parsing.
 
 from __future__ import annotations
 
+import html
+import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from lxml import etree
 from w3lib.encoding import html_body_declared_encoding
 
-from extractors.document_model import Block, Finding, Reading
-from extractors.readers.markup.following import Following, unfollowed_links
-from extractors.readers.markup.html_source import CONTROLS, flat, parseable, with_controls_spelled
-from extractors.readers.markup.no_label import holds_no_label, nests_little
-from extractors.readers.markup.page import MarkupPage, plain
-from extractors.readers.markup.scripts import script_blocks
-from extractors.readers.markup.targets import leads_to_document, may_hold_ark
-from extractors.readers.plain import decode
-from extractors.readers.recognized import is_hocr, read_recognized
+from extractors.mentions.label_spellings import label_places, leads_to_document, may_hold_ark
+from extractors.model.budget import as_time_allows
+from extractors.model.decoding import decode
+from extractors.model.documents import Block, Finding, Reading, Role
+from extractors.readers.markup.page import APART, Following, MarkupPage, plain, unfollowed_links
+from extractors.readers.markup.prefilter import holds_no_label, nests_little
+from extractors.readers.markup.recognized import is_hocr, read_recognized
+
+# The source of a page, made fit for libxml2: what it misreads, and what would take it too much time or memory.
+
+
+#: Every element takes memory, and a page may be nothing but tags.
+MOST_TAGS = 1_000_000
+#: libxml2 takes quadratic time over the attributes of one element: so many characters or quoted values are read.
+MOST_PIECES = 4000
+
+_XHTML = re.compile(r"<\?xml\s|<html[^<>]*\sxmlns", re.IGNORECASE)
+_PROLOG_CHARS = 2000
+_EMPTY_RAW_ELEMENT = re.compile(
+    r"<(?P<tag>iframe|noembed|noframes|script|style|textarea|title|xmp)(?P<attributes>(?:\s[^<>]*)?)/>",
+    re.IGNORECASE,
+)
+
+#: In markup, no stretch of this length is without a tag's end but in long texts and values, and in tags too long.
+_STRETCH = 8192
+#: From this length on, a page is looked through for long tags in any case: values may hold ``>``.
+_ALWAYS_FROM = 2**19
+_PIECE = r"""(?:[^>"']|"[^"]*+"|'[^']*+')"""
+_TAG_TO_LIMIT = re.compile(rf"<[a-z]{_PIECE}{{0,{MOST_PIECES}}}+", re.IGNORECASE)
+#: A whole tag; or a comment or script, in which there are none. (Without IGNORECASE the long runs are read faster;
+#: with it, [a-z] are these, too.)
+_TAG = re.compile(
+    r"""
+    <(?: !-- [^-]*+ (?: -(?!->) [^-]*+ )*+ (?: --> )?
+       | (?P<raw> (?i: script | style ) )\b [^<]*+ (?: <(?! / (?i: (?P=raw) )\b ) [^<]*+ )*+ (?: </ (?i: (?P=raw) ) )?
+       | (?P<tag> [a-zA-Z\u0130\u0131\u017F\u212A] (?: [^>"']++ | "[^"]*+" | '[^']*+' )*+ )
+    )
+    """,
+    re.VERBOSE,
+)
+_REST_OF_TAG = re.compile(rf"{_PIECE}*+")
+
+# XML can't spell most control characters; they travel as noncharacters, which no text holds.
+_CONTROL = re.compile(r"[\x01-\x08\x0b\x0e-\x1f]|&#(?:0*([1-9]|[12][0-9]|3[01])|[xX]0*([1-9a-fA-F]|1[0-9a-fA-F]));")
+_STAND_IN = 0xFDD0
+CONTROLS = {_STAND_IN + code: code for code in range(32)}
+"""To be translated back when the page has been parsed."""
+
+_TAG_NAME = re.compile(r"<(/?)([a-zA-Z][^\s/<>]*)")
+#: Elements that can't nest in themselves, or hold nothing.
+_NOT_NESTED = frozenset(
+    """
+    a area base body br col embed frame head hr html iframe img input link meta noembed param script style
+    textarea title xmp
+    """.split()  # noqa: SIM905 (as a list, twenty lines)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlSource:
+    """Markup that libxml2 parses in linear time, and what was left out of it."""
+
+    markup: str
+    findings: tuple[Finding, ...] = ()
+    left_out: tuple[Block, ...] = ()
+
+
+def parseable(markup: str) -> HtmlSource:
+    """*markup* within limits that no page reaches which was made for readers.
+
+    >>> parseable("<?xml version='1.0'?><title/>").markup
+    "<?xml version='1.0'?><title></title>"
+    """
+    findings = []
+    if _XHTML.search(markup, 0, _PROLOG_CHARS):  # an HTML parser takes <title/> for an opening tag
+        markup = _EMPTY_RAW_ELEMENT.sub(r"<\g<tag>\g<attributes>></\g<tag>>", markup)
+    if len(markup) > MOST_TAGS and markup.count("<") > MOST_TAGS:
+        findings.append(Finding("cut-off", f"not read beyond tag {MOST_TAGS}"))
+        markup = "<".join(markup.split("<", MOST_TAGS)[:MOST_TAGS])
+    if not _may_hold_long_tag(markup):
+        return HtmlSource(markup, tuple(findings))
+    markup, rests = _without_long_tags(markup)
+    if rests:
+        findings.append(Finding("cut-off", f"elements with too many attributes: {len(rests)}"))
+    left_out = tuple(Block(rest, Role.METADATA) for rest in map(html.unescape, rests) if may_hold_ark(rest))
+    return HtmlSource(markup, tuple(findings), left_out)
+
+
+def _may_hold_long_tag(markup: str) -> bool:
+    if len(markup) >= _ALWAYS_FROM:
+        return True
+    ends = range(_STRETCH, len(markup) + 1, _STRETCH)
+    return any(markup.find(">", end - _STRETCH, end) < 0 for end in ends)
+
+
+def _without_long_tags(markup: str) -> tuple[str, list[str]]:
+    """*markup* with each long tag cut at the limit, and what was cut off."""
+    kept: list[str] = []
+    rests: list[str] = []
+    done = pos = 0
+    while tag := _TAG.search(markup, pos):
+        start, pos = tag.span()
+        if pos - start <= MOST_PIECES or tag["tag"] is None:
+            continue
+        to_limit = _TAG_TO_LIMIT.match(markup, start)
+        pos = to_limit.end() if to_limit is not None else pos
+        rest = _REST_OF_TAG.match(markup, pos)
+        if rest is not None and rest[0]:
+            last_blank = max(markup.rfind(blank, start, pos) for blank in "\t\n\r ")
+            cut = pos if last_blank < 0 else last_blank
+            kept.append(markup[done:cut])
+            done = pos = rest.end()
+            rests.append(markup[cut:done])
+    return "".join([*kept, markup[done:]]), rests
+
+
+def with_controls_spelled(markup: str) -> str:
+    """*markup* in which each control character, raw or as a reference, is one that XML can spell.
+
+    >>> ascii(with_controls_spelled("a\\x02b&#2;c&#10;").translate(CONTROLS))
+    "'a\\\\x02b\\\\x02c&#10;'"
+    """
+    return _CONTROL.sub(_stand_in, markup.replace("\f", "\n\n"))
+
+
+def _stand_in(control: re.Match[str]) -> str:
+    decimal, hexadecimal = control.groups()
+    if decimal or hexadecimal:
+        code = int(decimal or hexadecimal, 10 if decimal else 16)
+        return control[0] if chr(code) in "\t\n\r" else chr(_STAND_IN + code)
+    return chr(_STAND_IN + ord(control[0]))
+
+
+def flat(markup: str) -> str:
+    """*markup* without any nesting, for pages that nest deeper than libxml2 reads.
+
+    >>> flat("<div class=x><b>ark:</b><a href=y>z</a></div>")
+    '<hr class=x><param>ark:<param><a href=y>z</a><hr>'
+    """
+    return _TAG_NAME.sub(_flat_tag, markup)
+
+
+def _flat_tag(tag: re.Match[str]) -> str:
+    name = tag[2].lower()
+    if name in _NOT_NESTED:
+        return tag[0]
+    return "<hr" if name in APART else "<param"
+
+
+# Scripts in a page: JSON of any kind, and the string literals of programs; only what may hold an ARK.
+
+
+_JSON_TYPES = frozenset({"importmap", "speculationrules"})
+#: JSON can spell what no text can hold (``"\\ud800"``), and no file or database takes it.
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_UNKNOWN = "\N{REPLACEMENT CHARACTER}"
+
+_ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
+_CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0", "\n": ""}
+_QUOTES = "\"'`"
+_END_OF_LITERAL = re.compile(rf"[{_QUOTES}\n\r\u2028\u2029]")
+#: A literal is read so far to either side of a label: scripts may be one line of megabytes.
+_REACH = 2000
+
+
+def script_blocks(source: str, media_type: str) -> Iterator[Block]:
+    r"""The strings that may hold an ARK, decoded: the values of JSON, the literals of anything else.
+
+    A program builds strings at its pleasure; only what stands in one literal is found.
+
+    >>> [block.text for block in script_blocks(r'{"@id": "ark\u003a\/12148\/x5", "is": ["y", 1]}', "application/json")]
+    ['ark:/12148/x5']
+    >>> [block.text for block in script_blocks(r'let a = "\x61rk:\/12148/x5", b = "c";', "")]
+    ['ark:/12148/x5']
+    """
+    if not label_places(source):
+        return
+    kind = media_type.partition(";")[0].strip().lower()
+    values: Iterator[str] | None = None
+    if kind.endswith("json") or kind in _JSON_TYPES:
+        values = _json_strings(source)
+    place = f"script[type={kind}]" if kind else "script"
+    for value in values or _literals(source):
+        if may_hold_ark(value):
+            yield Block(_whole_characters(value), Role.STRUCTURED_DATA, place=place)
+
+
+def _json_strings(source: str) -> Iterator[str] | None:
+    """Every string that is a value, in order; None where *source* is no JSON."""
+    try:
+        document = json.loads(source)
+    except (ValueError, RecursionError):
+        return None
+    return _strings(document)
+
+
+def _strings(document: object) -> Iterator[str]:
+    pending = [document]
+    while pending:  # a stack, not recursion: strangers choose the depth
+        value = pending.pop()
+        if isinstance(value, dict):
+            pending.extend(reversed(value.values()))
+        elif isinstance(value, list):
+            pending.extend(reversed(value))
+        elif isinstance(value, str):
+            yield value
+
+
+def _literals(source: str) -> Iterator[str]:
+    """Return what stands between quotes around each label, decoded as JavaScript does; not, if a line ends before.
+
+    Which of two quotes opens is not asked: another one within a literal ends an ARK as well.
+    """
+    done = 0
+    for at in as_time_allows(label_places(source), "label"):
+        if at < done:
+            continue
+        first = max(done, at - _REACH)
+        before = _END_OF_LITERAL.split(source[first:at])[-1]
+        start = at - len(before)
+        ended = _END_OF_LITERAL.search(source, at, at + _REACH)
+        end = ended.start() if ended else min(len(source), at + _REACH)
+        is_long = start == first > done
+        begins = is_long or (start > 0 and source[start - 1] in _QUOTES)
+        if begins and (ended is None or ended[0] in _QUOTES):
+            yield _ESCAPE.sub(_unescaped, source[start:end])
+        done = end
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    braced, unit, octet, char = escape.groups()
+    if char is not None:
+        return _CONTROLS.get(char, char)
+    code = int(braced or unit or octet, 16)
+    return chr(code) if code <= 0x10FFFF else _UNKNOWN
+
+
+def _whole_characters(text: str) -> str:
+    """*text* with pairs of surrogates joined, and U+FFFD for those without their other half."""
+    if not _LONE_SURROGATE.search(text):
+        return text
+    joined = _SURROGATE_PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
+    return _LONE_SURROGATE.sub(_UNKNOWN, joined)
+
 
 MEDIA_TYPE = "text/html"
 MOST_BYTES = 32 * 2**20

@@ -3,13 +3,148 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, TypeAlias
 
-from extractors.budget import as_time_allows
-from extractors.document_model import Block, Role
-from extractors.readers.markup.runs import TextRun
-from extractors.readers.markup.targets import label_places, may_hold_ark
+import regex
+
+from extractors.mentions.label_spellings import label_places, may_hold_ark
+from extractors.model.budget import as_time_allows
+from extractors.model.documents import Anchor, Block, Role
+
+# Runs of text in markup: what is written side by side in inline elements, and which part of it is a link.
+
+
+_LABEL_OR_URL = regex.compile(r"(?:(?:info:|urn:)?a\W?r\W?k\W{0,2}:|https?://)", regex.IGNORECASE)
+#: The beginning of an ARK, and what it does not go on over.
+_ARK_BEGINS = regex.compile(r"a\W{0,3}r\W{0,3}k\W{0,6}[0-9]", regex.IGNORECASE)
+_ARK_ENDS = regex.compile(r"[\s<>\"]")
+#: Two letters or more: a single one is rather the last of a name, marked for its being a check character.
+_WORD = regex.compile(r"\p{L}{2,40}+(?!\p{L})(?![\p{N}\p{Pd}~*+=@_$%/&]|[.?:][\p{L}\p{N}])")
+_LONGEST_ARK = 400
+_LINE_BREAK_AT_END = regex.compile(r"\n[ \t]*\Z")
+
+
+class TextRun:
+    """Text as far as it has been read, with the places where elements begin or end, and its links.
+
+    Elements don't part words: ``ark:/12148/<b>btv1b8</b>449691v`` is one ARK. But where an ARK or URL begins, directly
+    behind a word of another element, or a word stands directly behind an ARK, a line break comes between them: an
+    identifier ends there, or the evidence for what goes on over a line break decides.
+
+    >>> run = TextRun()
+    >>> run.write("ARK"); run.element(); run.write("ark:/12148/btv1b8"); run.element(); run.write("449691v")
+    >>> run.element(); run.write("Copy")
+    >>> run.block("p").text
+    'ARK\\nark:/12148/btv1b8449691v\\nCopy'
+    """
+
+    def __init__(self) -> None:
+        self._link: int | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._pieces: list[str] = []
+        self._is_at_break = False
+        self._length = 0
+        self._edges: list[int] = []
+        self._anchors: list[Anchor] = []
+        self._link_start = 0
+
+    def write(self, text: str) -> None:
+        """Go on with *text*."""
+        if self._is_at_break:
+            text = text.lstrip(" \t\r\n")
+            if not text:
+                return
+            self._is_at_break = False
+        self._pieces.append(text)
+        self._length += len(text)
+
+    def break_line(self) -> None:
+        """Go on in a new line; the blanks of the source on either side are none of the text's."""
+        text = self._pieces[-1] if self._pieces else ""
+        if self._is_at_break or not _LINE_BREAK_AT_END.search(text):
+            self._is_at_break = False
+            self.write("\n")
+        self._is_at_break = True
+
+    def element(self) -> None:
+        """Here an element begins or ends."""
+        self._edges.append(self._length)
+
+    def link(self, number: int | None) -> None:
+        """From here on, what is written is the text of the link *number*, or of none."""
+        if self._link is not None and self._length > self._link_start:
+            before = self._anchors[-1] if self._anchors else None
+            if before and (before.end, before.link) == (self._link_start, self._link):
+                self._anchors[-1] = Anchor(before.start, self._length, self._link)
+            else:
+                self._anchors.append(Anchor(self._link_start, self._length, self._link))
+        self._link, self._link_start = number, self._length
+
+    def block(self, place: str, role: Role = Role.TEXT) -> Block | None:
+        """All that was written, without the blanks around it, or None if nothing was; the next run begins.
+
+        A link that is open goes on in it.
+        """
+        self.link(self._link)
+        text, edges, anchors = "".join(self._pieces), self._edges, self._anchors
+        self._begin()
+        if not text or text.isspace():
+            return None
+        breaks = _breaks(text, edges, anchors)
+        parted = "\n".join(text[start:end] for start, end in pairwise([0, *breaks, len(text)])) if breaks else text
+        stripped = parted.strip()
+        if not anchors:
+            return Block(stripped, role, place=place)
+        if not breaks and len(stripped) == len(text):
+            return Block(stripped, role, place=place, anchors=tuple(anchors))
+        moved = _moved(anchors, breaks, len(parted) - len(parted.lstrip()), len(stripped))
+        return Block(stripped, role, place=place, anchors=tuple(moved))
+
+
+def _breaks(text: str, edges: list[int], anchors: list[Anchor]) -> list[int]:
+    """The edges of elements that part what stands on either side of them without a blank."""
+    within_words = [
+        edge
+        for edge in dict.fromkeys(edges)
+        if 0 < edge < len(text) and text[edge - 1].isalnum() and text[edge].isalnum()
+    ]
+    if not within_words:
+        return []
+    link_edges = {anchor.start for anchor in anchors} | {anchor.end for anchor in anchors}
+    return [
+        edge for edge in within_words if (_LABEL_OR_URL.match(text, edge) or _ends_ark(text, edge, edge in link_edges))
+    ]
+
+
+def _ends_ark(text: str, edge: int, at_link: bool) -> bool:
+    """Return whether an ARK before *edge* may end there, because a link does or because a word follows."""
+    if not at_link and not _WORD.match(text, edge):
+        return False
+    before = text[max(0, edge - _LONGEST_ARK) : edge]
+    begins = max((found.end() for found in _ARK_BEGINS.finditer(before)), default=None)
+    return begins is not None and "/" in before[begins:] and not _ARK_ENDS.search(before, begins)
+
+
+def _moved(anchors: list[Anchor], breaks: list[int], stripped: int, length: int) -> Iterator[Anchor]:
+    """*anchors* where they are when line breaks were put in, and blanks were taken away."""
+    added = 0
+    pending = iter([*breaks, None])
+    following = next(pending)
+    for anchor in anchors:
+        while following is not None and following <= anchor.start:
+            added, following = added + 1, next(pending)
+        start = anchor.start + added - stripped
+        while following is not None and following < anchor.end:
+            added, following = added + 1, next(pending)
+        start, end = max(0, start), min(length, anchor.end + added - stripped)
+        if start < end:
+            yield Anchor(start, end, anchor.link)
+
 
 #: Elements whose text stands apart from the text around it. All others, unknown or not, are within the line.
 BLOCK_ELEMENTS = frozenset(
@@ -229,3 +364,105 @@ def _meta_place(attributes: Mapping[str, str]) -> str:
         if key in attributes:
             return f"meta[{key}={attributes[key].strip()}]"
     return "meta"
+
+
+# The parts of a page, beside plain links, that lead to further documents; and its requests to those who follow.
+
+Element: TypeAlias = Any
+"""An `lxml.etree._Element`; its published types are those of lxml 4."""
+
+#: Relations of a ``link`` element that lead to another document, or another part of this one. Not among them are
+#: ``canonical`` and ``cite-as`` (this page again), ``search``, ``license`` and whatever serves how a page looks.
+_FOLLOWED = frozenset({"chapter", "contents", "describedby", "item", "next", "prev", "previous", "section"})
+#: An alternate is followed only where it is for readers. Repositories name two dozen exports of each record so, and
+#: feeds and oEmbed say what is on the pages themselves.
+_FOR_READERS = re.compile(
+    r"|text/html|application/(?:xhtml\+xml|pdf|epub\+zip|msword|vnd\.(?:ms-|oasis\.|openxmlformats-).*)", re.IGNORECASE
+)
+#: ``meta`` elements that name the document itself, as library catalogues and Google Scholar read them.
+_DOCUMENT_META = frozenset({"bepress_citation_pdf_url", "citation_pdf_url", "eprints.document_url"})
+_CRAWLERS = frozenset({"arkaudit", "robots"})
+_REFRESH = re.compile(r"\s*[0-9.]*\s*[;,]\s*(?:url\s*=\s*)?(?P<quote>[\"']?)(?P<url>.+?)(?P=quote)\s*\Z", re.I | re.S)
+_MOST_CHARS = 4096
+#: From f to f, which `re` leaps to; to lower a page that is not ASCII takes five times as long.
+_NOFOLLOW = tuple(re.compile(rf"{letter}(?<=[nN][oO].)[oO][lL]{{2}}[oO][wW]") for letter in "fF")
+_ANCHOR = re.compile(r"<a(?:rea)?( [^>]*)>")
+
+
+@dataclass(slots=True)
+class Following:
+    """Gathered from the elements of a page in order."""
+
+    links: list[str] = field(default_factory=list)
+    documents: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
+    robots: list[str] = field(default_factory=list)
+
+    def read(self, element: Element) -> None:
+        """Take what a ``link``, ``meta``, ``embed``, ``object``, ``frame`` or ``iframe`` element says."""
+        match element.tag:
+            case "link":
+                self._link(element)
+            case "meta":
+                self._meta(element)
+            case "frame" | "iframe":  # their place among the links is that of the element
+                self._add(element.get("src"), self.parts, is_link=False)
+            case "embed":
+                self._add(element.get("src"), self.documents)
+            case "object":
+                self._add(element.get("data"), self.documents)
+
+    def _link(self, element: Element) -> None:
+        relations = set((element.get("rel") or "").lower().split())
+        media_type = (element.get("type") or "").partition(";")[0].strip()
+        is_alternate = "alternate" in relations and "stylesheet" not in relations
+        if "item" in relations:
+            self._add(element.get("href"), self.documents)
+        elif relations & _FOLLOWED or (is_alternate and _FOR_READERS.fullmatch(media_type)):
+            self._add(element.get("href"), None)
+
+    def _meta(self, element: Element) -> None:
+        name = (element.get("name") or "").strip().lower()
+        content = element.get("content") or ""
+        if name in _CRAWLERS:
+            self.robots.append(content)
+        elif name in _DOCUMENT_META:
+            self._add(content, self.documents)
+        elif (element.get("http-equiv") or "").strip().lower() == "refresh":
+            self._add(refresh_target(content), self.parts)
+
+    def _add(self, target: str | None, among: list[str] | None, *, is_link: bool = True) -> None:
+        if not target:
+            return
+        if is_link:
+            self.links.append(target)
+        if among is not None:
+            among.append(target)
+
+
+def refresh_target(content: str) -> str | None:
+    """Return where a refresh goes to, as a header or a meta element says it; None for one that only loads the page
+    again.
+
+    >>> refresh_target("5; url='/b'"), refresh_target("0;/c"), refresh_target("30")
+    ('/b', '/c', None)
+    """
+    found = _REFRESH.match(content[:_MOST_CHARS])
+    return found["url"] if found else None
+
+
+def unfollowed_links(markup: str) -> Iterator[str]:
+    """The targets in well-formed *markup* that stand only in links with ``rel=nofollow``.
+
+    >>> list(unfollowed_links('<a rel="nofollow" href="/a">1</a><a href="/b">2</a><a href="/b" rel="NoFollow">3</a>'))
+    ['/a']
+    """
+    if not any(spelled.search(markup) for spelled in _NOFOLLOW):
+        return
+    unfollowed: dict[str, bool] = {}
+    for anchor in _ANCHOR.finditer(markup):
+        attributes = attributes_of(anchor[1])
+        if target := attributes.get("href"):
+            is_nofollow = "nofollow" in attributes.get("rel", "").lower().split()
+            unfollowed[target] = unfollowed.get(target, True) and is_nofollow
+    yield from (target for target, is_nofollow in unfollowed.items() if is_nofollow)

@@ -10,13 +10,41 @@ from typing import Any, TypeAlias
 
 from lxml import etree
 
-from extractors.budget import has_time
-from extractors.document_model import Block, Finding, Reading, Role
-from extractors.readers.markup.runs import TextRun
-from extractors.readers.markup.surrogates import without_surrogates
-from extractors.readers.markup.targets import leads_to_document, may_hold_ark
-from extractors.readers.plain import read_plain
-from extractors.readers.recognized import ROOTS, read_recognized
+from extractors.mentions.label_spellings import leads_to_document, may_hold_ark
+from extractors.model.budget import has_time
+from extractors.model.decoding import decode
+from extractors.model.documents import Block, Finding, Reading, Role
+from extractors.readers.markup.page import TextRun
+from extractors.readers.markup.recognized import ROOTS, read_recognized
+
+#: References to halves of a surrogate pair, which are no characters.
+_REFERENCE = r"""
+    (?P<literal> <!\[CDATA\[ .*? (?: \]\]> | \Z ) )
+    | &\# (?: x0* [Dd][89A-Fa-f][0-9A-Fa-f]{2} | 0* (?: 5529[6-9] | 55[3-9]\d\d | 56\d{3} | 57[0-2]\d\d | 573[0-3]\d
+        | 5734[0-3] ) ) ;
+"""
+_IN_OCTETS = re.compile(_REFERENCE.encode("ascii"), re.VERBOSE | re.DOTALL)
+_IN_TEXT = re.compile(_REFERENCE, re.VERBOSE | re.DOTALL | re.ASCII)
+#: What is no character either, and reported as a fault, but read as U+FFFD, REPLACEMENT CHARACTER.
+_OUT_OF_BOUNDS = "&#x110000;"
+_UTF_16_SURROGATES = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
+
+
+def without_surrogates(data: bytes) -> bytes:
+    """XML that can be read where references to surrogates stand in it: they are a fault like any other.
+
+    >>> without_surrogates(b"<a>&#xD800;&#57343;&#xE000;<![CDATA[&#xD800;]]></a>")
+    b'<a>&#x110000;&#x110000;&#xE000;<![CDATA[&#xD800;]]></a>'
+    """
+    encoding = _UTF_16_SURROGATES.get(data[:2])
+    if encoding is None and b"&#" not in data:  # most
+        return data
+    if encoding is None:
+        return _IN_OCTETS.sub(lambda found: found["literal"] or _OUT_OF_BOUNDS.encode(), data)
+    text = data.decode(encoding, "surrogatepass" if len(data) % 2 == 0 else "ignore")
+    mended = _IN_TEXT.sub(lambda found: found["literal"] or _OUT_OF_BOUNDS, text)
+    return data if mended == text else mended.encode(encoding, "surrogatepass")
+
 
 MEDIA_TYPE = "application/xml"
 MOST_BYTES = 64 * 2**20
@@ -88,8 +116,9 @@ def read_xml(data: bytes) -> Reading:
         root = None
     findings = cut or _faults(parser)  # what was cut off is also malformed
     if root is None:
-        as_text = read_plain(data)
-        return Reading(MEDIA_TYPE, as_text.blocks, findings=findings + as_text.findings)
+        decoded = decode(data)
+        blocks = (Block(decoded.text),) if decoded.text.strip() else ()
+        return Reading(MEDIA_TYPE, blocks, findings=findings + decoded.findings)
     if _local_name(root.tag) in ROOTS:
         return replace(read_recognized(root, MEDIA_TYPE), findings=findings)
     document = _Document(root)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Collection, Mapping
 
-from extractors.document_model import Finding, Reading
+from extractors.model.documents import Finding, Reading
 from extractors.readers.office import opc
 from extractors.readers.office.opendocument import Manifest, OpenDocumentPart
 from extractors.readers.office.package import NEEDS_PASSWORD, Package

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from extractors.document_model import Role
-from extractors.readers.markup.targets import may_hold_ark
+from extractors.mentions.label_spellings import may_hold_ark
+from extractors.model.documents import Role
 from extractors.readers.office.package import Package
 from extractors.readers.office.xml_events import EventTarget, Leaf, Leaves, local_name, root_name
 from extractors.readers.running_text import RunningText

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from extractors.document_model import Role
-from extractors.readers.markup.targets import may_hold_ark
-from extractors.readers.office.fields import formula_target
+from extractors.mentions.label_spellings import may_hold_ark
+from extractors.model.documents import Role
 from extractors.readers.office.spreadsheet import column_letters
+from extractors.readers.office.wordprocessing import formula_target
 from extractors.readers.office.xml_events import EnoughRead, EventTarget, by_local_name, local_name
 from extractors.readers.running_text import RunningText
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from io import BytesIO
 
-from extractors.document_model import Finding
+from extractors.model.documents import Finding
 from extractors.readers.office.xml_events import EventTarget, send_events
 
 MOST_MEMBERS = 10_000

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from extractors.document_model import Anchor, Role
-from extractors.readers.office.fields import formula_target
+from extractors.model.documents import Anchor, Role
 from extractors.readers.office.opc import Relation
+from extractors.readers.office.wordprocessing import formula_target
 from extractors.readers.office.xml_events import EnoughRead, EventTarget, by_local_name, local_name
 from extractors.readers.running_text import MOST_BLOCKS, RunningText
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from lxml import etree
 
-from extractors.document_model import Finding
-from extractors.readers.markup.surrogates import without_surrogates
+from extractors.model.documents import Finding
+from extractors.readers.markup.xml import without_surrogates
 
 #: The tag of the first element. NULs are dropped before, for a part may be in UTF-16.
 _ROOT = re.compile(rb"<(?:[\w.-]+:)?([A-Za-z][\w.-]*)[\s/>]")

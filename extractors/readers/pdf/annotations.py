@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import pypdfium2.raw as pdfium
 from pypdfium2 import PdfDocument, PdfPage
 
+from extractors.model.decoding import decode
 from extractors.readers.pdf.geometry import Box, called_fast
-from extractors.readers.plain import decode
 
 _MOST_LINKS = 10_000
 _MOST_COMMENTS = 1_000

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from enum import Enum
 from typing import TypeVar
 
-from extractors.document_model import Finding
+from extractors.model.documents import Finding
 
 Item = TypeVar("Item")
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from urllib.parse import unquote
 
-from extractors.document_model import Anchor, Block, Finding, Reading, Role
+from extractors.mentions.label_spellings import may_hold_ark
+from extractors.model.documents import Anchor, Block, Finding, Reading, Role
 from extractors.readers.markup.html import read_html
-from extractors.readers.markup.targets import may_hold_ark
 from extractors.readers.office.opc import natural_order
 from extractors.readers.office.package import NEEDS_PASSWORD, Package, shown
 from extractors.readers.office.xml_events import EventTarget, Leaves, by_local_name, local_name

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 
-from extractors.ark import Ark, shoulder_of
-from extractors.checkchar import KNOWN, CheckCharacter, Zone, Zones, check_character
-from extractors.written import Written
+from extractors.model.ark import Ark, Written, shoulder_of
+from extractors.model.check_characters import KNOWN, CheckCharacter, Zone, Zones, check_character
 
 #: Names longer than this are no minter's; their edits would be too many to try.
 LONGEST_NAME = 40

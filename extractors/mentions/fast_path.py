@@ -1,7 +1,7 @@
 """Clean ARKs: those that stand whole among plain characters, read by one pattern instead of step by step.
 
 Most ARKs of most documents are such. What comes out is, field for field, what the full reader
-(`extractors.mentions.forward`) makes of them; whatever is not surely so simple is left to it.
+(`extractors.mentions.mention_reader`) makes of them; whatever is not surely so simple is left to it.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from extractors.ark import Ark
-from extractors.checkchar import Zones
-from extractors.document_model import Block, Role
-from extractors.mentions.forward import is_placeholder, shorter_names
 from extractors.mentions.labels import label_signs
 from extractors.mentions.mention import STANDS_WHOLE, Mention
+from extractors.mentions.mention_reader import is_placeholder, shorter_names
+from extractors.model.ark import Ark
+from extractors.model.check_characters import Zones
+from extractors.model.documents import Block, Role
 from extractors.wraps.rules import ANOTHER_BEGINS
 from extractors.wraps.wrap import Confidence
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import count
 from operator import mul
 
-from extractors.ark import BETANUMERIC, Ark, shoulder_of
+from extractors.model.ark import BETANUMERIC, Ark, shoulder_of
 
 #: The alphabet of INIST (NAAN 67375): digits and upper-case consonants; 30 letters, so weaker than a prime number.
 UPPER_CASE = "0123456789BCDFGHJKLMNPQRSTVWXZ"

@@ -10,8 +10,8 @@ from functools import cached_property
 from string import Template
 from urllib.parse import SplitResult, urlsplit
 
-from extractors.ark import Ark
-from extractors.normalize import LABEL, NamespaceOnly, NotAnArk, without_query
+from extractors.model.ark import Ark
+from extractors.model.normalize import LABEL, NamespaceOnly, NotAnArk, without_query
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +286,7 @@ class Registry:
 def naan_and_name(text: str) -> tuple[str, str]:
     """The NAAN of an ARK or of what it begins with, and what follows, in normal form; the name may be empty.
 
-    Raises `extractors.normalize.NotAnArk` when *text* has no NAAN.
+    Raises `extractors.model.normalize.NotAnArk` when *text* has no NAAN.
 
     >>> naan_and_name("https://n2t.net/ark:/99166/w6-qk"), naan_and_name("99166"), naan_and_name("ark:/12148/?info")
     (('99166', 'w6qk'), ('99166', ''), ('12148', ''))

@@ -8,8 +8,8 @@ from concurrent.futures import Future
 from typing import Generic, TypeVar
 
 from extractors.archives.members import ArchiveMember
-from extractors.worker import WorkerError
-from extractors.worker_executor import WorkerExecutor
+from extractors.processes.worker import WorkerError
+from extractors.processes.worker_executor import WorkerExecutor
 
 P = TypeVar("P")
 S = TypeVar("S")

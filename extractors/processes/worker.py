@@ -13,8 +13,8 @@ The limits contain accidents and bombs. Where the kernel has the means (`sandbox
 write files but those of Python, nor reach the network, nor start programs; elsewhere it may do all that its user may.
 
 Nothing that it sends back is trusted: its answers are plain data, made into values of the type that the function
-returns (`extractors.codec`). Of the environment it gets what Python needs to start, so that it sees no password, and it
-can't lift its limits. What is sent to it is pickled.
+returns (`extractors.processes.codec`). Of the environment it gets what Python needs to start, so that it sees no
+password, and it can't lift its limits. What is sent to it is pickled.
 
 It is begun as a program of its own. What `multiprocessing` spawns would import the script of the user first, and so run
 it again, unless the script guards against that; and its daemons may have no children.
@@ -39,9 +39,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Generic, ParamSpec, Self, TypeVar
 
-from extractors.codec import decoded, encoded, result_type
-from extractors.sandbox import confine
-from extractors.shared_errors import ArkauditError
+from extractors.model.errors import ArkauditError
+from extractors.processes.codec import decoded, encoded, result_type
+from extractors.processes.sandbox import confine
 
 if sys.platform != "win32":  # there, only the timeout holds
     import resource
@@ -51,7 +51,9 @@ R = TypeVar("R")
 
 #: The program of the process. It finds modules where its parent does, but first where Python, its libraries and this
 #: package are: a module of the user may be called as one of those.
-_PROGRAM = "import json, sys; sys.path += json.loads(sys.argv[1]); from extractors.worker import serve; serve()"
+_PROGRAM = (
+    "import json, sys; sys.path += json.loads(sys.argv[1]); from extractors.processes.worker import serve; serve()"
+)
 _HOME = str(Path(__file__).resolve().parents[1])
 #: What Python needs to start, of the environment.
 _ENVIRONMENT = frozenset({"HOME", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT"})

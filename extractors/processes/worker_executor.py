@@ -7,7 +7,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from queue import LifoQueue
 from typing import Any, ParamSpec, TypeVar
 
-from extractors.worker import SharedValues, Worker
+from extractors.processes.worker import SharedValues, Worker
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -16,7 +16,7 @@ R = TypeVar("R")
 class WorkerExecutor(Executor):
     """So many killable processes; each starts with the first call for which no other is free.
 
-    A call raises the `extractors.worker.WorkerError` that says how its process ended; the next call finds a new one.
+    A call raises the `WorkerError` that says how its process ended; the next call finds a new one.
 
     >>> with WorkerExecutor(2, timeout_s=30) as executor:
     ...     [executor.submit(int, "42").result(), executor.submit(len, "abc").result()]

@@ -17,7 +17,7 @@ from cattrs import Converter
 def encoded(value: Any, kind: Any = None) -> bytes:
     """Return *value* as JSON, in UTF-8; lone surrogates, as names of files may have them, stay what they are.
 
-    >>> from extractors.document_model import Finding
+    >>> from extractors.model.documents import Finding
     >>> encoded([Finding("empty", "it has no bytes")])
     b'[{"kind": "empty", "detail": "it has no bytes"}]'
     """
@@ -32,7 +32,7 @@ def plain(value: Any) -> Any:
 def decoded(data: bytes, kind: Any) -> Any:
     """Return the value of type *kind* that `encoded` has made *data* of. Raises ValueError for anything else.
 
-    >>> from extractors.document_model import Finding
+    >>> from extractors.model.documents import Finding
     >>> decoded(b'[{"kind": "empty", "detail": ""}]', list[Finding])
     [Finding(kind='empty', detail='')]
     >>> decoded(b'[{"kind": "empty"}]', list[Finding])  # doctest: +IGNORE_EXCEPTION_DETAIL

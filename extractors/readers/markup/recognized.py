@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
 
-from extractors.budget import as_time_allows
-from extractors.document_model import Block, Reading, Role
-from extractors.readers.markup.targets import may_hold_ark
+from extractors.mentions.label_spellings import may_hold_ark
+from extractors.model.budget import as_time_allows
+from extractors.model.documents import Block, Reading, Role
 
 Element: TypeAlias = Any
 """An `lxml.etree._Element`; its published types are those of lxml 4."""

@@ -11,9 +11,9 @@ from datetime import UTC, date, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from extractors.ark import BETANUMERIC
-from extractors.naan import NaanPolicy, Registry, RegistryEntry, ResolverTarget
-from extractors.shared_errors import ArkauditError
+from extractors.model.ark import BETANUMERIC
+from extractors.model.errors import ArkauditError
+from extractors.model.naan import NaanPolicy, Registry, RegistryEntry, ResolverTarget
 
 #: The first NAAN was assigned in this year: an earlier date in a record is the zero of some clock.
 _FIRST_YEAR = 2001
@@ -39,7 +39,7 @@ def read_registry(data: bytes, *, source: str, fetched_at: datetime | None = Non
     >>> read_registry(b"<!DOCTYPE html>", source="a file")
     Traceback (most recent call last):
     ...
-    extractors.naan_records.NotARegistry: neither JSON nor natab: it begins with '<!DOCTYPE html>'
+    extractors.model.naan_records.NotARegistry: neither JSON nor natab: it begins with '<!DOCTYPE html>'
     """
     text = _text_of(data)
     if text.lstrip()[:1] in ("{", "["):

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from extractors.ark import Ark
-from extractors.columns import TextColumn
-from extractors.document_model import Anchor, Block
 from extractors.find import column_alone, columns_in, moved, read_column, scan
 from extractors.mentions.citations import completed, linked_arks
+from extractors.mentions.columns import TextColumn
 from extractors.mentions.mention import Mention
+from extractors.model.ark import Ark
+from extractors.model.documents import Anchor, Block
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import ANOTHER_BEGINS, NOTHING_FOLLOWS
 from extractors.wraps.wrap import NEAR_CHARS, Confidence

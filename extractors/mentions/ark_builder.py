@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from extractors.repair import OffsetMap
+from extractors.model.offset_map import OffsetMap
 
 #: Escapes of what would end an ARK in prose: blanks, quotation marks, closing brackets, punctuation.
 _ESCAPED_TAIL = re.compile(r"%(?:25)*(?:20|2[12779CEce]|3[AaBbEe]|5[Dd]|7[Dd])")

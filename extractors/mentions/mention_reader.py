@@ -9,18 +9,17 @@ from urllib.parse import unquote
 
 import regex
 
-from extractors.ark import Ark
-from extractors.checkchar import CheckCharacter, Zones
-from extractors.conformance import Remark
-from extractors.document_model import Block, Role
-from extractors.mentions.gaps import Gaps
+from extractors.mentions.ark_builder import Pieces, mapped_ark
+from extractors.mentions.gaps import Gaps, Notes
 from extractors.mentions.mention import Mention, NamespaceMention
-from extractors.mentions.notes import Notes
-from extractors.mentions.pieces import Pieces, mapped_ark
 from extractors.mentions.resolver import WrittenResolver, resolver_before
-from extractors.normalize import NotAnArk
-from extractors.repair import ODD_BLANK, PARAGRAPH, UNSPACED, WRAP, OffsetMap
-from extractors.suggestions import lower_case_form
+from extractors.model.ark import Ark
+from extractors.model.check_characters import CheckCharacter, Zones
+from extractors.model.conformance import Remark
+from extractors.model.documents import Block, Role
+from extractors.model.normalize import NotAnArk
+from extractors.model.offset_map import ODD_BLANK, PARAGRAPH, UNSPACED, WRAP, OffsetMap
+from extractors.model.suggestions import lower_case_form
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import CHECK_CHARACTER, LINK_ENDS, SHORTEST_CHECKED, WHOLE_ELSEWHERE, may_be_rest
 from extractors.wraps.wrap import Confidence, WrapDecision

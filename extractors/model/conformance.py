@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from extractors.ark import BETANUMERIC, SKIPPED_NAANS, Ark, shoulder_of
-from extractors.naan import SHARED_NAANS
-from extractors.normalization_steps import with_clean_structure, with_suffixes_last, without_hyphens
-from extractors.normalize import Profile
-from extractors.written import Written
+from extractors.model.ark import BETANUMERIC, SKIPPED_NAANS, Ark, Written, shoulder_of
+from extractors.model.naan import SHARED_NAANS
+from extractors.model.normalize import Profile, with_clean_structure, with_suffixes_last, without_hyphens
 
 
 class KnowsNaans(Protocol):
