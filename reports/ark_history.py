@@ -105,7 +105,7 @@ def _life(connection: Connection, ark: Ark) -> Life | None:
     if ark_id is None:
         return None
     latest = schema.latest
-    known = connection.execute(select(latest).where(latest.c.ark_id == ark_id).order_by(latest.c.latest_id)).all()
+    statuses = connection.execute(select(latest).where(latest.c.ark_id == ark_id).order_by(latest.c.latest_id)).all()
     decided = _decided(connection, ark_id)
     checks, events = list(_checks(connection, ark_id)), list(_events(connection, ark_id))
     urls = (
@@ -119,18 +119,18 @@ def _life(connection: Connection, ark: Ark) -> Life | None:
             tuple(event for url, event in events if url == row.request_url),
             decided.get(row.request_url, ()),
         )
-        for row in known
+        for row in statuses
     )
     return Life(str(ark), tuple(_citations(connection, ark_id)), tuple(urls))
 
 
 def _decided(connection: Connection, ark_id: int) -> dict[str, tuple[Happened, ...]]:
     """Return what people have decided about it, by URL, in the order in which they did."""
-    made = sorted(decisions(connection), key=lambda each: (each.at, each.key))
+    made = sorted(decisions(connection), key=lambda decision: (decision.at, decision.key))
     return {
         row.request_url: tuple(
-            Happened(each.at.isoformat(timespec="milliseconds"), each.action.value, decision_words(each))
-            for each in about
+            Happened(decision.at.isoformat(timespec="milliseconds"), decision.action.value, decision_words(decision))
+            for decision in about
         )
         for row, about in touched(connection, made)
         if row.ark_id == ark_id
@@ -146,10 +146,10 @@ def _citations(connection: Connection, ark_id: int) -> Iterator[Cited]:
         .where(mention.c.ark_id == ark_id, schema.is_current_mention)
         .order_by(document.c.fetched_at, document.c.document_id, mention.c.ordinal)
     )
-    found: dict[str, list[Any]] = {}
+    rows_by_document: dict[str, list[Any]] = {}
     for row in connection.execute(query):
-        found.setdefault(row.url, []).append(row)
-    for url, rows in found.items():
+        rows_by_document.setdefault(row.url, []).append(row)
+    for url, rows in rows_by_document.items():
         last = [row for row in rows if row.document_id == rows[-1].document_id]
         urls = dict.fromkeys(row.request_url for row in rows if row.request_url)
         yield Cited(url, rows[0].fetched_at, last[0].fetched_at, len({row.citation for row in last}), tuple(urls))
@@ -157,14 +157,20 @@ def _citations(connection: Connection, ark_id: int) -> Iterator[Cited]:
 
 def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, Checked]]:
     """Its verdicts with the URL of each, in the order of the runs."""
-    verdict, run, seen, assessment = schema.verdict, schema.run, schema.observation, schema.assessment
+    verdict, run, observation, assessment = schema.verdict, schema.run, schema.observation, schema.assessment
     ways = [question.value for question in ACCESS]
     asked = {
         (row.run_id, row.request_url, row.final_url): row
         for row in connection.execute(
-            select(seen.c.run_id, seen.c.request_url, seen.c.final_url, seen.c.at, seen.c.status)
-            .where(seen.c.ark_id == ark_id, seen.c.question.in_(ways))
-            .order_by(seen.c.observation_id)
+            select(
+                observation.c.run_id,
+                observation.c.request_url,
+                observation.c.final_url,
+                observation.c.at,
+                observation.c.status,
+            )
+            .where(observation.c.ark_id == ark_id, observation.c.question.in_(ways))
+            .order_by(observation.c.observation_id)
         )
     }
     at_url = {(run_id, url): row for (run_id, url, _), row in asked.items()}

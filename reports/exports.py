@@ -97,12 +97,12 @@ def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DE
     check_out(out, formats)
     whole = report if isinstance(report, Report) else Report.of(report)
     failed: Failed = {}
-    lacking = (place for form in wanted if form.name in failed for place in form.paths)
+    lacking = (relative for form in wanted if form.name in failed for relative in form.paths)
     write_files(out, written(whole, wanted, keeping=VERDICT_TABLES, failed=failed), lacking)
-    places = {place: out / place for form in wanted if form.name not in failed for place in form.paths}
+    places = {relative: out / relative for form in wanted if form.name not in failed for relative in form.paths}
     return ReportPaths(
         index=places.get(INDEX),
-        tables={place.stem: path for place, path in places.items() if place.suffix == ".csv"},
+        tables={relative.stem: path for relative, path in places.items() if relative.suffix == ".csv"},
         files=tuple(places.values()),
         failed=failed,
     )
@@ -114,7 +114,7 @@ def write_files(out: Path, contents: Files, lacking: Iterable[PurePosixPath] = (
     *lacking* is looked at when all are made: those that could not be, which are not to be there.
     """
     try:
-        return [out / place for place in _write_all(out, contents, lacking)]
+        return [out / relative for relative in _write_all(out, contents, lacking)]
     except OSError as error:
         raise ReportUnwritable(f"{out}: the report can't be written: {error.strerror or error}") from error
 
@@ -133,13 +133,13 @@ def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
 
     An audit asks before it sends its first request.
     """
-    places = [place for name in formats for place in FORMATS[name].paths]
-    for folder in dict.fromkeys((out, *(out / place.parent for place in places))):
+    places = [relative for name in formats for relative in FORMATS[name].paths]
+    for folder in dict.fromkeys((out, *(out / relative.parent for relative in places))):
         if (why := unwritable(folder)) is not None:
             raise ReportUnwritable(why)
-    for place in places:
-        if (out / place).is_dir():
-            raise ReportUnwritable(f"{out / place}: is a folder, where a file of the report belongs")
+    for relative in places:
+        if (out / relative).is_dir():
+            raise ReportUnwritable(f"{out / relative}: is a folder, where a file of the report belongs")
 
 
 def _write_all(out: Path, contents: Files, lacking: Iterable[PurePosixPath]) -> list[PurePosixPath]:
@@ -150,12 +150,12 @@ def _write_all(out: Path, contents: Files, lacking: Iterable[PurePosixPath]) -> 
         with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=out) as folder, _held(folder):
             staged = list(_staged(Path(folder), contents))
             without = set(lacking)
-            places = [place for place in staged if place not in without]
-            for place in without:
-                (out / place).unlink(missing_ok=True)
-            for place in places:
-                (out / place).parent.mkdir(exist_ok=True)
-                Path(folder, place).replace(out / place)
+            places = [relative for relative in staged if relative not in without]
+            for relative in without:
+                (out / relative).unlink(missing_ok=True)
+            for relative in places:
+                (out / relative).parent.mkdir(exist_ok=True)
+                Path(folder, relative).replace(out / relative)
     except OSError:
         if is_new:
             shutil.rmtree(out, ignore_errors=True)
@@ -173,7 +173,7 @@ def _clear_away_what_was_left(out: Path) -> None:
 
 @contextmanager
 def _held(folder: Path | str) -> Iterator[bool]:
-    """Hold the lock of *folder*, which ends with this process, if nobody else does."""
+    """Hold the lock of *folder*, which ends with this process, if no other process does."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         yield lock_descriptor(descriptor, blocking=False)
@@ -182,8 +182,8 @@ def _held(folder: Path | str) -> Iterator[bool]:
 
 
 def _staged(folder: Path, contents: Files) -> Iterator[PurePosixPath]:
-    for place, pieces in contents:
-        (folder / place).parent.mkdir(exist_ok=True)
-        with (folder / place).open("wb") as file:
+    for relative, pieces in contents:
+        (folder / relative).parent.mkdir(exist_ok=True)
+        with (folder / relative).open("wb") as file:
             file.writelines(pieces)
-        yield place
+        yield relative

@@ -1,4 +1,4 @@
-"""The end of what a command says: what is amiss, and where it stands; a total and a hint follow."""
+"""The end of what a command says: what is amiss, and where; a total and a hint follow."""
 
 from __future__ import annotations
 

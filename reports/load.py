@@ -49,8 +49,8 @@ def load_report(
 ) -> AuditFrames:
     """Return the frames of the audit in *store*, as `arkaudit report` reads them.
 
-    That is the audit as it stands now: the newest finished run that has read a document, with what later checks have
-    found of its ARKs. Nothing is written.
+    That is its current state: the newest finished run that has read a document, with what later checks have found of
+    its ARKs. Nothing is written.
 
     Args:
         store: the file that `arkaudit run` or `check --store` has written.

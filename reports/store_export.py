@@ -1,6 +1,6 @@
 """A store as Parquet, for other tools: one file a table and run, sorted by NAAN and ARK.
 
-A file is written beside its place, made durable, and moved there: it is whole or not there. A run that has not
+A file is written next to its path, made durable, and moved there: it is whole or not there. A run that has not
 changed since it was written is not written again.
 """
 
@@ -80,11 +80,11 @@ def _export(connection: Connection, out: Path) -> Exported:
             continue
         stamp = f"{schema.SCHEMA_VERSION} {row.state} {row.ended_at}"
         places = {table: out / table.name / f"run={row.uuid}" / "part.parquet" for table in EXPORTED}
-        if all(stamp_of(place) == stamp for place in places.values()):
+        if all(stamp_of(path) == stamp for path in places.values()):
             unchanged += 1
             continue
-        for table, place in places.items():
-            _write(connection, table, row.run_id, place, stamp)
+        for table, path in places.items():
+            _write(connection, table, row.run_id, path, stamp)
         written += 1
     for table in OF_NO_RUN:
         _write_of_no_run(connection, table, out)
@@ -95,23 +95,23 @@ def _write_of_no_run(connection: Connection, table: Table, out: Path) -> None:
     """Write a short table where it has changed, or was written when it had rows."""
     rows = connection.execute(_rows(table, exported_columns(table), None)).all()
     digest = sha256(repr([tuple(row) for row in rows]).encode("utf-8", "backslashreplace")).hexdigest()
-    place, stamp = out / table.name / "part.parquet", f"{schema.SCHEMA_VERSION} {len(rows)} {digest}"
-    if stamp_of(place) != stamp and (rows or place.exists()):
-        _write(connection, table, None, place, stamp)
+    path, stamp = out / table.name / "part.parquet", f"{schema.SCHEMA_VERSION} {len(rows)} {digest}"
+    if stamp_of(path) != stamp and (rows or path.exists()):
+        _write(connection, table, None, path, stamp)
 
 
-def stamp_of(place: Path) -> str | None:
+def stamp_of(path: Path) -> str | None:
     """Return what a file that is there was made of; None when there is none that can be read."""
     try:
-        metadata: dict[bytes, bytes] = pq.read_schema(place).metadata or {}
+        metadata: dict[bytes, bytes] = pq.read_schema(path).metadata or {}
     except (OSError, pa.ArrowInvalid):
         return None
     return metadata.get(b"arkaudit", b"").decode()
 
 
-def _write(connection: Connection, table: Table, run_id: int | None, place: Path, stamp: str) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    begun = place.with_name(f".{place.name}.part")
+def _write(connection: Connection, table: Table, run_id: int | None, path: Path, stamp: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    begun = path.with_name(f".{path.name}.part")
     columns = exported_columns(table)
     shape = pa.schema([pa.field(name, _type(column)) for name, column in columns.items()], {"arkaudit": stamp})
     try:
@@ -121,11 +121,11 @@ def _write(connection: Connection, table: Table, run_id: int | None, place: Path
                     writer.write_table(_arrow(shape, rows))
             file.flush()
             os.fsync(file.fileno())
-        begun.replace(place)
+        begun.replace(path)
     except BaseException:
         begun.unlink(missing_ok=True)
         raise
-    folder = os.open(place.parent, os.O_RDONLY)
+    folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:
@@ -145,8 +145,12 @@ def exported_columns(table: Table) -> dict[str, Column[Any]]:
 
 def _rows(table: Table, columns: dict[str, Column[Any]], run_id: int | None) -> Select[Any]:
     """The rows of a run, or of no run."""
-    columns_as_text = [type_coerce(each, Text) if isinstance(each.type, JSON) else each for each in columns.values()]
-    query = select(*(each.label(name) for name, each in zip(columns, columns_as_text, strict=True))).select_from(table)
+    columns_as_text = [
+        type_coerce(column, Text) if isinstance(column.type, JSON) else column for column in columns.values()
+    ]
+    query = select(*(column.label(name) for name, column in zip(columns, columns_as_text, strict=True))).select_from(
+        table
+    )
     [key] = table.primary_key
     if "ark_id" in table.columns:
         query = query.join(schema.ark, schema.ark.c.ark_id == table.c.ark_id)

@@ -23,7 +23,7 @@ from reports.tables.summary import sentences
 
 #: The number of NAANs that are shown; all are in the table of the report.
 MOST_NAANS: Final = 5
-#: The families, in words that leave room on a narrow terminal.
+#: The families, in words that fit on a narrow terminal.
 HEADINGS: Final[Mapping[Family, str]] = {
     Family.WORKS: N_("work"),
     Family.FAILS: N_("fail"),
@@ -59,11 +59,11 @@ def summary_lines(
 
     Of *tables*, where they are made already, those are taken that the verdict rests on.
     """
-    known = tables or Tables(frames)
+    used_tables = tables or Tables(frames)
     return [
-        headline(counts_of(frames, known), language),
+        headline(counts_of(frames, used_tables), language),
         *(escaped(sentence) for sentence in audited(frames, language).sentences),
-        *sentences(known["summary"], language),
+        *sentences(used_tables["summary"], language),
     ]
 
 

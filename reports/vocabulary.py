@@ -24,7 +24,7 @@ FORMATS: Final[Mapping[str, str]] = {
 #: What is written when nothing else is asked for.
 DEFAULT_FORMATS: Final = ("html", "csv")
 
-#: The words that ``--only`` understands; one that stands in several vocabularies means them all.
+#: The words that ``--only`` understands; one that is in several vocabularies means them all.
 ONLY: Final = tuple(
     dict.fromkeys(
         str(word)

@@ -211,7 +211,7 @@ def test_numbers_and_days_are_written_as_people_write_them_there(vector: dict[st
     assert [language.number(each) for each in (1, 1234, 12345, 1234567)] == vector["numbers"]
     assert [language.share(each) for each in (0, 0.0625, 0.875, 1)] == vector["shares"]
     assert language.day(date(2026, 11, 1)) == vector["day"]
-    assert language.day(date(2026, 11, 1), beside=date(2026, 12, 31)) == vector["day of this year"]
+    assert language.day(date(2026, 11, 1), compared_with=date(2026, 12, 31)) == vector["day of this year"]
     assert language.moment(pd.Timestamp("2026-11-01T08:05:09Z")) == vector["moment"]
     assert language.shown(1234.5, ColumnType.NUMBER) == vector["number with digits"]
     assert headline(Counts(48, 7, 2, 5, 7, date(2026, 11, 23), date(2026, 11, 1), 2, 1), language) == vector["verdict"]

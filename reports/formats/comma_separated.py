@@ -44,15 +44,15 @@ def csv_pieces(names: Iterable[str], frames: Iterable[pd.DataFrame]) -> Iterator
 
 
 def _lines(rows: pd.DataFrame) -> bytes:
-    """The rows as they stand in the file: a whole column is written at once, and lines are made of columns."""
-    cells = [_cells(rows.iloc[:, place]) for place in range(rows.shape[1])]
+    """The rows as the file has them: a whole column is written at once, and lines are made of columns."""
+    cells = [_cells(rows.iloc[:, number]) for number in range(rows.shape[1])]
     lines = pc.binary_join_element_wise(*cells, pa.scalar(",", _TEXT))
     ended = pc.binary_join_element_wise(lines, pa.scalar("\n", _TEXT), pa.scalar("", _TEXT))
     return ended.buffers()[2].to_pybytes() if len(ended) else b""
 
 
 def _cells(column: pd.Series) -> Any:
-    """The cells of a column as they stand in the file; `""` for what is missing, whatever it would be."""
+    """The cells of a column as the file has them; `""` for what is missing, whatever it would be."""
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         moments = pa.array(column.dt.tz_localize(None).dt.as_unit("ms"), _MILLISECONDS, from_pandas=True)
         return _quoted(pc.binary_replace_slice(moments.cast(_TEXT), 10, 11, "T"), end='Z"')

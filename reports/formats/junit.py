@@ -18,14 +18,14 @@ from reports.tables.definitions import records_of, rows_of
 from reports.tables.known import with_decisions
 
 _PATH: Final = PurePosixPath("junit.xml")
-#: Where an ARK stands that was asked about without a document.
+#: The suite of ARKs that were asked about without a document.
 NO_DOCUMENT: Final = "(no document)"
 
 
 def junit(report: Report) -> str:
     """One suite a document, one case an ARK and URL cited there: failed, in error (no answer), skipped, or passed.
 
-    What somebody has acknowledged or ignored is skipped, with what was decided.
+    What was acknowledged or ignored is skipped, with what was decided.
 
     The time of every case is 0: what a host took says nothing of an ARK, and the same run gives the same bytes.
     """
@@ -100,11 +100,11 @@ def _files(report: Report) -> Files:
 JUNIT = ReportFormat("junit", (_PATH,), lambda report: OfWholeReport(report, _files))
 
 
-# SARIF: each place to fix as a result, for code hosts and editors that show such things beside the text.
+# SARIF: each place to fix as a result, for code hosts and editors that show such things next to the text.
 
 _PATH_SARIF: Final = PurePosixPath("report.sarif")
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-#: How much a result matters to whoever keeps the document.
+#: How much a result matters to the keepers of the document.
 LEVELS: Final[Mapping[Fault, str]] = {
     Fault.CITATION: "error",
     Fault.RESOLVER: "warning",
@@ -138,11 +138,11 @@ def _rule(cause: Cause) -> dict[str, Any]:
 
 
 def _results(report: Report) -> Iterator[dict[str, Any]]:
-    """Every place to fix; behind them those of known problems, as suppressed."""
+    """Every place to fix, then those of known problems, as suppressed."""
     for row in records_of(report.tables["failures"]):
         yield _result(row)
-    known = report.tables["known"]
-    for row in records_of(known[known["cause"].notna()]):
+    known_problems = report.tables["known"]
+    for row in records_of(known_problems[known_problems["cause"].notna()]):
         suppression = {"kind": "external", "status": "accepted", "justification": escaped(row["decision"])}
         yield {**_result({"contact": None, **row}), "suppressions": [suppression]}
 
@@ -168,12 +168,12 @@ def _result(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _location(row: Mapping[str, Any]) -> dict[str, Any]:
     """The document, and the logical place in it: its offsets are those of the reader's text, not of the file."""
-    place = " ".join(
+    name = " ".join(
         part for part in (f"page {row['page']}" if row["page"] else "", row["place"] or "", row["role"] or "") if part
     )
     return {
         "physicalLocation": {"artifactLocation": {"uri": quote(row["document"], safe="%/:=&?~#+!$,;'@()*[]")}},
-        "logicalLocations": [{"name": place or "text", "kind": "element"}],
+        "logicalLocations": [{"name": name or "text", "kind": "element"}],
         "message": {"text": escaped(row["as_written"] or "")},
     }
 

@@ -41,14 +41,14 @@ _TITLES: Final = {
     "resolvers": N_("By landing host"),
     "citations": N_("Examples and tests that are cited"),
 }
-#: A cell longer than this is cut: the whole stands in the other formats.
+#: A cell longer than this is cut: the other formats have it whole.
 LONGEST: Final = 160
 _PATH: Final = PurePosixPath("report.md")
 _NUMERIC: Final = (COUNT, NUMBER, SHARE)
 
 
 def markdown(report: Report) -> str:
-    """The report in brief; what came from the web stands in code spans, and can neither mark up nor call anyone."""
+    """The report in brief; what came from the web is in code spans, and can neither mark up nor notify anyone."""
     return "\n".join(_lines(report)) + "\n"
 
 
@@ -69,7 +69,8 @@ def _lines(report: Report) -> Iterator[str]:
     for sentence in sentences(report.tables["summary"], language):
         yield f"- {sentence}"
     for definition in sorted(
-        (each for each in report.definitions if each.name in SHOWN), key=lambda each: list(SHOWN).index(each.name)
+        (definition_ for definition_ in report.definitions if definition_.name in SHOWN),
+        key=lambda definition_: list(SHOWN).index(definition_.name),
     ):
         table = _telling(definition.name, report.tables[definition.name])
         if len(table):
@@ -88,7 +89,7 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _words(text: str) -> str:
-    """*text*, in a code span where it could mark up or call somebody: seeds are of the user's making."""
+    """*text*, in a code span where it could mark up or notify someone: users choose the seeds."""
     shown = escaped(text)
     return shown if _PLAIN.fullmatch(shown) else code(shown)
 
@@ -137,7 +138,7 @@ def _cell(value: Any, column: Column, language: Language) -> str:
     return cut if _PLAIN.fullmatch(cut) else code(cut)
 
 
-#: Text that means itself in any Markdown, and calls nobody.
+#: Text that means itself in any Markdown, and notifies no one.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9À-ſ \u00A0\u202F,.:;()'’“”„«»¿¡?/%–-]*")
 
 

@@ -1,4 +1,4 @@
-"""Parquet: one file a table, with the type, unit and meaning of each column beside it."""
+"""Parquet: one file a table, with the type, unit and meaning of each column."""
 
 from __future__ import annotations
 

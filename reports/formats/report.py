@@ -124,7 +124,7 @@ Failed: TypeAlias = dict[str, Exception]
 def written(
     report: Report, formats: Iterable[ReportFormat], keeping: Iterable[str] = (), failed: Failed | None = None
 ) -> Files:
-    """Return the files of a report in several formats: what is made of one table behind the other, then the others.
+    """Return the files of a report in several formats: what is made of one table after the other, then the others.
 
     A table that no format needs any more is let go, unless it is one of those to keep. With *failed*, a format that
     can't be made is noted there and costs no other one; what there is of it is to be thrown away.
@@ -142,13 +142,13 @@ def written(
 
 
 def _attempted(name: str, made: Callable[[], Files], failed: Failed | None) -> Files:
-    """Yield the files of a format; what goes wrong with one of them is noted, where somebody wants to know."""
+    """Yield the files of a format; what goes wrong with one of them is noted in *failed*, if given."""
     if failed is None:
         yield from made()
     elif name not in failed:
         with _noted(name, failed):
-            for place, pieces in made():
-                yield place, _attempted_pieces(name, pieces, failed)
+            for path, pieces in made():
+                yield path, _attempted_pieces(name, pieces, failed)
 
 
 def _attempted_pieces(name: str, pieces: Pieces, failed: Failed) -> Iterator[bytes]:

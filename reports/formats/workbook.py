@@ -58,30 +58,34 @@ def _run_words(report: Report) -> str:
 def _add_sheet(book: Any, definition: TableDefinition, table: pd.DataFrame, head: Any, styles: dict[Any, Any]) -> None:
     sheet = book.add_worksheet(definition.name)
     rows = len(table) if len(table) < MOST_ROWS else MOST_ROWS - 2
-    for place, column in enumerate(definition.columns):
-        sheet.write_string(0, place, heading(column.name), head)
-        sheet.write_comment(0, place, f"{column.meaning}{f' ({column.unit})' if column.unit else ''}", {"author": ""})
-        sheet.set_column(place, place, _width(table[column.name], heading(column.name)), styles.get(column.type))
+    for column_number, column in enumerate(definition.columns):
+        sheet.write_string(0, column_number, heading(column.name), head)
+        sheet.write_comment(
+            0, column_number, f"{column.meaning}{f' ({column.unit})' if column.unit else ''}", {"author": ""}
+        )
+        sheet.set_column(
+            column_number, column_number, _width(table[column.name], heading(column.name)), styles.get(column.type)
+        )
     for number, row in enumerate(rows_of(table.head(rows)), start=1):
-        for place, (value, column) in enumerate(zip(row, definition.columns, strict=True)):
-            _write_cell(sheet, number, place, value, column.type)
+        for column_number, (value, column) in enumerate(zip(row, definition.columns, strict=True)):
+            _write_cell(sheet, number, column_number, value, column.type)
     if rows < len(table):
         sheet.write_string(rows + 1, 0, f"{len(table) - rows:,} more rows: see the other formats")
     sheet.freeze_panes(1, 1)
     sheet.autofilter(0, 0, max(rows, 1), len(definition.columns) - 1)
 
 
-def _write_cell(sheet: Any, number: int, place: int, value: Any, kind: Any) -> None:
+def _write_cell(sheet: Any, number: int, column_number: int, value: Any, kind: Any) -> None:
     if value is None:
         return
     if kind in (COUNT, NUMBER, SHARE):
-        sheet.write_number(number, place, value)
+        sheet.write_number(number, column_number, value)
     elif kind is TRUTH:
-        sheet.write_boolean(number, place, bool(value))
+        sheet.write_boolean(number, column_number, bool(value))
     elif kind is MOMENT:
-        sheet.write_datetime(number, place, value.to_pydatetime(warn=False))
+        sheet.write_datetime(number, column_number, value.to_pydatetime(warn=False))
     else:
-        sheet.write_string(number, place, _cut(str(value)))
+        sheet.write_string(number, column_number, _cut(str(value)))
 
 
 def _cut(text: str) -> str:

@@ -1,6 +1,6 @@
 """The languages in which a report is said: sentences from kept catalogues, numbers and days as people write them.
 
-English stands in the code. Each other language is one file of sentences beside this module (`fr.po` …), as gettext has
+English is in the code. Each other language is one file of sentences next to this module (`fr.po` …), as gettext has
 them; Babel reads it when it is first needed, so that nothing has to be compiled when arkaudit is installed.
 """
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 FOLDER: Final = Path(__file__).parent
 #: Every language, by its code, with its name as its speakers write it. The first is that of the code.
 NAMES: Final[Mapping[str, str]] = {"en": "English", "fr": "Français", "de": "Deutsch", "es": "Español"}
-#: The word for the language of whoever reads: of the browser, or of the terminal's environment.
+#: The word for the reader's language: of the browser, or of the terminal's environment.
 AUTO: Final = "auto"
 #: What `--lang` understands.
 WORDS: Final = (*NAMES, AUTO)
 
 
 def N_(sentence: str) -> str:  # the name that tools for gettext look for
-    """Mark *sentence* as one to translate, where it stands in a table: a `Language` says it later."""
+    """Mark *sentence* as one to translate, in a table: a `Language` says it later."""
     return sentence
 
 
@@ -72,7 +72,7 @@ class Language:
         return self._filled(self._catalogue.pgettext(context, sentence), values)
 
     def ngettext(self, one: str, many: str, number: int, /, **values: Any) -> str:
-        """The form of a sentence that *number* asks for, which stands at ``{number}``.
+        """The form of a sentence that *number* asks for, which fills ``{number}``.
 
         >>> ENGLISH.ngettext("{number} ARK", "{number} ARKs", 1), ENGLISH.ngettext("{number} ARK", "{number} ARKs", 0)
         ('1 ARK', '0 ARKs')
@@ -114,7 +114,7 @@ class Language:
         return self._grouped(Decimal(int(value)), 0)
 
     def decimals(self, value: float, places: int) -> str:
-        """A number with so many digits behind its point; a half is rounded away from 0, as scripts round it."""
+        """A number with so many digits after its point; a half is rounded away from 0, as scripts round it."""
         return self._grouped(Decimal(float(value)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP), places)
 
     def share(self, value: float, places: int = 1) -> str:
@@ -129,10 +129,10 @@ class Language:
     def _grouped(self, value: Decimal, places: int) -> str:
         return f"{value:,.{places}f}" if self.code == "en" else _grouped(self.code, str(value), places)
 
-    def day(self, day: date, *, beside: date | None = None) -> str:
-        """A day in words, without its year where that is the year of *beside*.
+    def day(self, day: date, *, compared_with: date | None = None) -> str:
+        """A day in words, without its year where that is the year of *compared_with*.
 
-        >>> ENGLISH.day(date(2026, 11, 1)), ENGLISH.day(date(2026, 11, 1), beside=date(2026, 11, 23))
+        >>> ENGLISH.day(date(2026, 11, 1)), ENGLISH.day(date(2026, 11, 1), compared_with=date(2026, 11, 23))
         ('1 November 2026', '1 November')
         >>> [LANGUAGES[code].day(date(2026, 11, 1)) for code in ("fr", "de", "es")]
         ['1er novembre 2026', '1. November 2026', '1 de noviembre de 2026']
@@ -140,7 +140,7 @@ class Language:
         from babel.dates import format_date, format_skeleton
 
         locale = "en_GB" if self.code == "en" else self.code
-        is_same_year = beside is not None and day.year == beside.year
+        is_same_year = compared_with is not None and day.year == compared_with.year
         text = format_skeleton("MMMMd", day, locale=locale) if is_same_year else format_date(day, "long", locale=locale)
         return f"1er{text[1:]}" if self.code == "fr" and day.day == 1 else text
 
@@ -263,7 +263,7 @@ def language_of_environment(environment: Mapping[str, str] | None = None) -> Lan
     >>> language_of_environment({"LC_ALL": "C", "LANG": "fr"}).code
     'en'
     """
-    known = os.environ if environment is None else environment
-    named = next(filter(None, map(known.get, ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))), "")
+    variables = os.environ if environment is None else environment
+    named = next(filter(None, map(variables.get, ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))), "")
     codes = (re.split("[_.@]", wanted)[0].lower() for wanted in named.split(":"))
     return next((LANGUAGES[code] for code in codes if code in LANGUAGES), ENGLISH)

@@ -30,7 +30,7 @@ _MOST_ROWS: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class ActionCard:
-    """A cause of failures that somebody should look at, in words."""
+    """A cause of failures to look at, in words."""
 
     number: int
     key: str
@@ -71,7 +71,7 @@ def cards_in(
     places = dict(rows["number"].value_counts())
     kept = rows.groupby("number").head(_MOST_ROWS)
     days = _days(frames.verdicts, kept)
-    by_number = {number: list(records_of(each)) for number, each in kept.groupby("number")}
+    by_number = {number: list(records_of(rows_of_cause)) for number, rows_of_cause in kept.groupby("number")}
     addresses = _addresses(frames)
     return {
         language: [
@@ -98,8 +98,8 @@ def _days(verdicts: pd.DataFrame, failures: pd.DataFrame) -> Mapping[tuple[str, 
 
 def _addresses(frames: Frames) -> Mapping[str, tuple[str, str]]:
     """Whom the registry names for each NAAN, and the address that it gives."""
-    known = frames.registered[frames.registered["shoulder"].eq("") & frames.registered["organization"].notna()]
-    return {row["naan"]: (row["organization"], row["contact"] or "") for row in records_of(known)}
+    registered = frames.registered[frames.registered["shoulder"].eq("") & frames.registered["organization"].notna()]
+    return {row["naan"]: (row["organization"], row["contact"] or "") for row in records_of(registered)}
 
 
 def _card(
@@ -124,7 +124,7 @@ def _card(
     responsible = _responsible(row, fault, language)
     facts = [
         (language.gettext("Responsible"), responsible),
-        *((language.gettext("Assigned by"), _contact(*each)) for each in named[:3]),
+        *((language.gettext("Assigned by"), _contact(*failure)) for failure in named[:3]),
         (language.gettext("Looked after by"), cell_of(row["assignees"], TEXT, language)),
         (language.gettext("Should be"), _better(row, language)),
         (language.gettext("Because"), cell_of(language.gettext(row["because"] or ""), TEXT, language)),
@@ -138,8 +138,8 @@ def _card(
         (language.gettext("Evidence"), Cell(escaped(row["evidence"] or ""), URL)),
     ]
     sender = _sender(frames)
-    told = letter(cause, fault, row["host"] or "", _seen(failures, days), row["arks"], language, sender=sender)
-    mailbox = next((found for _, address in named if (found := _mailbox(address))), None)
+    message = letter(cause, fault, row["host"] or "", _seen(failures, days), row["arks"], language, sender=sender)
+    mailbox = next((address_ for _, address in named if (address_ := _mailbox(address))), None)
     return ActionCard(
         number=row["number"],
         key=escaped("|".join([row["cause"], row["fault"], row["host"] or "", row["rule"] or ""])),
@@ -151,9 +151,9 @@ def _card(
         shows=_shows(row["citations"], places, language),
         facts=tuple((term, cell) for term, cell in facts if cell.text),
         evidence=tuple((term, cell) for term, cell in evidence if cell.text),
-        letter=told,
-        mail=f"mailto:{mailbox}?subject={quote(told.subject)}" if mailbox else None,
-        command=triage_command(row, [each["ark"] for each in failures], frames.store),
+        letter=message,
+        mail=f"mailto:{mailbox}?subject={quote(message.subject)}" if mailbox else None,
+        command=triage_command(row, [failure["ark"] for failure in failures], frames.store),
         item=f"- [ ] **{name}** ({code(responsible.text)}): {counts}. {advice}",
     )
 
@@ -175,9 +175,9 @@ def _shows(citations: int, places: int, language: Language) -> str:
 
 
 def _sender(frames: Frames) -> str:
-    """Where hosts could reach whoever audited, as the requests said; empty where they did not say it."""
+    """The contact of the auditors, as the requests gave it; empty where they gave none."""
     named = [_CONTACT.search(text) for text in frames.run["user_agent"].dropna()]
-    return next((found[1] for found in named if found), "")
+    return next((contact[1] for contact in named if contact), "")
 
 
 #: The contact in a User-Agent: ``arkaudit/1 (+mailto:ada@example.org)``.
@@ -185,7 +185,7 @@ _CONTACT: Final = re.compile(r"\(\+(?:mailto:)?([^\s;)]+)")
 
 
 def _responsible(row: Mapping[str, Any], fault: Fault, language: Language) -> Cell:
-    """With whom a repair begins: whoever edits a document, or a host, with the way there."""
+    """With whom a repair begins: the editors of a document, or a host, with its address."""
     if fault is Fault.CITATION:
         return Cell(language.gettext("the editors of the citing documents"), TEXT)
     host = row["host"] or ""
@@ -301,7 +301,7 @@ def triage_command(row: Mapping[str, Any], arks: Sequence[str], store: str) -> s
 
 
 def check_list(title: str, cards: Sequence[ActionCard], language: Language = ENGLISH) -> Iterator[str]:
-    """The lines of a check-list in Markdown; what came from the web stands in code spans."""
+    """The lines of a check-list in Markdown; what came from the web is in code spans."""
     yield language.gettext("# To act on: {title}", title=code(escaped(title)))
     yield ""
     for card in cards:

@@ -1,6 +1,6 @@
 """A chart as plain data for the library that draws it: the same tables give the same charts.
 
-A colour is named by what it stands for; the page fills it in for light, dark and print.
+A colour is named by its meaning; the page fills it in for light, dark and print.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The numbers of a chart as a small table beside it."""
+    """The numbers of a chart as a small table next to it."""
 
     title: str
     columns: tuple[str, ...]
@@ -29,7 +29,7 @@ class Chart:
     title: str
     alt: str
     height: int
-    """In CSS pixels, where each name fits on one line; the page makes room for more."""
+    """In CSS pixels, where each name fits on one line; the page grows for more."""
     option: Mapping[str, Any]
     """As ECharts takes it, but for colours: ``{"colour": "works"}``."""
     leads_to: str | None = None
@@ -37,11 +37,11 @@ class Chart:
     numbers: Numbers | None = None
     """What it is drawn from, where no table of the report says it as it is drawn."""
     widest_number: str = ""
-    """Of those that stand behind bars: room is kept for it."""
+    """Of the numbers at the ends of bars: space is kept for it."""
 
 
 def colour(name: str) -> dict[str, str]:
-    """The colour that stands for *name*, as the page will fill it in."""
+    """The colour of this *name*, which the page fills in."""
     return {"colour": name}
 
 

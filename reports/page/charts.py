@@ -120,7 +120,7 @@ def _has_room(value: int, longest: int) -> bool:
 
 
 def _totals(totals: pd.Series, language: Language) -> dict[str, Any]:
-    """The sum of each bar, written behind it: a bar of no length of its own."""
+    """The sum of each bar, written after it: a bar of no length of its own."""
     return {
         "type": "bar",
         "name": language.gettext("in all"),

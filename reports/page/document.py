@@ -68,7 +68,7 @@ class PagePart:
     packed: str
     """All its rows that the page holds."""
     sentences: tuple[str, ...]
-    """The sentences of ours that stand in it."""
+    """The sentences of ours in it."""
     rows: pd.DataFrame | None
     """The rows that cards, charts and the first screen are made of; none where they are made of none of it."""
     ways: Ways | None
@@ -115,28 +115,34 @@ def page_pieces(
     library = (_HERE / "static" / CHART_LIBRARY).read_text("utf-8")
     template = _template()
     cards = cards_in(languages, frames, tables, MOST_CAUSES)
-    topics = {each: _topics(parts, each) for each in languages}
+    topics = {language: _topics(parts, language) for language in languages}
     charts = charts_in(languages, tables, next(part.ways for part in parts.values() if part.ways))
-    said = {each: _said(frames, tables, cards[each], topics[each], charts[each], choice, each) for each in languages}
+    said = {
+        language: _said(frames, tables, cards[language], topics[language], charts[language], choice, language)
+        for language in languages
+    }
     texts = Texts(languages, written)
     marked = {
         **texts.together(said),
         "gettext": texts.gettext,
         "ngettext": texts.ngettext,
         "number": texts.number,
-        "lang": texts.together({each: each.code for each in languages}),
+        "lang": texts.together({language: language.code for language in languages}),
         "languages": languages,
     }
     places = texts.places(template.render(_without_data(marked)))
-    scripted = {each: _scripted(frames, list(sentences), cards[each], said[each], each) for each in languages}
-    others = {
-        each.code: {
-            **places[each.code],
-            "scripted": changes(scripted[written], scripted[each]),
-        }
-        for each in languages
+    scripted = {
+        language: _scripted(frames, list(sentences), cards[language], said[language], language)
+        for language in languages
     }
-    told = {
+    others = {
+        language.code: {
+            **places[language.code],
+            "scripted": changes(scripted[written], scripted[language]),
+        }
+        for language in languages
+    }
+    script_data = {
         "tables": {definition.name: described(definition) for definition in (*TABLES, LIFE)},
         "tones": TONES,
         "audit": _name_of_audit(frames),
@@ -157,7 +163,7 @@ def page_pieces(
                 **{name: part.packed for name, part in parts.items()},
                 LIFE.name: packed(_lives(frames).head(MOST_EMBEDDED), LIFE.columns),
             },
-            "script_data": Markup(_json_in_html(told)),
+            "script_data": Markup(_json_in_html(script_data)),
         }
     )
     return (texts.written(piece).encode("utf-8", errors="backslashreplace") for piece in pieces)
@@ -213,7 +219,7 @@ def _said(
 def _without_data(said: Mapping[str, Any]) -> dict[str, Any]:
     """*said* with nothing for what is the same in every language, and is much."""
     nothing = {"style": "", "library": "", "policy": "", "script_data": "", "scripts": [""] * len(SCRIPTS)}
-    return {**said, **nothing, "data": dict.fromkeys([*(each.name for each in TABLES), LIFE.name], "")}
+    return {**said, **nothing, "data": dict.fromkeys([*(table.name for table in TABLES), LIFE.name], "")}
 
 
 def _scripted(
@@ -265,7 +271,7 @@ _DRAWN_FROM: Final = ("name", "title", "alt", "height", "option", "leads_to", "w
 
 
 def _json_in_html(data: Mapping[str, Any]) -> str:
-    """Return *data* as JSON that can stand in HTML."""
+    """Return *data* as JSON that HTML can hold."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

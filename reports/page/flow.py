@@ -18,7 +18,7 @@ from reports.tables.wording import FAMILY_NAMES
 
 _MOST_NODES: Final = 8
 _NODE_HEIGHT: Final = 46
-#: A name longer than this is cut in the picture; the numbers beside it have it whole.
+#: A name longer than this is cut in the picture; the numbers next to it have it whole.
 _LONGEST_NAME: Final = 44
 
 Key = TypeVar("Key", bound=Hashable)
@@ -43,14 +43,14 @@ class Ways:
 def ways_of(arks: pd.DataFrame) -> Ways:
     """Return the ways of the ARKs that were asked: the same in every language."""
     asked = arks[arks["object"].notna() & arks["request_url"].notna() & arks["object"].ne(ObjectOutcome.SKIPPED)]
-    each = pd.DataFrame(
+    ways = pd.DataFrame(
         {
             "start": hosts_of(asked["request_url"]),
             "end": hosts_of(asked["final_url"]).fillna(""),
             "family": asked["family"].astype("str"),
         }
     )
-    counted = each.groupby(["start", "end", "family"], sort=False).size().reset_index()
+    counted = ways.groupby(["start", "end", "family"], sort=False).size().reset_index()
     starts, ends, families, urls = (tuple(counted[name].tolist()) for name in counted.columns)
     return Ways(starts, ends, tuple(map(Family, families)), urls)
 
@@ -148,7 +148,7 @@ def _tone(node: Node) -> str:
 
 
 def _label(node: Node, name: str) -> dict[str, Any]:
-    """The label of a node: beside the chart at both ends, and in the middle above its node, on paper of its own."""
+    """The label of a node: at both ends next to the chart, in the middle above its node, on paper of its own."""
     short = {"formatter": f"{name[: _LONGEST_NAME - 1]}…"} if len(name) > _LONGEST_NAME else {}
     match node:
         case (0, _):
@@ -160,10 +160,10 @@ def _label(node: Node, name: str) -> dict[str, Any]:
 
 def _sums(keys: Sequence[Key], numbers: Sequence[int]) -> Counter[Key]:
     """How much each of *keys* comes to, in the order in which they first come."""
-    found: Counter[Key] = Counter()
+    sums: Counter[Key] = Counter()
     for key, number in zip(keys, numbers, strict=True):
-        found[key] += number
-    return found
+        sums[key] += number
+    return sums
 
 
 def _grouped(nodes: Sequence[Node], urls: Sequence[int], others: Node) -> list[Node]:

@@ -54,7 +54,7 @@ def letter(
     cause: Cause,
     fault: Fault,
     host: str,
-    seen: Sequence[Seen],
+    failures: Sequence[Seen],
     count: int,
     language: Language = ENGLISH,
     *,
@@ -62,7 +62,7 @@ def letter(
 ) -> Letter:
     """The letter about a *cause* to whom its *fault* says: to a *host*, or to those who edit the citing documents.
 
-    Of so many ARKs as *count* says, *seen* has the first. The *sender* is where an answer reaches whoever audited.
+    Of so many ARKs as *count* says, *failures* has the first. An answer goes to the *sender*.
 
     What comes from the web is spelled out where it could not be seen, and is in no way marked up.
 
@@ -70,7 +70,7 @@ def letter(
     >>> letter(Cause.LOOP, Fault.RESOLVER, "n.example", [one], 1).subject
     'An ARK cannot be reached at n.example'
     """
-    arks = list(dict.fromkeys(each.ark for each in seen))[:MOST_NAMED]
+    arks = list(dict.fromkeys(failure.ark for failure in failures))[:MOST_NAMED]
     is_for_editors = fault is Fault.CITATION
     subject, opening = _first_words(count, language, fault, escaped(host))
     more = count - len(arks)
@@ -78,7 +78,7 @@ def letter(
     parts = [
         language.gettext("Dear editors,") if is_for_editors else language.gettext("Dear colleagues,"),
         f"{opening} {meaning}",
-        *("\n".join(_told([each for each in seen if each.ark == ark], language)) for ark in arks),
+        *("\n".join(_told([failure for failure in failures if failure.ark == ark], language)) for ark in arks),
         *([_more(more, language)] if more > 0 else []),
         language.gettext(REQUESTS[cause]),
         language.gettext("We gladly send what was asked and answered, request by request. Thank you for your help."),
@@ -148,28 +148,28 @@ def _more(more: int, language: Language) -> str:
     )
 
 
-def _told(seen: Sequence[Seen], language: Language) -> Iterator[str]:
+def _told(failures: Sequence[Seen], language: Language) -> Iterator[str]:
     """What was seen of one ARK at each URL that was asked, a line each."""
-    yield escaped(seen[0].ark)
-    for each in seen:
-        yield from (f"  {line}" for line in _lines(each, language))
+    yield escaped(failures[0].ark)
+    for failure in failures:
+        yield from (f"  {line}" for line in _lines(failure, language))
 
 
-def _lines(seen: Seen, language: Language) -> Iterator[str]:
-    meaning = language.gettext(OBJECT_MEANINGS[seen.outcome])
-    yield language.gettext("asked at {url}", url=escaped(seen.url))
-    if seen.ended_at and seen.ended_at != seen.url:
-        yield language.gettext("which led to {url}", url=escaped(seen.ended_at))
-    if seen.day:
-        yield language.gettext("on {day}: {meaning}", day=language.day(seen.day), meaning=meaning)
+def _lines(failure: Seen, language: Language) -> Iterator[str]:
+    meaning = language.gettext(OBJECT_MEANINGS[failure.outcome])
+    yield language.gettext("asked at {url}", url=escaped(failure.url))
+    if failure.ended_at and failure.ended_at != failure.url:
+        yield language.gettext("which led to {url}", url=escaped(failure.ended_at))
+    if failure.day:
+        yield language.gettext("on {day}: {meaning}", day=language.day(failure.day), meaning=meaning)
     else:
         yield meaning
-    if seen.documents:
-        yield _cited(seen.documents, language)
-    if seen.should_be:
-        yield language.gettext("it should probably be {better}", better=escaped(seen.should_be))
-    if seen.archived_copy and seen.archived_on:
-        copy, day = escaped(seen.archived_copy), language.day(seen.archived_on)
+    if failure.documents:
+        yield _cited(failure.documents, language)
+    if failure.should_be:
+        yield language.gettext("it should probably be {better}", better=escaped(failure.should_be))
+    if failure.archived_copy and failure.archived_on:
+        copy, day = escaped(failure.archived_copy), language.day(failure.archived_on)
         yield language.gettext("an archive has a copy of what it led to, of {day}: {copy}", day=day, copy=copy)
 
 
@@ -188,7 +188,7 @@ def _cited(documents: Sequence[str], language: Language) -> str:
     )
 
 
-#: What would help, said to whoever can do it.
+#: What would help, for those who can do it.
 REQUESTS: Final[Mapping[Cause, str]] = {
     Cause.LABEL_FORM: N_("Could your resolver accept ark: and ark:/ alike? Both forms of the label mean the same."),
     Cause.HYPHENS: N_("Could your resolver ignore hyphens? In an ARK they have no meaning."),

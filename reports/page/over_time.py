@@ -14,19 +14,19 @@ from reports.page.chart import FRAME, LEGEND, Chart, Numbers, colour
 
 def alive_of(runs: pd.DataFrame, language: Language) -> Chart | None:
     """The share of ARKs that work, and that are not confirmed broken, after each run; None before the second run."""
-    known = runs[runs["share_working"].notna()]
-    if len(known) < 2:
+    judged = runs[runs["share_working"].notna()]
+    if len(judged) < 2:
         return None
-    moments = [f"{moment:%Y-%m-%dT%H:%M:%SZ}" for moment in known["started_at"]]
+    moments = [f"{moment:%Y-%m-%dT%H:%M:%SZ}" for moment in judged["started_at"]]
     lines = [
-        (language.gettext("work"), "line-1", known["share_working"], "solid"),
-        (language.gettext("not confirmed broken"), "line-3", known["share_not_broken"], "dashed"),
+        (language.gettext("work"), "line-1", judged["share_working"], "solid"),
+        (language.gettext("not confirmed broken"), "line-3", judged["share_not_broken"], "dashed"),
     ]
-    first, last, foot = known.iloc[0], known.iloc[-1], _foot(known["share_working"])
+    first, last, foot = judged.iloc[0], judged.iloc[-1], _foot(judged["share_working"])
     return Chart(
         "share-alive",
         language.gettext("Share alive by run"),
-        " ".join([_alive_sentence(len(known), first, last, language), *_foot_sentence(foot, language)]),
+        " ".join([_alive_sentence(len(judged), first, last, language), *_foot_sentence(foot, language)]),
         300,
         {
             **_lines_frame([name for name, *_ in lines], foot),
@@ -39,7 +39,7 @@ def alive_of(runs: pd.DataFrame, language: Language) -> Chart | None:
         },
         numbers=Numbers(
             language.gettext("The last {number} runs in numbers", number=_MOST_RUNS)
-            if len(known) > _MOST_RUNS
+            if len(judged) > _MOST_RUNS
             else language.gettext("The runs in numbers"),
             (
                 language.pgettext("over a column", "run"),
@@ -50,7 +50,7 @@ def alive_of(runs: pd.DataFrame, language: Language) -> Chart | None:
                 language.gettext("share that works"),
                 language.gettext("remark"),
             ),
-            tuple(_run_row(run, language) for _, run in known.tail(_MOST_RUNS).iterrows()),
+            tuple(_run_row(run, language) for _, run in judged.tail(_MOST_RUNS).iterrows()),
         ),
     )
 
@@ -105,13 +105,13 @@ def _run_row(run: pd.Series, language: Language) -> tuple[str, ...]:
 Curves: TypeAlias = Mapping[str | None, pd.DataFrame]
 
 
-def survival_of(found: Curves, grouping: str, language: Language) -> Chart | None:
+def survival_of(named_curves: Curves, grouping: str, language: Language) -> Chart | None:
     """The survival curves of the greatest NAANs or resolvers, and of all; None where nothing was watched for a day.
 
-    Beside it the numbers at risk: a curve says less and less, the fewer are still watched.
+    Next to it the numbers at risk: a curve says less and less, the fewer are still watched.
     """
     every = language.pgettext("a curve", "all")
-    curves = {every if name is None else escaped(name): rows for name, rows in found.items()}
+    curves = {every if name is None else escaped(name): rows for name, rows in named_curves.items()}
     longest = max((int(rows["days"].max()) for rows in curves.values()), default=0)
     if longest < 1:
         return None

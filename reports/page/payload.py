@@ -41,8 +41,8 @@ _AT_ONCE: Final = 50_000
 def _pieces(table: pd.DataFrame, columns: tuple[Column, ...]) -> Iterator[bytes]:
     """The JSON of a table, piece by piece."""
     yield f'{{"rows":{len(table)},"columns":['.encode()
-    for place, column in enumerate(columns):
-        yield b"," if place else b""
+    for number, column in enumerate(columns):
+        yield b"," if number else b""
         yield from _column(table[column.name], column)
     yield b"]}"
 
@@ -71,7 +71,7 @@ def _number_texts(values: pd.Series, column: Column) -> pa.Array:
 
 
 def _list(values: pa.Array, written: Callable[[pa.Array], bytes]) -> Iterator[bytes]:
-    """The elements of a list in JSON, of which *written* makes some at a time, with a comma behind each."""
+    """The elements of a list in JSON, of which *written* makes some at a time, with a comma after each."""
     for begin in range(0, len(values), _AT_ONCE):
         some = written(values.slice(begin, _AT_ONCE))
         yield some if begin + _AT_ONCE < len(values) else some[:-1]
@@ -90,15 +90,15 @@ def _quoted(texts: pa.Array) -> bytes:
     return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))[1:-1].encode() + b","
 
 
-#: A character that does not stand for itself in JSON, or may be invisible.
+#: A character that JSON escapes, or may be invisible.
 _UNUSUAL: Final = r"[^ !#-\[\]-~]"
 _TEXT: Final = pa.large_string()
 
 
 def _ended(texts: pa.Array, end: str) -> bytes:
     """Texts in a row, each with the same *end*."""
-    each = pc.binary_join_element_wise(texts, pa.scalar(end, _TEXT), pa.scalar("", _TEXT))
-    text: bytes = each.buffers()[2].to_pybytes()
+    ended = pc.binary_join_element_wise(texts, pa.scalar(end, _TEXT), pa.scalar("", _TEXT))
+    text: bytes = ended.buffers()[2].to_pybytes()
     return text
 
 

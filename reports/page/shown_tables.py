@@ -1,4 +1,4 @@
-"""Tables and cells as the page shows them: what is a link, what a badge, and which rows stand in the page as HTML."""
+"""Tables and cells as the page shows them: what is a link, what a badge, and which rows the page has as HTML."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from reports.remediation.causes import FAULT_OF, Fault
 from reports.tables.definitions import Column, TableDefinition, records_of, rows_of
 from reports.tables.wording import FAMILY_NAMES
 
-#: Rows of a table that stand in the page as HTML, for readers without scripts and for paper; the data has them all.
+#: Rows of a table that the page has as HTML, for readers without scripts and for paper; the data has them all.
 MOST_ROWS: Final = 60
 MOST_LISTED: Final = 15
-#: Characters of a text that stands in a table as it is; `tables.js` has the same.
+#: Characters of a text that a table shows whole; `tables.js` has the same.
 LONGEST: Final = 120
 
 
@@ -55,11 +55,11 @@ class ShownTable:
     held: int
     """How many of its rows the page holds."""
     nothing: str = ""
-    """What is said in its place, where it has nothing to tell."""
+    """What is said instead, where it has nothing to report."""
 
     @property
     def described(self) -> tuple[Column, ...]:
-        """Return all its columns, whose meanings the page tells, in the order of the page."""
+        """Return all its columns, whose meanings the page gives, in the order of the page."""
         return columns_of(self.definition)
 
     @property
@@ -71,7 +71,7 @@ class ShownTable:
 def shown_table(
     definition: TableDefinition, table: pd.DataFrame, nothing: Mapping[Language, str]
 ) -> Mapping[Language, ShownTable]:
-    """A table for the page in each language: its first rows as cells, and what is said where it has nothing to tell."""
+    """A table for the page in each language: its first rows as cells, and what is said where it has none to report."""
     columns = tuple(column for column in columns_of(definition) if table[column.name].notna().any())
     most = MOST_LISTED if definition.is_listing else MOST_ROWS
     first = list(rows_of(table.head(most)[[column.name for column in columns]]))
@@ -145,7 +145,7 @@ def names_in(language: Language) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A number, and where the rows stand that it counts."""
+    """A number, and where to find the rows that it counts."""
 
     number: str
     name: str

@@ -25,7 +25,7 @@ class Topic:
     tables: tuple[str, ...]
 
 
-#: Every table of a report stands in one of them.
+#: Every table of a report is in one of them.
 TOPICS: Final = (
     Topic(
         "to-mend",
@@ -77,7 +77,7 @@ TOPICS: Final = (
     ),
 )
 
-#: Tables that stand on paper, too: those that count.
+#: Tables that are printed, too: those that count.
 ON_PAPER: Final = frozenset({"naans", "resolvers", "documents"})
 
 #: The columns that come first on the page, where the files have another order.
@@ -117,7 +117,7 @@ _NONE: Final = N_("None.")
 
 
 def nothing_words(definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language) -> str:
-    """Return what is said in the place of a table that has nothing to tell; an empty text for one that has."""
+    """Return what is said instead of a table that has nothing to report; an empty text for one that has."""
     if definition.name == "changes" and _is_first(frames) and table["event"].eq(EventKind.NEW).all():
         return language.gettext(_FIRST_TIME)
     return language.gettext(_NOTHING.get(definition.name, _NONE)) if table.empty else ""

@@ -49,8 +49,8 @@ class Texts:
             return {key: self._together({code: _at(value, key) for code, value in values.items()}) for key in written}
         if isinstance(written, list | tuple):
             parts = (
-                self._together({code: _at(value, place, written[place]) for code, value in values.items()})
-                for place in range(len(written))
+                self._together({code: _at(value, index, written[index]) for code, value in values.items()})
+                for index in range(len(written))
             )
             return type(written)(parts)
         if is_dataclass(written) and not isinstance(written, type | Language):
@@ -73,17 +73,19 @@ class Texts:
 
     def gettext(self, sentence: str, /, **values: Any) -> str:
         """As `Language.gettext`, in every language; *values* may be marks."""
-        return self._mark({code: each.gettext(sentence, **self._given(values, code)) for code, each in self._each()})
+        return self._mark(
+            {code: language.gettext(sentence, **self._given(values, code)) for code, language in self._each()}
+        )
 
     def ngettext(self, one: str, many: str, number: int, /, **values: Any) -> str:
         """As `Language.ngettext`, in every language."""
         return self._mark(
-            {code: each.ngettext(one, many, number, **self._given(values, code)) for code, each in self._each()}
+            {code: language.ngettext(one, many, number, **self._given(values, code)) for code, language in self._each()}
         )
 
     def number(self, value: int) -> str:
         """As `Language.number`, in every language."""
-        return self._mark({code: each.number(value) for code, each in self._each()})
+        return self._mark({code: language.number(value) for code, language in self._each()})
 
     def _each(self) -> Iterator[tuple[str, Language]]:
         yield from self._languages.items()
@@ -131,7 +133,7 @@ class Texts:
 
 
 def _at(value: Any, key: Any, otherwise: Any = None) -> Any:
-    """What stands in a place of a value, or *otherwise* where there is no such place."""
+    """The item of a value at a key, or *otherwise* where there is none."""
     try:
         return value[key]
     except (KeyError, IndexError, TypeError):
@@ -139,7 +141,7 @@ def _at(value: Any, key: Any, otherwise: Any = None) -> Any:
 
 
 def changes(written: Any, other: Any) -> list[list[Any]]:
-    """The leaves of *other* that differ from those of *written*, plain values of one shape, each behind its way there.
+    """The leaves of *other* that differ from those of *written*, plain values of one shape, each after its path.
 
     >>> changes({"a": [1, {"b": "x"}]}, {"a": [1, {"b": "y"}]})
     [['a', 1, 'b', 'y']]
@@ -152,7 +154,7 @@ def _changed(written: Any, other: Any) -> Iterator[tuple[list[Any], Any]]:
         case (Mapping(), Mapping()) if written.keys() == other.keys():
             steps = [(key, written[key], other[key]) for key in written]
         case (list() | tuple(), list() | tuple()) if len(written) == len(other):
-            steps = [(place, *each) for place, each in enumerate(zip(written, other, strict=True))]
+            steps = [(index, *pair) for index, pair in enumerate(zip(written, other, strict=True))]
         case _:
             if written != other:
                 yield [], other

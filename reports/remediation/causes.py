@@ -1,7 +1,7 @@
 """Pure: why an ARK fails at a URL, whose fault that is, and what the citation should be.
 
 Plain values come in, a `Diagnosis` goes out; nothing is asked and nothing is read here. A cause is never more than
-what the answers of one run show, and "nobody can say" is among them: an outage is not link rot.
+what the answers of one run show, and "unknown" is among them: an outage is not link rot.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ class Fault(StrEnum):
     CITATION = "citation"
     """The document: what it cites is not what was assigned."""
     RESOLVER = "resolver"
-    """Whoever runs the resolver, or keeps its table of targets."""
+    """Those who run the resolver, or keep its table of targets."""
     LANDING_HOST = "landing-host"
-    """Whoever holds the object: its pages went without a word to the resolver."""
+    """Those who hold the object: its pages went without a word to the resolver."""
     NOBODY = "nobody"
-    """Nobody yet: ask again before you conclude."""
+    """No one yet: ask again before you conclude."""
 
 
 #: Who is asked for a repair first; where both a citation and a resolver may be wrong, the document is nearer.
@@ -267,7 +267,7 @@ def _spelling_refused(refused: str, works: str) -> Cause:
 
 
 def _refusal(failure: Failure, around: CauseContext) -> Cause:
-    """Return why an ARK was refused by word: by whoever answered last, and what that host does for others."""
+    """Return why an ARK was refused by word: by the host that answered last, and what it does for others."""
     if failure.status == 410:
         return Cause.WITHDRAWN
     if _host(failure.request_url) != _host(failure.last_url):
@@ -323,17 +323,17 @@ def pattern(url: str, ark: str) -> str:
     address = url.partition("#")[0]
     rest = ark.partition("/")[2] if ark.startswith("ark:") else ""  # in the normal form: the name with its qualifier
     if rest and rest in address:
-        before, _, behind = address.partition(rest)
-        return f"{before}{{name}}{behind}"
+        before, _, after = address.partition(rest)
+        return f"{before}{{name}}{after}"
     may_be_spelled = _MAY_BE_SPELLED.search(address) is not None
     if not may_be_spelled and _PLAIN_ARK.fullmatch(ark):
         return _wild(address)  # its one name was looked for
     for name in _names(ark):
-        before, found, behind = address.partition(name) if name else ("", "", "")
-        if not found and name and may_be_spelled:
-            before, found, behind = _spelled(address, name)
-        if found:
-            return f"{before}{{name}}{behind}"
+        before, spelling, after = address.partition(name) if name else ("", "", "")
+        if not spelling and name and may_be_spelled:
+            before, spelling, after = _spelled(address, name)
+        if spelling:
+            return f"{before}{{name}}{after}"
     return _wild(address)
 
 
@@ -356,12 +356,12 @@ _MAY_BE_SPELLED: Final = re.compile("[-%A-Z]")
 
 
 def _spelled(address: str, name: str) -> tuple[str, str, str]:
-    """Return what stands before a name, the name, and what stands behind it: hyphens anywhere, characters escaped or
+    """Return the text before a name, the name, and the text after it: hyphens anywhere, characters escaped or
     not.
     """
     characters = (f"(?:{re.escape(char)}|{re.escape(quote(char, safe=''))})" for char in name)
-    found = re.search("(?:-|%2D)*".join(characters), address, re.IGNORECASE)
-    return (address[: found.start()], found[0], address[found.end() :]) if found else (address, "", "")
+    spelling = re.search("(?:-|%2D)*".join(characters), address, re.IGNORECASE)
+    return (address[: spelling.start()], spelling[0], address[spelling.end() :]) if spelling else (address, "", "")
 
 
 def _wild(url: str) -> str:

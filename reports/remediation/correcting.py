@@ -1,4 +1,4 @@
-"""Pure: what a document should say instead of what stands there, wherever that is sure enough to be written down."""
+"""Pure: what a document should say instead, wherever that is sure enough to be written down."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Why(StrEnum):
     OTHER_RESOLVER = "other-resolver"
     """The resolver that is written fails, and another works."""
     REPAIRED = "repaired"
-    """It works once it is whole; as it stands nobody gets there."""
+    """It works once it is whole; as it is written no one gets there."""
     ARCHIVED_COPY = "archived-copy"
-    """It fails, nothing better is known, and an archive has a copy: that may be cited beside it, not in its place."""
+    """It fails, nothing better is known, and an archive has a copy: that may be cited in addition, not instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Correction:
     because: str
 
 
-#: Repairs of what is wrong wherever it stands: nobody who copies or clicks it gets there. Escapes are not among them:
+#: Repairs of what is wrong anywhere: no one who copies or clicks it gets there. Escapes are not among them:
 #: in the query of another URL they are right.
 _WRONG: Final = {
     "look-alike hyphen": "a character that only looks like a hyphen",
@@ -107,57 +107,62 @@ _BECAUSE: Final = {
 }
 
 
-def correction(place: Place) -> Correction | None:
-    """Return what should be written at *place*; None where it is right, or where nobody can be sure.
+def correction(citation: Place) -> Correction | None:
+    """Return what should be written at *citation*; None where it is right, or where that is not sure.
 
     >>> found = correction(Place("ark:/12148/btv1b84\\N{EN DASH}49691v", "ark:/12148/btv1b84-49691v", Role.TEXT,
     ...                          ("look-alike hyphen",), family=Family.WORKS))
     >>> found.correct, found.because
     ('ark:/12148/btv1b84-49691v', 'it has a character that only looks like a hyphen, and works without')
     """
-    if place.is_ambiguous:
+    if citation.is_ambiguous:
         return None
-    if place.meant_ark:
-        correct = place.meant_url if place.has_resolver and place.meant_url else place.meant_ark
+    if citation.meant_ark:
+        correct = citation.meant_url if citation.has_resolver and citation.meant_url else citation.meant_ark
         return Correction(
-            correct, Why.DID_YOU_MEAN, f"it is not found; {place.meant_ark} differs in a character and lives"
+            correct, Why.DID_YOU_MEAN, f"it is not found; {citation.meant_ark} differs in a character and lives"
         )
-    return _better(place) or _beside(place)
+    return _better(citation) or _beside(citation)
 
 
-def _beside(place: Place) -> Correction | None:
-    """Return what may be written beside a citation of which nothing better is known."""
-    if place.archived_copy is None or place.family is Family.WORKS:
+def _beside(citation: Place) -> Correction | None:
+    """Return what may be written next to a citation of which nothing better is known."""
+    if citation.archived_copy is None or citation.family is Family.WORKS:
         return None
     return Correction(None, Why.ARCHIVED_COPY, N_("it fails; an archive has a copy of what it led to"))
 
 
-def _better(place: Place) -> Correction | None:
-    if place.cause in _WAYS:
-        better = place.works_at if place.has_resolver else _without_hyphens(place)
-        if better and better != place.as_written:
-            return Correction(better, _WAYS[place.cause], _BECAUSE[place.cause])
+def _better(citation: Place) -> Correction | None:
+    if citation.cause in _WAYS:
+        better = citation.works_at if citation.has_resolver else _without_hyphens(citation)
+        if better and better != citation.as_written:
+            return Correction(better, _WAYS[citation.cause], _BECAUSE[citation.cause])
         return None
-    faults = _faults(place)
-    if faults and place.cause is None and place.family is Family.WORKS and place.repaired != place.as_written:
-        return Correction(place.repaired, Why.REPAIRED, f"it has {', '.join(faults)}, and works without")
+    faults = _faults(citation)
+    if (
+        faults
+        and citation.cause is None
+        and citation.family is Family.WORKS
+        and citation.repaired != citation.as_written
+    ):
+        return Correction(citation.repaired, Why.REPAIRED, f"it has {', '.join(faults)}, and works without")
     return None
 
 
-def _without_hyphens(place: Place) -> str | None:
+def _without_hyphens(citation: Place) -> str | None:
     """The ARK of a place without a resolver as it works anywhere; None where something else is wrong with it."""
-    return place.repaired.replace("-", "") if place.cause is Cause.HYPHENS and place.works_at else None
+    return citation.repaired.replace("-", "") if citation.cause is Cause.HYPHENS and citation.works_at else None
 
 
-def _faults(place: Place) -> list[str]:
-    known = _WRONG if place.role is Role.TEXT else {**_WRONG, **_LAYOUT}
-    is_hyphenation = place.role is Role.TEXT and not has_look_alike(place.as_written)
-    wrong = (repair for repair in place.repairs if not (repair == "look-alike hyphen" and is_hyphenation))
-    return [known[repair] for repair in wrong if repair in known]
+def _faults(citation: Place) -> list[str]:
+    fault_words = _WRONG if citation.role is Role.TEXT else {**_WRONG, **_LAYOUT}
+    is_hyphenation = citation.role is Role.TEXT and not has_look_alike(citation.as_written)
+    wrong = (repair for repair in citation.repairs if not (repair == "look-alike hyphen" and is_hyphenation))
+    return [fault_words[repair] for repair in wrong if repair in fault_words]
 
 
 def has_look_alike(text: str) -> bool:
-    """Return whether a dash that is no hyphen-minus stands inside a line; at its end a typesetter has put it there.
+    """Return whether a dash that is no hyphen-minus is inside a line; at its end a typesetter has put it there.
 
     >>> has_look_alike("ark:/12148/btv1b84\\N{EN DASH}49691v"), has_look_alike("ark:/12148/btv1b84\\N{HYPHEN}\\n49691v")
     (True, False)

@@ -20,7 +20,7 @@ class Presence(StrEnum):
     """The presence of an ARK of the inventory: whether it has ever been met."""
 
     NEVER_SEEN = "never-seen"
-    """No document cites it, and nobody has checked it."""
+    """No document cites it, and it was never checked."""
     NEVER_CHECKED = "never-checked"
     """Cited, and never checked."""
     NEVER_CITED = "never-cited"
@@ -29,7 +29,7 @@ class Presence(StrEnum):
 
 
 class Landing(StrEnum):
-    """The landing page of an ARK, beside the one expected."""
+    """The landing page of an ARK, compared with the one expected."""
 
     ELSEWHERE = "elsewhere"
     """At another object."""
@@ -40,7 +40,7 @@ class Landing(StrEnum):
 
 
 class ExpectedAccess(StrEnum):
-    """The access that people have, beside the access that they should have."""
+    """The access that people have, compared with the access that they should have."""
 
     WRONGLY_OPEN = "wrongly-open"
     WRONGLY_CLOSED = "wrongly-closed"
@@ -52,14 +52,14 @@ class ExpectedAccess(StrEnum):
 #: Statuses that ask for a right. A 403 or 429 may only be meant for programs.
 _ASKS_FOR_A_RIGHT: Final = frozenset({401, 407, 451})
 _ESCAPE: Final = re.compile(r"%[0-9a-fA-F]{2}")
-#: Characters that stand for themselves in a path, escaped or not; no program distinguishes them there.
+#: Characters that mean the same in a path, escaped or not; no program distinguishes them there.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._~:@!$'()*,-]")
 #: An ARK in a path: both forms of its label are one, and hyphens mean nothing in it.
 _ARK: Final = re.compile(r"/ark:/*([0-9b-z]+/[^?]*)", re.IGNORECASE)
 
 
 def same_object(one: str, other: str) -> bool:
-    """Return whether two URLs stand for one object, as far as URLs show.
+    """Return whether two URLs name one object, as far as URLs show.
 
     Without meaning are the scheme, the case of the host, ``www.``, the default port, a trailing slash, the fragment,
     the order of the query, names of sessions and campaigns, whether a plain character is escaped and a foreign one is
@@ -77,7 +77,7 @@ def same_object(one: str, other: str) -> bool:
 
 def _canonical(url: str) -> str:
     plain = _ESCAPE.sub(_unescaped, sendable(url.strip()))
-    as_one = _ARK.sub(lambda found: "/ark:" + found[1].replace("-", ""), plain)
+    as_one = _ARK.sub(lambda ark_path: "/ark:" + ark_path[1].replace("-", ""), plain)
     return place(as_one).removeprefix("www.")
 
 

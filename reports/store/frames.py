@@ -1,6 +1,6 @@
-"""One run of the store as typed DataFrames, or an audit as it stands after all later checks.
+"""One run of the store as typed DataFrames, or the current state of an audit after all later checks.
 
-Everything is read in one transaction, so that a report made beside a running audit shows one moment of it.
+Everything is read in one transaction, so that a report on a running audit shows one moment of it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ from reports.store.run_queries import (
     NO_RUN,
     Reported,
     audit_as_it_stands,
-    behind,
     counting_verdicts,
     happened_since,
     has_later_run,
@@ -52,6 +51,7 @@ from reports.store.run_queries import (
     run_alone,
     run_before,
     status_in,
+    supports,
 )
 from reports.store.selections import (
     ARKS,
@@ -127,14 +127,14 @@ class Frames:
     registered: pd.DataFrame
     """One row per NAAN or shoulder that the copy of the NAAN registry knows, and whom it names."""
     triage: pd.DataFrame
-    """One row per ARK and URL that somebody has decided about, and a document where that holds for it alone."""
+    """One row per ARK and URL with a decision, and a document where that holds for it alone."""
     inventory: pd.DataFrame = field(default_factory=lambda: _unlisted(), repr=False)
     """The institution's own ARKs, where an inventory was given: one row per line, whether it has ever been cited, and
     whether the part of the run that is reported is about it."""
     stock: pd.DataFrame = field(default_factory=no_stock, repr=False)
     """One row per ARK of the inventory and URL: its last check in this run or before it."""
     later: pd.DataFrame = field(default_factory=lambda: _noquery_of(RUN), repr=False)
-    """Runs that began later and have checked ARKs of this one again: their verdicts stand in the place of its own."""
+    """Runs that began later and have checked ARKs of this one again: their verdicts replace its own."""
     passed_over: pd.DataFrame = field(default_factory=lambda: _noquery_of(RUN), repr=False)
     """Runs that began later to read documents, and did not finish or read none."""
     is_alone: bool = False
@@ -148,7 +148,7 @@ class Frames:
     previous: Frames | None = field(default=None, repr=False)
     """The run that this one is to be compared with: the last finished one before it that did the same."""
     since: Frames | None = field(default=None, repr=False)
-    """The run that somebody chose to compare with."""
+    """The run that the user chose to compare with."""
 
     def __repr__(self) -> str:
         of_store = f"of {self.store!r}" if self.store else "of no store"
@@ -165,19 +165,19 @@ def load_frames(
     registry: Registry | None = None,
     inventory: pd.DataFrame | None = None,
 ) -> Frames:
-    """One run of *store*, alone; or without *run_id*, its audit as it stands now.
+    """One run of *store*, alone; or without *run_id*, the current state of its audit.
 
     That is the newest finished run that has read a document, with what later checks have found of its ARKs.
 
     With it come the run before it that did the same, if there is one, and the run *since*, if one is given: their
-    own rows, without requests. *registry* says who is behind a NAAN; by default what is built in. An *inventory* is
+    own rows, without requests. *registry* says who has a NAAN; by default what is built in. An *inventory* is
     as `read_inventory` gives it. An empty store, or a run in which nothing has happened yet,
-    gives empty frames of the same dtypes. Nothing is written, neither to the store nor beside it. Raises
+    gives empty frames of the same dtypes. Nothing is written. Raises
     `StoreUnreadable`, and `crawler.store.store_errors.StoreDamaged`.
     """
-    known = registry or Registry.builtin()
+    used_registry = registry or Registry.builtin()
     listed = no_inventory() if inventory is None else inventory
-    return read(store, lambda connection: _chosen(connection, store, run_id, since, known, listed))
+    return read(store, lambda connection: _chosen(connection, store, run_id, since, used_registry, listed))
 
 
 def _chosen(
@@ -259,7 +259,7 @@ def _frames(
     until = reported.until if is_whole else NO_RUN
     own = select(observation.c.observation_id).where(observation.c.run_id == run_id)
     if is_whole:
-        asks = query_of(OBSERVATIONS).join_from(observation, ark).where(behind(counting, own))
+        asks = query_of(OBSERVATIONS).join_from(observation, ark).where(supports(counting, own))
         observations, hops = with_hops(connection, OBSERVATIONS, asks, HOP_OF)
     else:
         asks = query_of(COMPARED_OBSERVATIONS).where(observation.c.observation_id.in_(own))
@@ -268,8 +268,8 @@ def _frames(
     _, fetches = with_hops(connection, FETCHES, query_of(FETCHES).where(document.c.run_id == requests_run), FETCH_OF)
     cited = query_of(citing).join_from(mention, document).join(ark).where(document.c.run_id == run_id)
     mentions = load(connection, citing, cited.where(is_current_mention))
-    found = query_of(VERDICTS).join_from(verdict, ark).join(run, run.c.run_id == verdict.c.run_id)
-    verdicts = load(connection, VERDICTS, found.where(verdict.c.verdict_id.in_(counting)))
+    judgements = query_of(VERDICTS).join_from(verdict, ark).join(run, run.c.run_id == verdict.c.run_id)
+    verdicts = load(connection, VERDICTS, judgements.where(verdict.c.verdict_id.in_(counting)))
     lives = query_of(HISTORY).join_from(verdict, run).where(life_of(judged, until))
     good = query_of(LAST_GOOD).join_from(verdict, run).where(last_good_of(counting, until))
     copies = query_of(MEMENTOS).join_from(memento, run).where(last_answers_of(judged, until))
@@ -307,19 +307,19 @@ def _frames(
 
 
 def _triage(decided: Mapping[Pair, Treated]) -> pd.DataFrame:
-    """Return what was decided, ordered by ARK and URL; what holds in one document stands behind what holds in all."""
+    """Return what was decided, ordered by ARK and URL; what holds in one document comes after what holds in all."""
     rows = [
-        (*pair, document, *_triage_columns(each), found.is_problem, each.is_silent)
-        for pair, found in decided.items()
-        for document, each in ((None, found.whole), *found.in_documents.items())
+        (*pair, document, *_triage_columns(state), treatment.is_problem, state.is_silent)
+        for pair, treatment in decided.items()
+        for document, state in ((None, treatment.whole), *treatment.in_documents.items())
     ]
     return frame_of(TRIAGE, rows)
 
 
-def _triage_columns(each: TriageState) -> tuple[str | None, ...]:
-    until = each.until.isoformat() if each.until else None
-    action = PARTICIPLES[each.action] if each.action else None
-    return action, each.words or None, each.reason or None, until, each.assignee
+def _triage_columns(state: TriageState) -> tuple[str | None, ...]:
+    until = state.until.isoformat() if state.until else None
+    action = PARTICIPLES[state.action] if state.action else None
+    return action, state.words or None, state.reason or None, until, state.assignee
 
 
 def _by_run(rows: pd.DataFrame) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from reports.remediation.expectations import same_object
 from reports.store.run_queries import NO_RUN
 
 #: One row per ARK of the inventory and URL at which it was asked for, with what the last check there found. Status,
-#: password and the URLs on the way stand there only where they matter.
+#: password and the URLs on the way are there only where they matter.
 DTYPES: Final = {
     "ark": "str",
     "request_url": "str",
@@ -42,7 +42,7 @@ def with_citations(connection: Connection, inventory: pd.DataFrame, run_id: int 
     )
     cited = set(_in_parts(connection, query, inventory))
     return inventory.assign(
-        is_cited=pd.array([each in cited for each in inventory["ark"]], dtype="boolean"),
+        is_cited=pd.array([name in cited for name in inventory["ark"]], dtype="boolean"),
         is_chosen=pd.array([True] * len(inventory), dtype="boolean"),
     )
 
@@ -63,7 +63,7 @@ def stock(connection: Connection, inventory: pd.DataFrame, run_id: int | None) -
         partition_by=(verdict.c.ark_id, verdict.c.request_url),
         order_by=(run.c.started_at.desc(), verdict.c.verdict_id.desc()),
     )
-    seen = (
+    all_checks = (
         select(ark.c.ark, verdict.c.ark_id, verdict.c.run_id, verdict.c.request_url, verdict.c.object)
         .add_columns(run.c.started_at, verdict.c.final_url, age.label("age"))
         .join_from(verdict, ark)
@@ -73,8 +73,8 @@ def stock(connection: Connection, inventory: pd.DataFrame, run_id: int | None) -
     expected = dict(zip(inventory["ark"], inventory["expected_url"], strict=True))
     rows: list[tuple[Any, ...]] = []
     for some in _parts(inventory):
-        each = seen.where(ark.c.ark.in_(some)).subquery()
-        last = select(each).where(each.c.age == 1).order_by(each.c.ark, each.c.request_url)
+        checks = all_checks.where(ark.c.ark.in_(some)).subquery()
+        last = select(checks).where(checks.c.age == 1).order_by(checks.c.ark, checks.c.request_url)
         for row in connection.execute(last).all():
             is_clear = _is_clear(row.object, row.final_url, expected[row.ark])
             status, asks_password, passed = (None, False, []) if is_clear else _chain(connection, row)
@@ -84,14 +84,14 @@ def stock(connection: Connection, inventory: pd.DataFrame, run_id: int | None) -
 
 
 def _is_clear(outcome: str, final_url: str | None, expected: object) -> bool:
-    """Return whether nobody need know more of a chain than where it ended: mostly so, and it spares a look at each."""
+    """Return whether the end of a chain says enough: mostly so, and it saves a look at each."""
     if outcome == ObjectOutcome.BLOCKED:
         return False
     return not isinstance(expected, str) or final_url is None or same_object(expected, final_url)
 
 
 def _chain(connection: Connection, row: Any) -> tuple[int | None, bool, list[str]]:
-    """Status of the answer behind a verdict, whether it asks for a password, and the URLs on the way to it.
+    """Status of the answer of a verdict, whether it asks for a password, and the URLs on the way to it.
 
     It is the last that ended where the verdict says, asked in whichever way, or else the last to the object question.
     """
@@ -106,8 +106,8 @@ def _chain(connection: Connection, row: Any) -> tuple[int | None, bool, list[str
         .order_by(observation.c.observation_id.desc())
     )
     answers = connection.execute(query).all()
-    there = [each for each in answers if each.final_url == row.final_url]
-    asked = [each for each in answers if each.question == Question.OBJECT]
+    there = [answer_ for answer_ in answers if answer_.final_url == row.final_url]
+    asked = [answer_ for answer_ in answers if answer_.question == Question.OBJECT]
     answer = next(iter([*there, *asked]), None)
     if answer is None:
         return None, False, []

@@ -87,7 +87,7 @@ def _rows(text: str, path: Path, problems: list[str]) -> Iterator[tuple[Any, ...
     delimiter = max(_DELIMITERS, key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     names: list[str | None] | None = None
-    seen: dict[str, int] = {}
+    lines: dict[str, int] = {}
     line = 1
     try:
         for cells in reader:
@@ -102,10 +102,10 @@ def _rows(text: str, path: Path, problems: list[str]) -> Iterator[tuple[Any, ...
             except ValueError as problem:
                 problems.append(f"{path}:{at}: {problem}")
                 continue
-            if row[1] in seen:
-                problems.append(f"{path}:{at}: {row[1]} stands on line {seen[row[1]]} already")
+            if row[1] in lines:
+                problems.append(f"{path}:{at}: {row[1]} stands on line {lines[row[1]]} already")
                 continue
-            seen[row[1]] = at
+            lines[row[1]] = at
             yield row
     except csv.Error as problem:
         raise InventoryUnreadable(f"{path}:{line}: is not CSV: {problem}") from None
@@ -118,10 +118,10 @@ def _names(cells: list[str], at: str) -> list[str | None]:
     names = [
         COLUMNS.get(cell.strip().lower()) or COLUMNS.get(_WORDS.sub("_", cell.lower()).strip("_")) for cell in cells
     ]
-    known = [name for name in names if name]
-    if "ark" not in known:
+    named = [name for name in names if name]
+    if "ark" not in named:
         raise InventoryUnreadable(f"{at}no column is named ark; the first line names the columns: ark, expected_url …")
-    twice = next((name for name in known if known.count(name) > 1), None)
+    twice = next((name for name in named if named.count(name) > 1), None)
     if twice:
         raise InventoryUnreadable(f"{at}two columns are the {twice}")
     return names

@@ -32,7 +32,7 @@ _AILING: Final = [str(outcome) for outcome, family in FAMILY_OF.items() if famil
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """The run that a report is about, alone, or as its ARKs stand after all later checks of them."""
+    """The run that a report is about, alone, or with all later checks of its ARKs."""
 
     run_id: int
     until: int
@@ -64,9 +64,9 @@ def audit_as_it_stands(connection: Connection) -> Reported | None:
     has_document = select(document.c.run_id).where(document.c.run_id == run.c.run_id)
     has_read = has_document.where(document.c.outcome == DocumentOutcome.READ.value).exists()
     for is_meant in (and_(has_read, run.c.state == FINISHED), has_read, has_document.exists()):
-        found = connection.scalar(newest.where(is_meant))
-        if found is not None:
-            return Reported(found, last)
+        run_id = connection.scalar(newest.where(is_meant))
+        if run_id is not None:
+            return Reported(run_id, last)
     has_verdict = select(verdict.c.run_id).where(verdict.c.run_id == run.c.run_id).exists()
     checked = connection.scalar(newest.where(has_verdict))
     return Reported(last, last) if checked is None else Reported(checked, last, is_all=True)
@@ -96,15 +96,15 @@ def run_before(connection: Connection, run_id: int | None) -> int | None:
 
 
 _other: Final = run.alias()
-#: Runs that another one ran beside: each began before the other ended. One that was interrupted may go on days after a
-#: later one, and of one that never ended nobody knows.
+#: Runs that overlap with another: each began before the other ended. One that was interrupted may resume days after a
+#: later one, and of one that never ended this is unknown.
 _beside_another: Final = (
     select(run.c.run_id)
     .join(_other, run.c.run_id != _other.c.run_id)
     .where(or_(_other.c.ended_at.is_(None), run.c.started_at <= _other.c.ended_at))
     .where(or_(run.c.ended_at.is_(None), _other.c.started_at <= run.c.ended_at))
 )
-#: When the last answer behind a verdict came; it is looked up only where the beginnings of runs don't tell their order.
+#: When the last answer of a verdict came; it is looked up only where the beginnings of runs don't give their order.
 _answered_at: Final = case(
     (
         verdict.c.run_id.in_(_beside_another.scalar_subquery()),
@@ -148,11 +148,11 @@ def counting_verdicts(reported: Reported) -> Select[Any]:
         meant = aged_by(_answered_at.desc(), *by_run).where(run.c.started_at <= last)
         if not reported.is_all:
             meant = meant.where(or_(verdict.c.request_url.in_(cited), verdict.c.request_url.in_(judged)))
-        each = meant.subquery()
-        return select(each.c.verdict_id).where(each.c.age == 1)
-    place = select(run.c.run_id, func.row_number().over(order_by=(run.c.started_at, run.c.run_id)).label("place"))
-    places = place.where(run.c.started_at < last).subquery()
-    # Of a group SQLite gives what stands in the row of the greatest; to sort all of them takes longer.
+        aged = meant.subquery()
+        return select(aged.c.verdict_id).where(aged.c.age == 1)
+    numbered = select(run.c.run_id, func.row_number().over(order_by=(run.c.started_at, run.c.run_id)).label("place"))
+    places = numbered.where(run.c.started_at < last).subquery()
+    # Of a group SQLite gives the row of the greatest; to sort all of them takes longer.
     earlier = (
         select(verdict.c.verdict_id, func.max(places.c.place))
         .join(places, places.c.run_id == verdict.c.run_id)
@@ -165,7 +165,7 @@ def counting_verdicts(reported: Reported) -> Select[Any]:
 
 
 def kept(connection: Connection, name: str, numbers: Select[Any]) -> Select[Any]:
-    """The same numbers, found once and kept in memory beside the store, for as long as the connection lasts."""
+    """The same numbers, found once and kept in memory, for as long as the connection lasts."""
     statement = numbers.compile(connection, compile_kwargs={"literal_binds": True})
     connection.exec_driver_sql(f"DROP TABLE IF EXISTS temp.{name}")
     connection.exec_driver_sql(f"CREATE TEMP TABLE {name} (number INTEGER PRIMARY KEY)")
@@ -177,8 +177,8 @@ def _started(run_id: int) -> Any:
     return select(run.c.started_at).where(run.c.run_id == run_id).scalar_subquery()
 
 
-def behind(verdicts: Select[Any], own: Select[Any]) -> ColumnElement[bool]:
-    """Return whether an observation is a run's *own*, or stands behind one of *verdicts* of an earlier run."""
+def supports(verdicts: Select[Any], own: Select[Any]) -> ColumnElement[bool]:
+    """Return whether an observation is a run's *own*, or one on which one of *verdicts* of an earlier run rests."""
     together = (verdict.c.run_id == observation.c.run_id) & (verdict.c.request_url == observation.c.request_url)
     earlier = select(observation.c.observation_id).join_from(verdict, observation, together)
     return observation.c.observation_id.in_(own.union(earlier.where(verdict.c.verdict_id.in_(verdicts))))
@@ -232,8 +232,8 @@ def happened_since(reported: Reported, since: int | None) -> ColumnElement[bool]
 
 def later_runs(reported: Reported, verdicts: Select[Any]) -> ColumnElement[bool]:
     """Return whether a run began after the one that is reported, and has found one of *verdicts*."""
-    found = select(verdict.c.run_id).where(verdict.c.verdict_id.in_(verdicts))
-    return and_(run.c.run_id.in_(found), run.c.started_at > _started(reported.run_id))
+    judging = select(verdict.c.run_id).where(verdict.c.verdict_id.in_(verdicts))
+    return and_(run.c.run_id.in_(judging), run.c.started_at > _started(reported.run_id))
 
 
 def passed_over(reported: Reported) -> ColumnElement[bool]:

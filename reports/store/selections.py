@@ -62,8 +62,8 @@ def selected(*columns: ColumnElement[Any], **dtypes: Dtype) -> Selection:
 
 
 def _dtype_of(column: ColumnElement[Any]) -> Dtype:
-    found = (dtype for kind, dtype in _BY_STORED_TYPE.items() if isinstance(column.type, kind))
-    return next(found, TEXT)
+    dtypes = (dtype for kind, dtype in _BY_STORED_TYPE.items() if isinstance(column.type, kind))
+    return next(dtypes, TEXT)
 
 
 _BY_STORED_TYPE: Mapping[type[TypeEngine[Any]], Dtype] = {

@@ -36,19 +36,19 @@ def read(store: Path, work: Callable[[Connection], Found]) -> Found:
     before = _stamp(store)
     if before is not None:
         try:
-            found = _read(store, work, access=_AT_REST)
+            result = _read(store, work, access=_AT_REST)
         except (StoreUnreadable, StoreDamaged):
             if _stamp(store) == before:
                 raise
         else:
             if _stamp(store) == before:
-                return found
+                return result
     try:
         return _read(store, work, access="mode=ro")
     except StoreUnreadable as failure:
         if not _is_unopenable(failure.__cause__):
             raise
-    # SQLite can't make its files next to a log that a killed run has left in a folder which nobody may write to, nor
+    # SQLite can't make its files next to a log that a killed run has left in a folder that is read-only, nor
     # play back, for a reader, the journal that the loss of power has left.
     with tempfile.TemporaryDirectory(prefix="arkaudit-") as folder:
         copy = Path(folder) / store.name
@@ -64,10 +64,10 @@ def _is_unopenable(problem: BaseException | None) -> bool:
 
 
 def _stamp(store: Path) -> tuple[int, int] | None:
-    """Return what changes when a store at rest is written to; none while somebody may be writing.
+    """Return what changes when a store at rest is written to; none while another process may be writing.
 
-    SQLite makes two files beside a store in WAL mode, even to read it, unless it knows that the store can't
-    change. We claim so while nobody writes, look afterwards whether that was true, and else read once more.
+    SQLite makes two files next to a store in WAL mode, even to read it, unless it knows that the store can't
+    change. We claim so while no process writes, look afterwards whether that was true, and else read once more.
     """
     if any(Path(f"{store}{suffix}").exists() for suffix in ("-wal", "-journal")) or not store.is_file():
         return None

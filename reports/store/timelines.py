@@ -30,7 +30,7 @@ class Timeline:
     checks: pd.DataFrame
     """One row per verdict, by pair and then in the order of the runs; `run` is the place of its run in `runs`."""
     standings: pd.DataFrame
-    """One row per pair: how it stands, and what its last verdict says of description and commitment."""
+    """One row per pair: its status, and what its last verdict says of description and commitment."""
     contacts: pd.DataFrame
     """One row per run and host; `run` as in `checks`."""
 
@@ -81,7 +81,7 @@ def no_timeline() -> Timeline:
 def timeline(connection: Connection, run_id: int | None) -> Timeline:
     """All that happened up to and with a run; later runs are as if they had not been.
 
-    The status after an earlier run is made again beside the store, in tables that vanish with its connection.
+    The status after an earlier run is made again in temporary tables of the connection.
     """
     if run_id is None:
         return no_timeline()
@@ -97,22 +97,22 @@ def timeline(connection: Connection, run_id: int | None) -> Timeline:
         .where(tuple_(run.c.started_at, run.c.run_id) <= this)
         .order_by(run.c.started_at, run.c.run_id),
     )
-    place = {int(key): at for at, key in enumerate(runs["run_id"])}
+    numbers = {int(key): at for at, key in enumerate(runs["run_id"])}
     return Timeline(
         policy_of(connection),
         runs,
-        _checks(connection, place),
+        _checks(connection, numbers),
         _statuses(connection),
-        _contacts(connection, place),
+        _contacts(connection, numbers),
     )
 
 
-def _checks(connection: Connection, place: Mapping[int, int]) -> pd.DataFrame:
+def _checks(connection: Connection, numbers: Mapping[int, int]) -> pd.DataFrame:
     verdict, latest = schema.verdict, schema.latest
     together = (latest.c.ark_id == verdict.c.ark_id) & (latest.c.request_url == verdict.c.request_url)
     query = select(latest.c.latest_id, verdict.c.run_id, verdict.c.object).join_from(verdict, latest, together)
-    checks = frame_from(connection, CHECKS, query.where(looked_through(verdict.c.run_id).in_(place)))
-    return _placed(checks, place).sort_values(["pair", "run"], ignore_index=True)
+    checks = frame_from(connection, CHECKS, query.where(looked_through(verdict.c.run_id).in_(numbers)))
+    return _placed(checks, numbers).sort_values(["pair", "run"], ignore_index=True)
 
 
 def _statuses(connection: Connection) -> pd.DataFrame:
@@ -129,13 +129,13 @@ def _statuses(connection: Connection) -> pd.DataFrame:
     return frame_from(connection, STANDINGS, query.order_by(latest.latest_id))
 
 
-def _contacts(connection: Connection, place: Mapping[int, int]) -> pd.DataFrame:
+def _contacts(connection: Connection, numbers: Mapping[int, int]) -> pd.DataFrame:
     contact = schema.contact.c
     columns = (contact.run_id, *(contact[name] for name in CONTACTS if name != "run"))
-    contacts = frame_from(connection, CONTACTS, select(*columns).where(contact.run_id.in_(place)))
-    return _placed(contacts, place).sort_values(["host", "run"], ignore_index=True)
+    contacts = frame_from(connection, CONTACTS, select(*columns).where(contact.run_id.in_(numbers)))
+    return _placed(contacts, numbers).sort_values(["host", "run"], ignore_index=True)
 
 
-def _placed(rows: pd.DataFrame, place: Mapping[int, int]) -> pd.DataFrame:
+def _placed(rows: pd.DataFrame, numbers: Mapping[int, int]) -> pd.DataFrame:
     """The rows with the place of their run in its stead."""
-    return rows.assign(run=rows["run"].map(place).astype("int16"))
+    return rows.assign(run=rows["run"].map(numbers).astype("int16"))

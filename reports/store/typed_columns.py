@@ -25,7 +25,7 @@ PARSED: Final = "object"
 WORD: Final = pd.CategoricalDtype()
 """Text of which few different values occur many times."""
 
-#: What stands between the parts of a list that is shown as text.
+#: The text between the parts of a list that is shown as text.
 JOINT: Final = "; "
 #: Rows that are read at once: few enough that none of their values outlives the first generation of garbage.
 _AT_ONCE: Final = 1_000
@@ -176,8 +176,8 @@ class _TimestampColumn(_Plain):
         try:
             moments = self.arrow().cast(_MOMENT_TYPE)
         except pa.ArrowInvalid:  # not as we write them: pandas reads every form, and makes nothing of the others
-            found = pd.to_datetime(super().series(), utc=True, format="ISO8601", errors="coerce")
-            return found.dt.as_unit("ms")
+            parsed = pd.to_datetime(super().series(), utc=True, format="ISO8601", errors="coerce")
+            return parsed.dt.as_unit("ms")
         return pd.Series(moments.to_pandas())
 
 
@@ -222,15 +222,15 @@ def content(text: str | None) -> Any:
     """Return what a JSON text holds; nothing for nothing. Raises `json.JSONDecodeError`."""
     if not text:
         return None
-    found, end = _DECODER.raw_decode(text) if text[0] in '[{"' else (None, -1)
-    return found if end == len(text) else json.loads(text)
+    value, end = _DECODER.raw_decode(text) if text[0] in '[{"' else (None, -1)
+    return value if end == len(text) else json.loads(text)
 
 
 def _parsed(values: Sequence[str | None], *, as_text: bool) -> list[Any]:
     """Return what JSON texts hold, each different one parsed once."""
     contents = {value: content(value) for value in set(values)}
-    known = {value: joined(found) for value, found in contents.items()} if as_text else contents
-    return [known[value] for value in values]
+    parsed = {value: joined(value_) for value, value_ in contents.items()} if as_text else contents
+    return [parsed[value] for value in values]
 
 
 def joined(value: Any) -> str | None:

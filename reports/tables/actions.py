@@ -30,14 +30,14 @@ from reports.tables.distinct import bases_of, tallied
 from reports.tables.failing import diagnosed_failures
 from reports.tables.known import raised
 
-#: Whoever can mend it, and what it is: a host, or a rule of it.
+#: Who can mend it, and what it is: a host, or a rule of it.
 _GROUP: Final = ["cause", "fault", "host", "rule"]
 
 
 def causes(frames: Frames) -> pd.DataFrame:
     """One row per cause at one host, and one rule where rules fail; ordered by ARKs, those confirmed broken twice.
 
-    What gave no answer stands at the end.
+    What gave no answer is at the end.
     """
     rows, contacts = _placed(frames), _contacts(frames)
     table = rows.groupby(_GROUP).agg(
@@ -125,10 +125,10 @@ def _contact(contacts: Mapping[str, str], naans: Iterable[str]) -> str | None:
 
 def _contacts(frames: Frames) -> Mapping[str, str]:
     """Whom the registry names for each NAAN, with the address that it gives."""
-    known = frames.registered[frames.registered["shoulder"].eq("")]
+    registered = frames.registered[frames.registered["shoulder"].eq("")]
     return {
         naan: f"{organization} ({contact})" if contact else organization
-        for naan, organization, contact in rows_of(known[["naan", "organization", "contact"]])
+        for naan, organization, contact in rows_of(registered[["naan", "organization", "contact"]])
         if organization
     }
 

@@ -57,8 +57,8 @@ SERVICES: Final = ["object", "metadata", "commitment"]
 def families(outcomes: pd.Series) -> pd.Series:
     """The family of each object outcome; what has no outcome was not asked, and is not judged."""
     words = outcomes.astype("category")
-    each = [*(_FAMILY_OF[str(word)] for word in words.cat.categories), str(Family.NOT_JUDGED)]
-    codes = FAMILY.categories.get_indexer(pd.Index(each))[words.cat.codes]
+    family_names = [*(_FAMILY_OF[str(word)] for word in words.cat.categories), str(Family.NOT_JUDGED)]
+    codes = FAMILY.categories.get_indexer(pd.Index(family_names))[words.cat.codes]
     return pd.Series(pd.Categorical.from_codes(codes, dtype=FAMILY), index=outcomes.index)
 
 

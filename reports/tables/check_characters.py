@@ -34,7 +34,7 @@ def checked(arks: pd.DataFrame) -> tuple[Zones, pd.Series]:
     """
     naans, names = arks["naan"].astype("str"), arks["name"].astype("str")
     texts = arrow_texts(names)
-    each = pd.DataFrame(
+    ark_names = pd.DataFrame(
         {
             "naan": naans.to_numpy(),
             "shoulder": pc.struct_field(pc.extract_regex(texts, _SHOULDER), "shoulder").to_numpy(zero_copy_only=False),
@@ -44,11 +44,11 @@ def checked(arks: pd.DataFrame) -> tuple[Zones, pd.Series]:
     )
     is_long = pc.greater(pc.utf8_length(texts), 1).to_numpy(zero_copy_only=False)
     passes = _passes(naans, names, is_long)
-    zones = Zones(zones_of_counts(*_counts(each, passes, is_long)))
-    claimed = _claimed(zones, each)
-    fits = np.append(passes, np.zeros((len(each), 2), bool), axis=1)[np.arange(len(each)), claimed]
+    zones = Zones(zones_of_counts(*_counts(ark_names, passes, is_long)))
+    claimed = _claimed(zones, ark_names)
+    fits = np.append(passes, np.zeros((len(ark_names), 2), bool), axis=1)[np.arange(len(ark_names)), claimed]
     words = np.where(claimed == _NO_ZONE, CheckCharacter.NONE.value, np.where(fits, *_PASSES_OR_FAILS)).astype("object")
-    words[(claimed == _NO_CLAIM) | ~is_long | _is_shoulder(zones, each)] = CheckCharacter.UNKNOWN.value
+    words[(claimed == _NO_CLAIM) | ~is_long | _is_shoulder(zones, ark_names)] = CheckCharacter.UNKNOWN.value
     return zones, pd.Series(words, index=arks.index, dtype="str")
 
 
@@ -63,16 +63,16 @@ def _passes(naans: pd.Series, names: pd.Series, is_long: Flags) -> Flags:
     is_plain = is_long & pc.string_is_ascii(texts).to_numpy(zero_copy_only=False)
     plain = texts.filter(pa.array(is_plain))
     codes, different = pd.factorize(naans[is_plain])
-    for place, zone in enumerate(_ZONES):
+    for number, zone in enumerate(_ZONES):
         before = [zone.covered(naan, "") for naan in different]
-        passes[is_plain, place] = _fit(plain, zone.alphabet, before, codes)
+        passes[is_plain, number] = _fit(plain, zone.alphabet, before, codes)
     for row in np.flatnonzero(is_long & ~is_plain):
         passes[row] = [zone.passes(naans.iloc[row], names.iloc[row]) for zone in _ZONES]
     return passes
 
 
 def _fit(names: pa.Array, alphabet: str, before: list[str], codes: np.ndarray[Any, Any]) -> Flags:
-    """Return whether the last character of each of *names* is the check character of the rest behind a text *before*.
+    """Return whether the last character of each of *names* is the check character of the rest after a text *before*.
 
     A text before a name moves every position by its length, and adds what it adds to any name: positions times
     ordinals, whose sum is the check character, modulo the alphabet. *names* are of ASCII and longer than a character.
@@ -85,7 +85,7 @@ def _fit(names: pa.Array, alphabet: str, before: list[str], codes: np.ndarray[An
     places = _PLACES[alphabet][octets]
     ordinals = np.maximum(places, 0)
     positions = np.arange(1, len(octets) + 1) - np.repeat(begins, ends - begins)
-    summed, weighed = (np.concatenate([[0], np.cumsum(each)]) for each in (ordinals, ordinals * positions))
+    summed, weighed = (np.concatenate([[0], np.cumsum(weights)]) for weights in (ordinals, ordinals * positions))
     lasts = ends - 1
     moved, added = (
         np.array([number(text) for text in before])[codes] for number in (len, lambda text: _weight(text, alphabet))
@@ -97,41 +97,41 @@ def _fit(names: pa.Array, alphabet: str, before: list[str], codes: np.ndarray[An
 
 def _weight(text: str, alphabet: str) -> int:
     """Return positions times ordinals of *text*."""
-    return sum(position * max(0, alphabet.find(each)) for position, each in enumerate(text, 1))
+    return sum(position * max(0, alphabet.find(char)) for position, char in enumerate(text, 1))
 
 
 def _counts(
-    each: pd.DataFrame, passes: Flags, is_long: Flags
+    names: pd.DataFrame, passes: Flags, is_long: Flags
 ) -> tuple[Mapping[str, Mapping[str | None, int]], Mapping[tuple[str, str | None], Mapping[Zone, int]]]:
     """Return how many different names there are of each NAAN and shoulder, and how many pass in each zone."""
-    flags = pd.DataFrame(passes, index=each.index)
-    different = pd.concat([each, flags], axis="columns")[is_long].drop_duplicates(["naan", "name"])
+    flags = pd.DataFrame(passes, index=names.index)
+    different = pd.concat([names, flags], axis="columns")[is_long].drop_duplicates(["naan", "name"])
     groups = different.groupby(["naan", "shoulder"], dropna=False, sort=False)
-    seen: dict[str, dict[str | None, int]] = defaultdict(dict)
+    by_shoulder: dict[str, dict[str | None, int]] = defaultdict(dict)
     passed = {}
     sums = groups[list(flags.columns)].sum()
     for (naan, group), number, counts in zip(sums.index, groups.size(), sums.to_numpy(), strict=True):
         shoulder = None if pd.isna(group) else group
-        seen[naan][shoulder] = int(number)
+        by_shoulder[naan][shoulder] = int(number)
         passed[naan, shoulder] = dict(zip(_ZONES, map(int, counts), strict=True))
-    return seen, passed
+    return by_shoulder, passed
 
 
-def _claimed(zones: Zones, each: pd.DataFrame) -> np.ndarray[Any, Any]:
+def _claimed(zones: Zones, names: pd.DataFrame) -> np.ndarray[Any, Any]:
     """Return the zone of each name by its place, or `_NO_ZONE`, or `_NO_CLAIM`: the same for all that begin alike."""
-    groups = each.groupby(["naan", "shoulder", "beginning"], dropna=False, sort=False)
+    groups = names.groupby(["naan", "shoulder", "beginning"], dropna=False, sort=False)
     numbers = groups.ngroup().to_numpy()
     firsts = groups[["name"]].head(1).index.to_numpy()
-    found = np.full(len(firsts), _NO_CLAIM)
-    for naan, name, number in zip(each["naan"][firsts], each["name"][firsts], numbers[firsts], strict=True):
+    claims = np.full(len(firsts), _NO_CLAIM)
+    for naan, name, number in zip(names["naan"][firsts], names["name"][firsts], numbers[firsts], strict=True):
         claim = zones.claim(naan, name)
         if claim is not None:
-            found[number] = _NO_ZONE if claim.zone is None else _ZONES.index(claim.zone)
-    return found[numbers]
+            claims[number] = _NO_ZONE if claim.zone is None else _ZONES.index(claim.zone)
+    return claims[numbers]
 
 
-def _is_shoulder(zones: Zones, each: pd.DataFrame) -> Flags:
+def _is_shoulder(zones: Zones, names: pd.DataFrame) -> Flags:
     """Return whether each name is wholly a shoulder: see `Zones.names_shoulder`."""
     keys = {*SHOULDERS, *zones.known, *zones.learned}
     wholes = [f"{naan}/{shoulder}" for naan, shoulder in keys if shoulder is not None]
-    return (each["naan"] + "/" + each["name"]).isin(wholes).to_numpy()
+    return (names["naan"] + "/" + names["name"]).isin(wholes).to_numpy()

@@ -26,7 +26,7 @@ _OF_PLACE: Final = [
 
 
 def corrections(frames: Frames) -> pd.DataFrame:
-    """One row per place that should be written otherwise; ordered by document, then as they stand in it."""
+    """One row per place that should be written otherwise; ordered by document, then by place in it."""
     failing = diagnosed_failures(frames)[[*_PAIR, "cause", "should_be"]]
     verdicts = frames.verdicts[[*_PAIR, "object", "did_you_mean"]]
     rows = frames.mentions.merge(verdicts, on=_PAIR, how="left").merge(failing, on=_PAIR, how="left")
@@ -35,8 +35,11 @@ def corrections(frames: Frames) -> pd.DataFrame:
     rows = with_decisions(frames, rows)
     rows = rows[rows["treatment"].isna()]
     rows = rows.assign(family=families(rows["object"]))
-    found = [correction(_place(dict(zip(_OF_PLACE, row, strict=True)))) for row in rows_of(rows[_OF_PLACE])]
-    fixes = [(each.correct, each.why.value, each.because) if each else (None, None, None) for each in found]
+    proposals = [correction(_place(dict(zip(_OF_PLACE, row, strict=True)))) for row in rows_of(rows[_OF_PLACE])]
+    fixes = [
+        (correction_.correct, correction_.why.value, correction_.because) if correction_ else (None, None, None)
+        for correction_ in proposals
+    ]
     columns = ["correct", "why", "because"]
     shown = pd.DataFrame(fixes, columns=columns, index=rows.index).astype("str")
     rows = rows.drop(columns="why").assign(**{name: shown[name] for name in columns})

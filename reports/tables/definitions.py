@@ -69,7 +69,7 @@ class TableDefinition:
 
 def rows_of(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
     """The rows of a table as plain values, None for what is missing."""
-    return zip(*(values_of(table.iloc[:, place]) for place in range(table.shape[1])), strict=True)
+    return zip(*(values_of(table.iloc[:, number]) for number in range(table.shape[1])), strict=True)
 
 
 def records_of(table: pd.DataFrame) -> Iterator[dict[str, Any]]:

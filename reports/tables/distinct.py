@@ -52,7 +52,7 @@ def netlocs_of(urls: pd.Series) -> pd.Series:
 
 
 def netloc(url: str) -> str:
-    """Host and port of a URL as they stand there.
+    """Host and port of a URL as they are written.
 
     >>> netloc("https://N2T.net:443/ark:12148/x5"), netloc("ark:12148/x5")
     ('n2t.net:443', '')
@@ -80,7 +80,7 @@ def by_identity(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
     places, different = pd.factorize(np.fromiter(map(id, objects), np.int64, len(objects)))
     first = np.zeros(len(different), np.int64)
     first[places[::-1]] = np.arange(len(objects))[::-1]
-    made = pa.array([function(objects[place]) for place in first], _TEXT)
+    made = pa.array([function(objects[index]) for index in first], _TEXT)
     return _text_series(made.take(pa.array(places)), values.index)
 
 
@@ -89,9 +89,9 @@ def number_texts(numbers: pd.Series) -> pa.Array:
     values = pa.array(numbers, from_pandas=True)
     if pa.types.is_integer(values.type):
         return values.cast(_TEXT)
-    each = values.dictionary_encode()
-    texts = [str(number) for number in each.dictionary.to_pylist()]
-    return pa.array(texts, _TEXT).take(each.indices)
+    encoded = values.dictionary_encode()
+    texts = [str(number) for number in encoded.dictionary.to_pylist()]
+    return pa.array(texts, _TEXT).take(encoded.indices)
 
 
 def bases_of(arks: pd.Series) -> pd.Series:
@@ -114,11 +114,11 @@ def factorized(words: pd.Series) -> tuple[pa.Array, pa.Array]:
     """For each cell its place among the different texts of a column, or -1; and these, in the order of their coming."""
     if isinstance(words.dtype, pd.CategoricalDtype):
         codes = words.cat.codes.to_numpy()
-        found = np.full(len(codes), -1)
-        found[codes >= 0], places = pd.factorize(codes[codes >= 0])
-        return pa.array(found), pa.array([str(word) for word in words.cat.categories.to_numpy()[places]], _TEXT)
-    each = arrow_texts(words.astype("str")).dictionary_encode()
-    return pc.fill_null(each.indices, -1), each.dictionary
+        indices = np.full(len(codes), -1)
+        indices[codes >= 0], places = pd.factorize(codes[codes >= 0])
+        return pa.array(indices), pa.array([str(word) for word in words.cat.categories.to_numpy()[places]], _TEXT)
+    encoded = arrow_texts(words.astype("str")).dictionary_encode()
+    return pc.fill_null(encoded.indices, -1), encoded.dictionary
 
 
 def values_of(column: pd.Series) -> list[Any]:
@@ -142,7 +142,7 @@ def _by_beginning(urls: pd.Series, pattern: str, function: Callable[[str], str])
 
 
 def _as_text(values: pa.DictionaryArray, function: Callable[[Any], Any], index: pd.Index) -> pd.Series:
-    made = pa.array([function(each) for each in values.dictionary.to_pylist()], _TEXT)
+    made = pa.array([function(value) for value in values.dictionary.to_pylist()], _TEXT)
     return _text_series(made.take(values.indices), index)
 
 
@@ -155,5 +155,5 @@ def arrow_texts(values: pd.Series) -> pa.Array:
     """The cells of a column of text as one array of Arrow."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         return pa.array(values.astype("str"), _TEXT, from_pandas=True)
-    found = pa.array(values, _TEXT, from_pandas=True)
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    texts = pa.array(values, _TEXT, from_pandas=True)
+    return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts

@@ -45,7 +45,7 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
     failures = [_failure(row) for row in records_of(amiss[_OF_FAILURE])]
     diagnoses = [diagnosed(failure, world.around(failure)) for failure in failures]
     causes = pd.DataFrame(
-        [_diagnosis_columns(each) for each in diagnoses], columns=_DIAGNOSIS, index=amiss.index
+        [_diagnosis_columns(diagnosis) for diagnosis in diagnoses], columns=_DIAGNOSIS, index=amiss.index
     ).astype("str")
     return pd.concat([amiss[_KNOWN], causes], axis="columns").reset_index(drop=True)
 
@@ -144,8 +144,8 @@ class _World:
         led_on = judged.loc[is_led_on, ["ark", "last_url", "family"]]
         failing_patterns = Counter(_patterns(led_on[led_on["family"].eq(Family.FAILS)]))
         led_well = led_on[led_on["family"].eq(Family.WORKS)]
-        places = {netloc(each) for each in failing_patterns}
-        if not any("{name}" in place for place in places):  # no other place has an address of such a pattern
+        places = {netloc(address) for address in failing_patterns}
+        if not any("{name}" in host for host in places):  # no other place has an address of such a pattern
             led_well = led_well[netlocs_of(led_well["last_url"]).isin(places)]
         working = dict(rows_of(fine[["ark", "request_url"]]))
         return cls(
@@ -161,7 +161,7 @@ class _World:
         )
 
     def around(self, failure: Failure) -> CauseContext:
-        """Return what is known beside one failure."""
+        """Return what is known around one failure."""
         ark = Ark.parse(failure.ark)
         led_to = pattern(failure.last_url, failure.ark) if failure.last_url != failure.request_url else ""
         return CauseContext(
@@ -178,14 +178,14 @@ class _World:
 
     def _longer(self, ark: str) -> str | None:
         """The one ARK that works and goes on inside the name where *ark* ends; none where there are several."""
-        found: list[str] = []
-        for place in range(bisect_left(self.sorted_arks, ark), len(self.sorted_arks)):
-            candidate = self.sorted_arks[place]
-            if not candidate.startswith(ark) or len(found) > 1:
+        longer: list[str] = []
+        for index in range(bisect_left(self.sorted_arks, ark), len(self.sorted_arks)):
+            candidate = self.sorted_arks[index]
+            if not candidate.startswith(ark) or len(longer) > 1:
                 break
             if candidate != ark and candidate[len(ark)] not in "/.":
-                found.append(candidate)
-        return found[0] if len(found) == 1 else None
+                longer.append(candidate)
+        return longer[0] if len(longer) == 1 else None
 
     def _shorter(self, ark: Ark) -> str | None:
         """The longest ARK that works and ends inside the name of *ark*."""
@@ -198,7 +198,7 @@ class _World:
 def _living(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame, working: Mapping[str, str]) -> frozenset[str]:
     """Return what lives of that which check characters and earlier runs propose for what is *amiss*."""
     proposed = {one for texts in amiss["suggestions"].dropna() for one in texts.split(JOINT)}
-    meant = {each["ark"] for each in frames.verdicts["did_you_mean"] if isinstance(each, dict)}
+    meant = {proposal["ark"] for proposal in frames.verdicts["did_you_mean"] if isinstance(proposal, dict)}
     earlier = set(amiss["last_good_url"].dropna())
     fine = judged.loc[judged["family"].eq(Family.WORKS), ["last_url", "request_url"]]
     ended = {url for urls in (fine["last_url"], fine["request_url"]) for url in urls[urls.isin(earlier)]}

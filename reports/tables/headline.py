@@ -19,14 +19,14 @@ from reports.tables.definitions import MOMENT, rows_of
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The numbers behind the verdict; each ARK counts once, with the best outcome of its URLs."""
+    """The numbers of the verdict; each ARK counts once, with the best outcome of its URLs."""
 
     works: int = 0
     fails: int = 0
     unreachable: int = 0
     not_judged: int = 0
     causes: int = 0
-    """Causes of failures that somebody should act on."""
+    """Causes of failures to act on."""
     day: date | None = None
     """The day on which the audit began; none for an empty store."""
     since: date | None = None
@@ -108,7 +108,7 @@ def _clauses(counts: Counts, language: Language) -> Iterator[str]:
 
 
 def _judged_words(counts: Counts, language: Language) -> str:
-    """Return how the judged ARKs stand.
+    """Return how many of the judged ARKs work and fail.
 
     >>> _judged_words(Counts(fails=1), ENGLISH), _judged_words(Counts(works=2), ENGLISH)
     ('The only judged ARK fails', 'Both judged ARKs work')
@@ -159,7 +159,7 @@ def _since_words(counts: Counts, language: Language) -> str:
         changes = language.gettext(words, failing=failing, broke=broke, recovered=recovered)
     if counts.since == counts.day:
         return language.gettext("since the audit of the same day, {changes}", changes=changes)
-    day = language.day(counts.since, beside=counts.day)
+    day = language.day(counts.since, compared_with=counts.day)
     return language.gettext("since {day}, {changes}", day=day, changes=changes)
 
 
@@ -212,7 +212,7 @@ def audited(frames: Frames, language: Language = ENGLISH) -> Audited:
         "began": ENGLISH.shown(run["started_at"], MOMENT),
         "ended": ENGLISH.shown(run["ended_at"], MOMENT) or None,
         "is_alone": frames.is_alone,
-        "later_runs": [int(each) for each in frames.later["run_id"]],
+        "later_runs": [int(run_id) for run_id in frames.later["run_id"]],
         "checked_again": again,
     }
     what = _what(seeds, language, is_all=frames.is_all)
@@ -328,7 +328,7 @@ def _numbers(run_ids: pd.Series, language: Language) -> str:
     >>> [_numbers(pd.Series(each), ENGLISH) for each in ([3], [3, 5], [3, 4, 5, 8])]
     ['run 3', 'runs 3 and 5', '4 runs, 3 to 8']
     """
-    numbers = [str(each) for each in sorted(int(each) for each in run_ids)]
+    numbers = [str(run_id) for run_id in sorted(int(run_id) for run_id in run_ids)]
     match numbers:
         case [one]:
             return language.gettext("run {run}", run=one)

@@ -69,7 +69,7 @@ def _judged(row: dict[str, Any]) -> tuple[str, str, str, str | None]:
     met = presence(is_cited=bool(row["is_cited"]), is_checked=outcome is not None)
     lands = landing(row["expected_url"], outcome, row["final_url"], row["passed"] or ())
     lets = access(row["closed"], outcome, row["status"], asks_password=bool(row["asks_password"]))
-    findings = [each for each in FINDINGS if each in (met.value, lands.value, lets.value)]
+    findings = [finding for finding in FINDINGS if finding in (met.value, lands.value, lets.value)]
     return met.value, lands.value, lets.value, ", ".join(findings) or None
 
 
@@ -101,7 +101,7 @@ def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
     listed = table.loc[table["findings"].ne(EXTRA), "ark"]
     yield "inventory", listed.nunique(), "ARKs of the inventory that the report was held against."
     for finding, note in _NOTES.items():
-        has = [isinstance(each, str) and finding in each.split(", ") for each in table["findings"]]
+        has = [isinstance(text, str) and finding in text.split(", ") for text in table["findings"]]
         yield f"inventory: {finding}", table.loc[has, "ark"].nunique(), note
 
 
@@ -110,7 +110,9 @@ def inventory_sentence(count: Mapping[str, int], language: Language = ENGLISH) -
     if "inventory" not in count:
         return ""
     amiss = [
-        f"{language.number(count[f'inventory: {each}'])} {each}" for each in FINDINGS if count[f"inventory: {each}"]
+        f"{language.number(count[f'inventory: {finding}'])} {finding}"
+        for finding in FINDINGS
+        if count[f"inventory: {finding}"]
     ]
     return language.ngettext(
         "Of {number} ARK of the inventory: {amiss}.",

@@ -1,4 +1,4 @@
-"""Known problems: what somebody has acknowledged or ignored is counted and listed here, and raised nowhere else."""
+"""Known problems: what was acknowledged or ignored is counted and listed here, and raised nowhere else."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def _holding(frames: Frames, holds: pd.Series) -> pd.DataFrame:
     if single.empty:
         return whole
     places = frames.mentions[[*_PAIR, "document"]].drop_duplicates().merge(single[_PAIR].drop_duplicates(), on=_PAIR)
-    known = single.loc[single["holds"], [*_PAIR, "document"]]
-    here = places.merge(known, on=[*_PAIR, "document"], how="left", indicator=True)
+    decided_here = single.loc[single["holds"], [*_PAIR, "document"]]
+    here = places.merge(decided_here, on=[*_PAIR, "document"], how="left", indicator=True)
     every = here.assign(holds=here["_merge"].eq("both")).groupby(_PAIR, as_index=False)["holds"].all()
     return pd.concat([whole, every.loc[every["holds"], _PAIR]]).drop_duplicates()
 
@@ -84,8 +84,8 @@ def raised_events(frames: Frames) -> pd.DataFrame:
     rest = frames.events[~frames.events.index.isin(kept_events.index)]
     rest = _without(rest, _holding(frames, frames.triage["is_silent"]))
     broke = rest[rest["event"].eq(EventKind.BROKE)]
-    known = broke.index.difference(without_known(frames, broke).index)
-    return frames.events.loc[sorted([*kept_events.index, *rest.index.difference(known)])]
+    known_events = broke.index.difference(without_known(frames, broke).index)
+    return frames.events.loc[sorted([*kept_events.index, *rest.index.difference(known_events)])]
 
 
 def _without(rows: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
@@ -113,13 +113,13 @@ def known(frames: Frames) -> pd.DataFrame:
 def known_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
     """Return what is known, counted by ARKs, also where it is known in one of its documents only."""
     problems = frames.triage[frames.triage["is_problem"] & frames.triage["treatment"].notna()]
-    each = problems.sort_values(["treatment", "until"]).drop_duplicates("ark_id")
+    treated = problems.sort_values(["treatment", "until"]).drop_duplicates("ark_id")
     if frames.triage.empty:
         return
-    counts = Counter(each["treatment"])
-    days = [date.fromisoformat(day) for day in each["until"].dropna()]
+    counts = Counter(treated["treatment"])
+    days = [date.fromisoformat(day) for day in treated["until"].dropna()]
     words = known_words(counts[PARTICIPLES[TriageAction.ACKNOWLEDGE]], days)
-    yield KNOWN, len(each), words or "ARKs with problems that somebody has acknowledged or ignored."
+    yield KNOWN, len(treated), words or "ARKs with problems that somebody has acknowledged or ignored."
     yield f"{KNOWN}: acknowledged", counts["acknowledged"], "Known as they stand; raised again once they are worse."
     yield f"{KNOWN}: ignored", counts["ignored"], "Not to be raised until a day that was given."
 
@@ -127,7 +127,7 @@ def known_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
 def known_sentence(summary: pd.DataFrame, language: Language = ENGLISH) -> str:
     """Return how many problems are known, in words, by the measures of a summary; empty for none.
 
-    The days until which some are ignored stand in the note of the measure.
+    The note of the measure has the days until which some are ignored.
     """
     rows = {name: (int(value), note) for name, value, note in rows_of(summary[["measure", "value", "note"]])}
     number, note = rows.get(KNOWN, (0, ""))

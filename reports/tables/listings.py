@@ -59,9 +59,11 @@ def repairs(frames: Frames) -> pd.DataFrame:
         frames.verdicts[["ark_id", "request_url", "object"]], on=["ark_id", "request_url"], how="left"
     )
     mended = mended.sort_values(["document", "ordinal"])
-    each = mended.assign(repair=mended["repairs"].str.split(JOINT), family=families(mended["object"])).explode("repair")
-    each = each.assign(**{column: each["family"].eq(family) for family, column in FAMILY_COLUMNS.items()})
-    table = each.groupby("repair", as_index=False).agg(
+    places = mended.assign(repair=mended["repairs"].str.split(JOINT), family=families(mended["object"])).explode(
+        "repair"
+    )
+    places = places.assign(**{column: places["family"].eq(family) for family, column in FAMILY_COLUMNS.items()})
+    table = places.groupby("repair", as_index=False).agg(
         places=("mention_id", "nunique"),
         citations=("citation_id", "nunique"),
         documents=("document_id", "nunique"),
@@ -82,8 +84,8 @@ def example_sign(texts: Iterable[str | None]) -> str | None:
     >>> example_sign(["The deed is kept as ark:12345/x6np1wh8k.", None]) is None
     True
     """
-    found = (_EXAMPLE.search(text) for text in texts if isinstance(text, str))
-    return next((sign[0].lower() for sign in found if sign), None)
+    signs = (_EXAMPLE.search(text) for text in texts if isinstance(text, str))
+    return next((sign[0].lower() for sign in signs if sign), None)
 
 
 REPAIRS: Final = TableDefinition(
@@ -157,7 +159,7 @@ def _families_of_arks(frames: Frames, ark_ids: pd.Series) -> pd.Series:
 
 
 def citations(frames: Frames) -> pd.DataFrame:
-    """One row per mention; ordered by document, then as they stand in it."""
+    """One row per mention; ordered by document, then by place in it."""
     outcomes = frames.verdicts[["ark_id", "request_url", "object"]]
     rows = frames.mentions.merge(outcomes, on=["ark_id", "request_url"], how="left")
     rows = rows.rename(columns={"remarks": "spelling"}).assign(again=rows["decided"].gt(1))
@@ -211,24 +213,24 @@ def checks_at(frames: Frames, ark_ids: pd.Series) -> tuple[pd.Series, pd.Series]
 def _checks(frames: Frames) -> pd.DataFrame:
     """One row per ARK that is cited or judged, by its number: `check` and `suggestions`."""
     states = ark_statuses(frames)
-    known = frames.arks.set_index("ark_id").loc[states["ark_id"], ["ark", "naan", "name", "qualifier"]]
-    zones, check = checked(known)
-    failing = known[check.eq(CheckCharacter.FAILS)]
-    meant = _suggestions(known, failing, zones)
-    suggested = [meant.get(form, "") for form in values_of(known["ark"])] if meant else ""
-    return pd.DataFrame({"check": check}).assign(suggestions=pd.Series(suggested, index=known.index, dtype="str"))
+    named = frames.arks.set_index("ark_id").loc[states["ark_id"], ["ark", "naan", "name", "qualifier"]]
+    zones, check = checked(named)
+    failing = named[check.eq(CheckCharacter.FAILS)]
+    meant = _suggestions(named, failing, zones)
+    suggested = [meant.get(form, "") for form in values_of(named["ark"])] if meant else ""
+    return pd.DataFrame({"check": check}).assign(suggestions=pd.Series(suggested, index=named.index, dtype="str"))
 
 
-def _suggestions(known: pd.DataFrame, failing: pd.DataFrame, zones: Zones) -> Mapping[str, str]:
+def _suggestions(named: pd.DataFrame, failing: pd.DataFrame, zones: Zones) -> Mapping[str, str]:
     """Return for each ARK whose check character fails what may have been meant: names are formed as all others are."""
     if failing.empty:
         return {}
-    parsed = {form: Ark(*parts) for form, *parts in rows_of(known.sort_values("ark"))}
+    parsed = {form: Ark(*parts) for form, *parts in rows_of(named.sort_values("ark"))}
     shapes = Shapes.learned(parsed.values())
 
     def meant_by(form: str) -> str:
-        found = suggestions(parsed[form], zones=zones, fits=shapes.allows, is_seen=parsed.__contains__)
-        return JOINT.join(str(suggestion.ark) for suggestion in found)
+        proposals = suggestions(parsed[form], zones=zones, fits=shapes.allows, is_seen=parsed.__contains__)
+        return JOINT.join(str(suggestion.ark) for suggestion in proposals)
 
     return {form: meant_by(form) for form in values_of(failing["ark"])}
 

@@ -138,14 +138,14 @@ def documents(frames: Frames) -> pd.DataFrame:
 
 
 def organizations(frames: Frames, naans: pd.Series) -> pd.Series:
-    """Whom the registry names for each of *naans*; a shared NAAN is nobody's."""
+    """Whom the registry names for each of *naans*; a shared NAAN has no owner."""
     return organizations_of(frames.registered, naans)
 
 
 def organizations_of(registered: pd.DataFrame, naans: pd.Series) -> pd.Series:
     """The same by what the registry says (`reports.store.frames.registered_names`)."""
-    known = registered[registered["shoulder"].eq("")].set_index("naan")["organization"]
-    return naans.map(known).where(~naans.isin(list(SHARED_NAANS))).astype("str")
+    names = registered[registered["shoulder"].eq("")].set_index("naan")["organization"]
+    return naans.map(names).where(~naans.isin(list(SHARED_NAANS))).astype("str")
 
 
 def sent_hops(frames: Frames, columns: list[str]) -> pd.DataFrame:
@@ -157,7 +157,7 @@ def sent_hops(frames: Frames, columns: list[str]) -> pd.DataFrame:
 
 
 def own(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
-    """Of *rows* those that this run made itself, without what stands behind verdicts of earlier runs."""
+    """Of *rows* those that this run made itself, without those on which verdicts of earlier runs rest."""
     return rows[is_own(frames, rows)]
 
 

@@ -67,14 +67,14 @@ def _two_objects(frames: Frames) -> Iterator[Group]:
             yield "two-objects", str(ark), sorted(places.values())
 
 
-#: What stands in every ARK that another text may take for an equal of one more.
+#: Characters of which every ARK has one that another text may take for an equal of one more.
 MAY_BE_EQUAL: Final = "[.%#~]"
 
 
 def _equal_elsewhere(frames: Frames) -> Iterator[Group]:
     """ARKs that an older or a later text takes for one: only those with suffixes or escapes can be."""
-    known = ark_statuses(frames)["ark"]
-    yield from equal_elsewhere(known[known.str.contains(MAY_BE_EQUAL, regex=True)])
+    arks = ark_statuses(frames)["ark"]
+    yield from equal_elsewhere(arks[arks.str.contains(MAY_BE_EQUAL, regex=True)])
 
 
 def equal_elsewhere(arks: Iterable[str]) -> Iterator[Group]:
@@ -109,7 +109,7 @@ def _wholes(frames: Frames) -> Iterator[dict[str, Any]]:
             "object": outcome.get(form),
             "is_cited": form in family,
             "is_amiss": family.get(form) == Family.FAILS,
-            **{column: counts[each] for each, column in FAMILY_COLUMNS.items()},
+            **{column: counts[family_] for family_, column in FAMILY_COLUMNS.items()},
         }
 
 

@@ -39,11 +39,11 @@ _Z: Final = 1.959963984540054
 
 
 def kaplan_meier(lives: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """One row per group and day on which somebody died or was last seen; ordered by group and day.
+    """One row per group and day on which a subject died or was last seen; ordered by group and day.
 
     *lives* has a row a subject: the columns *by*, `days` watched, and `died`, whether it was death that ended them.
     Those last seen on a day are at risk on it. The bounds (95 %) are of the log-log kind with Greenwood's variance;
-    they are empty where nobody has died yet, or all have (Kaplan and Meier 1958; Kalbfleisch and Prentice 1980).
+    they are empty where none has died yet, or all have (Kaplan and Meier 1958; Kalbfleisch and Prentice 1980).
 
     >>> lives = pd.DataFrame({"g": "a", "days": [1, 2, 2, 3], "died": [True, True, False, False]})
     >>> kaplan_meier(lives, ["g"])[["days", "at_risk", "failed", "survival"]].values.tolist()
@@ -143,8 +143,12 @@ def lives(timeline: Timeline) -> pd.DataFrame:
     good = checks[checks["works"]].groupby("pair").agg(born=("at", "min"))
     dead = spells(timeline).query("confirmed and spell > 0").groupby("pair")["first_at"].min()
     rows = good.assign(died_at=dead)
-    seen = checks[checks["works"]].join(rows["died_at"], on="pair")
-    alive = seen[seen["died_at"].isna() | (seen["at"] < seen["died_at"])].groupby("pair")["at"].max()
+    good_checks = checks[checks["works"]].join(rows["died_at"], on="pair")
+    alive = (
+        good_checks[good_checks["died_at"].isna() | (good_checks["at"] < good_checks["died_at"])]
+        .groupby("pair")["at"]
+        .max()
+    )
     rows = rows.assign(last=alive, died=rows["died_at"].notna()).reset_index()
     until = rows["died_at"].where(rows["died"], rows["last"])
     return rows.assign(days=_days(until - rows["born"]))[["pair", "days", "died"]]
@@ -158,12 +162,12 @@ def _days(spans: pd.Series) -> pd.Series:
 def _grouped(rows: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
     """Each row of a pair three times: in the group of all, of its NAAN and of its resolver."""
     owners = timeline.standings.set_index("pair")[["naan", "host"]]
-    known = rows.join(owners, on="pair")
+    owned = rows.join(owners, on="pair")
     return pd.concat(
         [
-            known.assign(grouping=ALL, group=ALL),
-            known.assign(grouping="naan", group=known["naan"].astype("str")),
-            known.assign(grouping="resolver", group=known["host"].astype("str")),
+            owned.assign(grouping=ALL, group=ALL),
+            owned.assign(grouping="naan", group=owned["naan"].astype("str")),
+            owned.assign(grouping="resolver", group=owned["host"].astype("str")),
         ],
         ignore_index=True,
     ).drop(columns=["naan", "host"])
@@ -276,7 +280,7 @@ def _best(timeline: Timeline) -> pd.DataFrame:
         committed=rows["commitment"].eq(CommitmentOutcome.STATED) & works,
         permanent=rows["level"].astype("str").str.startswith("Permanent").fillna(False).astype("bool") & works,
     )
-    found = rows.groupby("ark_id", as_index=False).agg(
+    best = rows.groupby("ark_id", as_index=False).agg(
         ark=("ark", "first"),
         naan=("naan", "first"),
         rank=("rank", "min"),
@@ -287,7 +291,7 @@ def _best(timeline: Timeline) -> pd.DataFrame:
         last_at=("checked_at", "max"),
     )
     states = np.array([state.value for state in BEST_FIRST], dtype="object")
-    return found.assign(state=pd.Series(states[found["rank"]], dtype="str"))
+    return best.assign(state=pd.Series(states[best["rank"]], dtype="str"))
 
 
 def persistence(frames: Frames) -> pd.DataFrame:

@@ -49,11 +49,11 @@ def shoulders(frames: Frames) -> pd.DataFrame:
     cited = frames.mentions[["ark_id", "naan", "citation_id", "document_id"]].merge(named, on="ark_id").groupby(by)
     citations = cited.agg(citations=("citation_id", "nunique"), documents=("document_id", "nunique")).reset_index()
     rows = counts.merge(promised, on=by).merge(citations, on=by, how="left")
-    known = frames.registered[frames.registered["shoulder"].ne("")]
-    rows = rows.merge(known[[*by, "organization"]], on=by, how="left")
+    names = frames.registered[frames.registered["shoulder"].ne("")]
+    rows = rows.merge(names[[*by, "organization"]], on=by, how="left")
     rows = with_counts(rows, ["citations", "documents", "committed"]).assign(
         organization=rows["organization"].fillna(organizations(frames, rows["naan"])).astype("str"),
-        registered=rows[by].apply(tuple, axis=1).isin(list(known[by].itertuples(index=False, name=None)))
+        registered=rows[by].apply(tuple, axis=1).isin(list(names[by].itertuples(index=False, name=None)))
         if len(rows)
         else pd.array([], dtype="boolean"),
         share_works=share(rows["works"], rows["works"] + rows["fails"]),
@@ -134,7 +134,7 @@ def _placed(frames: Frames) -> pd.DataFrame:
 
 
 def section(document: str) -> str:
-    """The part of a site, or the folder, that a document stands in: its host and the first step of its path.
+    """The part of a site, or the folder, of a document: its host and the first step of its path.
 
     >>> section("https://library.example/maps/vaux/1.html"), section("https://library.example/guide.html")
     ('library.example/maps/', 'library.example/')

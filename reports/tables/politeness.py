@@ -147,13 +147,13 @@ def _left_out_rows(reasons: pd.Series, what: str, places: pd.Series, examples: p
 
 def _limits(frames: Frames) -> pd.DataFrame:
     """Documents that were not read to their end, answers that were cut, chains that were given up."""
-    found = frames.findings[frames.findings["kind"].isin(LIMITS)]
+    findings = frames.findings[frames.findings["kind"].isin(LIMITS)]
     limits = pd.DataFrame(
         {
-            "reason": found["kind"],
+            "reason": findings["kind"],
             "what": "document",
-            "place": hosts_of(found["subject"]),
-            "example": found["subject"],
+            "place": hosts_of(findings["subject"]),
+            "example": findings["subject"],
             "note": "see findings.csv",
         },
         columns=_LEFT_OUT,
@@ -197,10 +197,10 @@ def _not_asked(frames: Frames) -> pd.DataFrame:
 
 def _refused_links(frames: Frames) -> pd.DataFrame:
     """Links that a crawl could have followed for ever, or was asked not to follow, by the host of their page."""
-    found = frames.findings
+    findings = frames.findings
     rows = [
         (kind, "link", host(subject), said[1], WORDS[Rule(kind)], said[0])
-        for kind, subject, detail in rows_of(found[["kind", "subject", "detail"]])
+        for kind, subject, detail in rows_of(findings[["kind", "subject", "detail"]])
         if (said := refused(kind, detail))
     ]
     return pd.DataFrame(rows, columns=[*_LEFT_OUT, "count"]).astype(

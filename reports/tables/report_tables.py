@@ -1,4 +1,4 @@
-"""Every table of a report, in its order. Each is defined once, beside the function that makes it."""
+"""Every table of a report, in its order. Each is defined once, next to the function that makes it."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from reports.tables.wording import COMMITMENT_MEANINGS, METADATA_MEANINGS, OBJEC
 
 #: The grouping of rows about all ARKs.
 ALL: Final = "all"
-#: What each level means; without one where nobody can say today whether the object is there.
+#: What each level means; without one where it is unknown today whether the object is there.
 LEVELS: Final = {
     3: N_("The object, a description of it, and a stated commitment."),
     2: N_("The object, and either a description of it or a stated commitment."),

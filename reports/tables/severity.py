@@ -40,11 +40,11 @@ def at_least(token: str) -> frozenset[str]:
     return frozenset(grave for order in orders for grave in order)
 
 
-def is_reached(fail_on: Iterable[str], found: Iterable[str]) -> bool:
-    """Return whether anything *found* is as grave as one of *fail_on*, or graver.
+def is_reached(fail_on: Iterable[str], occurring: Iterable[str]) -> bool:
+    """Return whether anything *occurring* is as grave as one of *fail_on*, or graver.
 
     >>> is_reached(["dns"], ["resolved", "broken"]), is_reached(["confirmed-broken"], ["broken"])
     (True, False)
     """
     grave = frozenset(token for asked in fail_on for token in at_least(asked))
-    return not grave.isdisjoint(found)
+    return not grave.isdisjoint(occurring)

@@ -30,8 +30,8 @@ _OF_REQUESTS: Final = ["chain_end", "status", "request_count"]
 def summary(frames: Frames) -> pd.DataFrame:
     """One row per measure; ordered from documents over citations, ARKs and URLs to requests.
 
-    Beside each value stand those of the run before and of the run that was chosen, and how the value has changed.
-    A measure that only an earlier run has is 0 in this one, and stands at the end.
+    Next to each value are those of the run before and of the run that was chosen, and how the value has changed.
+    A measure that only an earlier run has is 0 in this one, and is at the end.
     """
     runs = [None if run is None else _measures(run) for run in (frames, frames.previous, frames.since)]
     notes = {name: note for measures in runs if measures for name, (_, note) in measures.items()}
@@ -81,9 +81,9 @@ def _document_measures(frames: Frames) -> Iterator[Measure]:
 
 def document_measures(outcomes: Mapping[str, int]) -> Iterator[Measure]:
     """Yield the measures of documents, of which so many came to each of *outcomes*."""
-    count, known = sum(outcomes.values()), Counter(outcomes)
-    read, unreadable = known[DocumentOutcome.READ], known[DocumentOutcome.UNREADABLE]
-    redirected = known[DocumentOutcome.REDIRECTED]
+    count, counts = sum(outcomes.values()), Counter(outcomes)
+    read, unreadable = counts[DocumentOutcome.READ], counts[DocumentOutcome.UNREADABLE]
+    redirected = counts[DocumentOutcome.REDIRECTED]
     yield "documents", count, "Every document that was asked for."
     yield "documents read", read, "They came, and could be read."
     yield "documents not readable", unreadable, "They came, but no reader could make anything of them."
@@ -189,7 +189,7 @@ def sentences(summary: pd.DataFrame, language: Language = ENGLISH) -> list[str]:
         "{number} ARKs with a stated commitment",
         count["ARKs with a stated commitment"],
     )
-    told = [
+    parts = [
         cited_sentence(count, language),
         _families_sentence(count, language),
         language.gettext("{described}, {committed}.", described=described, committed=committed),
@@ -197,7 +197,7 @@ def sentences(summary: pd.DataFrame, language: Language = ENGLISH) -> list[str]:
         known_sentence(summary, language),
         inventory_sentence(count, language),
     ]
-    return [sentence for sentence in told if sentence]
+    return [sentence for sentence in parts if sentence]
 
 
 def _families_sentence(count: Mapping[str, int], language: Language) -> str:
