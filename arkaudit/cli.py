@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -66,20 +65,16 @@ def _choose_color(_: click.Context, __: click.Parameter, when: str) -> None:
     os.environ.update(_VARIABLES[when])
 
 
-#: How many more objects than before make Python look for those that are unreachable. Its own first threshold, 700, is
-#: passed several times in each document, and so takes a tenth of a crawl's time; this many take some megabytes.
-_COLLECTIONS = (20_000, 10, 10)
-
 #: The module of each command, in `arkaudit.commands`, and its line in the list of commands.
 _COMMANDS = {
     "check": ("check_command", "The three services of ARKs: object, metadata, commitment."),
     "crawl": ("audit_command", "Crawl documents and record the ARKs that they cite."),
-    "dataset": ("dataset_check_command", "Check that a dataset is what was written."),
+    "dataset": ("store_command", "Check that a dataset is what was written."),
     "demo": ("demo_command", "The whole audit at work on this machine's loopback."),
     "doctor": ("doctor_command", "What is installed, configured and reachable here."),
     "extract": ("extract_command", "The ARKs that documents cite, repaired, and where."),
     "history": ("report_command", "The life of one ARK: citations, checks, events, status."),
-    "notify": ("notify_command", "Notify people of what a run has changed."),
+    "notify": ("schedule_command", "Notify people of what a run has changed."),
     "registry": ("registry_command", "Who assigns ARKs under a NAAN, and where they resolve."),
     "report": ("report_command", "Tables and a page from a store."),
     "run": ("audit_command", "The whole audit: crawl, resolve, report."),
@@ -134,7 +129,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     open_streams()
     heed_signals()
-    gc.set_threshold(*_COLLECTIONS)
     try:
         cli.main(arguments, prog_name="arkaudit", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as shown:

@@ -148,7 +148,7 @@ def run(
     named = _seeds(seeds, resume=resume)
     store_file = store_file or config.store or Path("audit.db")
     if dry_run:
-        from arkaudit.dry_run import tell_of_run
+        from arkaudit.forecast import tell_of_run
 
         tell_of_run(named, config, store_file)
         return

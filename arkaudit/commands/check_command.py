@@ -121,7 +121,7 @@ def check(
         if not again:
             return
     if dry_run:
-        from arkaudit.dry_run import tell_of_check, tell_of_dataset, tell_of_due
+        from arkaudit.forecast import tell_of_check, tell_of_dataset, tell_of_due
 
         if dataset is not None:
             tell_of_dataset(dataset, config)
