@@ -46,8 +46,8 @@ class ArkCitations:
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Yield all of *result*, then the citations in *response*."""
-        async for each in result:
-            yield each
+        async for item in result:
+            yield item
         async for row in self._reader.rows(_document(response)):
             self._count("documents")
             for citation in citations(row.record):

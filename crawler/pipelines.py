@@ -91,8 +91,8 @@ class TlsProbePipeline:
             spider.probed_hosts.add((host, port))
             seen_by = means(host, port, routes=self._routes, ca_file=self._ca_file)
             today = datetime.now(UTC).date().isoformat()
-            known = spider.store.tls_result_of_day(host, port, day=today, means=seen_by)
-            spider.recorder.add(known or await self._seen(host, port))
+            result = spider.store.tls_result_of_day(host, port, day=today, means=seen_by)
+            spider.recorder.add(result or await self._seen(host, port))
         return item
 
     async def _seen(self, host: str, port: int) -> TlsResult:
@@ -170,7 +170,7 @@ class TrafficRecorder:
 
     def spider_opened(self) -> None:
         spider = cast(AuditSpider, self._crawler.spider)
-        spider.recorder.beside = lambda: [spider.withheld(each) for each in self._throttle.take_traffic()]
+        spider.recorder.beside = lambda: [spider.withheld(traffic) for traffic in self._throttle.take_traffic()]
         self._throttle.on_turn = spider.recorder.add
         self._throttle.on_pause = lambda: self._record(self._throttle.take_pauses())
 
@@ -183,7 +183,7 @@ class TrafficRecorder:
         if not records or spider.store_failure is not None:
             return
         try:
-            spider.store.record(spider.run_id, [spider.withheld(each) for each in records])
+            spider.store.record(spider.run_id, [spider.withheld(record) for record in records])
         except StoreUnwritable as failure:
             spider.store_failure = failure
             spider.stop(reason="store-unwritable")

@@ -58,8 +58,8 @@ def parse_record(media_type: str | None, text: str, ark: Ark | None = None) -> R
 def _anvl(text: str, ark: Ark | None) -> Record | None:
     if error := _ERROR.match(text):
         return {"error": {"error": error["words"]}}
-    if (profile := _PROFILE.match(text)) and (found := from_xml(_unescaped(profile["xml"]), enough=2)):
-        return {kind: {**values, "identifier": profile["ark"]} for kind, values in found.items()}
+    if (profile := _PROFILE.match(text)) and (elements := from_xml(_unescaped(profile["xml"]), enough=2)):
+        return {kind: {**values, "identifier": profile["ark"]} for kind, values in elements.items()}
     erc = _of_set(parse_ercs(_BREAK.sub("\n", text) if _BROKEN.match(text) else text), ark)
     if erc is None:
         return None
@@ -70,13 +70,13 @@ def _anvl(text: str, ark: Ark | None) -> Record | None:
 
 
 def _unescaped(value: str) -> bytes:
-    return EZID_ESCAPE.sub(lambda found: unquote(found[0]), value).encode("utf-8", "replace")
+    return EZID_ESCAPE.sub(lambda match: unquote(match[0]), value).encode("utf-8", "replace")
 
 
 def _of_set(ercs: Sequence[Erc], ark: Ark | None) -> Erc | None:
     """The record of a set that names *ark*, or else its first."""
     if len(ercs) > 1 and ark is not None:
-        named = (erc for erc in ercs if any(found in (ark, ark.base) for found in _names_in(erc)))
+        named = (erc for erc in ercs if any(named_ark in (ark, ark.base) for named_ark in _names_in(erc)))
         exact = next((erc for erc in ercs if ark in _names_in(erc)), None)
         return exact or next(named, ercs[0])
     return ercs[0] if ercs else None
@@ -226,7 +226,7 @@ def _is_little(answer: Observation) -> bool:
 
 def _differ_in_length(one: Observation, other: Observation) -> bool:
     """Return whether two bodies that were not read are of different lengths, whatever came of them."""
-    declared = [each.hops[-1].headers.get("Content-Length") for each in (one, other) if each.hops]
+    declared = [answer.hops[-1].headers.get("Content-Length") for answer in (one, other) if answer.hops]
     if len(declared) == 2 and None not in declared:
         return declared[0] != declared[1]
     return any(

@@ -101,13 +101,13 @@ class _Tags:
     def __init__(self, page: Element) -> None:
         self.all = [node for node in page.descendants if isinstance(node, Element)]
         self._places: defaultdict[str, list[int]] = defaultdict(list)
-        for place, tag in enumerate(self.all):
-            self._places[tag.name].append(place)
+        for index, tag in enumerate(self.all):
+            self._places[tag.name].append(index)
 
     def named(self, *names: str) -> list[Element]:
         """Those of these names."""
-        places = [place for name in names for place in self._places.get(name, ())]
-        return [self.all[place] for place in (places if len(names) == 1 else sorted(places))]
+        places = [index for name in names for index in self._places.get(name, ())]
+        return [self.all[index] for index in (places if len(names) == 1 else sorted(places))]
 
 
 def _attribute(tag: Element | None, name: str) -> str:
@@ -130,9 +130,9 @@ def _declared(tags: _Tags, graph: Iterable[Any]) -> Iterator[tuple[str, str]]:
                 yield from _arks(json.dumps(node[key], ensure_ascii=False, default=str), "json-ld")
 
 
-def _arks(text: str, place: str) -> Iterator[tuple[str, str]]:
+def _arks(text: str, location: str) -> Iterator[tuple[str, str]]:
     for mention in find_arks(text):
-        yield str(mention.ark), place
+        yield str(mention.ark), location
 
 
 def _json_ld(tags: _Tags) -> Iterator[Any]:
@@ -140,10 +140,10 @@ def _json_ld(tags: _Tags) -> Iterator[Any]:
     scripts = (tag for tag in tags.named("script") if _JSON_LD.search(_attribute(tag, "type")))
     for script in islice(scripts, 10):
         try:
-            found = json.loads(script.only_text or "")
+            data = json.loads(script.only_text or "")
         except (ValueError, RecursionError):
             continue
-        for node in found if isinstance(found, list) else [found]:
+        for node in data if isinstance(data, list) else [data]:
             graph = node.get("@graph") if isinstance(node, dict) else None
             yield from (graph[:50] if isinstance(graph, list) else [node])
 
@@ -170,9 +170,9 @@ def _embedded(tags: _Tags) -> Record | None:
         name = _attribute(tag, "itemprop") or _attribute(tag, "property") or _attribute(tag, "name")
         value = _attribute(tag, "content") or _attribute(tag, "href") or _attribute(tag, "datetime")
         words = value or " ".join(_beginning(tag).split())
-        for each in name.split():
+        for word in name.split():
             if words:
-                values.setdefault(plain_key(each.replace("_", ".")), words[:_VALUE_CHARS])
+                values.setdefault(plain_key(word.replace("_", ".")), words[:_VALUE_CHARS])
     answers = kernel(values)
     is_one = len(answers) == len(QUESTIONS) and any("ark:" in value.lower() for value in values.values())
     return {"embedded": answers} if is_one else None

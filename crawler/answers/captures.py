@@ -60,8 +60,8 @@ def memento_links(text: str, base: str) -> MementoLinks:
     captures: dict[str, datetime] = {}
     for link in _LINK.finditer(text):
         parameters = {
-            each["name"].lower(): each["quoted"] or each["token"] or ""
-            for each in _PARAMETER.finditer(link["parameters"])
+            parameter["name"].lower(): parameter["quoted"] or parameter["token"] or ""
+            for parameter in _PARAMETER.finditer(link["parameters"])
         }
         relations = parameters.get("rel", "").lower().split()
         if "original" in relations:
@@ -87,12 +87,12 @@ def _absolute(base: str, target: str) -> str | None:
 
 def _moment(text: str | None) -> datetime | None:
     try:
-        found = parsedate_to_datetime(text) if text else None
+        moment = parsedate_to_datetime(text) if text else None
     except (ValueError, TypeError, OverflowError):
         return None
-    if found is None:
+    if moment is None:
         return None
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +156,12 @@ def _capture(answer: ArchiveAnswer, marked: Sequence[Hop], links: MementoLinks) 
         if last.status in REDIRECTS:
             return Capture(last.url, at, f"it is a redirect: {answer.end.value}", last.status)
         return None
-    place = _absolute(last.url, last.headers.get("Content-Location", last.url))
-    url = place if place is not None and any(place == named for _, named in links.captures) else last.url
+    memento_url = _absolute(last.url, last.headers.get("Content-Location", last.url))
+    url = (
+        memento_url
+        if memento_url is not None and any(memento_url == named for _, named in links.captures)
+        else last.url
+    )
     if last.status not in SHOWN:
         return Capture(url, at, f"it answers {last.status}", last.status)
     if answer.fault:
@@ -191,12 +195,14 @@ def _links_of(hops: Sequence[Hop]) -> MementoLinks:
 
     A capture of a redirect leads on to captures of another URL: those are meant then.
     """
-    each = [memento_links(hop.headers.get("Link", ""), hop.url) for hop in hops]
-    original = next((links.original for links in reversed(each) if links.original), None)
+    links_of_each = [memento_links(hop.headers.get("Link", ""), hop.url) for hop in hops]
+    original = next((links.original for links in reversed(links_of_each) if links.original), None)
     if original is not None:
-        each = [links for links in each if links.original and is_same_resource(links.original, original)]
-    captures = {url: at for links in each for at, url in links.captures}
-    timemap = next((links.timemap for links in reversed(each) if links.timemap), None)
+        links_of_each = [
+            links for links in links_of_each if links.original and is_same_resource(links.original, original)
+        ]
+    captures = {url: at for links in links_of_each for at, url in links.captures}
+    timemap = next((links.timemap for links in reversed(links_of_each) if links.timemap), None)
     return MementoLinks(original, timemap, tuple(sorted((at, url) for url, at in captures.items())))
 
 

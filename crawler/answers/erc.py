@@ -125,7 +125,7 @@ class Segment:
         answers = {question: element for question in QUESTIONS if (element := self.answer(question))}
         shown = {question: str(element) for question, element in answers.items()}
         for element in self.elements:
-            if not any(element is each for each in answers.values()):
+            if not any(element is answer for answer in answers.values()):
                 shown.setdefault(element.name, str(element))
         return shown
 
@@ -178,12 +178,12 @@ def parse_ercs(text: str) -> tuple[Erc, ...]:
     builders = [builder]
     is_ezid = text.lstrip().startswith("success:")
     for label, value in _elements(text):
-        value = EZID_ESCAPE.sub(lambda found: unquote(found[0]), value) if is_ezid and label != "erc" else value
+        value = EZID_ESCAPE.sub(lambda match: unquote(match[0]), value) if is_ezid and label != "erc" else value
         if builder.begins_another(label) and len(builders) < MOST_RECORDS:
             builder = builder.following()
             builders.append(builder)
         builder.add(label, value)
-    return tuple(erc for each in builders if (erc := each.record()) is not None)
+    return tuple(erc for segment_builder in builders if (erc := segment_builder.record()) is not None)
 
 
 class _Builder:
@@ -246,8 +246,8 @@ class _Builder:
     def _put(self, kind: str, label: str, value: str) -> None:
         label = _NUMBERED.get(label, label) if self._opened else label
         element = Element(label, _values(label, value))
-        known = kind in self._segments or element.name in _KNOWN
-        if known:
+        is_known = kind in self._segments or element.name in _KNOWN
+        if is_known:
             self._segments.setdefault(kind, []).append(element)
 
     def record(self) -> Erc | None:
@@ -275,8 +275,10 @@ def _without_repeats(kind: str, elements: Iterable[Element]) -> Segment:
     """A story in which an element that came twice has the values of both."""
     merged: dict[str, Element] = {}
     for element in elements:
-        known = merged.get(element.label)
-        merged[element.label] = Element(element.label, known.values + element.values) if known else element
+        element_before = merged.get(element.label)
+        merged[element.label] = (
+            Element(element.label, element_before.values + element.values) if element_before else element
+        )
     return Segment(kind, tuple(merged.values()))
 
 
@@ -295,7 +297,7 @@ def _elements(text: str) -> Iterator[tuple[str, str]]:
         label, parts = "", [""]
         if not line.strip():
             yield "", ""
-        elif found := _LABEL.match(line):
-            label, parts = found["label"], [found["value"].strip()]
+        elif match := _LABEL.match(line):
+            label, parts = match["label"], [match["value"].strip()]
     if label:
         yield label, " ".join(part for part in parts if part)

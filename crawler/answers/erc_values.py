@@ -202,8 +202,8 @@ def parse_dates(written: str) -> Dates | None:
     """
     members = written.split(",", _MOST_MEMBERS)
     spans = [_span(member) for member in members]
-    found = tuple(span for span in spans if span is not None)
-    return Dates(found) if len(found) == len(spans) else None
+    spans_there = tuple(span for span in spans if span is not None)
+    return Dates(spans_there) if len(spans_there) == len(spans) else None
 
 
 def _span(member: str) -> tuple[str, str] | None:
@@ -215,8 +215,8 @@ def _span(member: str) -> tuple[str, str] | None:
     squeezed = "".join(member.split())
     first, hyphen, last = squeezed.partition("-")
     points = [first, last] if hyphen else [first, first]
-    found = [_POINT.fullmatch(each) for each in points]
-    if all(each is not None and _possible(each.groupdict()) for each in found):
+    matches = [_POINT.fullmatch(point_match) for point_match in points]
+    if all(point_match is not None and _possible(point_match.groupdict()) for point_match in matches):
         return (points[0], points[1]) if points[0] <= points[1] else None
     return None
 

@@ -192,8 +192,8 @@ class AnswerFacts:
     def thump_fault(self) -> int | None:
         """The code of a THUMP-Status header (``0.6 404 Not Found``), if it is a fault behind a success (2023, 5.2)."""
         header = next((value for name, value in self.headers.items() if name.lower() == "thump-status"), "")
-        found = _THUMP_STATUS.match(header)
-        code = int(found["code"]) if found else 0
+        match = _THUMP_STATUS.match(header)
+        code = int(match["code"]) if match else 0
         return code if self.is_success and code >= 400 else None
 
     # -- what stands in the object's place
@@ -410,8 +410,8 @@ class AnswerFacts:
         if not self.is_record or self.subject.names_this is None:
             return False
         elements = {label: value for values in (self.seen.record or {}).values() for label, value in values.items()}
-        told = {question for question, value in kernel(elements).items() if says_something(value)}
-        return "who" in told and "what" in told and not is_fault(kernel(elements)["what"])
+        answered = {question for question, value in kernel(elements).items() if says_something(value)}
+        return "who" in answered and "what" in answered and not is_fault(kernel(elements)["what"])
 
     @cached_property
     def labelled(self) -> frozenset[str]:

@@ -82,7 +82,7 @@ def is_sent_away(urls: Sequence[str], name: str) -> bool:
     is_general = bool(_ROOT_PATH.match(last.path)) or _SEARCH_FORM.search(last.path) is not None
     if not is_general or last.query or last.fragment or name in unquote(last.path):
         return False
-    return any(each.hostname == last.hostname and not _ROOT_PATH.match(each.path) for each in before)
+    return any(parts.hostname == last.hostname and not _ROOT_PATH.match(parts.path) for parts in before)
 
 
 def is_log_in(url: str) -> bool:
@@ -91,9 +91,9 @@ def is_log_in(url: str) -> bool:
     >>> is_log_in("https://library.example/login?next=x5"), is_log_in("https://library.example/catalogue")
     (True, False)
     """
-    parts, known = urlsplit(url), quirks()
+    parts, vocabulary = urlsplit(url), quirks()
     first_label = (parts.hostname or "").partition(".")[0]
-    return first_label in known.login_hosts or known.login_paths.search(parts.path.lower()) is not None
+    return first_label in vocabulary.login_hosts or vocabulary.login_paths.search(parts.path.lower()) is not None
 
 
 def is_visitor_counter(url: str) -> bool:
@@ -104,7 +104,9 @@ def is_visitor_counter(url: str) -> bool:
     """
     host = _HOST.match(url)
     name = host["host"].lower() if host else ""
-    return any(name == each or name.endswith(f".{each}") for each in quirks().visitor_counters)
+    return any(
+        name == visitor_counter or name.endswith(f".{visitor_counter}") for visitor_counter in quirks().visitor_counters
+    )
 
 
 def refresh_target(value: str) -> str | None:
@@ -113,5 +115,5 @@ def refresh_target(value: str) -> str | None:
     >>> refresh_target("5; URL='/item/7'"), refresh_target("30")
     ('/item/7', None)
     """
-    found = _REFRESH.match(value)
-    return found["url"].strip() if found else None
+    match = _REFRESH.match(value)
+    return match["url"].strip() if match else None

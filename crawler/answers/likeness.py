@@ -74,7 +74,7 @@ def likeness(one: str, other: str) -> float:
     >>> likeness("0000000a0000000b", "0000000a0000000c")
     0.3333333333333333
     """
-    first, second = ({each[at : at + 8] for at in range(0, len(each), 8)} for each in (one, other))
+    first, second = ({sketch_[at : at + 8] for at in range(0, len(sketch_), 8)} for sketch_ in (one, other))
     smallest = set(sorted(first | second)[:SKETCH_HASHES])
     return len(smallest & first & second) / len(smallest) if smallest else 1.0
 
@@ -126,26 +126,30 @@ def has_nothing_of_its_own(answer: Observation, control: Observation, again: Ite
 
     *again* are further answers about the same object: those of its own place are the page once more.
     """
-    place = answer.final_url.partition("?")[0]
+    url_without_query = answer.final_url.partition("?")[0]
     names = (answer.asked_url, last_part(answer.asked_url), control.asked_url, last_part(control.asked_url))
-    once_more = [each for each in again if _is_once_more(each, answer, place)]
+    once_more = [other for other in again if _is_once_more(other, answer, url_without_query)]
     if not once_more:
         return False
     first = _words_in(answer, names)
     others = [
-        each
-        for each in once_more
-        if (each.title == answer.title if answer.title else len(first & _words_in(each, names)) > FEW_WORDS)
+        other
+        for other in once_more
+        if (other.title == answer.title if answer.title else len(first & _words_in(other, names)) > FEW_WORDS)
     ]
-    kept = first.intersection(*(_words_in(each, names) for each in others))
-    changes = any(len(first ^ _words_in(each, names)) > FEW_WORDS for each in others)
+    kept = first.intersection(*(_words_in(other, names) for other in others))
+    changes = any(len(first ^ _words_in(other, names)) > FEW_WORDS for other in others)
     return changes and len(kept - _words_in(control, names)) <= FEW_WORDS
 
 
-def _is_once_more(each: Observation, answer: Observation, place: str) -> bool:
-    is_there = each.end is ChainEnd.ANSWERED and each.status in SUCCESSES and each.final_url.partition("?")[0] == place
-    is_page = bool(each.text) and each.record is None and each.media_type == answer.media_type
-    return is_there and is_page and each.facts.kernel_values == answer.facts.kernel_values
+def _is_once_more(other: Observation, answer: Observation, url_without_query: str) -> bool:
+    is_there = (
+        other.end is ChainEnd.ANSWERED
+        and other.status in SUCCESSES
+        and other.final_url.partition("?")[0] == url_without_query
+    )
+    is_page = bool(other.text) and other.record is None and other.media_type == answer.media_type
+    return is_there and is_page and other.facts.kernel_values == answer.facts.kernel_values
 
 
 def _words_in(answer: Observation, names: tuple[str, ...]) -> set[str]:
@@ -162,7 +166,9 @@ def same_answer(one: Observation, other: Observation) -> bool:
 
     What could not be read of a body proves nothing.
     """
-    if any(each.end is not ChainEnd.ANSWERED or each.status not in SUCCESSES for each in (one, other)):
+    if any(
+        observation.end is not ChainEnd.ANSWERED or observation.status not in SUCCESSES for observation in (one, other)
+    ):
         return False
     if one.body_sha256 is not None and one.body_sha256 == other.body_sha256:
         return True
@@ -187,8 +193,8 @@ def same_beginning(one: Observation, other: Observation, *names: str) -> bool:
 
     The last words of the shorter one may be cut, too.
     """
-    texts = sorted((_without_names(each.text or "", names).split() for each in (one, other)), key=len)
-    is_cut = [each for each in (one, other) if not each.body_complete]
+    texts = sorted((_without_names(observation.text or "", names).split() for observation in (one, other)), key=len)
+    is_cut = [observation for observation in (one, other) if not observation.body_complete]
     shorter, longer = texts
     if len(is_cut) == 1 and len(_without_names(is_cut[0].text or "", names).split()) > len(shorter):
         return False  # the whole one is the shorter: it ends where the other goes on
@@ -212,7 +218,7 @@ def last_part(url: str) -> str:
 
 def _same_unread(one: Observation, other: Observation) -> bool:
     """Return whether two bodies that were not read, pictures for instance, are one by all that their headers tell."""
-    first, second = (each.hops[-1].headers for each in (one, other))
+    first, second = (observation.hops[-1].headers for observation in (one, other))
     names = [name for name in ("Content-Type", "Content-Length", "Last-Modified") if name in first]
     return (
         one.text is other.text is None and "Content-Length" in names and all(first[n] == second.get(n) for n in names)

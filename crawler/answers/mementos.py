@@ -187,11 +187,11 @@ def capture_search(wish: CaptureWish, timegate: str) -> Search:
     evidence: list[str] = []
     has_bad = False
     for original in wish.originals:
-        found = yield from _search_one(original, wish, timegate, hops)
-        evidence += found.words
-        has_bad |= found.has_bad
-        if found.best is not None:
-            reason = _found_words(found.best, wish)
+        capture = yield from _search_one(original, wish, timegate, hops)
+        evidence += capture.words
+        has_bad |= capture.has_bad
+        if capture.best is not None:
+            reason = _found_words(capture.best, wish)
             return _record(
                 wish,
                 timegate,
@@ -199,11 +199,11 @@ def capture_search(wish: CaptureWish, timegate: str) -> Search:
                 reason,
                 hops,
                 evidence,
-                found.best.original or original,
-                found.best,
+                capture.best.original or original,
+                capture.best,
             )
-        if found.untold is not None:
-            return _record(wish, timegate, MementoOutcome.NOT_TOLD, f"not told: {found.untold}", hops, evidence)
+        if capture.untold is not None:
+            return _record(wish, timegate, MementoOutcome.NOT_TOLD, f"not told: {capture.untold}", hops, evidence)
     reason = "no good capture: each that was looked at shows an error" if has_bad else "no capture"
     return _record(wish, timegate, MementoOutcome.NO_CAPTURE, reason, hops, evidence)
 
@@ -229,32 +229,32 @@ def _search_one(
         return _Found((f"the archive did not tell about {original}: {read.untold}",), untold=read.untold)
     if read.has_none:
         return _Found((f"the archive has no capture of {original}",))
-    told = memento_links(answer.hops[0].headers.get("Link", ""), answer.hops[0].url).original
-    if told is not None and not is_same_resource(told, original):
-        return _Found((f"asked about {original}, the archive told of {told}, which is not the same",))
-    known = _Known(wish.worked_at)
-    known.add(read)
+    original_url = memento_links(answer.hops[0].headers.get("Link", ""), answer.hops[0].url).original
+    if original_url is not None and not is_same_resource(original_url, original):
+        return _Found((f"asked about {original}, the archive told of {original_url}, which is not the same",))
+    captures = _Known(wish.worked_at)
+    captures.add(read)
     timemap, untold = read.links.timemap, None
     for _ in range(MOST_CAPTURES):
-        if known.wants_list and timemap is not None:
+        if captures.wants_list and timemap is not None:
             answer = yield ArchiveAsk(timemap, wants_list=True)
             hops += answer.hops
             timemap = None
             if answer.end is ChainEnd.ANSWERED and answer.hops[-1].status in SHOWN:
-                known.name(memento_links(answer.text, answer.hops[-1].url).captures)
-        url = known.next_url()
+                captures.name(memento_links(answer.text, answer.hops[-1].url).captures)
+        url = captures.next_url()
         if url is None:
             break
         answer = yield ArchiveAsk(url)
         hops += answer.hops
         read = read_archive(answer)
-        known.heard(url, read)
+        captures.heard(url, read)
         untold = read.untold or untold
-    words = tuple(known.words(original))
-    if known.best is None and untold is not None:
+    words = tuple(captures.words(original))
+    if captures.best is None and untold is not None:
         words = (*words, f"the archive did not show a capture of {original}: {untold}")
-        return _Found(words, untold=untold, has_bad=known.has_bad)
-    return _Found(words, known.best, has_bad=known.has_bad)
+        return _Found(words, untold=untold, has_bad=captures.has_bad)
+    return _Found(words, captures.best, has_bad=captures.has_bad)
 
 
 class _Known:
@@ -274,7 +274,7 @@ class _Known:
         if capture is not None and capture not in self._looked_at:
             self._named.setdefault(capture.url, capture.captured_at)
             self._asked.add(capture.url)
-            self._looked_at = sorted((*self._looked_at, capture), key=lambda each: each.captured_at)
+            self._looked_at = sorted((*self._looked_at, capture), key=lambda item: item.captured_at)
 
     def name(self, captures: Sequence[tuple[datetime, str]]) -> None:
         """Note captures that the archive names."""
@@ -289,7 +289,7 @@ class _Known:
     @property
     def has_bad(self) -> bool:
         """True if a capture shows an error."""
-        return any(each.fault is not None for each in self._looked_at)
+        return any(capture.fault is not None for capture in self._looked_at)
 
     @property
     def wants_list(self) -> bool:
@@ -300,8 +300,8 @@ class _Known:
     @property
     def best(self) -> Capture | None:
         """The last good capture of the time in which the ARK worked, or else the first good one after it."""
-        good = [each for each in self._looked_at if each.fault is None]
-        in_time = [each for each in good if self._is_in_time(each.captured_at)]
+        good = [capture for capture in self._looked_at if capture.fault is None]
+        in_time = [capture for capture in good if self._is_in_time(capture.captured_at)]
         return in_time[-1] if in_time else next(iter(good), None)
 
     def _is_in_time(self, at: datetime) -> bool:
@@ -317,7 +317,11 @@ class _Known:
         if not times and best is None:
             times = sorted((at, url) for url, at in self._named.items())
         start = best.captured_at if best is not None and self._is_in_time(best.captured_at) else _BEFORE_ALL
-        bad = (each.captured_at for each in self._looked_at if each.fault is not None and each.captured_at > start)
+        bad = (
+            capture.captured_at
+            for capture in self._looked_at
+            if capture.fault is not None and capture.captured_at > start
+        )
         end = min(bad, default=_AFTER_ALL)
         between = [url for at, url in times if start < at < end and url not in self._asked]
         if not between or (start is not _BEFORE_ALL and end is _AFTER_ALL):
@@ -326,20 +330,20 @@ class _Known:
 
     def words(self, original: str) -> Iterator[str]:
         """What was seen of each capture."""
-        for each in self._looked_at:
-            shown = each.fault or f"it answers {each.status}, asked by GET"
-            yield f"capture of {original} of {each.captured_at:%Y-%m-%d}: {shown}"
+        for item in self._looked_at:
+            shown = item.fault or f"it answers {item.status}, asked by GET"
+            yield f"capture of {original} of {item.captured_at:%Y-%m-%d}: {shown}"
 
 
 _BEFORE_ALL: Final = datetime.min.replace(tzinfo=UTC)
 _AFTER_ALL: Final = datetime.max.replace(tzinfo=UTC)
 
 
-def _found_words(found: Capture, wish: CaptureWish) -> str:
-    day = f"captured on {found.captured_at:%Y-%m-%d}"
+def _found_words(capture: Capture, wish: CaptureWish) -> str:
+    day = f"captured on {capture.captured_at:%Y-%m-%d}"
     if wish.worked_at is None:
         return f"{day}; when the ARK worked last is not known"
-    days = (found.captured_at - wish.worked_at).days
+    days = (capture.captured_at - wish.worked_at).days
     when = f"{wish.worked_at:%Y-%m-%d}"
     if days > 0:
         return f"{day}, after the ARK was last seen to work ({when}): what it shows may be something else"
@@ -354,7 +358,7 @@ def _record(
     hops: Sequence[Hop],
     evidence: Sequence[str],
     original: str | None = None,
-    found: Capture | None = None,
+    capture: Capture | None = None,
 ) -> MementoRecord:
     wanted_at = None if wish.worked_at is None else wish.worked_at.isoformat(timespec="milliseconds")
     return MementoRecord(
@@ -365,8 +369,8 @@ def _record(
         reason=reason,
         wanted_at=wanted_at,
         original_url=original,
-        memento_url=None if found is None else found.url,
-        memento_at=None if found is None else found.captured_at.isoformat(timespec="milliseconds"),
+        memento_url=None if capture is None else capture.url,
+        memento_at=None if capture is None else capture.captured_at.isoformat(timespec="milliseconds"),
         evidence=tuple(evidence),
         hops=tuple(hops),
     )

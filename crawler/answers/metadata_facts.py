@@ -84,9 +84,9 @@ class MetadataFacts:
     @cached_property
     def is_objects_again(self) -> bool:
         """True if it is the object's own answer, where it is no record that only an inflection gets."""
-        record, seen = self.answer.seen.record, self.answer.seen
-        is_markup = "html" in (seen.media_type or "") or bool(seen.title)
-        return (record is None or "erc" not in record or is_markup) and is_object_again(seen, self.object.seen)
+        record, observation = self.answer.seen.record, self.answer.seen
+        is_markup = "html" in (observation.media_type or "") or bool(observation.title)
+        return (record is None or "erc" not in record or is_markup) and is_object_again(observation, self.object.seen)
 
     @cached_property
     def tells_no_more(self) -> bool:
@@ -116,21 +116,25 @@ class MetadataFacts:
     @cached_property
     def may_be_objects_again(self) -> bool:
         """True if it stands where the object's answer does, and too little came of one to tell whether both are one."""
-        record, seen = self.answer.seen.record, self.answer.seen
-        is_markup = "html" in (seen.media_type or "") or bool(seen.title)
+        record, observation = self.answer.seen.record, self.answer.seen
+        is_markup = "html" in (observation.media_type or "") or bool(observation.title)
         is_comparable = (record is None or "erc" not in record or is_markup) and self.object.is_success
-        return is_comparable and is_at_place_of(seen, self.object.seen) and nobody_can_tell(seen, self.object.seen)
+        return (
+            is_comparable
+            and is_at_place_of(observation, self.object.seen)
+            and nobody_can_tell(observation, self.object.seen)
+        )
 
     @cached_property
     def may_be_everybodys(self) -> bool:
         """True if a name that can't exist gets a success too, of which too little came to tell it from this one."""
         if self.control is None or not self.control.is_success:
             return False
-        seen, other = self.answer.seen, self.control.seen
-        if seen.record is None:
-            return nobody_can_tell(seen, other)
-        names = (last_part(seen.asked_url), last_part(other.asked_url))
-        strange = set(_impersonal(other.record or {}, names)) - set(_impersonal(seen.record, names))
+        observation, other = self.answer.seen, self.control.seen
+        if observation.record is None:
+            return nobody_can_tell(observation, other)
+        names = (last_part(observation.asked_url), last_part(other.asked_url))
+        strange = set(_impersonal(other.record or {}, names)) - set(_impersonal(observation.record, names))
         return not other.body_complete and len(strange) <= 1  # the last value may be cut
 
     # -- a description
@@ -188,9 +192,9 @@ class MetadataFacts:
             other = Ark.parse(subject.names_other)
             return not (self._leads_to(other) or declares(self.object.places_of(other)))
         places = [
-            found[0] for value in (*self.answers.values(), *self.flat.values()) for found in _ORIGIN.finditer(value)
+            origin[0] for value in (*self.answers.values(), *self.flat.values()) for origin in _ORIGIN.finditer(value)
         ]
-        is_elsewhere = not any(same_host(place, url) for place in places for url in self._way)
+        is_elsewhere = not any(same_host(origin_url, url) for origin_url in places for url in self._way)
         where = self.answers.get("where", "")
         is_placeless = not where and not self.is_erc
         return (is_placeless or bool(_ORIGIN.search(where))) and is_elsewhere and self._shares_no_word
@@ -209,27 +213,29 @@ class MetadataFacts:
         title, text = self.object.seen.title, self.object.seen.text
         if not title or not text or len(text) < ENOUGH_TEXT:
             return False
-        told = _WORD.findall(plain(f"{self.answers.get('who', '')} {self.answers.get('what', '')}")[:_MOST_TOLD])
+        words = _WORD.findall(plain(f"{self.answers.get('who', '')} {self.answers.get('what', '')}")[:_MOST_TOLD])
         shown = plain(f"{title} {text}")
-        is_comparable = bool(told) and is_latin("".join(told)) == is_latin(shown)
-        return is_comparable and not any(word in shown for word in told)
+        is_comparable = bool(words) and is_latin("".join(words)) == is_latin(shown)
+        return is_comparable and not any(word in shown for word in words)
 
     @cached_property
     def is_page_of_object(self) -> bool:
         """True if a page that is neither the object's nor everybody's describes the object."""
-        seen, ark, labels = self.answer.seen, self.answer.ark, self.answer.labelled
-        opening = plain(f"{seen.title or ''} {(seen.text or '')[:60]}")
+        observation, ark, labels = self.answer.seen, self.answer.ark, self.answer.labelled
+        opening = plain(f"{observation.title or ''} {(observation.text or '')[:60]}")
         if says_not_found(opening) or _NO_DESCRIPTION.search(opening):
             return False
-        is_named = self.answer.is_linked_to_ark or bool(seen.facts.places_of(str(ark)))
+        is_named = self.answer.is_linked_to_ark or bool(observation.facts.places_of(str(ark)))
         control = self.control.seen if self.control is not None else None
         is_refused = control is not None and control.status is not None and control.status not in SUCCESSES
-        is_particular = is_refused and ark.name in seen.final_url  # a home page is nobody's, whoever is sent there
-        answers = labels | ({"commitment"} & seen.facts.kernel_values.keys())
+        is_particular = (
+            is_refused and ark.name in observation.final_url
+        )  # a home page is nobody's, whoever is sent there
+        answers = labels | ({"commitment"} & observation.facts.kernel_values.keys())
         return (
             len(answers) >= ENOUGH_ANSWERS
             and bool(labels - {"where"})
-            and (is_named or ark.name in (seen.text or "") or is_particular)
+            and (is_named or ark.name in (observation.text or "") or is_particular)
         )
 
     @property

@@ -74,7 +74,7 @@ class PageWords:
     def opening(self) -> str:
         """The beginning of its text, and its headings."""
         opening = self.body[:OPENING_CHARS]
-        return ". ".join([opening, *(each for each in self.headings if each not in opening)])
+        return ". ".join([opening, *(heading for heading in self.headings if heading not in opening)])
 
     @cached_property
     def beginning(self) -> str:
@@ -91,8 +91,8 @@ class PageWords:
     @cached_property
     def absence(self) -> str | None:
         """The words by which its beginning says that something is not there, with those that lead to them."""
-        found = _absence(self.beginning)
-        return self.beginning[max(0, found.start - _LEADING_WORDS) : found.end] if found else None
+        phrase = _absence(self.beginning)
+        return self.beginning[max(0, phrase.start - _LEADING_WORDS) : phrase.end] if phrase else None
 
     @cached_property
     def absence_in_title(self) -> str | None:
@@ -108,7 +108,7 @@ class PageWords:
     def is_titled_by_word(self) -> bool:
         """True if its title is a word of absence, and names no page: records are called "404" or "Introuvable" too."""
         title = plain(self.title_parts[0])
-        return title == "404" or ((found := quirks().not_found.match(title)) is not None and found.end == len(title))
+        return title == "404" or ((match := quirks().not_found.match(title)) is not None and match.end == len(title))
 
     @cached_property
     def is_absence_repeated(self) -> bool:
@@ -137,10 +137,10 @@ class PageWords:
     def is_all_absence(self) -> bool:
         """True if it says in few words that some page or object is not there, and hardly anything else."""
         plain_text = plain(self.body)
-        found = next(quirks().not_found.in_plain(plain_text), None)
-        if found is None or len(plain_text) > _FEW_WORDS_CHARS:
+        phrase = next(quirks().not_found.in_plain(plain_text), None)
+        if phrase is None or len(plain_text) > _FEW_WORDS_CHARS:
             return False
-        return quirks().things.search(plain_text[max(0, found.start - _LEADING_WORDS) : found.start]) is not None
+        return quirks().things.search(plain_text[max(0, phrase.start - _LEADING_WORDS) : phrase.start]) is not None
 
     @cached_property
     def is_only_fault(self) -> bool:
@@ -153,19 +153,19 @@ class PageWords:
         """True if it says nothing, or that it is loading, and neither does its title say that something is wrong."""
         if self.is_titled_absent or is_fault(self.title) or says_not_found(self.title):
             return False
-        body, known = plain(self.body), quirks()
+        body, vocabulary = plain(self.body), quirks()
         if not any(map(str.isalnum, body)):
             return True
-        if not known.loading.is_in_plain(body) or _absence(body) is not None or "404" in body:
+        if not vocabulary.loading.is_in_plain(body) or _absence(body) is not None or "404" in body:
             return False
-        rest = _without(known.fillers, _without(known.loading, body, most_of_ending=0), most_of_ending=0)
+        rest = _without(vocabulary.fillers, _without(vocabulary.loading, body, most_of_ending=0), most_of_ending=0)
         return sum(map(str.isalpha, rest)) <= 2 * _FEW_LETTERS
 
     @cached_property
     def idle_host(self) -> str | None:
         """The words by which its title, or its opening where it is short, says that its host has nothing to show."""
-        found = next(quirks().idle.in_plain(self.beginning if self.is_short else plain(self.title)), None)
-        return found.words if found else None
+        phrase = next(quirks().idle.in_plain(self.beginning if self.is_short else plain(self.title)), None)
+        return phrase.words if phrase else None
 
     @cached_property
     def withdrawn(self) -> str | None:
@@ -187,14 +187,14 @@ class PageWords:
     def _instead_of_absence(self, phrases: Phrases) -> str | None:
         if not self.is_short:
             return None
-        found = next(phrases.in_plain(self.beginning), None)
-        return found.words if found and not quirks().not_found.is_in_plain(self.beginning) else None
+        phrase = next(phrases.in_plain(self.beginning), None)
+        return phrase.words if phrase and not quirks().not_found.is_in_plain(self.beginning) else None
 
     @cached_property
     def fault_of_request(self) -> str | None:
         """The words by which it speaks of the request or of the server's set-up, and not of the name."""
-        found = next(quirks().about_request.in_plain(self.notice), None)
-        return found.words if found else None
+        phrase = next(quirks().about_request.in_plain(self.notice), None)
+        return phrase.words if phrase else None
 
     @cached_property
     def is_titled_log_in(self) -> bool:
@@ -215,23 +215,25 @@ class PageWords:
         plain_text = plain(ARK_OR_URL.sub(" ", text.replace(name, " ")))
         if self.is_titled_by_word:
             plain_text = " ".join(plain_text.replace(plain(self.title_parts[0]), " ").split())
-        found = _absence(plain_text)
-        if found is None:
+        phrase = _absence(plain_text)
+        if phrase is None:
             is_empty = sum(map(str.isalpha, plain_text)) <= _FEW_LETTERS
             return self.absence_in_title if self.is_titled_absent and is_empty else None
         parts = (*self.title_parts, *self.headings)
         if any(_absence(part) is not None and _beside_absence(part) > _FEW_LETTERS for part in parts):
             return None  # "Ms. 404 Not Found in the Catalogue of 1911" is what an object is called
-        lead = plain_text[: found.start]
+        lead = plain_text[: phrase.start]
         for part in parts:
             if control is not None and part in f"{control.title} {control.text}":  # the site's name
                 lead = lead.replace(plain(part), " ")
-        return found.words if _beside_absence(lead) <= _FEW_LETTERS else None
+        return phrase.words if _beside_absence(lead) <= _FEW_LETTERS else None
 
     @cached_property
     def words_of_withdrawal(self) -> frozenset[str]:
         """The words by which its sentences speak of a withdrawal, whatever its object is called."""
-        return frozenset(each.words for each in withdrawals_in(self.title, self.headings, self.text[:NOTICE_CHARS]))
+        return frozenset(
+            withdrawal.words for withdrawal in withdrawals_in(self.title, self.headings, self.text[:NOTICE_CHARS])
+        )
 
     def withdrawals(self, own: str, name: str, control: PageWords | None) -> Iterator[Withdrawal]:
         """The sentences of its title, headings and *own* first sentences on a withdrawal that the *control*'s lack."""
@@ -247,12 +249,17 @@ def is_notice(title: str) -> bool:
     >>> is_notice("Page not found | Harbour Libraries"), is_notice("Paradise Not Found: a novel")
     (True, False)
     """
-    known = quirks()
+    vocabulary = quirks()
     for part in _TITLE_PARTS.split(plain(title)):
         if _absence(part) is None and not re.search(r"\b404\b", part):
             continue
         rest = part
-        for phrases, most in ((known.not_found, 9), (known.not_available, 9), (known.things, 3), (known.fillers, 0)):
+        for phrases, most in (
+            (vocabulary.not_found, 9),
+            (vocabulary.not_available, 9),
+            (vocabulary.things, 3),
+            (vocabulary.fillers, 0),
+        ):
             rest = _without(phrases, rest, most_of_ending=most)
         if not any(map(str.isalpha, rest)):
             return True
@@ -266,66 +273,70 @@ def is_fault(title: str) -> bool:
     [True, True, False]
     """
     parts = _SITE_PARTS.split(plain(ARK_OR_URL.sub(" ", title)))
-    return any(all(is_notice(each) or _is_fault(each) for each in _TITLE_PARTS.split(part)) for part in parts if part)
+    return any(
+        all(is_notice(title_part) or _is_fault(title_part) for title_part in _TITLE_PARTS.split(part))
+        for part in parts
+        if part
+    )
 
 
 def _is_fault(part: str) -> bool:
-    known, rest = quirks(), part
-    faults = (known.passing, known.fault_titles, known.not_found, known.not_available)
+    vocabulary, rest = quirks(), part
+    faults = (vocabulary.passing, vocabulary.fault_titles, vocabulary.not_found, vocabulary.not_available)
     if not any(phrases.is_in_plain(part) for phrases in faults):
         return False
-    for phrases in (*faults, known.beside_fault, known.fillers, known.saying):
+    for phrases in (*faults, vocabulary.beside_fault, vocabulary.fillers, vocabulary.saying):
         rest = _without(phrases, rest, most_of_ending=0)
-    return not any(map(str.isalpha, _without(known.things, rest, most_of_ending=3)))
+    return not any(map(str.isalpha, _without(vocabulary.things, rest, most_of_ending=3)))
 
 
 def _without(phrases: Phrases, text: str, *, most_of_ending: int) -> str:
     """*text* without *phrases*, each with the ending of its last word, as long as that is a short one."""
     rest = plain(text)
-    for found in reversed(list(phrases.in_plain(rest))):
-        ending = _WORD_END.match(rest, found.end)
-        end = ending.end() if ending else found.end
-        if end - found.end <= most_of_ending:
-            rest = f"{rest[: found.start]} {rest[end:]}"
+    for phrase in reversed(list(phrases.in_plain(rest))):
+        ending = _WORD_END.match(rest, phrase.end)
+        end = ending.end() if ending else phrase.end
+        if end - phrase.end <= most_of_ending:
+            rest = f"{rest[: phrase.start]} {rest[end:]}"
     return rest
 
 
 def _beside_absence(text: str) -> int:
     """Return how many letters a text has beside words of absence, of what is absent, and those between."""
-    rest, known = text, quirks()
-    for phrases, most in ((known.not_found, 9), (known.not_available, 9), (known.things, 3)):
+    rest, vocabulary = text, quirks()
+    for phrases, most in ((vocabulary.not_found, 9), (vocabulary.not_available, 9), (vocabulary.things, 3)):
         rest = _without(phrases, rest, most_of_ending=most)
-    for phrases in (known.fillers, known.saying):
+    for phrases in (vocabulary.fillers, vocabulary.saying):
         rest = _without(phrases, rest, most_of_ending=0)
     return sum(map(str.isalpha, rest))
 
 
 def _is_login_title(title: str) -> bool:
-    found = quirks().login_titles.match(title)
-    return found is not None and len(title) - found.end <= _MORE_OF_TITLE
+    match = quirks().login_titles.match(title)
+    return match is not None and len(title) - match.end <= _MORE_OF_TITLE
 
 
 @lru_cache(maxsize=512)  # titles and headings come again on the pages of a site
 def _absence(text: str) -> PhraseMatch | None:
     """The first words of absence in *text* that are no offer of help: "can't find it? Ask us" stands on any page."""
     plain_text = plain(text)
-    found = (each for each in quirks().not_found.in_plain(plain_text) if not _is_offer(plain_text, each))
-    if (absence := next(found, None)) or quirks().passing.is_in_plain(plain_text):
+    phrases = (phrase for phrase in quirks().not_found.in_plain(plain_text) if not _is_offer(plain_text, phrase))
+    if (absence := next(phrases, None)) or quirks().passing.is_in_plain(plain_text):
         return absence
     return next(quirks().not_available.in_plain(plain_text), None)
 
 
-def _is_offer(plain_text: str, found: PhraseMatch) -> bool:
+def _is_offer(plain_text: str, phrase: PhraseMatch) -> bool:
     """Return whether words of absence are those of a question, which offers help, and no statement before one.
 
     "Can't find it? Ask us" is; "Page not found Did you follow a link?" is none.
     """
-    asked = _ASKED.match(plain_text, found.end)
+    asked = _ASKED.match(plain_text, phrase.end)
     if asked is None or quirks().asking.is_in_plain(asked[0]):
         return False
-    lead = plain_text[max(0, found.start - _PAGE_CHARS) : found.start]
+    lead = plain_text[max(0, phrase.start - _PAGE_CHARS) : phrase.start]
     return not (
-        quirks().pages.is_in_plain(lead) and plain_text[: found.start].rpartition(".")[2].count(" ") <= _LEAD_WORDS
+        quirks().pages.is_in_plain(lead) and plain_text[: phrase.start].rpartition(".")[2].count(" ") <= _LEAD_WORDS
     )
 
 
@@ -335,9 +346,9 @@ def says_not_found(text: str) -> str | None:
     >>> says_not_found("Seite nicht gefunden"), says_not_found("404 | Library"), says_not_found("Ms. 404")
     ('nicht gefunden', '404', None)
     """
-    found = _absence(text)
-    if found:
-        return found.words
+    phrase = _absence(text)
+    if phrase:
+        return phrase.words
     folded = plain(text)
     number = _404_TITLE.match(folded) if len(folded) < 120 else None
     return number[0].strip() if number else None
@@ -346,13 +357,14 @@ def says_not_found(text: str) -> str | None:
 def sure_words(phrases: Phrases, text: str, control: PageWords | None = None) -> str | None:
     """The first of *phrases* in *text* that is no guess, and that the answer about an invented name doesn't have."""
     plain_text = plain(text)
-    for found in phrases.in_plain(plain_text):
-        before = plain(plain_text[max(0, found.start - _GUESS_CHARS) : found.start]) + " "
+    for phrase in phrases.in_plain(plain_text):
+        before = plain(plain_text[max(0, phrase.start - _GUESS_CHARS) : phrase.start]) + " "
         is_guess = any(before[guess.end] == " " for guess in quirks().unsure.all_in(before))
-        is_guess = is_guess or is_one_of_several(plain_text[found.end :])
+        is_guess = is_guess or is_one_of_several(plain_text[phrase.end :])
         if is_guess or (
-            control is not None and any(each.words == found.words for each in phrases.all_in(control.text))
+            control is not None
+            and any(control_phrase.words == phrase.words for control_phrase in phrases.all_in(control.text))
         ):
             continue
-        return found.words
+        return phrase.words
     return None

@@ -103,7 +103,9 @@ class ObjectFacts:
             return ControlContrast.THE_SAME
         if nobody_can_tell(answer.seen, control.seen):
             return ControlContrast.NOT_COMPARED
-        is_own = not has_nothing_of_its_own(answer.seen, control.seen, [each.seen for each in self.again])
+        is_own = not has_nothing_of_its_own(
+            answer.seen, control.seen, [answer_again.seen for answer_again in self.again]
+        )
         return ControlContrast.ANOTHER if is_own else ControlContrast.NO_OTHER
 
     def _is_answered_alike(self, control: AnswerFacts) -> bool:
@@ -146,7 +148,7 @@ class ObjectFacts:
             echoed = self.control.places_of(Ark.parse(self.control.seen.asked_url))
         except NotAnArk:
             echoed = ()
-        return tuple(place for place in places if place not in echoed)
+        return tuple(where for where in places if where not in echoed)
 
     @cached_property
     def declares_itself(self) -> bool:
@@ -218,16 +220,16 @@ class ObjectFacts:
         """
         answer, text = self.answer, self.own_words
         is_long, describes = len(text) >= NOTICE_CHARS, answer.is_record or answer.tells_of_object
-        for each in answer.words.withdrawals(text, answer.ark.name, self._control_words):
-            if (each.is_bare and not self._is_confirmed(each.words)) or self._is_standard(each.words):
+        for withdrawal in answer.words.withdrawals(text, answer.ark.name, self._control_words):
+            if (withdrawal.is_bare and not self._is_confirmed(withdrawal.words)) or self._is_standard(withdrawal.words):
                 continue
-            if self._is_retraction(each.words):
+            if self._is_retraction(withdrawal.words):
                 continue
-            is_first = each.place in ("title", "heading")
-            if (describes or is_long) and not (each.names_object or (is_first and not is_long)):
+            is_first = withdrawal.place in ("title", "heading")
+            if (describes or is_long) and not (withdrawal.names_object or (is_first and not is_long)):
                 continue
-            if each.names_object or self.reply is ControlContrast.REFUSED_THERE or self._speaks_of_object:
-                return each.words
+            if withdrawal.names_object or self.reply is ControlContrast.REFUSED_THERE or self._speaks_of_object:
+                return withdrawal.words
         if is_long or describes:
             return None
         elsewise, control = quirks().elsewise, self._control_words
@@ -237,8 +239,11 @@ class ObjectFacts:
     def _is_confirmed(self, word: str) -> bool:
         """Return whether a page says more of a withdrawal than one *word*, which may be what its object is called."""
         rest = plain(self.own_words).replace(word, " ")
-        known = quirks()
-        return any(phrases.is_in_plain(rest) for phrases in (known.tombstone, known.not_found, known.not_available))
+        vocabulary = quirks()
+        return any(
+            phrases.is_in_plain(rest)
+            for phrases in (vocabulary.tombstone, vocabulary.not_found, vocabulary.not_available)
+        )
 
     def _is_retraction(self, words: str) -> bool:
         """Return whether *words* say that an article was retracted whose file is there: it can be had."""
@@ -259,12 +264,12 @@ class ObjectFacts:
 
         As ``/tombstone/id/ark:/12148/btv1b84``, with the title "EZID : unavailable :", whatever the reason is called.
         """
-        answer, known = self.answer, quirks().tombstone
+        answer, phrases = self.answer, quirks().tombstone
         parts = [plain(part).strip() for part in _TITLE_PARTS.split(answer.seen.title or "")]
-        titled = next((part for part in parts if (found := known.match(part)) and found.end == len(part)), None)
+        titled = next((part for part in parts if (match := phrases.match(part)) and match.end == len(part)), None)
         path = urlsplit(answer.seen.final_url).path if answer.is_redirected else ""
         is_there = _TOMBSTONE.search(path) is not None
-        if is_there and (titled or (answer.words.is_short and known.is_in_plain(answer.words.notice))):
+        if is_there and (titled or (answer.words.is_short and phrases.is_in_plain(answer.words.notice))):
             return path
         is_named = titled is not None and len(parts) > 1 and bool(answer.own_places) and not self._is_retraction(titled)
         return answer.seen.title if is_named and not (answer.tells_of_object or answer.is_record) else None
@@ -290,8 +295,8 @@ class ObjectFacts:
         """The words by which a page for what is not found says of "this" object that it was withdrawn, if it does."""
         words = self.answer.words
         said = words.withdrawals(words.text[:NOTICE_CHARS], self.answer.ark.name, self._control_words)
-        if found := next((each.words for each in said if each.names_object), None):
-            return found
+        if words_ := next((withdrawal.words for withdrawal in said if withdrawal.names_object), None):
+            return words_
         is_controls = self.control is not None and self.control.has_json_tombstone
         return "tombstone" if self.answer.has_json_tombstone and not is_controls else None
 
@@ -317,8 +322,10 @@ class ObjectFacts:
         is_this = not is_404 and quirks().this_object.search(words.notice) is not None
         if not (answer.is_about_ark or is_this):
             return None
-        found = next(words.withdrawals(words.text[:NOTICE_CHARS], answer.ark.name, self._control_words), None)
-        if found:
-            return found.words
-        known, control = quirks(), self._control_words
-        return sure_words(known.withdrawn, words.notice, control) or sure_words(known.restricted, words.notice, control)
+        withdrawal = next(words.withdrawals(words.text[:NOTICE_CHARS], answer.ark.name, self._control_words), None)
+        if withdrawal:
+            return withdrawal.words
+        vocabulary, control = quirks(), self._control_words
+        return sure_words(vocabulary.withdrawn, words.notice, control) or sure_words(
+            vocabulary.restricted, words.notice, control
+        )

@@ -55,14 +55,14 @@ class Element:
     @property
     def descendants(self) -> list[Node]:
         """All that it holds, in the order of the page."""
-        found: list[Node] = []
+        nodes: list[Node] = []
         unread = self.contents[::-1]
         while unread:
             node = unread.pop()
-            found.append(node)
+            nodes.append(node)
             if isinstance(node, Element):
                 unread += node.contents[::-1]
-        return found
+        return nodes
 
     @property
     def texts(self) -> list[Text]:
@@ -110,8 +110,8 @@ def parsed(markup: bytes, charset: str | None) -> Element:
     >>> [str(text) for text in page.texts]
     ['A map', 'Ink ', 'on', ' paper']
     """
-    known = [charset] if charset else []
-    detector = EncodingDetector(markup, known_definite_encodings=known, is_html=True)
+    charsets = [charset] if charset else []
+    detector = EncodingDetector(markup, known_definite_encodings=charsets, is_html=True)
     for encoding in detector.encodings:
         builder: Any = _Builder()
         try:
@@ -271,10 +271,12 @@ def own_part(page: Element) -> Own:
     within = {id(page)} if main is None else {id(main)}
     headings: list[Element] = []
     for node in nodes:
-        place = id(node.parent)
-        if place in left_out:
+        parent_id = id(node.parent)
+        if parent_id in left_out:
             left_out.add(id(node))
-        elif place in within or (main is not None and bool(node.name == "h1" and not weights[id(main)].has_heading)):
+        elif parent_id in within or (
+            main is not None and bool(node.name == "h1" and not weights[id(main)].has_heading)
+        ):
             within.add(id(node))
             if isinstance(node, Text):
                 if node.is_shown:
@@ -288,7 +290,10 @@ def own_part(page: Element) -> Own:
                 [node for node in nodes if isinstance(node, Text) and (node.is_shown and node.parent.name != "title")]
             )
         )
-    return Own(text, tuple(heading for each in headings if (heading := _folded(each.texts)[:HEADING_CHARS])))
+    return Own(
+        text,
+        tuple(heading for heading_element in headings if (heading := _folded(heading_element.texts)[:HEADING_CHARS])),
+    )
 
 
 def _weighed(nodes: Sequence[Node]) -> tuple[dict[int, _Weight], list[Element]]:

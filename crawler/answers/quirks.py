@@ -71,8 +71,8 @@ class Phrases:
         """The phrase that *text* begins with."""
         plain_text = plain(text)
         bare_text = bare(plain_text)
-        found = self._pattern(bare_text).match(bare_text)
-        return PhraseMatch(plain_text[: found.end()], 0, found.end()) if found else None
+        match = self._pattern(bare_text).match(bare_text)
+        return PhraseMatch(plain_text[: match.end()], 0, match.end()) if match else None
 
     def all_in(self, text: str) -> Iterator[PhraseMatch]:
         """All of the phrases in *text*, in their order."""
@@ -81,8 +81,8 @@ class Phrases:
     def in_plain(self, text: str) -> Iterator[PhraseMatch]:
         """All of the phrases in a *text* that is in plain form already."""
         bare_text = bare(text)
-        for found in self._pattern(bare_text).finditer(bare_text):
-            yield PhraseMatch(text[found.start() : found.end()], found.start(), found.end())
+        for match in self._pattern(bare_text).finditer(bare_text):
+            yield PhraseMatch(text[match.start() : match.end()], match.start(), match.end())
 
     def is_in_plain(self, text: str) -> bool:
         """Return whether one of the phrases is in a *text* that is in plain form already."""
@@ -388,8 +388,8 @@ def _of_languages(by_language: Mapping[str, Iterable[str]]) -> Phrases:
 
 
 def _not_taken_apart(phrases: Mapping[str, Iterable[str]], gone: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    parts = [bare(each) for words in gone.values() for each in words]
-    every = (phrase for each in phrases.values() for phrase in each)
+    parts = [bare(group) for words in gone.values() for group in words]
+    every = (phrase for group in phrases.values() for phrase in group)
     yield from (phrase for phrase in every if not any(part in bare(phrase) for part in parts))
 
 

@@ -85,10 +85,10 @@ def level_of(words: str) -> Level | None:
     >>> level_of("Permanent, Unchanging Content:").value, level_of("kept as long as the library stands")
     ('Permanent: Unchanging Content', None)
     """
-    found = _LEVEL.search(words)
-    if found is None:
+    match = _LEVEL.search(words)
+    if match is None:
         return None
-    return Level.NOT_GUARANTEED if found["not"] else _LEVELS[found["kind"].lower()]
+    return Level.NOT_GUARANTEED if match["not"] else _LEVELS[match["kind"].lower()]
 
 
 def statement_in(
@@ -110,8 +110,8 @@ def statement_in(
     if record and not record.keys() & {"json-ld", "embedded"}:
         return None
     words = labelled
-    if words is None and (found := _IN_TEXT.search(text)):
-        words = found["words"]
+    if words is None and (match := _IN_TEXT.search(text)):
+        words = match["words"]
         if not (_OF_PERMANENCE.search(words) or is_placeholder(words)):
             return None
     return None if words is None else {"what": words}
@@ -135,7 +135,7 @@ def template_in(statement: Mapping[str, str], at: str) -> str | None:
     """
     who, where = statement.get("who", ""), statement.get("where", "")
     first = re.split(r"\s[|/:]\s|[|;:,]\s", statement.get("what", ""), maxsplit=1)[0]
-    named = next((each for each in (who, first) if _bare(each) in quirks().placeholder_guarantors), None)
+    named = next((name for name in (who, first) if _bare(name) in quirks().placeholder_guarantors), None)
     if named is not None:
         return named
     host = _EXAMPLE_HOST.search(where)
@@ -166,10 +166,10 @@ def tells_too_little(what: str) -> bool:
 
 def is_placeholder(what: str) -> bool:
     """Return whether a statement is what a template, a program or an empty form leaves."""
-    words, known = _bare(what), quirks()
-    if words in known.placeholder_words or words == "" or _TO_COME.match(words) or missing_code(what):
+    words, vocabulary = _bare(what), quirks()
+    if words in vocabulary.placeholder_words or words == "" or _TO_COME.match(words) or missing_code(what):
         return True
-    return level_of(what) is None and any(phrase in plain(what) for phrase in known.placeholder_phrases)
+    return level_of(what) is None and any(phrase in plain(what) for phrase in vocabulary.placeholder_phrases)
 
 
 def _bare(words: str) -> str:

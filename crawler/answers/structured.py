@@ -96,14 +96,14 @@ def _own(value: Any, ark: Ark | None) -> Any:
     """Of a list of descriptions the one that names *ark* as its own, if one does."""
     if ark is None or not isinstance(value, list) or len(value) < 2:
         return value
-    own = (each for each in value[:_MOST_LISTED] if isinstance(each, Mapping) and ark in _names_in(each))
+    own = (item for item in value[:_MOST_LISTED] if isinstance(item, Mapping) and ark in _names_in(item))
     return next(own, value)
 
 
 def _names_in(mapping: Mapping[str, Any]) -> set[Ark]:
     """The ARKs under the names by which a description says what it is about, also within an ERC."""
-    within = [mapping, *(each for each in mapping.values() if isinstance(each, Mapping))]
-    values = [str(each[key]) for each in within for key in each if plain_key(str(key)) in _NAMING]
+    within = [mapping, *(part for part in mapping.values() if isinstance(part, Mapping))]
+    values = [str(part[key]) for part in within for key in part if plain_key(str(key)) in _NAMING]
     return {mention.ark for value in values for mention in find_arks(value[:2_000])}
 
 
@@ -218,7 +218,11 @@ def _is_error(mapping: Mapping[str, Any]) -> bool:
 def is_sites(mapping: Mapping[str, Any]) -> bool:
     """Return whether a structure describes a site or who runs it, and names no ARK."""
     types = mapping.get("@type", ())
-    kinds = {plain_key(each) for each in ([types] if isinstance(types, str) else types) if isinstance(each, str)}
+    kinds = {
+        plain_key(type_name)
+        for type_name in ([types] if isinstance(types, str) else types)
+        if isinstance(type_name, str)
+    }
     return bool(kinds) and kinds <= _SITES_TYPES and not names_ark(mapping)
 
 
@@ -233,17 +237,17 @@ def names_ark(mapping: Mapping[str, Any]) -> bool:
 def _describing(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
     """The mapping that describes most: of a graph or a list one member, of a mapping itself or what it holds."""
     if isinstance(value, list):
-        found = [_describing(each, depth + 1) for each in value[:_MOST_KEYS]] if depth < _MOST_DEPTH else []
-        return max((each for each in found if each), key=lambda each: (names_ark(each), _telling(each)), default=None)
+        parts = [_describing(item, depth + 1) for item in value[:_MOST_KEYS]] if depth < _MOST_DEPTH else []
+        return max((item for item in parts if item), key=lambda item: (names_ark(item), _telling(item)), default=None)
     if not isinstance(value, Mapping):
         return None
-    inner = [each for each in list(value.values())[:_MOST_KEYS] if isinstance(each, Mapping | list)]
+    inner = [item for item in list(value.values())[:_MOST_KEYS] if isinstance(item, Mapping | list)]
     nested = _describing(inner, depth + 1) if inner and depth < _MOST_DEPTH else None
     if is_sites(value):
         return nested if nested is not None and _telling(nested) > 1 else None
     if nested is None or _telling(nested) <= max(_telling(value), 1):
         return value
-    return {**{key: each for key, each in value.items() if not isinstance(each, Mapping | list)}, **nested}
+    return {**{key: item for key, item in value.items() if not isinstance(item, Mapping | list)}, **nested}
 
 
 def _telling(mapping: Mapping[str, Any]) -> int:
@@ -265,8 +269,8 @@ def _segments(mapping: Mapping[str, Any]) -> Record:
             stories.setdefault(dotted["segment"].lower(), []).append(Element(label, (Value(_text(inner)),)))
     if "erc" in stories:
         others = {key: inner for key, inner in mapping.items() if not isinstance(inner, Mapping | list)}
-        known = {label for label in _strings(others) if not _DOTTED.fullmatch(label) and not _SEGMENT.fullmatch(label)}
-        stories["erc"] += [Element(label, (Value(_strings(others)[label]),)) for label in sorted(known)]
+        labels = {label for label in _strings(others) if not _DOTTED.fullmatch(label) and not _SEGMENT.fullmatch(label)}
+        stories["erc"] += [Element(label, (Value(_strings(others)[label]),)) for label in sorted(labels)]
     return {kind: Segment(kind, tuple(elements)).display() for kind, elements in stories.items()}
 
 
@@ -292,8 +296,8 @@ def _strings(mapping: Mapping[Any, Any]) -> dict[str, str]:
 
 def _text(value: Any) -> str:
     """A value as people read it: of what has a name the name, of a list its members; of an empty structure nothing."""
-    if isinstance(value, list) and all(isinstance(each, str) or _name_in(each) for each in value):
-        return encodable(" | ".join(each if isinstance(each, str) else _name_in(each) or "" for each in value))
+    if isinstance(value, list) and all(isinstance(item, str) or _name_in(item) for item in value):
+        return encodable(" | ".join(item if isinstance(item, str) else _name_in(item) or "" for item in value))
     if named := _name_in(value):
         return encodable(named)
     if isinstance(value, Mapping) and not any(value.values()):
@@ -385,9 +389,9 @@ def from_xml(markup: bytes, *, enough: int = ENOUGH_ANSWERS) -> Record | None:
     etree.strip_elements(root, etree.Entity, with_tail=False)  # they stand for nothing that we would look up
     name = _local(root)
     if root.tag == f"{{{RDF}}}RDF":
-        found = _from_rdf(etree.tostring(root, encoding="unicode"), "xml")
-        if found is not None:
-            return found
+        record = _from_rdf(etree.tostring(root, encoding="unicode"), "xml")
+        if record is not None:
+            return record
     if name in _ERRORS or any(_local(child) in _ERRORS for child in root):
         return {"error": {"error": _text_of_vocabularies(root)}}
     return None if name in _NO_RECORDS else _described(dict(_first(_statements(root)))) or _unspoken(root, enough)
@@ -429,7 +433,10 @@ def _shown(graph: rdflib.Graph, value: Any) -> str:
     if isinstance(value, Literal):
         return str(value)
     names = {plain_key(predicate): str(name) for predicate, name in graph.predicate_objects(value)}
-    return next((names[each] for each in _NAMES if each in names), "" if isinstance(value, BNode) else str(value))
+    return next(
+        (names[shown_name] for shown_name in _NAMES if shown_name in names),
+        "" if isinstance(value, BNode) else str(value),
+    )
 
 
 # -- XML
@@ -483,10 +490,10 @@ def _text_of_vocabularies(element: Any) -> str:
 
 def _first(statements: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """The first statement of each kind that says something."""
-    seen: set[str] = set()
+    visited: set[str] = set()
     for name, text in statements:
-        if name and text and name not in seen and len(seen) < MOST_KEYS:
-            seen.add(name)
+        if name and text and name not in visited and len(visited) < MOST_KEYS:
+            visited.add(name)
             yield name, encodable(text)
 
 

@@ -56,16 +56,16 @@ def linked_arks(link_header: str) -> tuple[Ark, ...]:
 def named_arks(linked: Iterable[Ark], on_page: Iterable[tuple[str, str]]) -> Iterator[tuple[Ark, str]]:
     """The ARKs of a Link header, then those of a page with the place of each."""
     yield from ((ark, "Link header") for ark in linked)
-    for text, place in on_page:
+    for text, where in on_page:
         try:
-            yield _parsed(text), place
+            yield _parsed(text), where
         except NotAnArk:
             continue
 
 
 def own_places(named: Named, ark: Ark) -> tuple[str, ...]:
     """Return where *ark*, one of its parts or what it is part of is named: any spelling counts (2023, 3.2)."""
-    return tuple(dict.fromkeys(place for found, place in named if found.base == ark.base))
+    return tuple(dict.fromkeys(where for named_ark, where in named if named_ark.base == ark.base))
 
 
 def declares(places: Iterable[str]) -> bool:
@@ -74,14 +74,14 @@ def declares(places: Iterable[str]) -> bool:
     >>> declares(("text", "canonical")), declares(("text",))
     (True, False)
     """
-    return any(_DECLARING.fullmatch(place) for place in places)
+    return any(_DECLARING.fullmatch(where) for where in places)
 
 
 def declared_other(named: Named, ark: Ark) -> str | None:
     """Another ARK that a page says it is about, when *ark* is not *named*."""
-    if any(found.base == ark.base for found, _ in named):
+    if any(named_ark.base == ark.base for named_ark, _ in named):
         return None
-    return next((str(found) for found, place in named if declares((place,))), None)
+    return next((str(named_ark) for named_ark, where in named if declares((where,))), None)
 
 
 def subject_of(record: Mapping[str, Mapping[str, str]], ark: Ark, linked: Sequence[Ark] = ()) -> Subject:
@@ -95,17 +95,19 @@ def subject_of(record: Mapping[str, Mapping[str, str]], ark: Ark, linked: Sequen
     if _in_set_title(record, ark):
         return Subject(names_this="the title of the set")
     elements = _anchoring(record)
-    named = [(label, found) for label in _NAMES_IT if elements.get(label) for found in _arks_in(elements[label])]
-    label = next((label for label, found in named if found == ark), None)
+    named = [
+        (label, other_ark) for label in _NAMES_IT if elements.get(label) for other_ark in _arks_in(elements[label])
+    ]
+    label = next((label for label, other_ark in named if other_ark == ark), None)
     if label is not None:
         return Subject(names_this=f"the record's {label!r}")
     namespace = next((value for label in _NAMES_IT if (value := _namespace(elements.get(label, ""), ark))), None)
     if namespace is not None:
         return Subject(names_namespace=namespace)
-    if any(found == ark.base for _, found in named):
+    if any(other_ark == ark.base for _, other_ark in named):
         return Subject(names_base=True)
-    others = [found for label, found in named if label != "what"] or linked
-    return Subject(names_other=next((str(found) for found in others if found.base != ark.base), None))
+    others = [other_ark for label, other_ark in named if label != "what"] or linked
+    return Subject(names_other=next((str(other_ark) for other_ark in others if other_ark.base != ark.base), None))
 
 
 def _anchoring(record: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
@@ -138,9 +140,9 @@ def _arks_in(text: str) -> tuple[Ark, ...]:
 
 def _namespace(value: str, ark: Ark) -> str | None:
     """The NAAN or shoulder of *ark* that is the whole of *value*, if it is: the first half of its name at most."""
-    found = _NAMESPACE.fullmatch(value.strip())
-    if found is None or found["naan"].lower() != ark.naan:
+    match = _NAMESPACE.fullmatch(value.strip())
+    if match is None or match["naan"].lower() != ark.naan:
         return None
-    rest = (found["shoulder"] or "").strip("/")
+    rest = (match["shoulder"] or "").strip("/")
     is_shoulder = ark.name.startswith(rest) and len(rest) * 2 <= len(ark.name)
     return value.strip() if is_shoulder else None

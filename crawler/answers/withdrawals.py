@@ -89,14 +89,14 @@ def withdrawals_in(
     >>> list(withdrawals_in("Album", (), "The portrait was removed in 1920 at the request of the heirs."))
     []
     """
-    known, callers = (
+    control_words, callers = (
         set(of_control),
         tuple(name for name in names if name and not _words().gone.search(bare(plain(name)))),
     )
-    for sentence, place in _sentences(title, headings, text):
-        found = _said_in(ARK_OR_URL.sub("@@", _named(sentence, callers)))
-        if found is not None and found.words not in known:
-            yield Withdrawal(found.words, found.names_object, place, found.is_bare)
+    for sentence, where in _sentences(title, headings, text):
+        withdrawal = _said_in(ARK_OR_URL.sub("@@", _named(sentence, callers)))
+        if withdrawal is not None and withdrawal.words not in control_words:
+            yield Withdrawal(withdrawal.words, withdrawal.names_object, where, withdrawal.is_bare)
 
 
 def _sentences(title: str, headings: Sequence[str], text: str) -> Iterator[tuple[str, str]]:
@@ -123,21 +123,21 @@ def _said_in(sentence: str) -> _Said | None:
     shown = plain(sentence)
     capitals = " ".join(sentence.split())
     plain_text, words = bare(shown), _words()
-    for found in words.gone.finditer(plain_text):
-        lead, rest = plain_text[: found.start()], plain_text[found.end() :]
+    for match in words.gone.finditer(plain_text):
+        lead, rest = plain_text[: match.start()], plain_text[match.end() :]
         if _NO_FACT.search(lead) or _OR_BEFORE.search(lead) or is_one_of_several(rest) or _PROVENANCE.search(rest):
             continue
         if _HAVING.search(lead) and (object_ := words.at_once.match(rest)):
-            return _Said(shown[found.start() : found.end() + object_.end()], names_object=bool(object_["this"]))
-        if _TO_A_PLACE.match(capitals[found.end() :]) or words.elsewhere.search(
-            lead[-_BETWEEN_CHARS:] + found[0] + rest[:40]
+            return _Said(shown[match.start() : match.end() + object_.end()], names_object=bool(object_["this"]))
+        if _TO_A_PLACE.match(capitals[match.end() :]) or words.elsewhere.search(
+            lead[-_BETWEEN_CHARS:] + match[0] + rest[:40]
         ):
             continue
         subject = words.subject.search(lead[-_BETWEEN_CHARS - 240 :])
         if subject is None and (lead.strip(" -|:,") == "" or _STATUS.match(lead)):
             if words.goes_on.match(rest) or words.noun_at_once.match(rest):
                 return _Said(
-                    shown[found.start() : found.end()],
+                    shown[match.start() : match.end()],
                     names_object=False,
                     is_bare=not (_words().noun_at_once.match(rest) is not None),
                 )
@@ -150,7 +150,7 @@ def _said_in(sentence: str) -> _Said | None:
         is_certain = bool(subject["this"] or subject["it"])
         if not is_certain and not subject["the"] and not _stands_alone(capitals, start):
             continue
-        return _Said(shown[start : found.end()].replace("@@", "it"), is_certain)
+        return _Said(shown[start : match.end()].replace("@@", "it"), is_certain)
     return None
 
 
@@ -210,7 +210,9 @@ class _WithdrawalPhrases:
 def _words() -> _WithdrawalPhrases:
     sections: Mapping[str, Any] = withdrawal_words()
     ways = {
-        key: "|".join(sorted((re.escape(bare(plain(each))) for each in _flat(sections[key])), key=len, reverse=True))
+        key: "|".join(
+            sorted((re.escape(bare(plain(phrase))) for phrase in _flat(sections[key])), key=len, reverse=True)
+        )
         for key in sections
     }
     nouns = rf"(?:{ways['noun']})"
@@ -240,4 +242,4 @@ def _words() -> _WithdrawalPhrases:
 
 
 def _flat(section: Any) -> Iterable[str]:
-    return [each for words in section.values() for each in words] if isinstance(section, Mapping) else section
+    return [word for words in section.values() for word in words] if isinstance(section, Mapping) else section

@@ -55,8 +55,10 @@ class Shoulders:
         >>> [shoulders.of(ark) for ark in arks[2:]]
         ['btv1', '']
         """
-        seen = Counter((ark.naan, shoulder) for ark in set(arks) if (shoulder := shoulder_of(ark.name)))
-        return cls(registry, frozenset(found for found, names in seen.items() if names >= ENOUGH_NAMES))
+        names_by_shoulder = Counter((ark.naan, shoulder) for ark in set(arks) if (shoulder := shoulder_of(ark.name)))
+        return cls(
+            registry, frozenset(shoulder_ for shoulder_, names in names_by_shoulder.items() if names >= ENOUGH_NAMES)
+        )
 
     def of(self, ark: Ark) -> str:
         """The shoulder of *ark*, or nothing when it has none that is known."""
@@ -83,8 +85,8 @@ def place_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}/"
 
 
-def control_ark(ark: Ark, place: str) -> Ark:
-    """A name under the NAAN and shoulder of *ark* that can't exist at *place*.
+def control_ark(ark: Ark, resolver: str) -> Ark:
+    """A name under the NAAN and shoulder of *ark* that can't exist at *resolver*.
 
     It has the real one's shape: a digit stands for a digit and a letter for a letter, in the alphabet of its kind;
     its check character is wrong where one is known. The same name comes out again for the same ARK and place.
@@ -99,7 +101,7 @@ def control_ark(ark: Ark, place: str) -> Ark:
     shape = ark.name[len(kept) :]
     least = _INVENTED_CHECKED if check(ark) in (CheckCharacter.PASSES, CheckCharacter.FAILS) else _INVENTED
     shape += (shape[-1:] if shape[-1:].isalnum() else "x") * max(0, least - sum(map(str.isalnum, shape)))
-    seed = hashlib.sha256(f"{place} {ark.naan} {kept} {len(shape)}".encode()).digest()
+    seed = hashlib.sha256(f"{resolver} {ark.naan} {kept} {len(shape)}".encode()).digest()
     octets = _octets(seed)
     is_hexadecimal = bool(_HEXADECIMAL.match(ark.name))
     name = kept + "".join(_stand_in(character, next(octets), is_hexadecimal=is_hexadecimal) for character in shape)

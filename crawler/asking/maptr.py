@@ -43,12 +43,12 @@ def resolvers(naan: str, look_up: LookUp) -> Iterator[ResolverTarget]:
     >>> list(resolvers("12026", lambda name: [Naptr("h", "ark", "USLC", "lhc.nlm.nih.gov:8080")]))
     [ResolverTarget(template='http://lhc.nlm.nih.gov:8080/ark:/${content}', status=None, label='USLC')]
     """
-    pending, seen = deque([f"{naan}.ark.arpa"]), set[str]()
-    while pending and len(seen) < MOST_NAMES:
+    pending, looked_up = deque([f"{naan}.ark.arpa"]), set[str]()
+    while pending and len(looked_up) < MOST_NAMES:
         name = pending.popleft().lower().rstrip(".")
-        if name in seen:
+        if name in looked_up:
             continue
-        seen.add(name)
+        looked_up.add(name)
         for record in look_up(name):
             if record.service.lower() != "ark":
                 continue
@@ -60,15 +60,17 @@ def resolvers(naan: str, look_up: LookUp) -> Iterator[ResolverTarget]:
 
 def with_resolvers(registry: Registry, naans: Iterable[str], look_up: LookUp) -> Registry:
     """*registry* with the resolvers that NAPTR records name for those of *naans* for which it knows none."""
-    found = []
+    entries = []
     for naan in sorted(set(naans)):
         entry = registry.entry(naan)
         if entry is not None and any(target.fault is None for target in entry.targets):
             continue
         targets = tuple(target for target in resolvers(naan, look_up) if target.fault is None)
         if targets:
-            found.append(replace(entry, targets=targets) if entry is not None else RegistryEntry(naan, targets=targets))
-    return replace(registry, entries=(*registry.entries, *found)) if found else registry
+            entries.append(
+                replace(entry, targets=targets) if entry is not None else RegistryEntry(naan, targets=targets)
+            )
+    return replace(registry, entries=(*registry.entries, *entries)) if entries else registry
 
 
 def dns_look_up(resolver: Resolver | None = None) -> LookUp:
@@ -84,11 +86,11 @@ def dns_look_up(resolver: Resolver | None = None) -> LookUp:
             answer: Any = asked.resolve(name, dns.rdatatype.NAPTR, lifetime=LOOK_UP_S, search=False)
         except dns.exception.DNSException:
             return ()
-        return [_record(each) for each in answer]
+        return [_record(record) for record in answer]
 
     return look_up
 
 
-def _record(found: Any) -> Naptr:
-    flags, service, regexp = (part.decode("ascii", "replace") for part in (found.flags, found.service, found.regexp))
-    return Naptr(flags, service, regexp, found.replacement.to_text(omit_final_dot=True))
+def _record(record: Any) -> Naptr:
+    flags, service, regexp = (part.decode("ascii", "replace") for part in (record.flags, record.service, record.regexp))
+    return Naptr(flags, service, regexp, record.replacement.to_text(omit_final_dot=True))

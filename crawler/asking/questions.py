@@ -31,8 +31,8 @@ def origin_of(url: str) -> str:
     >>> origin_of("https://Journal.example/index.php/ark:/12148/x5")
     'https://journal.example'
     """
-    found = _ORIGIN.match(url)
-    return found[0].lower() if found else ""
+    match = _ORIGIN.match(url)
+    return match[0].lower() if match else ""
 
 
 def well_known_url(url: str) -> str:
@@ -123,7 +123,7 @@ class AskingContext:
 
 
 def next_question(
-    answers: Mapping[Question, AnswerFacts], known: AskingContext, places: Places, *, first_url: str
+    answers: Mapping[Question, AnswerFacts], context: AskingContext, places: Places, *, first_url: str
 ) -> Question | None:
     """Return what to ask about an ARK after *answers*, or None when there is nothing more to learn.
 
@@ -138,7 +138,7 @@ def next_question(
     living = reached(answers)
     if living is None:
         asked = answers[Question.OBJECT]
-        elsewhere = None if _is_tombstone(asked) else _next_place(answers, known, places, first_url)
+        elsewhere = None if _is_tombstone(asked) else _next_place(answers, context, places, first_url)
         if elsewhere is not None:
             return elsewhere
         if _is_tombstone(asked):
@@ -148,14 +148,14 @@ def next_question(
     if living is answers[Question.OBJECT] and _is_open(Question.HYPHENS, answers, first_url) and seems_absent(living):
         return Question.HYPHENS
     if (
-        known.is_soft
+        context.is_soft
         and living is answers[Question.OBJECT]
         and (elsewhere := place_beside(answers, places)) is not None
     ):
         return elsewhere
     if "?" in living.seen.asked_url:  # a target of the registry with a query of its own can't be inflected
         return None
-    return _next_inflection(answers, known)
+    return _next_inflection(answers, context)
 
 
 def _is_tombstone(answer: AnswerFacts) -> bool:
@@ -174,21 +174,21 @@ def seems_absent(answer: AnswerFacts) -> bool:
 
 
 def _next_place(
-    answers: Mapping[Question, AnswerFacts], known: AskingContext, places: Places, first_url: str
+    answers: Mapping[Question, AnswerFacts], context: AskingContext, places: Places, first_url: str
 ) -> Question | None:
     """The next way to ask for the object, when all that were tried have failed."""
     asked = answers[Question.OBJECT]
     if not (asked.is_unknown or asked.is_failing):
         return None
-    if asked.is_unknown and (spelling := _next_spelling(answers, known, first_url)) is not None:
+    if asked.is_unknown and (spelling := _next_spelling(answers, context, first_url)) is not None:
         return spelling
     if not asked.is_resolvers_own:  # who passes an ARK on as it is written, as a moved host does, need not know it
         is_passed_on = _is_heard(_written(first_url).rstrip("/"), asked)
         return place_beside(answers, places) if is_passed_on else None
     if asked.is_unknown:
-        if places.needs_path and not known.has_asked_path:
+        if places.needs_path and not context.has_asked_path:
             return Question.WELL_KNOWN
-        if known.own_path and Question.AT_PATH not in answers and at_path(first_url, known.own_path):
+        if context.own_path and Question.AT_PATH not in answers and at_path(first_url, context.own_path):
             return Question.AT_PATH
     if places.at_registry and Question.AT_REGISTRY not in answers:
         return Question.AT_REGISTRY
@@ -202,13 +202,13 @@ def place_beside(answers: Mapping[Question, AnswerFacts], places: Places) -> Que
     if places.is_target:
         return None
     hops = answers[Question.OBJECT].seen.hops
-    for question, place in ((Question.AT_REGISTRY, places.at_registry), (Question.AT_GLOBAL, places.at_global)):
-        if place and question not in answers and not any(same_host(place, hop.url) for hop in hops):
+    for question, resolver in ((Question.AT_REGISTRY, places.at_registry), (Question.AT_GLOBAL, places.at_global)):
+        if resolver and question not in answers and not any(same_host(resolver, hop.url) for hop in hops):
             return question
     return None
 
 
-def _next_spelling(answers: Mapping[Question, AnswerFacts], known: AskingContext, first_url: str) -> Question | None:
+def _next_spelling(answers: Mapping[Question, AnswerFacts], context: AskingContext, first_url: str) -> Question | None:
     """The next spelling that means the same as *first_url*, of those that can change what was answered."""
     asked, written = answers[Question.OBJECT], _written(first_url)
     if not written:
@@ -218,7 +218,7 @@ def _next_spelling(answers: Mapping[Question, AnswerFacts], known: AskingContext
         return Question.NO_SLASH
     if _is_open(Question.HYPHENS, answers, first_url) and _is_heard(name.rstrip("/"), asked):
         return Question.HYPHENS
-    if known.takes_label or not _is_heard(written.rstrip("/"), asked):
+    if context.takes_label or not _is_heard(written.rstrip("/"), asked):
         return None
     if Question.OTHER_LABEL not in answers:
         return Question.OTHER_LABEL
@@ -255,15 +255,15 @@ def _is_heard(part: str, answer: AnswerFacts) -> bool:
     return answer.is_resolvers_own or (bool(part) and part in unquote(answer.seen.final_url))
 
 
-def _next_inflection(answers: Mapping[Question, AnswerFacts], known: AskingContext) -> Question | None:
+def _next_inflection(answers: Mapping[Question, AnswerFacts], context: AskingContext) -> Question | None:
     if Question.INFO not in answers:
         return Question.INFO
     info = answers[Question.INFO].seen
     is_silent = info.end in SILENT_ENDS or info.status in PASSING_STATUSES
-    if not known.legacy or is_silent:
+    if not context.legacy or is_silent:
         return None
-    if known.described:
-        is_open = Question.DOUBLE not in answers and not known.stated and not known.has_asked_both
+    if context.described:
+        is_open = Question.DOUBLE not in answers and not context.stated and not context.has_asked_both
         return Question.DOUBLE if is_open else None
     return next((question for question in (Question.DOUBLE, Question.SINGLE) if question not in answers), None)
 
@@ -327,7 +327,7 @@ def reached(answers: Mapping[Question, AnswerFacts]) -> AnswerFacts | None:
     successes = [answers[way] for way in ACCESS if way in answers and answers[way].is_reached]
     if len(successes) < 2:
         return successes[0] if successes else None
-    return next((each for each in successes if not seems_absent(each)), successes[0])
+    return next((success for success in successes if not seems_absent(success)), successes[0])
 
 
 # Pure: which forms of the label hosts take, ``ark:`` or ``ark:/``, by what was answered in a run.
@@ -347,8 +347,8 @@ class LabelForms:
         """Note the form that an object was reached by; where it was passed on, the next host has taken it, too."""
         if answer.is_reached:
             asked = answer.seen.asked_url
-            for place in {place_of(asked), label_place(asked, answer)}:
-                self._taken[place].add(label_of(asked))
+            for resolver in {place_of(asked), label_place(asked, answer)}:
+                self._taken[resolver].add(label_of(asked))
 
     def tried(self, url: str, answer: AnswerFacts | None) -> None:
         """Note that an object is asked for in the other form, after *answer* at *url*."""
@@ -356,6 +356,6 @@ class LabelForms:
 
     def is_settled(self, url: str, answer: AnswerFacts | None) -> bool:
         """Return whether another form than that of *url* can't help: its host has taken that, or is indifferent."""
-        place, label = label_place(url, answer), label_of(url)
-        taken = self._taken.get(place) or set[str]()
-        return label in taken or (not taken and self._tried[place, label] >= TRIES)
+        resolver, label = label_place(url, answer), label_of(url)
+        taken = self._taken.get(resolver) or set[str]()
+        return label in taken or (not taken and self._tried[resolver, label] >= TRIES)

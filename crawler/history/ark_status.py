@@ -111,44 +111,46 @@ def place(url: str) -> str:
     return f"{host}{path}{'?' if named else ''}{named}"
 
 
-def compared(known: Seen, seen: Seen, *, least_likeness: float) -> Compared:
-    """Return what differs between what was *known* of a working ARK and what is *seen* of it now.
+def compared(last_good: Seen, current: Seen, *, least_likeness: float) -> Compared:
+    """Return what differs between what was *last_good* of a working ARK and what is *current* of it now.
 
     Texts differ when they are less alike than *least_likeness*. They are held against the text that was known first
     or that the last difference brought, so that a slow drift adds up.
     """
     differences: list[Difference] = []
-    after = known
-    if seen.landing is not None:
-        if known.landing not in (None, seen.landing) and place(known.landing or "") != place(seen.landing):
-            differences.append(Difference(True, f"from {known.landing} to {seen.landing}"))
-        after = replace(after, landing=seen.landing)
-    words = _other_object(known, seen, least_likeness)
+    after = last_good
+    if current.landing is not None:
+        if last_good.landing not in (None, current.landing) and place(last_good.landing or "") != place(
+            current.landing
+        ):
+            differences.append(Difference(True, f"from {last_good.landing} to {current.landing}"))
+        after = replace(after, landing=current.landing)
+    words = _other_object(last_good, current, least_likeness)
     if words:
         differences.append(Difference(False, f"object: {words}"))
-    if words or (known.sketch is None and known.digest is None):
-        after = replace(after, sketch=seen.sketch, digest=seen.digest)
+    if words or (last_good.sketch is None and last_good.digest is None):
+        after = replace(after, sketch=current.sketch, digest=current.digest)
     for name, before, now in (
-        ("metadata", known.description, seen.description),
-        ("commitment", known.promise, seen.promise),
+        ("metadata", last_good.description, current.description),
+        ("commitment", last_good.promise, current.promise),
     ):
         if before is not None and now is not None:
-            differences += [Difference(False, f"{name}: {each}") for each in _other_words(before, now)]
+            differences += [Difference(False, f"{name}: {other_word}") for other_word in _other_words(before, now)]
     after = replace(
         after,
-        description=known.description if seen.description is None else seen.description,
-        promise=known.promise if seen.promise is None else seen.promise,
+        description=last_good.description if current.description is None else current.description,
+        promise=last_good.promise if current.promise is None else current.promise,
     )
     return Compared(after, tuple(differences))
 
 
-def _other_object(known: Seen, seen: Seen, least_likeness: float) -> str | None:
-    if known.digest is not None and known.digest == seen.digest:
+def _other_object(before: Seen, now: Seen, least_likeness: float) -> str | None:
+    if before.digest is not None and before.digest == now.digest:
         return None
-    if known.sketch is not None and seen.sketch is not None:
-        share = likeness(known.sketch, seen.sketch)
+    if before.sketch is not None and now.sketch is not None:
+        share = likeness(before.sketch, now.sketch)
         return f"{share:.0%} of its text is as it was" if share < least_likeness else None
-    if known.sketch is None and seen.sketch is None and known.digest and seen.digest:
+    if before.sketch is None and now.sketch is None and before.digest and now.digest:
         return "its bytes are others"
     return None
 
@@ -335,8 +337,8 @@ def _worked(before: ArkStatus | None, check: DatedVerdict, policy: StatusPolicy)
         confirmed = "; it had been confirmed broken" if before.state is ArkState.CONFIRMED_BROKEN else ""
         words = f"after {_times(before.strikes)} since {_day(before.first_strike_at)}{confirmed}"
         events.append(Event(EventKind.RECOVERED, check.at, words))
-    for each in result.differences:
-        events.append(Event(EventKind.MOVED if each.is_place else EventKind.CHANGED, check.at, each.words))
+    for difference in result.differences:
+        events.append(Event(EventKind.MOVED if difference.is_place else EventKind.CHANGED, check.at, difference.words))
     return after, events
 
 

@@ -112,22 +112,22 @@ def _open_documents(connection: Connection, this: Any) -> set[str]:
     document = schema.document
     query = select(document.c.url, document.c.outcome, document.c.final_url).where(document.c.run_id == this.run_id)
     untold = [row for row in connection.execute(query) if row.outcome not in _TOLD]
-    found = {row.url for row in untold if row.outcome != _REDIRECTED}
-    return found | {row.url for row in untold if row.outcome == _REDIRECTED and row.final_url in found}
+    urls = {row.url for row in untold if row.outcome != _REDIRECTED}
+    return urls | {row.url for row in untold if row.outcome == _REDIRECTED and row.final_url in urls}
 
 
 def _citing_documents(connection: Connection, runs: set[int]) -> dict[tuple[int, int, str], set[str]]:
     """The documents that cite each ARK and URL, in each of *runs*."""
     mention, document = schema.mention, schema.document
-    found: defaultdict[tuple[int, int, str], set[str]] = defaultdict(set)
+    documents: defaultdict[tuple[int, int, str], set[str]] = defaultdict(set)
     query = (
         select(document.c.run_id, mention.c.ark_id, mention.c.request_url, document.c.url)
         .join_from(mention, document)
         .where(document.c.run_id.in_(runs), schema.is_current_mention)
     )
     for row in connection.execute(query):
-        found[row.run_id, row.ark_id, row.request_url].add(row.url)
-    return found
+        documents[row.run_id, row.ark_id, row.request_url].add(row.url)
+    return documents
 
 
 def _cited_elsewhere(connection: Connection, this: Any) -> set[tuple[int, str]]:
@@ -140,10 +140,10 @@ def _cited_elsewhere(connection: Connection, this: Any) -> set[tuple[int, str]]:
         .where(run.c.state == "finished", run.c.seeds != this.seeds, before)
         .subquery()
     )
-    found: set[tuple[int, str]] = set()
+    pairs: set[tuple[int, str]] = set()
     for run_id in connection.scalars(select(ranked.c.run_id).where(ranked.c.back == 1)).all():
-        found.update((row.ark_id, row.request_url) for row in connection.execute(_cited_in(run_id)))
-    return found
+        pairs.update((row.ark_id, row.request_url) for row in connection.execute(_cited_in(run_id)))
+    return pairs
 
 
 def _happened(connection: Connection, this: Any, rows: Iterable[Any], kind: EventKind, detail: str) -> None:

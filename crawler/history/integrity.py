@@ -89,13 +89,15 @@ def unknown_words(connection: Connection) -> Iterator[str]:
 
 
 def _verdicts(connection: Connection) -> Iterator[str]:
-    verdict, seen = schema.verdict, schema.observation
-    observed = exists().where(seen.c.run_id == verdict.c.run_id, seen.c.request_url == verdict.c.request_url)
+    verdict, observation = schema.verdict, schema.observation
+    observed = exists().where(
+        observation.c.run_id == verdict.c.run_id, observation.c.request_url == verdict.c.request_url
+    )
     skipped = ObjectOutcome.SKIPPED.value
     for row in connection.execute(select(verdict).where(verdict.c.object != skipped, ~observed)):
         yield f"verdict {row.verdict_id} ({row.object} at {row.request_url}) has no observation behind it"
-    hops = func.json_array_length(seen.c.hops)
-    counted = select(seen.c.observation_id).where(seen.c.hop_count != func.max(hops - 1, 0))
+    hops = func.json_array_length(observation.c.hops)
+    counted = select(observation.c.observation_id).where(observation.c.hop_count != func.max(hops - 1, 0))
     for key in connection.scalars(counted):
         yield f"observation {key} counts other redirects than it has"
 

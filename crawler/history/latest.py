@@ -90,15 +90,15 @@ def record_contacts(connection: Connection, run_id: int) -> bool:
         connection.execute(
             insert(contact), [{"run_id": run_id, "host": host, **asdict(met[host])} for host in sorted(met)]
         )
-    found = assess(
-        [Contact(host, each.answered, each.met, each.silent) for host, each in met.items()],
+    outages = assess(
+        [Contact(host, counts.answered, counts.met, counts.silent) for host, counts in met.items()],
         _misses(connection, run_id, met),
     )
-    values = asdict(found)
+    values = asdict(outages)
     connection.execute(
         insert(assessment).values(run_id=run_id, **values).on_conflict_do_update(index_elements=["run_id"], set_=values)
     )
-    return found.is_suspect
+    return outages.is_suspect
 
 
 def _chains(connection: Connection, run_id: int) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
@@ -251,12 +251,12 @@ def _note_verdicts(connection: Connection, run_id: int) -> None:
     is_suspect = record_contacts(connection, run_id)
     policy = policy_of(connection)
     for verdicts in _judged(connection, run_id):
-        known = _known(connection, run_id, verdicts)
+        statuses = _known(connection, run_id, verdicts)
         answers = _Answers(connection, run_id, [row.request_url for row in verdicts])
         rows: list[dict[str, Any]] = []
         events: list[dict[str, Any]] = []
         for row in verdicts:
-            here = known.get((row.ark_id, row.request_url))
+            here = statuses.get((row.ark_id, row.request_url))
             before = status_in(here) if here is not None and here.checked_at is not None else None
             ark_status, happened = step(before, check_in(row, answers.behind(row), is_suspect=is_suspect), policy)
             at = moment(ark_status.checked_at)
@@ -277,11 +277,11 @@ def _note_verdicts(connection: Connection, run_id: int) -> None:
                     "ark_id": row.ark_id,
                     "request_url": row.request_url,
                     "at": at,
-                    "event": each.kind.value,
-                    "detail": each.detail,
+                    "event": event.kind.value,
+                    "detail": event.detail,
                 }
-                for each in happened
-                if each.kind is not EventKind.NEW or here is None
+                for event in happened
+                if event.kind is not EventKind.NEW or here is None
             ]
         statement = insert(schema.latest)
         changed = {name: statement.excluded[name] for name in rows[0] if name not in _KEPT}
@@ -321,13 +321,15 @@ class _Answers:
     """The observations that verdicts on the object at some URLs may rest on."""
 
     def __init__(self, connection: Connection, run_id: int, request_urls: Sequence[str]) -> None:
-        seen = schema.observation.c
-        columns: list[Any] = [seen[name] for name in _OF_ANSWER]
+        observation = schema.observation.c
+        columns: list[Any] = [observation[name] for name in _OF_ANSWER]
         ways = [question.value for question in ACCESS]
         query = (
             select(*columns)
-            .where(seen.run_id == run_id, seen.request_url.in_(request_urls), seen.question.in_(ways))
-            .order_by(seen.observation_id)
+            .where(
+                observation.run_id == run_id, observation.request_url.in_(request_urls), observation.question.in_(ways)
+            )
+            .order_by(observation.observation_id)
         )
         self._last: dict[str | tuple[str, str], Row[Any]] = {}
         for row in connection.execute(query):
@@ -360,14 +362,14 @@ def check_in(verdict: Row[Any], answer: Row[Any] | None, *, is_suspect: bool) ->
     outcome = ObjectOutcome(verdict.object)
     if FAMILY_OF[outcome] is not Family.WORKS or answer is None:
         return DatedVerdict(at, outcome, is_suspect, Seen(landing=verdict.final_url))
-    seen = Seen(
+    landing = Seen(
         landing=verdict.final_url,
         sketch=answer.similarity,
         digest=answer.body_sha256 if answer.body_complete else None,
         description=described(verdict.metadata, verdict.metadata_parsed),
         promise=promised(verdict.commitment, verdict.commitment_parsed),
     )
-    return DatedVerdict(at, outcome, is_suspect, seen)
+    return DatedVerdict(at, outcome, is_suspect, landing)
 
 
 def status_in(row: Row[Any]) -> ArkStatus:
@@ -388,7 +390,7 @@ def status_in(row: Row[Any]) -> ArkStatus:
 
 
 def _columns(ark_status: ArkStatus) -> dict[str, Any]:
-    known = {name: value for name in _OF_SEEN if (value := getattr(ark_status.known, name)) is not None}
+    memory = {name: value for name in _OF_SEEN if (value := getattr(ark_status.known, name)) is not None}
     return {
         "state": ark_status.state.value,
         "since": moment(ark_status.since),
@@ -397,7 +399,7 @@ def _columns(ark_status: ArkStatus) -> dict[str, Any]:
         "first_strike_at": moment(ark_status.first_strike_at) if ark_status.first_strike_at else None,
         "last_strike_at": moment(ark_status.last_strike_at) if ark_status.last_strike_at else None,
         "worked_at": moment(ark_status.worked_at) if ark_status.worked_at else None,
-        "memory": {"turns": [moment(turn) for turn in ark_status.turns], "known": known},
+        "memory": {"turns": [moment(turn) for turn in ark_status.turns], "known": memory},
     }
 
 

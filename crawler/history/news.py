@@ -92,9 +92,11 @@ def news_of(connection: Connection, run_id: int) -> News:
         select(schema.assessment.c.reason).where(schema.assessment.c.run_id == run_id, schema.assessment.c.is_suspect)
     )
     known_pairs = {pair for pair, treated in decided.items() if treated.is_known}
-    known = len({ark_id for ark_id, name, url in troubled if name not in fresh and (ark_id, url) not in known_pairs})
+    known_count = len(
+        {ark_id for ark_id, name, url in troubled if name not in fresh and (ark_id, url) not in known_pairs}
+    )
     is_first = connection.scalar(select(func.count()).select_from(run).where(run.c.started_at < begun)) == 0
-    return News(run_id, begun, tuple(items), known, suspect or "", count_words(decided), is_first=is_first)
+    return News(run_id, begun, tuple(items), known_count, suspect or "", count_words(decided), is_first=is_first)
 
 
 def is_raised(kind: str, treated: Treated | None) -> bool:
@@ -111,12 +113,12 @@ def is_raised(kind: str, treated: Treated | None) -> bool:
 
 def count_words(decided: Mapping[tuple[Any, str], Treated]) -> str:
     """Return how many ARKs are known problems, in words; empty for none. One that is both counts as acknowledged."""
-    known = [(ark, each.whole) for (ark, _), each in decided.items() if each.is_known]
-    acknowledged = {ark for ark, each in known if each.action is TriageAction.ACKNOWLEDGE}
+    known_problems = [(ark, treated.whole) for (ark, _), treated in decided.items() if treated.is_known]
+    acknowledged = {ark for ark, treated in known_problems if treated.action is TriageAction.ACKNOWLEDGE}
     ignored: dict[Any, date] = {}
-    for ark, each in known:
-        if ark not in acknowledged and each.until is not None:
-            ignored[ark] = min(each.until, ignored.get(ark, each.until))
+    for ark, treated in known_problems:
+        if ark not in acknowledged and treated.until is not None:
+            ignored[ark] = min(treated.until, ignored.get(ark, treated.until))
     return known_words(len(acknowledged), [*ignored.values()])
 
 

@@ -54,9 +54,9 @@ def assess(contacts: Collection[Contact], misses: Mapping[str, int]) -> Assessme
     >>> assess([Contact("a.example", silent=2), Contact("n2t.net", answered=1)], {}).is_suspect
     False
     """
-    expected = [each for each in contacts if misses.get(each.host, 0) < MISSES_EXPECTED]
-    missing = sum(not each.answered for each in expected)
-    if contacts and not any(each.answered or each.met for each in contacts):
+    expected = [contact for contact in contacts if misses.get(contact.host, 0) < MISSES_EXPECTED]
+    missing = sum(not contact.answered for contact in expected)
+    if contacts and not any(contact.answered or contact.met for contact in contacts):
         return Assessment(True, "no host gave a sign of life", len(expected), missing)
     if missing >= LEAST_MISSING and 2 * missing > len(expected):
         words = f"{missing} of {len(expected)} hosts that were expected to answer did not"

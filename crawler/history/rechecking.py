@@ -76,7 +76,7 @@ class KnownArk:
     """When somebody asked for a check that has not been made since; None when nobody did."""
 
 
-def due_at(known: KnownArk, policy: RecheckPolicy) -> datetime | None:
+def due_at(known_ark: KnownArk, policy: RecheckPolicy) -> datetime | None:
     """From when on it is to be checked again; the beginning of time for what never was, None for what never is.
 
     What somebody asked for is due since then, also where no document cites it any more.
@@ -85,20 +85,20 @@ def due_at(known: KnownArk, policy: RecheckPolicy) -> datetime | None:
     a load that came in one day is spread over the next interval, and then recurs exactly once an interval. The first
     time, between a half and one and a half intervals pass.
     """
-    days = policy.intervals(known.naan, known.host).of(known.state)
+    days = policy.intervals(known_ark.naan, known_ark.host).of(known_ark.state)
     if days is None:
         return None
-    if known.wanted_at is not None:
-        return known.wanted_at
-    if not known.is_cited:
+    if known_ark.wanted_at is not None:
+        return known_ark.wanted_at
+    if not known_ark.is_cited:
         return None
-    if known.checked_at is None:
+    if known_ark.checked_at is None:
         return _EPOCH
     interval = timedelta(days=days)
     if interval <= timedelta():
-        return known.checked_at
-    checked = (known.checked_at - _EPOCH) / interval
-    phase = _share(f"{known.ark} {known.request_url}")
+        return known_ark.checked_at
+    checked = (known_ark.checked_at - _EPOCH) / interval
+    phase = _share(f"{known_ark.ark} {known_ark.request_url}")
     return _EPOCH + interval * (math.ceil(checked + 0.5 - phase) + phase)
 
 
@@ -109,17 +109,17 @@ def due(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) ->
     A host with many ARKs gets as many turns as any other while others wait.
     """
     return in_turn(
-        known
-        for known in known_arks
-        if _may_be_due(known, policy, now) and (moment := due_at(known, policy)) is not None and moment <= now
+        known_ark
+        for known_ark in known_arks
+        if _may_be_due(known_ark, policy, now) and (moment := due_at(known_ark, policy)) is not None and moment <= now
     )
 
 
 def in_turn(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
     """Return all of them in that order."""
     hosts: defaultdict[str, list[KnownArk]] = defaultdict(list)
-    for known in known_arks:
-        hosts[known.host].append(known)
+    for known_ark in known_arks:
+        hosts[known_ark.host].append(known_ark)
     queues = [deque(sorted(waiting, key=_longest_ago)) for waiting in hosts.values()]
     return list(_in_turn(sorted(queues, key=lambda queue: _longest_ago(queue[0]))))
 
@@ -127,22 +127,22 @@ def in_turn(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
 def next_due_at(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) -> datetime | None:
     """Return when something will be due that is not due *now*; None if nothing ever will."""
     first: datetime | None = None
-    for known in known_arks:
-        if first is None or _may_be_due(known, policy, first):
-            moment = due_at(known, policy)
+    for known_ark in known_arks:
+        if first is None or _may_be_due(known_ark, policy, first):
+            moment = due_at(known_ark, policy)
             if moment is not None and moment > now and (first is None or moment < first):
                 first = moment
     return first
 
 
-def _may_be_due(known: KnownArk, policy: RecheckPolicy, moment: datetime) -> bool:
+def _may_be_due(known_ark: KnownArk, policy: RecheckPolicy, moment: datetime) -> bool:
     """Return whether it could be due by *moment*: never before half an interval has passed, which is quickly seen."""
-    days = policy.intervals(known.naan, known.host).of(known.state)
-    if days is None or not (known.is_cited or known.wanted_at):
+    days = policy.intervals(known_ark.naan, known_ark.host).of(known_ark.state)
+    if days is None or not (known_ark.is_cited or known_ark.wanted_at):
         return False
-    if known.wanted_at is not None:
+    if known_ark.wanted_at is not None:
         return True
-    waited = (moment - known.checked_at).total_seconds() if known.checked_at is not None else math.inf
+    waited = (moment - known_ark.checked_at).total_seconds() if known_ark.checked_at is not None else math.inf
     return waited >= days * _HALF_A_DAY_S - 1
 
 
@@ -158,8 +158,8 @@ def _in_turn(queues: Iterable[deque[KnownArk]]) -> Iterator[KnownArk]:
             waiting.append(queue)
 
 
-def _longest_ago(known: KnownArk) -> tuple[bool, datetime, str, str]:
-    return (known.wanted_at is None, known.checked_at or _EPOCH, known.ark, known.request_url)
+def _longest_ago(known_ark: KnownArk) -> tuple[bool, datetime, str, str]:
+    return (known_ark.wanted_at is None, known_ark.checked_at or _EPOCH, known_ark.ark, known_ark.request_url)
 
 
 def _share(text: str) -> float:

@@ -164,25 +164,27 @@ _LASTING: Final = frozenset({ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkSta
 def treatment(decisions: Iterable[TriageDecision], problem: Problem, today: date) -> TriageState:
     """Return what *decisions*, which are all about this ARK, amount to on a day."""
     latest = sorted(decisions, key=lambda decision: (decision.at, decision.key), reverse=True)
-    assignee = next((each.assignee for each in latest if each.action is TriageAction.ASSIGN), None)
-    ignoring = [each for each in latest if each.action is TriageAction.IGNORE]
-    in_force = [each for each in ignoring if each.until is not None and today < each.until]
-    acknowledging = [each for each in latest if each.action is TriageAction.ACKNOWLEDGE]
+    assignee = next((expired.assignee for expired in latest if expired.action is TriageAction.ASSIGN), None)
+    ignoring = [expired for expired in latest if expired.action is TriageAction.IGNORE]
+    in_force = [expired for expired in ignoring if expired.until is not None and today < expired.until]
+    acknowledging = [expired for expired in latest if expired.action is TriageAction.ACKNOWLEDGE]
     is_problem = problem.now.gravity > Gravity.FINE
     if in_force:
-        longest = max(in_force, key=lambda each: each.until or today)
+        longest = max(in_force, key=lambda expired: expired.until or today)
         words = f"ignored until {longest.until}{_because(longest.reason)}"
         action = TriageAction.IGNORE if is_problem else None
         return TriageState(action, words, longest.reason, longest.until, assignee, is_silent=True)
     if not is_problem:
         return TriageState(assignee=assignee)
-    changes = [(each, worse_since(each.at, problem)) for each in acknowledging]
+    changes = [(expired, worse_since(expired.at, problem)) for expired in acknowledging]
     for decision, worse in changes:
         if worse is None:
             words = f"acknowledged on {decision.at:%Y-%m-%d}{_because(decision.reason)}"
             return TriageState(TriageAction.ACKNOWLEDGE, words, decision.reason, None, assignee)
-    reasons = [f"acknowledged on {each.at:%Y-%m-%d}, but {worse}" for each, worse in changes[:1]]
-    reasons += [f"ignored until {each.until}, which has passed{_because(each.reason)}" for each in ignoring[:1]]
+    reasons = [f"acknowledged on {expired.at:%Y-%m-%d}, but {worse}" for expired, worse in changes[:1]]
+    reasons += [
+        f"ignored until {expired.until}, which has passed{_because(expired.reason)}" for expired in ignoring[:1]
+    ]
     return TriageState(None, "; ".join(reasons), assignee=assignee)
 
 
@@ -192,17 +194,17 @@ def worse_since(at: datetime, problem: Problem) -> str | None:
     It is another one when it had not been seen then, when it has gone from no answer to a failure or from a failure to
     a confirmed one, and when it worked in between.
     """
-    seen = [found for found in problem.before if found.at <= at]
+    earlier = [check for check in problem.before if check.at <= at]
     if problem.now.at <= at:
         return None
-    if not seen:
+    if not earlier:
         return "it had not been checked then"
-    then = seen[-1]
+    then = earlier[-1]
     if then.gravity is Gravity.FINE:
         return "it worked then"
     if problem.now.gravity > then.gravity:
         return f"worse since: {then.object} then, {problem.now.object} now"
-    if any(at < found.at and found.gravity is Gravity.FINE for found in problem.before):
+    if any(at < check.at and check.gravity is Gravity.FINE for check in problem.before):
         is_lasting_flap = problem.state is ArkState.FLAPPING and problem.since is not None and problem.since <= at
         return None if is_lasting_flap else "it has worked since, and broke anew"
     if (
@@ -217,7 +219,7 @@ def worse_since(at: datetime, problem: Problem) -> str | None:
 
 def is_wanted(decisions: Iterable[TriageDecision], checked_at: datetime | None) -> datetime | None:
     """The moment at which somebody asked for a check that has not been made since; None if nobody did."""
-    asked = [each.at for each in decisions if each.action is TriageAction.RECHECK]
+    asked = [decision.at for decision in decisions if decision.action is TriageAction.RECHECK]
     waiting = [at for at in asked if checked_at is None or checked_at < at]
     return max(waiting, default=None)
 
@@ -332,4 +334,4 @@ class TriageDecisions:
 
     def in_document(self, url: str) -> Iterator[TriageDecision]:
         """Those about what a document cites."""
-        return (each for each in self._documents if fits_document(url, each.target))
+        return (document for document in self._documents if fits_document(url, document.target))

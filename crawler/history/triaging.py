@@ -60,7 +60,9 @@ def decisions(connection: Connection) -> list[TriageDecision]:
     """Everything that has been decided, in the order of the actions, of what is meant, and of its name."""
     rows = connection.execute(select(schema.triage)).all()
     order = [*TriageAction]
-    return sorted(map(decision_of, rows), key=lambda each: (order.index(each.action), each.kind, each.target))
+    return sorted(
+        map(decision_of, rows), key=lambda decision: (order.index(decision.action), decision.kind, decision.target)
+    )
 
 
 def keep(connection: Connection, decided: Iterable[TriageDecision]) -> None:
@@ -79,10 +81,14 @@ def keep_file(connection: Connection, decided: Iterable[TriageDecision], *, at: 
 
     Those that have no moment of their own there come with the moment *at*; one that is as it was keeps its own.
     """
-    wanted = {each.key: each for each in decided}
-    there = {each.key: each for each in decisions(connection)}
-    changed = [each for each in wanted.values() if each.key not in there or not _is_same(there[each.key], each, at)]
-    gone = [key for key, each in there.items() if each.from_file and key not in wanted]
+    wanted = {decision.key: decision for decision in decided}
+    there = {decision.key: decision for decision in decisions(connection)}
+    changed = [
+        decision
+        for decision in wanted.values()
+        if decision.key not in there or not _is_same(there[decision.key], decision, at)
+    ]
+    gone = [key for key, decision in there.items() if decision.from_file and key not in wanted]
     keep(connection, changed)
     for key in gone:
         forget(connection, key)
@@ -162,11 +168,11 @@ def treated(
         if whole or any(in_documents.values()):
             about[pair] = whole, in_documents
     lives = _lives(connection, about, begun)
-    found = {}
+    result = {}
     for pair, (whole, in_documents) in about.items():
         problem = _problem(rows[pair], lives.get(pair, {}))
-        found[pair] = _together(whole, in_documents, problem, today)
-    return found
+        result[pair] = _together(whole, in_documents, problem, today)
+    return result
 
 
 def _together(
@@ -181,7 +187,7 @@ def _together(
         return Treated(everywhere, is_problem)
     single = {url: treatment([*whole, *more], problem, today) for url, more in in_documents.items()}
     first = next(iter(single.values()))
-    if everywhere.action is None and all(each.action is not None or each.is_silent for each in single.values()):
+    if everywhere.action is None and all(of_one.action is not None or of_one.is_silent for of_one in single.values()):
         return Treated(first, is_problem, single)
     return Treated(everywhere, is_problem, single)
 
@@ -211,12 +217,12 @@ def _status(verdicts: Select[Any]) -> Select[Any]:
 
 def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, Collection[str]]:
     """Return where the objects' chains ended, answered or not."""
-    verdict, seen = schema.verdict, schema.observation
-    together = (seen.c.run_id == verdict.c.run_id) & (seen.c.request_url == verdict.c.request_url)
+    verdict, observation = schema.verdict, schema.observation
+    together = (observation.c.run_id == verdict.c.run_id) & (observation.c.request_url == verdict.c.request_url)
     query = (
-        select(verdict.c.ark_id, verdict.c.request_url, seen.c.final_url)
-        .join_from(verdict, seen, together)
-        .where(verdict.c.verdict_id.in_(verdicts), seen.c.question == Question.OBJECT.value)
+        select(verdict.c.ark_id, verdict.c.request_url, observation.c.final_url)
+        .join_from(verdict, observation, together)
+        .where(verdict.c.verdict_id.in_(verdicts), observation.c.question == Question.OBJECT.value)
     )
     ends: defaultdict[Pair, set[str]] = defaultdict(set)
     for ark_id, url, final_url in connection.execute(query):
@@ -253,13 +259,13 @@ def _lives(connection: Connection, pairs: Collection[Pair], until: str) -> Mappi
     A check is of the moment of its last answer: a run may take days, and what it finds on the last of them was not
     known to whoever decided on the first.
     """
-    verdict, run, seen = schema.verdict, schema.run, schema.observation
+    verdict, run, observation = schema.verdict, schema.run, schema.observation
     answered = (
-        select(func.max(seen.c.at))
+        select(func.max(observation.c.at))
         .where(
-            seen.c.run_id == verdict.c.run_id,
-            seen.c.request_url == verdict.c.request_url,
-            seen.c.question == Question.OBJECT.value,
+            observation.c.run_id == verdict.c.run_id,
+            observation.c.request_url == verdict.c.request_url,
+            observation.c.question == Question.OBJECT.value,
         )
         .scalar_subquery()
     )
@@ -308,14 +314,16 @@ def use_up(connection: Connection) -> None:
     made = _rechecks(connection)
     if not made:
         return
-    open_ones = {each.key for _, about, at in _waiting(connection, made) if at is not None for each in about}
+    open_ones = {
+        made_decision.key for _, about, at in _waiting(connection, made) if at is not None for made_decision in about
+    }
     for decision in made:
         if decision.key not in open_ones and not decision.from_file:
             forget(connection, decision.key)
 
 
 def _rechecks(connection: Connection) -> list[TriageDecision]:
-    return [each for each in decisions(connection) if each.action is TriageAction.RECHECK]
+    return [decision for decision in decisions(connection) if decision.action is TriageAction.RECHECK]
 
 
 def _waiting(
@@ -326,15 +334,15 @@ def _waiting(
         if row.state == ArkState.SKIPPED:
             continue
         checked_at = datetime.fromisoformat(row.checked_at) if row.checked_at else None
-        still = [each for each in about if is_wanted([each], checked_at) is not None]
+        still = [decision for decision in about if is_wanted([decision], checked_at) is not None]
         yield (row.ark_id, row.request_url), still, is_wanted(still, checked_at)
 
 
 def idle(connection: Connection) -> list[TriageDecision]:
     """The decisions that are about no ARK of the store."""
     made = decisions(connection)
-    met = {each.key for _, about in touched(connection, made) for each in about}
-    return [each for each in made if each.key not in met]
+    met = {decision.key for _, about in touched(connection, made) for decision in about}
+    return [decision for decision in made if decision.key not in met]
 
 
 def touched(connection: Connection, made: Sequence[TriageDecision]) -> Iterator[tuple[Any, list[TriageDecision]]]:
@@ -359,7 +367,7 @@ def touched(connection: Connection, made: Sequence[TriageDecision]) -> Iterator[
         pair = (row.ark_id, row.request_url)
         urls = dict.fromkeys([row.request_url, *([row.final_url] if row.final_url else []), *ends.get(pair, ())])
         about = list(decided.about(row.ark, urls))
-        about += [each for url in places.get(pair, ()) for each in decided.in_document(url)]
+        about += [decision for url in places.get(pair, ()) for decision in decided.in_document(url)]
         if about:
             yield row, about
 
@@ -396,9 +404,9 @@ class KnownSelection:
         """Return whether an ARK, in normal form, is of the NAANs and prefixes."""
         return (not self.naans or naan in self.naans) and (not self.prefixes or ark.startswith(self.prefixes))
 
-    def holds(self, known: KnownArk) -> bool:
+    def holds(self, known_ark: KnownArk) -> bool:
         """Return whether an ARK of a store is chosen."""
-        return self.names(known.ark, known.naan) and (not self.hosts or known.host in self.hosts)
+        return self.names(known_ark.ark, known_ark.naan) and (not self.hosts or known_ark.host in self.hosts)
 
 
 def beginning_of(text: str) -> str:
@@ -409,7 +417,7 @@ def beginning_of(text: str) -> str:
     >>> beginning_of("ark:/12148/bpt6-k"), beginning_of("12148/"), beginning_of("12148")
     ('ark:12148/bpt6k', 'ark:12148/', 'ark:12148/')
     """
-    found = _BEGINNING.fullmatch(text.strip())
-    if found is None:
+    match = _BEGINNING.fullmatch(text.strip())
+    if match is None:
         raise ValueError(f"no ARK begins with {text!r}: write ark:NAAN/NAME, as far as it is the same")
-    return f"ark:{found['naan'].lower()}/{(found['name'] or '').replace('-', '')}"
+    return f"ark:{match['naan'].lower()}/{(match['name'] or '').replace('-', '')}"

@@ -150,7 +150,7 @@ def addresses_in(host: str) -> tuple[Address, ...]:
         return ()
     as_c_reads = _address([_value(part) for part in parts if part])
     as_decimal = _address([int(part[0]) if part["octal"] else _value(part) for part in parts if part])
-    return tuple(dict.fromkeys(each for each in (as_c_reads, as_decimal) if each is not None))
+    return tuple(dict.fromkeys(address for address in (as_c_reads, as_decimal) if address is not None))
 
 
 def _value(number: re.Match[str]) -> int:
@@ -185,9 +185,9 @@ def _faces(address: Address) -> Iterator[Address]:
 
 def _kind(address: Address) -> str | None:
     """The kind of an address that is not public, with its article."""
-    known = (kind for network, kind in NOT_PUBLIC if address.version == network.version and address in network)
+    kinds = (kind for network, kind in NOT_PUBLIC if address.version == network.version and address in network)
     is_outside = isinstance(address, ipaddress.IPv6Address) and address not in _GLOBAL_UNICAST
-    return next(known, "a reserved" if is_outside else None)
+    return next(kinds, "a reserved" if is_outside else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,18 +217,18 @@ class Routes:
 
 
 def _route(text: str) -> tuple[tuple[str, int], tuple[str, int]]:
-    found = _CONNECT_TO.match(text.strip())
-    if not found:
+    match = _CONNECT_TO.match(text.strip())
+    if not match:
         raise BadRoute(f"not of the form HOST:PORT=ADDR:PORT: {text!r}")
-    address = "127.0.0.1" if found["address"] == "localhost" else found["address"].strip("[]")
+    address = "127.0.0.1" if match["address"] == "localhost" else match["address"].strip("[]")
     try:
         address = str(ipaddress.ip_address(address))
     except ValueError:
         raise BadRoute(f"a connection can be routed to an IP address only, not to {address!r}: {text!r}") from None
-    ports = int(found["port"]), int(found["to_port"])
+    ports = int(match["port"]), int(match["to_port"])
     if not all(0 < port < 65536 for port in ports):
         raise BadRoute(f"not a port number: {text!r}")
-    return (found["host"].lower().strip("[]"), ports[0]), (address, ports[1])
+    return (match["host"].lower().strip("[]"), ports[0]), (address, ports[1])
 
 
 def is_literal(host: str) -> bool:

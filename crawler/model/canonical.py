@@ -51,9 +51,9 @@ def same_document(url: str) -> str:
     path = _SESSION_IN_PATH.sub("", path)
     kept = (
         [
-            each
-            for each in query.split("&")
-            if not bool(_SESSION_PARAMETER.fullmatch(each) or _CAMPAIGN_PARAMETER.fullmatch(each))
+            parameter
+            for parameter in query.split("&")
+            if not bool(_SESSION_PARAMETER.fullmatch(parameter) or _CAMPAIGN_PARAMETER.fullmatch(parameter))
         ]
         if query
         else []
@@ -73,7 +73,7 @@ def names_session(url: str) -> bool:
         return False
     parts = urlsplit(url)
     return _SESSION_IN_PATH.search(parts.path) is not None or any(
-        _SESSION_PARAMETER.fullmatch(each) for each in parts.query.split("&")
+        _SESSION_PARAMETER.fullmatch(parameter) for parameter in parts.query.split("&")
     )
 
 
@@ -85,7 +85,7 @@ def is_for_once(url: str) -> bool:
     >>> is_for_once("https://example.org/auction?token=3"), is_for_once("https://example.org/1.pdf")
     (False, False)
     """
-    return any(_PERMIT.fullmatch(each) for each in urlsplit(url).query.split("&"))
+    return any(_PERMIT.fullmatch(parameter) for parameter in urlsplit(url).query.split("&"))
 
 
 def _authority(scheme: str, authority: str) -> str:

@@ -166,14 +166,14 @@ def document_key(canonical: str) -> bytes:
 
 def page_requests(urls: Iterable[str], *, depth: int, found_on: str | None) -> Iterator[CrawlRequest]:
     """The leads that *urls* give, in their order, once each; what is no URL leads nowhere."""
-    seen: set[str] = set()
+    keys: set[str] = set()
     for url in urls:
         try:
             crawl_request = CrawlRequest.to_page(url, depth=depth, found_on=found_on)
         except ValueError:
             continue
-        if crawl_request.canonical not in seen:
-            seen.add(crawl_request.canonical)
+        if crawl_request.canonical not in keys:
+            keys.add(crawl_request.canonical)
             yield crawl_request
 
 

@@ -215,7 +215,7 @@ class Hop:
         return {name: getattr(self, name) for name in _HOP_FIELDS} | {"headers": dict(self.headers)}
 
 
-_HOP_FIELDS = tuple(each.name for each in fields(Hop))
+_HOP_FIELDS = tuple(column.name for column in fields(Hop))
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +267,7 @@ class PageFacts:
 
     def places_of(self, ark: str) -> tuple[str, ...]:
         """Return where the page names *ark*, a normal form; empty when it doesn't."""
-        return tuple(place for found, place in self.arks if found == ark)
+        return tuple(where for named_ark, where in self.arks if named_ark == ark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,5 +468,5 @@ class Verdict:
     """What the NAAN registry says of the policy of whoever assigns such names; empty where it says nothing."""
 
     def __repr__(self) -> str:
-        services = ", ".join(str(each.outcome) for each in (self.object, self.metadata, self.commitment))
+        services = ", ".join(str(service.outcome) for service in (self.object, self.metadata, self.commitment))
         return f"<Verdict {self.ark} at {self.request_url}: {services}>"

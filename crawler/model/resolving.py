@@ -93,11 +93,11 @@ def sendable(url: str) -> str:
     'https://xn--bcher-kva.example/ark:12345/x5'
     """
     without_fragment = url.split("#", 1)[0]
-    found = _AUTHORITY.match(without_fragment)
-    if found is None:
+    match = _AUTHORITY.match(without_fragment)
+    if match is None:
         return _escaped(without_fragment)
-    authority = _host_and_port(found["authority"])
-    return f"{found['scheme']}://{authority}{_escaped(without_fragment[found.end() :])}"
+    authority = _host_and_port(match["authority"])
+    return f"{match['scheme']}://{authority}{_escaped(without_fragment[match.end() :])}"
 
 
 def _host_and_port(authority: str) -> str:
@@ -114,7 +114,7 @@ def _host_and_port(authority: str) -> str:
 
 def _escaped(text: str) -> str:
     return _UNSAFE.sub(
-        lambda found: "".join(f"%{octet:02X}" for octet in found[0].encode("utf-8", "surrogatepass")), text
+        lambda match: "".join(f"%{octet:02X}" for octet in match[0].encode("utf-8", "surrogatepass")), text
     )
 
 
@@ -353,7 +353,14 @@ def requests_sent(observations: Iterable[Observation]) -> int:
     rendered page asked for.
     """
     held_back = (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS)
-    seen = list(observations)
-    unsent = sum(each.end in held_back and each.hops[-1].sent for each in seen if each.hops)
-    of_pages = sum(hop.sent for each in seen if each.rendering is not None for hop in each.rendering.requests)
-    return sum(hop.sent for each in seen for hop in each.hops) - unsent + of_pages
+    observed = list(observations)
+    unsent = sum(
+        observation.end in held_back and observation.hops[-1].sent for observation in observed if observation.hops
+    )
+    of_pages = sum(
+        hop.sent
+        for observation in observed
+        if observation.rendering is not None
+        for hop in observation.rendering.requests
+    )
+    return sum(hop.sent for observation in observed for hop in observation.hops) - unsent + of_pages

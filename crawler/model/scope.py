@@ -101,10 +101,10 @@ class Scope:
             parts = urlsplit(url)
             if parts.scheme.lower() not in ("http", "https") or site_of(url) not in self.sites:
                 return False
-            place = _host_and_path(parts) if self.places else ""
+            host_and_path = _host_and_path(parts) if self.places else ""
         except ValueError:
             return False
-        return not self.places or any(place.startswith(each) for each in self.places)
+        return not self.places or any(host_and_path.startswith(beginning) for beginning in self.places)
 
     def holds_document(self, url: str) -> bool:
         """Return whether a document at *url* belongs to the sites although no page there is followed.

@@ -122,17 +122,17 @@ class HostFiles:
             return self._wait(descriptor, now, min(max(taken_s / 4, POLL_S), LONGEST_POLL_S))
         if os.fstat(descriptor).st_nlink == 0:  # cleared away between our opening and our locking
             return HostWait(0.0)
-        found = _read(descriptor, now)
-        known = found.as_of(now)
-        if known != found:
-            _write(descriptor, known)
-        wait_s = known.wait_s(now, gap_s)
+        stored = _read(descriptor, now)
+        state = stored.as_of(now)
+        if state != stored:
+            _write(descriptor, state)
+        wait_s = state.wait_s(now, gap_s)
         if wait_s > 0:
             return self._wait(descriptor, now, wait_s, is_wish=wait_s > gap_s)
         wish = _read_wish(descriptor)
         if wish.by == self._name:
             _write_wish(descriptor, Wish("", 0.0))
-        elif known.by == self._name and wish.is_due(now):
+        elif state.by == self._name and wish.is_due(now):
             return HostWait(POLL_S)
         _write(descriptor, Shared(now, now, self._name))
         return HostLease(descriptor if is_alone else None, self._wall, now, self._name)
@@ -148,8 +148,8 @@ class HostFiles:
         try:
             if lock_descriptor(descriptor, blocking=False):
                 now = self._wall()
-                known = _read(descriptor, now).as_of(now)
-                _write(descriptor, replace(known, open_again_at=max(known.open_again_at, now + pause_s)))
+                state = _read(descriptor, now).as_of(now)
+                _write(descriptor, replace(state, open_again_at=max(state.open_again_at, now + pause_s)))
         finally:
             os.close(descriptor)
 

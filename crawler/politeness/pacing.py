@@ -45,8 +45,8 @@ def host_of(url: str) -> str:
     >>> host_of("HTTPS://N2T.net.:443/ark:/12148/x5"), host_of("http://[::1]:8080/?x")
     ('https://n2t.net', 'http://[::1]:8080')
     """
-    found = _ORIGIN.match(url)
-    return _host(found[0]) if found else ""
+    match = _ORIGIN.match(url)
+    return _host(match[0]) if match else ""
 
 
 @lru_cache(maxsize=65536)
@@ -91,7 +91,7 @@ class Allowances:
         """Return what is said of *host* by name, if anything is."""
         authority = host.partition("://")[2]
         name = re.sub(r":[0-9]+\Z", "", authority)
-        return next((self.hosts[each] for each in (host, authority, name) if each in self.hosts), None)
+        return next((self.hosts[name_] for name_ in (host, authority, name) if name_ in self.hosts), None)
 
 
 def is_own(host: str, routes: Routes, guard: AddressGuard) -> bool:

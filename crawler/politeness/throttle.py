@@ -141,19 +141,19 @@ class HostThrottle:
         """Return how many requests may be taken out of a queue for *host*: one more than may be under way, to be at
         hand.
         """
-        known = self._hosts.get(host)
-        if known is None:
+        host_state = self._hosts.get(host)
+        if host_state is None:
             return self._allowances.of(host, is_own=self._is_own(host)).concurrency + 1
-        if known.pace.state is HostState.GIVEN_UP:
-            return known.pace.allowance.concurrency + 50
-        if known.pace.is_held(self._clock(), self._patience):
+        if host_state.pace.state is HostState.GIVEN_UP:
+            return host_state.pace.allowance.concurrency + 50
+        if host_state.pace.is_held(self._clock(), self._patience):
             return 0
-        return known.pace.allowance.concurrency + 1
+        return host_state.pace.allowance.concurrency + 1
 
     def is_held(self, host: str) -> bool:
         """Return whether *host* is asked nothing for as long as there is anything else to do."""
-        known = self._hosts.get(host)
-        return known is not None and known.pace.is_held(self._clock(), self._patience)
+        host_state = self._hosts.get(host)
+        return host_state is not None and host_state.pace.is_held(self._clock(), self._patience)
 
     @property
     def most_in_flight(self) -> int:
@@ -203,16 +203,16 @@ class HostThrottle:
     # -- behind the turns
 
     def _host(self, name: str) -> _Host:
-        found = self._hosts.get(name)
-        if found is None:
+        host_state = self._hosts.get(name)
+        if host_state is None:
             is_own = self._is_own(name)
-            found = self._hosts[name] = _Host(name, Pace(self._allowances.of(name, is_own=is_own)))
+            host_state = self._hosts[name] = _Host(name, Pace(self._allowances.of(name, is_own=is_own)))
             is_slower = self._allowances.interval_s < LEAST_INTERVAL_S and not is_own
             if is_slower and self._allowances.named(name) is None and not self._has_warned_of_interval:
                 self._has_warned_of_interval = True
                 words = "%s is asked once in %g s all the same: less is for hosts of one's own, named under [hosts]"
                 logger.warning(words, name, LEAST_INTERVAL_S)
-        return found
+        return host_state
 
     def _line_up(self, host: _Host) -> asyncio.Future[HostLease | None]:
         if host.pace.state is HostState.GIVEN_UP and host.pace.reason is not None:

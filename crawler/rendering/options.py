@@ -35,8 +35,8 @@ class RenderOptions:
 def find_browser(named: Path | None = None) -> Path | None:
     """The Chromium to be used: the one that was *named*, or that is installed; None where there is none."""
     if named is not None:
-        found = shutil.which(named)
-        return None if found is None else Path(found)
+        program = shutil.which(named)
+        return None if program is None else Path(program)
     installed = next((path for path in map(shutil.which, NAMES) if path), None)
     if installed is not None:
         return Path(installed)

@@ -262,12 +262,12 @@ class PageVisit:
         async with self._working():
             tree = await self._clock.send("Page.getFrameTree")
             world = await self._clock.send("Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"]})
-            told = {
+            parameters = {
                 "expression": f"{_READING.strip()}.slice(0, {SHOWN_CHARS})",
                 "contextId": world["executionContextId"],
                 "returnByValue": True,
             }
-            result = (await self._clock.send("Runtime.evaluate", told))["result"].get("value")
+            result = (await self._clock.send("Runtime.evaluate", parameters))["result"].get("value")
         if not isinstance(result, str):
             raise PageFault("what it shows could not be read")
         return result
@@ -375,12 +375,12 @@ class PageVisit:
 
     async def _lead_to(self, route: Route, asked: PageRequest, answer: PageAnswer) -> None:
         """Give a document to which the page has led; where redirects have led on, by way of its own address."""
-        place = answer.url or asked.url
-        if _without_fragment(place) == _without_fragment(asked.url):
+        url = answer.url or asked.url
+        if _without_fragment(url) == _without_fragment(asked.url):
             await self._give(route, asked, answer)
             return
-        self._ready[_without_fragment(place)] = answer
-        target = json.dumps(place).replace("<", "\\u003c")
+        self._ready[_without_fragment(url)] = answer
+        target = json.dumps(url).replace("<", "\\u003c")
         body = f"<script>location.replace({target} + location.hash)</script>"
         await route.fulfill(status=200, headers={"content-type": "text/html"}, body=body)
 
@@ -398,7 +398,7 @@ def _are_alike(one: str, other: str) -> bool:
     """Return whether two looks at a page show the same, but for clocks and counters."""
     if one == other:
         return True
-    first, second = (read_answer(each.encode("utf-8", "replace"), "text/html; charset=utf-8") for each in (one, other))
+    first, second = (read_answer(text.encode("utf-8", "replace"), "text/html; charset=utf-8") for text in (one, other))
     return first.similarity == second.similarity or same_page(first.text, second.text)
 
 

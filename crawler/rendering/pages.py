@@ -67,9 +67,9 @@ class PageFetcher:
         """What comes for a request of the page at *page_url*, whose cookies are in *jar*, in *limit* bytes at most."""
         if asked.kind != "script":
             return await self._answer(asked, limit, page_url, jar)
-        known = self._scripts.get(asked.url)
-        if known is not None:
-            return with_kept(await asyncio.shield(known))
+        script = self._scripts.get(asked.url)
+        if script is not None:
+            return with_kept(await asyncio.shield(script))
         task = self._scripts[asked.url] = asyncio.ensure_future(self._answer(asked, REQUEST_BYTES, page_url, jar))
         answer = await asyncio.shield(task)
         self._kept_bytes += len(answer.body)
@@ -270,16 +270,22 @@ class PageRenderer:
         self._chromium = Chromium(options)
         self._fetcher = PageFetcher(crawler)
 
-    async def observed(self, seen: Observation, response: Response, stopped: asyncio.Event) -> Observation | None:
-        """What a browser shows of the page that was *seen*; None where the run is *stopped* before it has.
+    async def observed(
+        self, observation: Observation, response: Response, stopped: asyncio.Event
+    ) -> Observation | None:
+        """What a browser shows of the page that was *observation*; None where the run is *stopped* before it has.
 
         What is no page stays as it was seen. A control's page is shown twice: where it changes by itself, that another
         page differs from it proves nothing.
         """
-        is_page = seen.end is ChainEnd.ANSWERED and seen.status in SUCCESSES and "html" in (seen.media_type or "")
-        if not is_page or not seen.body_complete:
-            return seen
-        showing = asyncio.ensure_future(self._observed(seen, response))
+        is_page = (
+            observation.end is ChainEnd.ANSWERED
+            and observation.status in SUCCESSES
+            and "html" in (observation.media_type or "")
+        )
+        if not is_page or not observation.body_complete:
+            return observation
+        showing = asyncio.ensure_future(self._observed(observation, response))
         stopping = asyncio.ensure_future(stopped.wait())
         try:
             await asyncio.wait({showing, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -289,38 +295,38 @@ class PageRenderer:
                 showing.cancel()
         return None if stopped.is_set() else await showing
 
-    async def _observed(self, seen: Observation, response: Response) -> Observation:
-        first = as_shown(seen, await self._shown(seen, response))
+    async def _observed(self, observation: Observation, response: Response) -> Observation:
+        first = as_shown(observation, await self._shown(observation, response))
         is_whole = first.rendering is not None and first.rendering.is_whole
-        if seen.question is not Question.CONTROL_RENDERED or not is_whole:
+        if observation.question is not Question.CONTROL_RENDERED or not is_whole:
             return first
-        again = as_shown(seen, await self._shown(seen, response))
+        again = as_shown(observation, await self._shown(observation, response))
         assert first.rendering is not None
         assert again.rendering is not None
         requests = (*first.rendering.requests, *again.rendering.requests)
         fault = again.rendering.fault or (None if same_answer(first, again) else _UNSTEADY)
         return replace(first, rendering=replace(again.rendering, requests=requests, fault=fault))
 
-    async def _shown(self, seen: Observation, response: Response) -> ShownPage:
+    async def _shown(self, observation: Observation, response: Response) -> ShownPage:
         request = response.request
         jar = (request.meta.get("jar") if request is not None else None) or CookieJar()
-        document = PageAnswer(response.status, headers_of(response), response.body, seen.hops)
-        fetch = partial(self._fetcher.fetch, page_url=seen.final_url, jar=jar)
-        return await self._chromium.show(seen.final_url, document, fetch)
+        document = PageAnswer(response.status, headers_of(response), response.body, observation.hops)
+        fetch = partial(self._fetcher.fetch, page_url=observation.final_url, jar=jar)
+        return await self._chromium.show(observation.final_url, document, fetch)
 
     async def close(self) -> None:
         """End the browser."""
         await self._chromium.close()
 
 
-def as_shown(seen: Observation, shown: ShownPage) -> Observation:
+def as_shown(observation: Observation, shown: ShownPage) -> Observation:
     """The observation of a page as a browser has shown it; without anything of the page where it was not shown."""
     body = (shown.html or "").encode("utf-8", "replace")
-    answer = read_answer(body, "text/html; charset=utf-8", seen.ark)
+    answer = read_answer(body, "text/html; charset=utf-8", observation.ark)
     return replace(
-        seen,
-        hops=(*seen.hops, *shown.documents),
-        media_type=seen.media_type,
+        observation,
+        hops=(*observation.hops, *shown.documents),
+        media_type=observation.media_type,
         title=answer.title,
         text=answer.text,
         body_bytes=len(body),

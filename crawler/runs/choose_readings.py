@@ -29,17 +29,17 @@ def settle_readings(store: Store, run_id: int) -> int:
     others = other_readings(kept)
     if not others:
         return 0
-    urls = dict.fromkeys(url for first, rest in others.items() for url in (first, *(each.url for each in rest)))
+    urls = dict.fromkeys(url for first, rest in others.items() for url in (first, *(reading.url for reading in rest)))
     shared = AnswerSets.of(store.observations(run_id, SHARED))
     answer_sets = shared.with_those_about(store.observations_about(run_id, list(urls)))
     by_url: dict[str, list[KeptMention]] = defaultdict(list)
-    for each in kept:
-        by_url[each.request_url].append(each)
+    for reading in kept:
+        by_url[reading.request_url].append(reading)
     decisions: list[tuple[KeptMention, CitedMention]] = []
     for url, rest in others.items():
         first = by_url[url][0].mention.ark
         readings = readings_of(first, url, rest)
-        if sum(answer_sets.answer(each.url) is not None for each in readings) < 2:
+        if sum(answer_sets.answer(reading.url) is not None for reading in readings) < 2:
             continue  # the first settled it, or nothing was asked
         done = _settled(readings, answer_sets)
         if done is None:
@@ -52,11 +52,11 @@ def settle_readings(store: Store, run_id: int) -> int:
 
 
 def _settled(readings: Sequence[CandidateReading], answer_sets: AnswerSets) -> SettledReading | None:
-    heard = {each.url: answer_sets.answer(each.url) for each in readings}
+    heard = {reading.url: answer_sets.answer(reading.url) for reading in readings}
     controls = {
-        each.url: answer_sets.control(each.ark, answer.seen.asked_url, Question.CONTROL)
-        for each in readings
-        if (answer := heard[each.url]) is not None
+        reading.url: answer_sets.control(reading.ark, answer.seen.asked_url, Question.CONTROL)
+        for reading in readings
+        if (answer := heard[reading.url]) is not None
     }
     return settled(readings, heard, controls)
 
@@ -79,7 +79,7 @@ def _as(living: CandidateReading, kept: KeptMention) -> Mention:
         mention,
         ark=living.ark,
         repaired=mention.repaired if is_first else before + living.spelled.removeprefix("ark:"),
-        alternatives=tuple(each for each in possible if each != str(living.ark)),
+        alternatives=tuple(alternative for alternative in possible if alternative != str(living.ark)),
         confidence=max(mention.confidence, Confidence.LIKELY),
         reason=LIVES,
     )

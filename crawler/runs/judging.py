@@ -85,8 +85,8 @@ def judge_run(
 
     store.record_verdicts(run_id, judged())
     if is_whole:
-        for subject, found in findings.findings().items():
-            store.record_findings(run_id, subject, found)
+        for subject, run_findings in findings.findings().items():
+            store.record_findings(run_id, subject, run_findings)
 
 
 def judge_settled(
@@ -123,7 +123,7 @@ class JudgedTarget:
     @property
     def urls(self) -> list[str]:
         """The URLs whose answers bear on it."""
-        return [each.url for each in (*self.readings, *self.suggested)]
+        return [reading.url for reading in (*self.readings, *self.suggested)]
 
     @property
     def is_unambiguous(self) -> bool:
@@ -192,23 +192,27 @@ class RunJudge:
 
 def _meant(case: JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, list[str]]:
     """Return what was probably meant instead of a target, and the URLs that were asked to find that out."""
-    candidates = [each for each in (*case.readings, *case.suggested) if answer_sets.answer(each.url) is not None]
+    candidates = [
+        reading for reading in (*case.readings, *case.suggested) if answer_sets.answer(reading.url) is not None
+    ]
     if len(candidates) < 2:
         return None, []
-    heard = {each.url: answer_sets.answer(each.url) for each in candidates}
+    heard = {reading.url: answer_sets.answer(reading.url) for reading in candidates}
     controls = {
-        each.url: answer_sets.control(each.ark, answer.seen.asked_url, Question.CONTROL)
-        for each in candidates
-        if (answer := heard[each.url]) is not None
+        reading.url: answer_sets.control(reading.ark, answer.seen.asked_url, Question.CONTROL)
+        for reading in candidates
+        if (answer := heard[reading.url]) is not None
     }
-    others = [answer.seen.asked_url for each in candidates if each.url != case.url and (answer := heard[each.url])]
+    others = [
+        answer.seen.asked_url for reading in candidates if reading.url != case.url and (answer := heard[reading.url])
+    ]
     return meant_instead(case.readings, case.suggested, heard, controls), others
 
 
 def _objects_at(asked: Sequence[Target], landed: Mapping[str, str]) -> Mapping[str, frozenset[Ark]]:
     """The objects whose ARKs end at each URL, where redirects led there; parts of one object count once."""
-    found: dict[str, set[Ark]] = defaultdict(set)
+    objects: dict[str, set[Ark]] = defaultdict(set)
     for ark, url in asked:
         if url in landed:
-            found[landed[url]].add(ark.base)
-    return {url: frozenset(arks) for url, arks in found.items() if len(arks) > 1}
+            objects[landed[url]].add(ark.base)
+    return {url: frozenset(arks) for url, arks in objects.items() if len(arks) > 1}

@@ -66,13 +66,13 @@ def record_registry_findings(store: Store, run_id: int, registry: Registry) -> N
 def _changed(
     doubtful: Iterable[KeptUnresolvedMention], evidence: Evidence, resolver: str
 ) -> Iterator[tuple[KeptUnresolvedMention, CitedMention]]:
-    for each in doubtful:
+    for mention in doubtful:
         if not may_decide():
             return
-        again = described(decided_again(each.unresolved, each.mention, evidence), evidence)
-        if (again.ark, again.reason) == (each.mention.ark, each.mention.reason):
+        again = described(decided_again(mention.unresolved, mention.mention, evidence), evidence)
+        if (again.ark, again.reason) == (mention.mention.ark, mention.mention.reason):
             continue
-        yield each, CitedMention(again, url_again(each.mention, again, each.request_url, resolver=resolver))
+        yield mention, CitedMention(again, url_again(mention.mention, again, mention.request_url, resolver=resolver))
 
 
 def url_again(before: Mention, again: Mention, url: str, *, resolver: str) -> str:

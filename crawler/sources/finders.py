@@ -31,12 +31,12 @@ def finders(seeds: Iterable[Key], documents: Mapping[Key, Key | None], links_of:
     >>> found[home], found[near], found[far]
     (None, 'home', 'near')
     """
-    found: dict[Key, str | None] = {}
+    finder_of: dict[Key, str | None] = {}
     queue: deque[Key] = deque()
 
     def find(key: Key | None, finder: str | None) -> None:
-        while key is not None and key in documents and key not in found:
-            found[key] = finder
+        while key is not None and key in documents and key not in finder_of:
+            finder_of[key] = finder
             queue.append(key)
             key = documents[key]
 
@@ -45,8 +45,8 @@ def finders(seeds: Iterable[Key], documents: Mapping[Key, Key | None], links_of:
     while queue:
         some = [queue.popleft() for _ in range(min(len(queue), AT_ONCE))]
         links = links_of(some)
-        for each in some:
-            for outlinks in links.get(each, ()):
+        for document in some:
+            for outlinks in links.get(document, ()):
                 for target in outlinks.target_keys():
                     find(target, outlinks.found_on)
-    return found
+    return finder_of

@@ -57,7 +57,7 @@ class LinkPatterns:
     """
 
     def __init__(self, patterns: Iterable[str] = ()) -> None:
-        self._patterns = [regex.compile(each) for each in patterns]
+        self._patterns = [regex.compile(pattern) for pattern in patterns]
         self._cut_off: Counter[str] = Counter()
 
     def __bool__(self) -> bool:
@@ -194,8 +194,8 @@ class Gate:
         """The sitemaps that a *robots* file names: parts of the site wherever they are, for their own pages are not."""
         if self._rules.depth == 0:
             return ()
-        found = dict.fromkeys(url for each in urls if (url := absolute(robots, each)) is not None)
-        return _leads_and_links((url, robots, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in found)[0]
+        sitemap_urls = dict.fromkeys(url for sitemap in urls if (url := absolute(robots, sitemap)) is not None)
+        return _leads_and_links((url, robots, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in sitemap_urls)[0]
 
     def page(self, crawl_request: CrawlRequest, reading: Reading, *, url: str, headers: Headers) -> Passed:
         """Return what the page that *lead* has led to, in the end at *url*, leads to."""
@@ -205,13 +205,15 @@ class Gate:
         if self._is_dead_end(crawl_request):
             return Passed(findings=tuple(findings))
         targets = page_targets(reading, url=url, headers=headers)
-        found = [(each, reach) for each in targets if (reach := self._reach(crawl_request, each, url)) is not None]
+        reached = [
+            (target, reach) for target in targets if (reach := self._reach(crawl_request, target, url)) is not None
+        ]
         nofollow = None if self._rules.follows_nofollow else forbids_following(reading, headers)
-        if nofollow and found:
-            words = f"links not followed: {len(found)}, as the page asks ({nofollow})"
+        if nofollow and reached:
+            words = f"links not followed: {len(reached)}, as the page asks ({nofollow})"
             findings.append(Finding("nofollow-page", f"{words}; --ignore-nofollow is for one's own sites"))
-            self.left_out["nofollow-page"] += len(found)
-        leads, refused = self._followed(crawl_request, [] if nofollow else found, url)
+            self.left_out["nofollow-page"] += len(reached)
+        leads, refused = self._followed(crawl_request, [] if nofollow else reached, url)
         self._report_unreported(refused)
         self.left_out.update(refused.counts)
         links, outlinks = _leads_and_links(leads)
@@ -270,11 +272,11 @@ class Gate:
         )
 
     def _followed(
-        self, crawl_request: CrawlRequest, found: Sequence[tuple[LinkTarget, Reach]], url: str
+        self, crawl_request: CrawlRequest, targets: Sequence[tuple[LinkTarget, Reach]], url: str
     ) -> tuple[list[_Found | _Known], _Refused]:
         refused = _Refused()
         leads: list[_Found | _Known] = []
-        for target, reach in found[:MOST_LINKS]:
+        for target, reach in targets[:MOST_LINKS]:
             depth = crawl_request.depth if target.is_part or turns_page(url, target.url) else crawl_request.depth + 1
             if target.is_nofollow and not self._rules.follows_nofollow:
                 refused.add(Rule.NOFOLLOW, target.url)
@@ -284,8 +286,8 @@ class Gate:
                 leads.append((crawl_request.url, key))
             elif not self._is_refused(target.url, refused):
                 leads.append((target.url, crawl_request.url, depth, reach, None, 0))
-        if len(found) > MOST_LINKS:
-            refused.add(Rule.LINKS, found[MOST_LINKS][0].url, len(found) - MOST_LINKS)
+        if len(targets) > MOST_LINKS:
+            refused.add(Rule.LINKS, targets[MOST_LINKS][0].url, len(targets) - MOST_LINKS)
         return leads, refused
 
     def _reach(self, crawl_request: CrawlRequest, target: LinkTarget, url: str) -> Reach | None:
@@ -384,18 +386,18 @@ def _file_name(url: str) -> str:
         return ""
 
 
-def _leads_and_links(found: Iterable[_Found | _Known]) -> tuple[tuple[CrawlRequest, ...], tuple[Outlinks, ...]]:
+def _leads_and_links(links: Iterable[_Found | _Known]) -> tuple[tuple[CrawlRequest, ...], tuple[Outlinks, ...]]:
     """Return the leads in their order, once each by the form in which URLs are compared, and all links.
 
     What is no URL leads nowhere.
     """
     leads: dict[str, CrawlRequest] = {}
     targets: dict[str, bytearray] = {}
-    for each in found:
-        if len(each) == 2:
-            found_on, key = each
+    for target in links:
+        if len(target) == 2:
+            found_on, key = target
         else:
-            url, found_on, depth, reach, source, part = each
+            url, found_on, depth, reach, source, part = target
             try:
                 crawl_request = CrawlRequest.to_page(
                     url, depth=depth, found_on=found_on, reach=reach, source=source, part=part

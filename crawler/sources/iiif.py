@@ -51,7 +51,7 @@ def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
     further = dict.fromkeys(_joined(url, _members(resource, "Collection"))) if kind == "Collection" else {}
     listed = dict.fromkeys(_joined(url, _members(resource, "Manifest"))) if kind == "Collection" else {}
     about = dict.fromkeys(_joined(url, _about(resource)))
-    items = [*listed, *(each for each in about if each not in listed)]
+    items = [*listed, *(item for item in about if item not in listed)]
     findings = []
     if len(items) > MOST_ITEMS:
         findings.append(Finding("source-limit", f"only the first {MOST_ITEMS} of {len(items)} manifests are asked for"))
@@ -78,20 +78,20 @@ def _members(collection: dict[str, Any], kind: str) -> Iterator[Any]:
                 if _kind(member) == "Collection" and any(other in member for other in _MEMBERS):
                     pending.append(member)  # written out in place
     if kind == "Collection":
-        yield from (_id(each) for key in ("first", "next") for each in _several(collection.get(key)))
+        yield from (_id(page) for key in ("first", "next") for page in _several(collection.get(key)))
 
 
 _KIND_OF_KEY = {"collections": "Collection", "manifests": "Manifest"}
 
 
 def _about(resource: dict[str, Any]) -> Iterator[Any]:
-    sequences = [each for each in _several(resource.get("sequences")) if isinstance(each, dict)]  # version 2
+    sequences = [related for related in _several(resource.get("sequences")) if isinstance(related, dict)]  # version 2
     for part in (resource, *sequences):
         for key in _ABOUT:
-            for each in _several(part.get(key)):
-                media_type = str(each.get("format", "")) if isinstance(each, dict) else ""
+            for related in _several(part.get(key)):
+                media_type = str(related.get("format", "")) if isinstance(related, dict) else ""
                 if not media_type.startswith(_NO_DOCUMENT_TYPES):
-                    yield _id(each)
+                    yield _id(related)
 
 
 def _several(value: Any) -> list[Any]:
@@ -112,6 +112,6 @@ def _kind(value: dict[str, Any]) -> str:
 
 def _joined(url: str, targets: Iterator[Any]) -> Iterator[str]:
     for target in targets:
-        found = absolute(url, target) if isinstance(target, str) else None
-        if found is not None:
-            yield found
+        absolute_url = absolute(url, target) if isinstance(target, str) else None
+        if absolute_url is not None:
+            yield absolute_url

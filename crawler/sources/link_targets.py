@@ -57,20 +57,20 @@ def page_targets(reading: Reading, *, url: str, headers: Headers) -> list[LinkTa
     >>> [(each.url, each.is_document) for each in page_targets(reading, url="http://e.example/", headers=Headers())]
     [('http://e.example/a/b.html', False), ('http://e.example/a/x.pdf', True)]
     """
-    found: dict[str, LinkTarget] = {}
+    targets: dict[str, LinkTarget] = {}
     for link, relations in _header_links(headers.link):
         if relations & _FOLLOWED and (there := absolute(url, link)) is not None:
-            found.setdefault(there, LinkTarget(there, is_document=bool(relations & _DECLARED)))
+            targets.setdefault(there, LinkTarget(there, is_document=bool(relations & _DECLARED)))
     for refresh in filter(None, map(refresh_target, headers.refresh)):
         if (there := absolute(url, refresh)) is not None:
-            found.setdefault(there, LinkTarget(there, is_part=True))
+            targets.setdefault(there, LinkTarget(there, is_part=True))
     base = absolute(url, reading.base or "") or url
     documents, parts, unfollowed = set(reading.documents), set(reading.parts), set(reading.unfollowed)
     for link in reading.links:
         there = absolute(base, link)
-        if there is not None and there not in found:
-            found[there] = LinkTarget(there, link in documents, link in parts, link in unfollowed)
-    return list(found.values())
+        if there is not None and there not in targets:
+            targets[there] = LinkTarget(there, link in documents, link in parts, link in unfollowed)
+    return list(targets.values())
 
 
 def forbids_following(reading: Reading, headers: Headers) -> str | None:
@@ -94,8 +94,8 @@ def absolute(base: str, link: str) -> str | None:
     link = link.strip()
     if not link:
         return None
-    if link[0] == "/" and link[1:2] != "/" and (found := _SITE.match(base)):
-        base = found[0]  # the rest of it doesn't matter, and pages of a site have most links in common
+    if link[0] == "/" and link[1:2] != "/" and (match := _SITE.match(base)):
+        base = match[0]  # the rest of it doesn't matter, and pages of a site have most links in common
     return _absolute(base, link)
 
 
@@ -115,7 +115,7 @@ def _absolute(base: str, link: str) -> str | None:
 
 
 def _asks(reading: Reading, headers: Headers, directives: frozenset[str]) -> str | None:
-    if any(set(_words(each)) & directives for each in reading.robots):
+    if any(set(_words(robot)) & directives for robot in reading.robots):
         return "meta robots"
     for header in headers.x_robots_tag:
         agent = _AGENT.match(header)
@@ -136,6 +136,7 @@ def _header_links(values: Sequence[str]) -> Iterator[tuple[str, frozenset[str]]]
     for value in values:
         for link in _LINK.finditer(value):
             parameters = {
-                each["name"].lower(): each["quoted"] or each["token"] or "" for each in _PARAMETER.finditer(link[2])
+                parameter["name"].lower(): parameter["quoted"] or parameter["token"] or ""
+                for parameter in _PARAMETER.finditer(link[2])
             }
             yield link["target"], frozenset(parameters.get("rel", "").lower().split())

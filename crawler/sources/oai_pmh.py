@@ -83,28 +83,28 @@ def read_oai(data: bytes, *, url: str, selection: Selection) -> SourceReading:
     """Return what the answer of the repository at *url* holds: each record is a document, and where it goes on."""
     if _argument(url, "verb").lower() not in _RECORD_VERBS:  # an error or a greeting: the harvest begins behind it
         return SourceReading(SourceKind.OAI, further=(harvest_url(url, selection),), is_document=False)
-    found = _Found()
+    harvest = _Found()
     for element in elements(data, _RECORD, _ERROR, _TOKEN):
         if element.tag == _ERROR:
-            found.faults.append(_fault(element))
+            harvest.faults.append(_fault(element))
         elif element.tag == _TOKEN:
-            found.token = text_of(element)
+            harvest.token = text_of(element)
         else:
-            found.add(element, url)
+            harvest.add(element, url)
     if (b"\0" not in data[:100] and not _END.search(data, max(0, len(data) - _END_BYTES))) or (
-        found.token is None and _TOKEN_TAG.search(data)
+        harvest.token is None and _TOKEN_TAG.search(data)
     ):
-        found.faults.append(Finding("oai-error", "it breaks off, or is malformed: what follows is missing"))
-    elif not found.listed and not found.faults:
-        found.faults.append(Finding("oai-error", "it is an answer without records and without an error"))
+        harvest.faults.append(Finding("oai-error", "it breaks off, or is malformed: what follows is missing"))
+    elif not harvest.listed and not harvest.faults:
+        harvest.faults.append(Finding("oai-error", "it is an answer without records and without an error"))
     return SourceReading(
         SourceKind.OAI,
-        items=tuple(found.items),
-        further=(next_url(url, found.token),) if found.token else (),
-        records=tuple(found.records),
-        listed=tuple(found.listed),
-        findings=(*found.remarks(), *found.faults),
-        is_faulty=any(fault.detail.partition(":")[0] not in _NO_FAULT for fault in found.faults),
+        items=tuple(harvest.items),
+        further=(next_url(url, harvest.token),) if harvest.token else (),
+        records=tuple(harvest.records),
+        listed=tuple(harvest.listed),
+        findings=(*harvest.remarks(), *harvest.faults),
+        is_faulty=any(fault.detail.partition(":")[0] not in _NO_FAULT for fault in harvest.faults),
         is_document=False,
     )
 
@@ -130,7 +130,9 @@ class _Found:
         identifier = next(iter(identifiers), "")
         self.listed.append(identifier)
         holder = record.find(_METADATA)
-        metadata = next((each for each in holder if isinstance(each.tag, str)), None) if holder is not None else None
+        metadata = (
+            next((element for element in holder if isinstance(element.tag, str)), None) if holder is not None else None
+        )
         if header is not None and header.get("status") == "deleted":
             self.deleted += 1
         elif metadata is None:
@@ -156,11 +158,11 @@ def _fault(error: Element) -> Finding:
 def _items(metadata: Element, name: str, url: str) -> list[ListedItem]:
     """Return what the metadata of the record *name* leads to, each once."""
     places: dict[str, bool] = {}
-    for place, is_own in _places(metadata):
-        found = absolute(url, place)
-        if found is not None:
-            places[found] = places.get(found, False) or is_own
-    return [ListedItem(place, name, is_elsewhere=is_own) for place, is_own in places.items()]
+    for item_url, is_own in _places(metadata):
+        absolute_url = absolute(url, item_url)
+        if absolute_url is not None:
+            places[absolute_url] = places.get(absolute_url, False) or is_own
+    return [ListedItem(item_url, name, is_elsewhere=is_own) for item_url, is_own in places.items()]
 
 
 def _name(identifier: str, url: str, number: int) -> str:

@@ -81,9 +81,9 @@ def _relation(link: Element) -> str:
 
 def _joined(url: str, targets: Iterator[tuple[Element, str]]) -> Iterator[str]:
     for element, target in targets:
-        found = absolute(absolute(url, element.base or "") or url, target)
-        if found is not None:
-            yield found
+        absolute_url = absolute(absolute(url, element.base or "") or url, target)
+        if absolute_url is not None:
+            yield absolute_url
 
 
 # Pure: sitemaps and indexes of sitemaps in XML (sitemaps.org); those in plain text are lists.
@@ -122,8 +122,8 @@ def read_sitemap(data: bytes, *, url: str) -> SourceReading:
 def _addresses(data: bytes, url: str) -> Iterator[tuple[str, str]]:
     """Each address in order, with the name of the element that holds it: ``url`` or ``sitemap``."""
     for entry in elements(data, "{*}url", "{*}sitemap"):
-        place = next((child for child in entry if local_name(child) == "loc"), None)
-        address = absolute(url, text_of(place)) if place is not None else None
+        location = next((child for child in entry if local_name(child) == "loc"), None)
+        address = absolute(url, text_of(location)) if location is not None else None
         if address is not None:
             yield local_name(entry), address
 
@@ -160,10 +160,10 @@ def read_list(data: bytes, *, url: str, is_ordered: bool = False) -> SourceReadi
     """
     lines = dict.fromkeys(line for line in _lines(data) if _URL.match(line) and _LINE.fullmatch(line))
     urls = [line for line in lines if is_ordered or not any(find_arks(line))]
-    found = dict.fromkeys(found for line in urls if (found := absolute(url, line)) is not None)
+    urls_of_list = dict.fromkeys(urls_of_list for line in urls if (urls_of_list := absolute(url, line)) is not None)
     odd = sum(1 for line in _lines(data) if not _LINE.fullmatch(line))
     findings = (Finding("odd-lines", f"lines that are neither a URL nor an ARK: {odd}"),) if odd else ()
-    return SourceReading(SourceKind.LIST, tuple(map(ListedItem, found)), findings=findings)
+    return SourceReading(SourceKind.LIST, tuple(map(ListedItem, urls_of_list)), findings=findings)
 
 
 def _lines(data: bytes) -> Iterator[str]:
@@ -250,23 +250,23 @@ def unpacked(data: bytes) -> bytes:
     """
     if not data.startswith(_GZIP):
         return data
-    found = bytearray()
+    data_out = bytearray()
     unpacking = zlib.decompressobj(wbits=31)
     for start in range(0, len(data), _PIECE_BYTES):
         try:
-            found += unpacking.decompress(data[start : start + _PIECE_BYTES], MOST_BYTES - len(found))
+            data_out += unpacking.decompress(data[start : start + _PIECE_BYTES], MOST_BYTES - len(data_out))
         except zlib.error:
             break
-        if unpacking.eof or len(found) >= MOST_BYTES:
+        if unpacking.eof or len(data_out) >= MOST_BYTES:
             break
-    return bytes(found)
+    return bytes(data_out)
 
 
 def _kind_of_root(data: bytes) -> SourceKind | None:
-    found = root_name(data)
-    if found is None:
+    root = root_name(data)
+    if root is None:
         return None
-    namespace, name = found
+    namespace, name = root
     if name == "OAI-PMH" and namespace == NAMESPACE:
         return SourceKind.OAI
     if name in _SITEMAP_ROOTS and (not namespace or "sitemap" in namespace.lower()):

@@ -166,28 +166,30 @@ class Traps:
     def _is_endless_calendar(self, url: str, parts: SplitResult) -> bool:
         if not is_calendar_page(parts):
             return False
-        years = [int(found["year"]) for found in _YEAR.finditer(f"{parts.path}?{parts.query}")]
+        years = [int(match["year"]) for match in _YEAR.finditer(f"{parts.path}?{parts.query}")]
         if any(year > self.year + YEARS_AHEAD for year in years):
             return True
-        known = self._calendars.get((parts.netloc, _NUMBER.sub("#", url)), ())
-        return len(known) >= MOST_CALENDAR_PAGES and url not in known
+        years_before = self._calendars.get((parts.netloc, _NUMBER.sub("#", url)), ())
+        return len(years_before) >= MOST_CALENDAR_PAGES and url not in years_before
 
     def _is_one_combination_more(self, url: str, parts: SplitResult) -> bool:
         facets = facets_of(parts.query)
         if any(facets.count(name) > 2 for name in set(facets)):
             return True
-        known = self._facets.get((parts.netloc, parts.path), {})
-        if url in known.get(facets, ()):
+        combinations = self._facets.get((parts.netloc, parts.path), {})
+        if url in combinations.get(facets, ()):
             return False
-        if facets not in known and len(known) >= MOST_NAME_SETS:
+        if facets not in combinations and len(combinations) >= MOST_NAME_SETS:
             return True
-        if not combines(facets, known):
+        if not combines(facets, combinations):
             return False
-        return sum(len(urls) for names, urls in known.items() if combines(names, known)) >= MOST_COMBINATIONS
+        return (
+            sum(len(urls) for names, urls in combinations.items() if combines(names, combinations)) >= MOST_COMBINATIONS
+        )
 
 
-def combines(facets: tuple[str, ...], known: Iterable[tuple[str, ...]]) -> bool:
-    """Return whether *facets* bring together what stands apart among those that are *known*, or hold one facet twice.
+def combines(facets: tuple[str, ...], combinations: Iterable[tuple[str, ...]]) -> bool:
+    """Return whether *facets* bring together what is apart in *combinations*, or hold one facet twice.
 
     Parameters of which each only ever adds to those before (a newspaper, its year, its day) are no facets.
 
@@ -199,7 +201,7 @@ def combines(facets: tuple[str, ...], known: Iterable[tuple[str, ...]]) -> bool:
         return True
     if len(names) < 2:
         return False
-    within = sorted((set(each) for each in known if names.issuperset(each)), key=len)
+    within = sorted((set(names_of_one) for names_of_one in combinations if names.issuperset(names_of_one)), key=len)
     return any(not smaller <= larger for smaller, larger in pairwise(within))
 
 
@@ -269,10 +271,10 @@ def turns_page(url: str, to: str) -> bool:
     one, other = urlsplit(url), urlsplit(to)
     if one.netloc.lower() != other.netloc.lower() or url == to:
         return False
-    paths = [_PAGE_IN_PATH.sub("", each.path).rstrip("/") for each in (one, other)]
+    paths = [_PAGE_IN_PATH.sub("", parts.path).rstrip("/") for parts in (one, other)]
     if paths[0] != paths[1]:
         return False
-    lists = [{pair for pair in _parameters(each.query) if pair[0].lower() not in _PAGING} for each in (one, other)]
+    lists = [{pair for pair in _parameters(parts.query) if pair[0].lower() not in _PAGING} for parts in (one, other)]
     return lists[0] == lists[1] and (_page_of(one) != _page_of(other))
 
 

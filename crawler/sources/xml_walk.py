@@ -79,7 +79,7 @@ def _with_ampersands(data: bytes) -> bytes:
     >>> _with_ampersands(b"<a>x?1&2&amp;3</a><![CDATA[x?1&2]]>")
     b'<a>x?1&amp;2&amp;3</a><![CDATA[x?1&2]]>'
     """
-    return _BARE_AMPERSAND.sub(lambda found: found[0] if found["cdata"] else b"&amp;", data)
+    return _BARE_AMPERSAND.sub(lambda match: match[0] if match["cdata"] else b"&amp;", data)
 
 
 def local_name(element: Element) -> str:

@@ -102,7 +102,7 @@ def _asked_about(ark: Ark, asked: str) -> Ark:
 
 def _not_whole(flags: Sequence[str], size: int) -> tuple[str, ...]:
     """Return what kept an answer from coming whole, but for our own having read enough of it."""
-    return () if STOPPED in flags else tuple(f"not the whole answer: {each.detail}" for each in incomplete(flags, size))
+    return () if STOPPED in flags else tuple(f"not the whole answer: {flaw.detail}" for flaw in incomplete(flags, size))
 
 
 # Pure: which questions of a run are open, when it is gone through once more with the answers that the store has.
@@ -124,15 +124,15 @@ class Replay:
         """Await the answers of *asks*."""
         self._asked |= {ask.key: ask for ask in asks}
 
-    def awaits(self, seen: Observation) -> bool:
-        """Return whether somebody has asked what *seen* answers."""
-        return _key(seen) in self._asked
+    def awaits(self, observation: Observation) -> bool:
+        """Return whether somebody has asked what *observation* answers."""
+        return _key(observation) in self._asked
 
-    def answered(self, seen: Observation) -> Ask | None:
-        """The question that *seen* answers; None when nobody has put it, or not yet."""
-        ask = self._asked.pop(_key(seen), None)
+    def answered(self, observation: Observation) -> Ask | None:
+        """The question that *observation* answers; None when nobody has put it, or not yet."""
+        ask = self._asked.pop(_key(observation), None)
         if ask is None:
-            self._early[_key(seen)] = None
+            self._early[_key(observation)] = None
         return ask
 
     def answers_to_find(self) -> list[Key]:
@@ -147,8 +147,8 @@ class Replay:
             yield ask, ask.wait_s - passed_s
 
 
-def _key(seen: Observation) -> Key:
-    return seen.request_url, seen.question, seen.attempt
+def _key(observation: Observation) -> Key:
+    return observation.request_url, observation.question, observation.attempt
 
 
 #: So many ARKs are open at a host at a time: enough that it is asked without a break while some wait for others.
@@ -182,8 +182,8 @@ class ArksSpider(AuditSpider):
 
     async def parse(self, response: Response) -> AsyncIterator[Observation]:
         """Yield what *response* says for the object of the ARK in its URL: for ``scrapy parse``."""
-        for seen in observations_of(response):
-            yield seen
+        for observation in observations_of(response):
+            yield observation
 
     def _recalled(self, url: str) -> list[Observation]:
         """Return what was observed for a target that was finished."""
@@ -206,11 +206,11 @@ class ArksSpider(AuditSpider):
 
     def _asks(self, outgoing: Iterable[Outgoing]) -> Iterator[Ask]:
         """The questions that go out; what is finished is recorded in its turn."""
-        for each in outgoing:
-            if isinstance(each, Finished):
-                self.recorder.add(SettledEntry(self.name, each.request_url))
+        for outgoing_item in outgoing:
+            if isinstance(outgoing_item, Finished):
+                self.recorder.add(SettledEntry(self.name, outgoing_item.request_url))
             else:
-                yield each
+                yield outgoing_item
 
     def _requests(self, outgoing: Iterable[Outgoing]) -> Iterator[Request]:
         """The requests that put questions for the first time; the others wait."""
@@ -238,12 +238,12 @@ class ArksSpider(AuditSpider):
         for outcome in self._heard(ask, observe(ask, request, None)):
             yield outcome
 
-    def _heard(self, ask: Ask, seen: Observation) -> list[Observation | Request]:
+    def _heard(self, ask: Ask, observation: Observation) -> list[Observation | Request]:
         """The observation, and the requests that it calls for; it is recorded in the order of these decisions."""
-        if ask.after is not None and not any(hop.sent for hop in seen.hops):  # nothing was asked again
+        if ask.after is not None and not any(hop.sent for hop in observation.hops):  # nothing was asked again
             return [*self._requests(self._conversation.hear(ask.after, is_last=True))]
-        self.recorder.add(seen)
-        return [seen, *self._requests(self._conversation.hear(seen))]
+        self.recorder.add(observation)
+        return [observation, *self._requests(self._conversation.hear(observation))]
 
     # -- what was observed before the run was interrupted
 
@@ -253,17 +253,17 @@ class ArksSpider(AuditSpider):
         So a run that is resumed decides what it would have decided without the interruption.
         """
         replay = Replay()
-        for number, seen in enumerate(self.store.observations(self.run_id)):
-            begun = None if replay.awaits(seen) else self.frontier.find(seen.request_url)
+        for number, observation in enumerate(self.store.observations(self.run_id)):
+            begun = None if replay.awaits(observation) else self.frontier.find(observation.request_url)
             if begun is not None and begun.ark is not None:
                 replay.ask(self._asks(self._conversation.begin(begun.ark, begun.url)))
-            self._hear_again(replay, seen)
+            self._hear_again(replay, observation)
             if number % 100 == 0:
                 await asyncio.sleep(0)
         while late := replay.answers_to_find():
             for url, question, attempt in late:
-                [seen] = self.store.observations_at(self.run_id, url, question, attempt)
-                self._hear_again(replay, seen)
+                [observation] = self.store.observations_at(self.run_id, url, question, attempt)
+                self._hear_again(replay, observation)
         self.recorder.commit()
         for ask, wait_s in replay.open(now=datetime.now(UTC)):
             if wait_s > 0:
@@ -271,6 +271,6 @@ class ArksSpider(AuditSpider):
             else:
                 yield self._request(ask)
 
-    def _hear_again(self, replay: Replay, seen: Observation) -> None:
-        if replay.answered(seen) is not None:
-            replay.ask(self._asks(self._conversation.hear(seen)))
+    def _hear_again(self, replay: Replay, observation: Observation) -> None:
+        if replay.answered(observation) is not None:
+            replay.ask(self._asks(self._conversation.hear(observation)))

@@ -172,7 +172,7 @@ class Case:
 
     def waits_for(self, url: str) -> bool:
         """Return whether the answer at *url* is about a reading of this one."""
-        return url != self.request_url and any(each.url == url for each in (*self.readings, *self.meant))
+        return url != self.request_url and any(reading.url == url for reading in (*self.readings, *self.meant))
 
 
 Outgoing = Ask | Finished
@@ -225,7 +225,7 @@ class Conversation:
             neighbours[neighbourhood] += 1
             self._speakers.setdefault(neighbourhood, ark)
         is_enough = rules.conformance_from if rules.conformance else float("inf")
-        self._to_sample = {each for each, arks in neighbours.items() if arks >= is_enough}
+        self._to_sample = {sampled for sampled, arks in neighbours.items() if arks >= is_enough}
         self._sampled = Counter[str]()
         """How many shoulders of each resolver have been looked at for conformance."""
 
@@ -235,12 +235,12 @@ class Conversation:
         """The first question about a target; one that was asked about as another's reading goes on from there."""
         return list(self._begin(ark, url))
 
-    def hear(self, seen: Observation, *, is_last: bool = False) -> list[Outgoing]:
+    def hear(self, observation: Observation, *, is_last: bool = False) -> list[Outgoing]:
         """The questions that an answer calls for: the same once more, unless it *is last*, or the next ones."""
-        case = self._cases[seen.request_url]
+        case = self._cases[observation.request_url]
         case.open -= 1
-        case.asking.discard(seen.question)
-        return [*self._following(case, seen, is_last=is_last), *self._finish(case)]
+        case.asking.discard(observation.question)
+        return [*self._following(case, observation, is_last=is_last), *self._finish(case)]
 
     def _begin(self, ark: Ark, url: str) -> Iterator[Outgoing]:
         if hash(url) in self._finished:
@@ -258,32 +258,32 @@ class Conversation:
             yield from self._next(case)
         yield from self._finish(case)
 
-    def _following(self, case: Case, seen: Observation, *, is_last: bool) -> Iterator[Outgoing]:
-        question = seen.question
-        wait_s = None if is_last else next_attempt(seen, self._rules.patience)
+    def _following(self, case: Case, observation: Observation, *, is_last: bool) -> Iterator[Outgoing]:
+        question = observation.question
+        wait_s = None if is_last else next_attempt(observation, self._rules.patience)
         if wait_s is not None:
-            yield self._ask(case, question, seen.asked_url, after=seen, wait_s=wait_s)
+            yield self._ask(case, question, observation.asked_url, after=observation, wait_s=wait_s)
             return
         if question in (Question.CONTROL, Question.CONTROL_ELSEWHERE):
-            self._controls[self._neighbourhood(case)] = AnswerFacts(seen)
+            self._controls[self._neighbourhood(case)] = AnswerFacts(observation)
             yield from self._go_on_with(list(self._waiting.values()))
-            for each in self._waiting_for_control.pop(self._neighbourhood(case), []):
-                yield from self._go_on(each)
+            for case_ in self._waiting_for_control.pop(self._neighbourhood(case), []):
+                yield from self._go_on(case_)
         if question is Question.WELL_KNOWN:
-            origin = origin_of(seen.asked_url)
-            self._paths[origin] = resolver_path(seen)
-            for each in self._waiting_for_path.pop(origin, []):
-                yield from self._go_on(each)
+            origin = origin_of(observation.asked_url)
+            self._paths[origin] = resolver_path(observation)
+            for case_ in self._waiting_for_path.pop(origin, []):
+                yield from self._go_on(case_)
             return
         if question in _SHARED or is_about_resolver(question, case.answers.get(Question.OBJECT)):
             return
-        case.add(question, AnswerFacts(seen))
+        case.add(question, AnswerFacts(observation))
         if question in _IN_SOME_FORM:
             self._label_forms.heard(case.answers[question])
         yield from self._about_resolver(case, question)
         yield from self._about_landing(case, question)
         yield from self._next(case)
-        yield from self._go_on_with([each for each in self._waiting.values() if each.waits_for(case.request_url)])
+        yield from self._go_on_with([case_ for case_ in self._waiting.values() if case_.waits_for(case.request_url)])
 
     # -- what goes out
 
@@ -369,7 +369,7 @@ class Conversation:
 
     def _wait_for_control(self, case: Case, neighbourhood: Neighbourhood) -> None:
         waiting = self._waiting_for_control.setdefault(neighbourhood, [])
-        if not any(each is case for each in waiting):
+        if not any(other is case for other in waiting):
             waiting.append(case)
             case.open += 1
 
@@ -414,11 +414,15 @@ class Conversation:
 
     def _reading(self, case: Case) -> tuple[CandidateReading | None, bool]:
         """The reading of a case's mention to ask about before anything else, and whether to wait for one."""
-        begun = [known for each in (*case.readings, *case.meant) if (known := self._case_at(each)) is not None]
+        begun = [
+            case_at_reading
+            for case_ in (*case.readings, *case.meant)
+            if (case_at_reading := self._case_at(case_)) is not None
+        ]
         if len(case.readings) + len(case.meant) > 1 and any(map(self._awaits_control, begun)):
             return None, True
-        heard = {each.request_url: each.answer for each in begun}
-        controls = {each.request_url: self._controls.get(self._neighbourhood(each)) for each in begun}
+        heard = {case_.request_url: case_.answer for case_ in begun}
+        controls = {case_.request_url: self._controls.get(self._neighbourhood(case_)) for case_ in begun}
         reading = next_reading(case.readings, case.meant, heard, controls)
         return (reading, False) if reading is None or isinstance(reading, CandidateReading) else (None, True)
 
@@ -427,8 +431,8 @@ class Conversation:
         case = self._cases.get(reading.url)
         if case is None and hash(reading.url) in self._finished:
             case = self._case(reading.ark, reading.url)
-            for seen in self._recall(reading.url):
-                case.add(seen.question, AnswerFacts(seen))
+            for observation in self._recall(reading.url):
+                case.add(observation.question, AnswerFacts(observation))
         return case
 
     def _awaits_control(self, case: Case) -> bool:

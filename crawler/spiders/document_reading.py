@@ -133,13 +133,13 @@ class DocumentReader:
             parts = self._read_before(walk, begun)
         else:
             parts = self._read_ahead(source, walk) if self._executor else self._read(source, walk)
-        async for found in parts:
-            if isinstance(found, Finding):
-                findings.append(found)
+        async for part in parts:
+            if isinstance(part, Finding):
+                findings.append(part)
                 continue
-            is_own = found.name == source.name
+            is_own = part.name == source.name
             has_documents = True
-            yield Row(self._record(source, at, found), found.extraction, is_member=not is_own)
+            yield Row(self._record(source, at, part), part.extraction, is_member=not is_own)
             if is_own:
                 return
         yield Row(await asyncio.to_thread(_archive_record, source, at, findings, has_documents), None)
@@ -150,31 +150,33 @@ class DocumentReader:
         """The documents of a source, one after the other, a small page at once."""
         is_quick = _is_quick(source)
         while (
-            found := self._next_read(source, walk)
+            member := self._next_read(source, walk)
             if is_quick
             else await asyncio.to_thread(self._next_read, source, walk)
         ) is not None:
-            yield found
+            yield member
 
     def _next_read(
         self, source: DocumentSource, walk: Iterator[ArchiveMember | Finding]
     ) -> MemberReading | Finding | None:
         """The next document with what it says, or the next finding; None at the end."""
-        found = next(walk, None)
-        if not isinstance(found, ArchiveMember):
-            return found
-        return MemberReading.of(found, read_member(self._worker, found), _page_url(found, source.name, source.page_url))
+        member = next(walk, None)
+        if not isinstance(member, ArchiveMember):
+            return member
+        return MemberReading.of(
+            member, read_member(self._worker, member), _page_url(member, source.name, source.page_url)
+        )
 
     async def _read_before(
         self, walk: Iterator[ArchiveMember | Finding], begun: BegunReading
     ) -> AsyncIterator[MemberReading | Finding]:
         """The parts of what was begun before."""
         try:
-            found = await asyncio.wrap_future(begun)
+            unread_members = await asyncio.wrap_future(begun)
         except WorkerError as failure:
-            found = [_unread(part, failure) for part in walk]
-        for each in found:
-            yield each
+            unread_members = [_unread(part, failure) for part in walk]
+        for member in unread_members:
+            yield member
 
     async def _read_ahead(
         self, source: DocumentSource, walk: Iterator[ArchiveMember | Finding]
@@ -184,16 +186,19 @@ class DocumentReader:
         read = partial(read_members, own=source.name, page_url=source.page_url)
         reading = BatchReading(self._executor, read, _unread)
         results = reading.results(walk, part_weight)
-        while (found := await asyncio.to_thread(next, results, None)) is not None:
-            for each in found:
-                yield each
+        while (members_read := await asyncio.to_thread(next, results, None)) is not None:
+            for member in members_read:
+                yield member
 
     def _record(self, source: DocumentSource, at: str, member: MemberReading) -> DocumentRecord:
         """The row about a document; nothing was asked of the network for one that was in an archive."""
         extraction = member.extraction
         is_own = member.name == source.name
         not_whole = _not_whole(source, member.size) if is_own else ()
-        findings = (*(each for each in extraction.findings if not not_whole or each.kind != "empty"), *not_whole)
+        findings = (
+            *(finding for finding in extraction.findings if not not_whole or finding.kind != "empty"),
+            *not_whole,
+        )
         return DocumentRecord(
             url=member.name,
             found_on=source.found_on if is_own else source.name,
@@ -210,7 +215,9 @@ class DocumentReader:
 
     def _cited(self, member: MemberReading) -> Iterator[CitedMention]:
         """The mentions of a document, each with the URL to ask and with what it may be decided again on."""
-        unresolved = {each.index: each for each in member.extraction.unresolved}
+        unresolved = {
+            unresolved_mention.index: unresolved_mention for unresolved_mention in member.extraction.unresolved
+        }
         for index, (mention, own) in enumerate(zip(member.extraction.mentions, member.resolvers, strict=True)):
             url = mention_url(mention.repaired, mention.resolver, own, self._resolver)
             yield CitedMention(mention, url, unresolved.get(index))
@@ -433,17 +440,17 @@ class ReadAhead(Generic[T]):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         try:
-            while isinstance(found := await self._out.get(), _Given):
-                yield found.value
-            if found.failure is not None:
-                raise found.failure
+            while isinstance(given := await self._out.get(), _Given):
+                yield given.value
+            if given.failure is not None:
+                raise given.failure
         finally:
             self.close()
 
     def close(self) -> None:
         """End all iterators where they are: nobody takes their items any more."""
-        for each in self._tasks:
-            each.cancel()
+        for task in self._tasks:
+            task.cancel()
 
     async def _begun(self, beginning: Coroutine[Any, Any, None]) -> None:
         try:

@@ -74,10 +74,10 @@ def _with_citations(callback: Callback) -> Callback:
 
     @wraps(callback)
     async def yielding(self: DocumentsSpider, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        async for each in callback(self, *args, **kwargs):
-            yield each
-            if self.own_run is not None and isinstance(each, DocumentRecord):
-                for citation in citations(self.withheld(each)):
+        async for item in callback(self, *args, **kwargs):
+            yield item
+            if self.own_run is not None and isinstance(item, DocumentRecord):
+                for citation in citations(self.withheld(item)):
                     yield citation
 
     return yielding
@@ -150,8 +150,8 @@ class DocumentsSpider(AuditSpider):
         self._gate.remember_listed(self.frontier.listed())
         self.frontier.add(map(CrawlRequest.to_file, self._files))
         self.frontier.add(self._plan.seeds())
-        async for each in self._reading.items(self._hand_out()):
-            yield each
+        async for item in self._reading.items(self._hand_out()):
+            yield item
         self._tell_of_limit()
 
     async def _hand_out(self) -> None:

@@ -46,24 +46,24 @@ class Seeds:
         folder_findings: dict[Path, Finding] = {}
         missing: list[str] = []
         for text in texts:
-            order, place = ordered(text)
-            if place.lower().startswith(("http://", "https://")):
-                urls.append(_checked_url(place))
-                orders |= {place: order} if order else {}
-            elif not place.strip():  # as of a shell's variable that isn't set; a path would be the current folder
+            order, location = ordered(text)
+            if location.lower().startswith(("http://", "https://")):
+                urls.append(_checked_url(location))
+                orders |= {location: order} if order else {}
+            elif not location.strip():  # as of a shell's variable that isn't set; a path would be the current folder
                 raise UserMistake(f"a seed that names nothing: {text!r}")
-            elif (path := Path(place)).is_dir() and order is None:
+            elif (path := Path(location)).is_dir() and order is None:
                 passed_over: list[str] = []
-                found = _sorted_files(path, passed_over)
-                files += found
+                folder_files = _sorted_files(path, passed_over)
+                files += folder_files
                 if passed_over:
                     folder_findings[path] = hidden_finding(passed_over)
-                elif not found:
+                elif not folder_files:
                     folder_findings[path] = Finding("empty", "there is no file in this folder")
             else:
                 if not path.exists() or path.is_dir():
-                    meant = f"; did you mean {url}?" if (url := _url_meant(place)) else ""
-                    missing.append(f"neither an http(s) URL nor an existing file or folder: {place!r}{meant}")
+                    meant = f"; did you mean {url}?" if (url := _url_meant(location)) else ""
+                    missing.append(f"neither an http(s) URL nor an existing file or folder: {location!r}{meant}")
                     if meant or order:  # which is no document among others
                         raise UserMistake(missing[-1])
                 files.append(path)
@@ -80,9 +80,9 @@ def ordered(text: str) -> tuple[SourceKind | None, str]:
     >>> ordered("oai:https://library.example/oai"), ordered("https://library.example/"), ordered("c:/papers")
     ((<SourceKind.OAI: 'oai'>, 'https://library.example/oai'), (None, 'https://library.example/'), (None, 'c:/papers'))
     """
-    prefix, colon, place = text.partition(":")
+    prefix, colon, location = text.partition(":")
     if colon and prefix.lower() in set(SourceKind) and not Path(text).exists():
-        return SourceKind(prefix.lower()), place
+        return SourceKind(prefix.lower()), location
     return None, text
 
 
@@ -92,10 +92,10 @@ def relative_to(folder: Path, text: str) -> str:
     >>> relative_to(Path("/data"), "list:urls.txt"), relative_to(Path("/data"), "https://library.example/")
     ('list:/data/urls.txt', 'https://library.example/')
     """
-    order, place = ordered(text)
-    if "://" in place:
+    order, location = ordered(text)
+    if "://" in location:
         return text
-    return f"{f'{order}:' if order else ''}{folder / place}"
+    return f"{f'{order}:' if order else ''}{folder / location}"
 
 
 #: What may stand before a URL that was mistyped: ``htp://``, ``https:/``, ``https//``, or nothing.
@@ -106,17 +106,17 @@ _MISTYPED = re.compile(
 _FILE_ENDING = re.compile(r"\.(?:pdf|txt|html?|zip|csv|xml|json|md|docx?|odt|warc|gz)$", re.IGNORECASE)
 
 
-def _url_meant(place: str) -> str | None:
-    """The URL that somebody may have meant with *place*, which is none; None for what looks like a file.
+def _url_meant(text: str) -> str | None:
+    """The URL that somebody may have meant with *text*, which is none; None for what looks like a file.
 
     >>> _url_meant("www.example.org"), _url_meant("htp://example.org/a"), _url_meant("thesis.pdf")
     ('https://www.example.org', 'http://example.org/a', None)
     """
-    found = _MISTYPED.fullmatch(place)
-    if found is None or (found["scheme"] is None and "/" not in place and _FILE_ENDING.search(place)):
+    match = _MISTYPED.fullmatch(text)
+    if match is None or (match["scheme"] is None and "/" not in text and _FILE_ENDING.search(text)):
         return None
-    scheme = "http" if found["scheme"] and not found["scheme"].lower().endswith("s") else "https"
-    return f"{scheme}://{found['rest']}"
+    scheme = "http" if match["scheme"] and not match["scheme"].lower().endswith("s") else "https"
+    return f"{scheme}://{match['rest']}"
 
 
 def _checked_url(text: str) -> str:
@@ -148,11 +148,11 @@ _BETWEEN = re.compile(r"\s+|,(?=ark:|https?:)", re.IGNORECASE)
 
 def mention_in(text: str) -> Mention | str:
     """Return the ARK of a line of input, or why it holds none."""
-    found = list(scan(Block(text.strip(), Role.LINK_TARGET), Evidence()))
-    mention = next((each for each in found if isinstance(each, Mention)), None)
+    hits = list(scan(Block(text.strip(), Role.LINK_TARGET), Evidence()))
+    mention = next((hit for hit in hits if isinstance(hit, Mention)), None)
     if mention is not None:
         return mention
-    if any(isinstance(each, NamespaceMention) for each in found):
+    if any(isinstance(hit, NamespaceMention) for hit in hits):
         return "names a NAAN or shoulder, not an object"
     return "holds no ARK"
 
@@ -170,11 +170,11 @@ def parted(line: str) -> list[str]:
     ['https://n2t.net/ark:/12x45/x5?by=https://example.org/ark:/12x45/x6']
     """
     texts, end = [], None
-    for each in scan(Block(line, Role.LINK_TARGET), Evidence()):
-        if isinstance(each, Mention):
-            if end is None or _APART.search(line[end : each.spans[0][0]]):
-                texts.append(each.repaired)
-            end = each.spans[-1][1]
+    for mention in scan(Block(line, Role.LINK_TARGET), Evidence()):
+        if isinstance(mention, Mention):
+            if end is None or _APART.search(line[end : mention.spans[0][0]]):
+                texts.append(mention.repaired)
+            end = mention.spans[-1][1]
     return texts if len(texts) > 1 else [line]
 
 
@@ -184,7 +184,7 @@ def words_of(text: str) -> list[str]:
     >>> words_of("ark:12148/btv1b8449691v,https://n2t.net/ark:/12x45/x5 ark:12x45/a,b")
     ['ark:12148/btv1b8449691v', 'https://n2t.net/ark:/12x45/x5', 'ark:12x45/a,b']
     """
-    return [each for each in _BETWEEN.split(text) if each]
+    return [word for word in _BETWEEN.split(text) if word]
 
 
 def targets_in(texts: Iterable[str], *, resolver: str) -> tuple[list[tuple[Ark, str]], list[str]]:
@@ -192,9 +192,9 @@ def targets_in(texts: Iterable[str], *, resolver: str) -> tuple[list[tuple[Ark, 
     targets: dict[tuple[Ark, str], None] = {}
     faults: list[str] = []
     for text in texts:
-        found = mention_in(text)
-        if isinstance(found, Mention):
-            targets[found.ark, request_url(found.repaired, found.resolver, resolver)] = None
+        mention = mention_in(text)
+        if isinstance(mention, Mention):
+            targets[mention.ark, request_url(mention.repaired, mention.resolver, resolver)] = None
         else:
-            faults.append(f"{text!r} {found}")
+            faults.append(f"{text!r} {mention}")
     return list(targets), faults

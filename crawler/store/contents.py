@@ -48,7 +48,7 @@ def unreadable_rows(connection: Connection) -> Iterator[str]:
 def _bad_cells(connection: Connection, table: Table) -> Iterator[str]:
     key = next(iter(table.primary_key)).name
     columns = list(table.columns)
-    cells_sql = ", ".join(f"typeof({each.name}), CAST({each.name} AS BLOB)" for each in columns)
+    cells_sql = ", ".join(f"typeof({cell.name}), CAST({cell.name} AS BLOB)" for cell in columns)
     raw = connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
     count = 0
@@ -127,7 +127,7 @@ def _hops_of(row: Any) -> None:
 
 def _lists_of_text(row: Any) -> None:
     for values in (row.object_evidence, row.metadata_evidence, row.commitment_evidence, row.remarks, row.rests_on):
-        if not all(isinstance(each, str) for each in values):
+        if not all(isinstance(value, str) for value in values):
             raise ValueError("a list of texts was expected")
 
 

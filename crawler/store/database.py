@@ -95,16 +95,16 @@ class Database:
                 self._ark_ids[by_text[row.ark]] = row.ark_id
 
     def _ark_id(self, connection: Connection, ark: Ark) -> int:
-        known = self._ark_ids.get(ark)
-        if known is not None:
-            return known
+        cached_id = self._ark_ids.get(ark)
+        if cached_id is not None:
+            return cached_id
         add_row(connection, schema.ark, _row_of_ark(ark))
-        found = connection.scalar(select(schema.ark.c.ark_id).where(schema.ark.c.ark == str(ark)))
-        assert found is not None
+        ark_id = connection.scalar(select(schema.ark.c.ark_id).where(schema.ark.c.ark == str(ark)))
+        assert ark_id is not None
         if len(self._ark_ids) >= _ARKS_KNOWN:
             self._ark_ids.clear()
-        self._ark_ids[ark] = found
-        return int(found)
+        self._ark_ids[ark] = ark_id
+        return int(ark_id)
 
 
 def _row_of_ark(ark: Ark) -> dict[str, Any]:

@@ -60,7 +60,7 @@ class DocumentTables(Database):
             adding(schema.document), [row_of(document, schema.document, run_id=run_id) for document in documents]
         )
         added = {row.url: row.document_id for row in connection.execute(_LATER_DOCUMENTS, {"newest": newest})}
-        cited = (each.mention.ark for document in documents for each in document.mentions)
+        cited = (cited_mention.mention.ark for document in documents for cited_mention in document.mentions)
         self._learn_ark_ids(connection, list(dict.fromkeys(cited)))
         findings: list[dict[str, Any]] = []
         mentions: list[dict[str, Any]] = []
@@ -71,10 +71,13 @@ class DocumentTables(Database):
                 continue
             linking.append((key, document))
             of_document = {"run_id": run_id, "document_id": key, "subject": document.url}
-            findings += ({**of_document, "kind": each.kind, "detail": each.detail} for each in document.findings)
+            findings += (
+                {**of_document, "kind": cited_mention.kind, "detail": cited_mention.detail}
+                for cited_mention in document.findings
+            )
             mentions += (
-                self._mention_values(connection, key, ordinal, each.decided, each)
-                for ordinal, each in enumerate(document.mentions, start=1)
+                self._mention_values(connection, key, ordinal, cited_mention.decided, cited_mention)
+                for ordinal, cited_mention in enumerate(document.mentions, start=1)
             )
         if findings:
             connection.execute(adding(schema.finding), findings)
@@ -264,9 +267,9 @@ class DocumentTables(Database):
         places: dict[tuple[str, str], list[tuple[str, int | None]]] = {pair: [] for pair in pairs}
         if pairs:
             with self._engine.connect() as connection:
-                for name, url, place, page in connection.execute(query):
+                for name, url, document_url, page in connection.execute(query):
                     if (name, url) in places:
-                        places[name, url].append((place, page))
+                        places[name, url].append((document_url, page))
         return places
 
     def unread(self, run_id: int) -> list[str]:

@@ -286,12 +286,12 @@ class Feed:
         if len(self._in_hand) >= self._bounds.in_hand:
             return None
         while True:
-            found = self._rotation.take()
-            if found is None and self._fill():
-                found = self._rotation.take()
-            if found is None:
+            taken = self._rotation.take()
+            if taken is None and self._fill():
+                taken = self._rotation.take()
+            if taken is None:
                 return None
-            host, entry = found
+            host, entry = taken
             if host not in self._rotation and host in self._has_more:
                 self._has_more.remove(host)
                 self._hosts[host] = None

@@ -73,8 +73,8 @@ def settle(connection: Connection, run_id: int, settled: Sequence[SettledEntry])
     """Note that these entries have their outcome, within the transaction of the store that records it."""
     if settled:
         rows = [
-            {"of_run": run_id, "of_spider": each.spider, "settled": each.canonical, "has_listed": each.listed}
-            for each in settled
+            {"of_run": run_id, "of_spider": entry.spider, "settled": entry.canonical, "has_listed": entry.listed}
+            for entry in settled
         ]
         connection.execute(_SETTLE, rows)
 
@@ -301,8 +301,8 @@ class Frontier:
             .group_by(frontier.c.state)
         )
         with self._store.reading() as connection:
-            found = {FrontierState(state): int(count) for state, count in connection.execute(query)}
-        return {state: found.get(state, 0) for state in FrontierState}
+            counts = {FrontierState(state): int(count) for state, count in connection.execute(query)}
+        return {state: counts.get(state, 0) for state in FrontierState}
 
     def handed_out(self) -> int:
         """Return how many entries were ever claimed to be asked for; neither files nor what redirects led to are

@@ -42,8 +42,8 @@ def merge(connection: Connection, *, at: str) -> Merged:
     if new:
         _copy(connection, new, at)
         rebuild(connection)
-    known = sum(bool(is_known) for *_, is_known in runs)
-    return Merged(len(new), known, len(runs) - known - len(new), _bring_decisions(connection))
+    known_count = sum(bool(is_known) for *_, is_known in runs)
+    return Merged(len(new), known_count, len(runs) - known_count - len(new), _bring_decisions(connection))
 
 
 def _bring_decisions(connection: Connection) -> int:

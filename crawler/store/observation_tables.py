@@ -25,8 +25,11 @@ class ObservationTables(Database):
 
     def _record_observations(self, connection: Connection, run_id: int, observations: Sequence[Observation]) -> None:
         """Record those that are not there yet: a statement for all."""
-        self._learn_ark_ids(connection, list(dict.fromkeys(seen.ark for seen in observations)))
-        rows = [observation_row(seen, run_id, self._ark_id(connection, seen.ark)) for seen in observations]
+        self._learn_ark_ids(connection, list(dict.fromkeys(observation.ark for observation in observations)))
+        rows = [
+            observation_row(observation, run_id, self._ark_id(connection, observation.ark))
+            for observation in observations
+        ]
         connection.execute(adding(schema.observation), rows)
 
     def observations(self, run_id: int, questions: Collection[Question] = ()) -> Iterator[Observation]:
@@ -34,18 +37,22 @@ class ObservationTables(Database):
 
         Only those of some *questions*, if there are any.
         """
-        seen = schema.observation
+        observation = schema.observation
         query = (
-            select(seen, *ARK_PARTS)
-            .join_from(seen, schema.ark)
-            .where(seen.c.run_id + 0 == run_id, seen.c.observation_id > bindparam("last"))  # + 0: not by that index
-            .order_by(seen.c.observation_id)
+            select(observation, *ARK_PARTS)
+            .join_from(observation, schema.ark)
+            .where(
+                observation.c.run_id + 0 == run_id, observation.c.observation_id > bindparam("last")
+            )  # + 0: not by that index
+            .order_by(observation.c.observation_id)
             .limit(PAGE)
         )
         if questions:
-            query = query.where(seen.c.question.in_([question.value for question in questions]))
+            query = query.where(observation.c.question.in_([question.value for question in questions]))
         with self.reading() as connection:
-            first = connection.scalar(select(func.min(seen.c.observation_id)).where(seen.c.run_id == run_id))
+            first = connection.scalar(
+                select(func.min(observation.c.observation_id)).where(observation.c.run_id == run_id)
+            )
         last = (first or 1) - 1
         while first is not None:
             with self.reading() as connection:
@@ -59,12 +66,12 @@ class ObservationTables(Database):
         """Return what a run observed for these URLs of object questions; in the order in which they were made
         for each.
         """
-        seen = schema.observation
+        observation = schema.observation
         query = (
-            select(seen, *ARK_PARTS)
-            .join_from(seen, schema.ark)
-            .where(seen.c.run_id == run_id, seen.c.request_url.in_(bindparam("urls", expanding=True)))
-            .order_by(seen.c.observation_id)
+            select(observation, *ARK_PARTS)
+            .join_from(observation, schema.ark)
+            .where(observation.c.run_id == run_id, observation.c.request_url.in_(bindparam("urls", expanding=True)))
+            .order_by(observation.c.observation_id)
         )
         for start in range(0, len(request_urls), PAGE):
             with self.reading() as connection:
@@ -77,15 +84,15 @@ class ObservationTables(Database):
         """Return what a run observed for one URL of an object question, by attempts; or the one answer to one
         of these.
         """
-        seen = schema.observation
+        observation = schema.observation
         query = (
-            select(seen, *ARK_PARTS)
-            .join_from(seen, schema.ark)
-            .where(seen.c.run_id == run_id, seen.c.request_url == request_url)
-            .order_by(seen.c.attempt, seen.c.observation_id)
+            select(observation, *ARK_PARTS)
+            .join_from(observation, schema.ark)
+            .where(observation.c.run_id == run_id, observation.c.request_url == request_url)
+            .order_by(observation.c.attempt, observation.c.observation_id)
         )
         if question is not None:
-            query = query.where(seen.c.question == question.value, seen.c.attempt == attempt)
+            query = query.where(observation.c.question == question.value, observation.c.attempt == attempt)
         with self.reading() as connection:
             return [observation_of(row) for row in connection.execute(query)]
 
@@ -93,19 +100,19 @@ class ObservationTables(Database):
         """Return where redirects have led to a success, by the URL of the object question; of several attempts the
         last.
         """
-        seen = schema.observation.c
+        observation = schema.observation.c
         query = (
-            select(seen.request_url, seen.status, seen.hop_count, seen.final_url)
-            .where(seen.run_id == run_id, seen.question == Question.OBJECT.value)
-            .order_by(seen.request_url, seen.attempt)
+            select(observation.request_url, observation.status, observation.hop_count, observation.final_url)
+            .where(observation.run_id == run_id, observation.question == Question.OBJECT.value)
+            .order_by(observation.request_url, observation.attempt)
         )
-        found: dict[str, str] = {}
+        landings: dict[str, str] = {}
         with self.reading() as connection:
             for row in connection.execute(query):
-                found.pop(row.request_url, None)
+                landings.pop(row.request_url, None)
                 if row.hop_count and row.status in SUCCESSES:
-                    found[row.request_url] = row.final_url
-        return found
+                    landings[row.request_url] = row.final_url
+        return landings
 
     def tls_results(self, run_id: int) -> Iterator[TlsResult]:
         """Return what was seen of the certificates of a run's hosts."""
@@ -134,8 +141,8 @@ class ObservationTables(Database):
 @cache
 def adding_up() -> Insert:
     """The statement that counts what went to a host together with what went there before in the run."""
-    known = schema.host_traffic.c
+    columns = schema.host_traffic.c
     new = insert(schema.host_traffic)
-    added = {"requests": known.requests + new.excluded.requests, "failures": known.failures + new.excluded.failures}
+    added = {"requests": columns.requests + new.excluded.requests, "failures": columns.failures + new.excluded.failures}
     latest = {name: new.excluded[name] for name in ("interval_s", "crawl_delay_s", "given_up")}
     return new.on_conflict_do_update(index_elements=["run_id", "host"], set_={**added, **latest})

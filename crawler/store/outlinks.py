@@ -33,12 +33,13 @@ def add_outlinks(connection: Connection, run_id: int, documents: Iterable[tuple[
         {
             "run_id": run_id,
             "document_id": document_id,
-            "key": document_key(each.settles or each.url),
+            "key": document_key(document_record.settles or document_record.url),
             "found_on": links.found_on,
             "targets": bytes.fromhex(links.targets),
         }
-        for document_id, each in documents
-        for links in each.outlinks or ((Outlinks.to(each.url, b""),) if each.settles is not None else ())
+        for document_id, document_record in documents
+        for links in document_record.outlinks
+        or ((Outlinks.to(document_record.url, b""),) if document_record.settles is not None else ())
     ]
     if rows:
         connection.execute(insert(outlinks), rows)
@@ -59,8 +60,8 @@ def note_finders(connection: Connection, run_id: int) -> None:
     for row in connection.execute(query):
         is_redirected = row.outcome == DocumentOutcome.REDIRECTED.value and row.final_url is not None
         led_to[row.key] = document_key(same_document(row.final_url)) if is_redirected else None
-    found = iter(finders(_seeds(connection, run_id), led_to, partial(_links_of, connection, run_id)).items())
-    while some := dict(islice(found, _ROWS_AT_ONCE)):
+    finders_of = iter(finders(_seeds(connection, run_id), led_to, partial(_links_of, connection, run_id)).items())
+    while some := dict(islice(finders_of, _ROWS_AT_ONCE)):
         of_keys = select(outlinks.c.key, outlinks.c.document_id).where(_is_one_of(run_id, list(some))).distinct()
         rows = connection.execute(of_keys).all()
         connection.execute(_CHANGE, [{"of_document": row.document_id, "finder": some[row.key]} for row in rows])
@@ -123,8 +124,8 @@ def dead_sources(connection: Connection, run_id: int) -> list[DeadSource]:
     listing = connection.execute(query).all()
     keys = {document_key(row.canonical) for row in listing}
     seeds = [(row.url, document_key(row.canonical)) for row in listing if row.found_on is None]
-    found = ((url, _dead_parts(connection, run_id, seed, keys)) for url, seed in seeds)
-    return [DeadSource(url, parts) for url, parts in found if parts is not None]
+    sources = ((url, _dead_parts(connection, run_id, seed, keys)) for url, seed in seeds)
+    return [DeadSource(url, parts) for url, parts in sources if parts is not None]
 
 
 def _dead_parts(connection: Connection, run_id: int, seed: bytes, listing: Container[bytes]) -> frozenset[bytes] | None:
@@ -136,7 +137,7 @@ def _dead_parts(connection: Connection, run_id: int, seed: bytes, listing: Conta
         part = list(parts)[looked_at]
         looked_at += 1
         links = _links_of(connection, run_id, [part]).get(part, ())
-        targets = {key for each in links for key in each.target_keys()}
+        targets = {key for link in links for key in link.target_keys()}
         parts |= dict.fromkeys(key for key in targets if key in listing)
         state = _outcomes_of(connection, run_id, part, [key for key in targets if key not in listing])
         if state is None:

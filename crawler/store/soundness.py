@@ -72,7 +72,7 @@ def not_a_file(path: Path) -> str:
         "a folder": stat.S_ISDIR,
         "a pipe": stat.S_ISFIFO,
         "a socket": stat.S_ISSOCK,
-        "a device": lambda each: stat.S_ISCHR(each) or stat.S_ISBLK(each),
+        "a device": lambda mode_: stat.S_ISCHR(mode_) or stat.S_ISBLK(mode_),
     }
     return next((name for name, is_kind in kinds.items() if is_kind(mode)), "")
 
@@ -187,7 +187,8 @@ def _expected() -> dict[str, dict[str, tuple[str, bool]]]:
     compiled = dialect.dialect()
     return {
         table.name: {
-            each.name: (each.type.compile(dialect=compiled).upper(), bool(each.primary_key)) for each in table.columns
+            column.name: (column.type.compile(dialect=compiled).upper(), bool(column.primary_key))
+            for column in table.columns
         }
         for table in schema.tables.sorted_tables
     }

@@ -120,7 +120,9 @@ class Store(RunTables, DocumentTables, ObservationTables, VerdictTables, Memento
             if observations:
                 self._record_observations(connection, run_id, observations)
             if traffic:
-                connection.execute(adding_up(), [{"run_id": run_id, **asdict(each)} for each in traffic])
+                connection.execute(
+                    adding_up(), [{"run_id": run_id, **asdict(host_traffic)} for host_traffic in traffic]
+                )
             add_requests(connection, run_id, DOCUMENTS, leads)
             settle(connection, run_id, settled)
 

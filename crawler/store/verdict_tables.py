@@ -114,11 +114,11 @@ class VerdictTables(Database):
         verdict, ark = schema.verdict, schema.ark
         with self._engine.connect() as connection:
             judged = select(verdict.c.verdict_id).where(verdict.c.run_id == run_id)
-            found = triaging.treated(connection, judged, run_id)
-            if not found:
+            treatments = triaging.treated(connection, judged, run_id)
+            if not treatments:
                 return {}
             names = {row.ark_id: row.ark for row in connection.execute(select(ark.c.ark_id, ark.c.ark))}
-            return {(names[ark_id], url): each for (ark_id, url), each in found.items()}
+            return {(names[ark_id], url): treatment for (ark_id, url), treatment in treatments.items()}
 
 
 @cache
@@ -163,11 +163,11 @@ class MementoTables(Database):
             if ark.is_skipped:
                 continue
             with self.reading() as connection:
-                known = connection.execute(_last_answer(row.request_url, timegate)).first()
+                last_answer = connection.execute(_last_answer(row.request_url, timegate)).first()
                 worked = self._last_good(connection, row)
-            if known is None or is_due(
-                MementoOutcome(known.outcome),
-                datetime.fromisoformat(known.at),
+            if last_answer is None or is_due(
+                MementoOutcome(last_answer.outcome),
+                datetime.fromisoformat(last_answer.at),
                 now=now,
                 max_age_s=max_age_s,
                 worked_at=None if worked is None else datetime.fromisoformat(worked.started_at),

@@ -145,11 +145,11 @@ def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
 
 def _beside(facts: ObjectFacts) -> Iterator[str]:
     """Return what is noted of a success beside its outcome."""
-    seen, neighbours = facts.answer.seen, facts.neighbours
+    observation, neighbours = facts.answer.seen, facts.neighbours
     if facts.answer.refresh:
         yield f"the page has a refresh to {facts.answer.refresh}, which was not followed"
-    if not seen.body_complete and is_textual(seen.media_type):
-        yield "its body was not read to the end" if seen.body_bytes else "its body could not be read"
+    if not observation.body_complete and is_textual(observation.media_type):
+        yield "its body was not read to the end" if observation.body_bytes else "its body could not be read"
     if neighbours:
         yield f"{neighbours} other ARK{'s end' if neighbours > 1 else ' ends'} at the same URL"
     if facts.answer.other_ark is not None:
@@ -158,8 +158,8 @@ def _beside(facts: ObjectFacts) -> Iterator[str]:
 
 def _host_reason(facts: ObjectFacts) -> str | None:
     """Return what is known of a status at a host."""
-    seen = facts.answer.seen
-    return quirks().host_reason(urlsplit(seen.final_url).netloc, seen.status or 0)
+    observation = facts.answer.seen
+    return quirks().host_reason(urlsplit(observation.final_url).netloc, observation.status or 0)
 
 
 def who_said_it(answer: Observation) -> str:

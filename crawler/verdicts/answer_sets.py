@@ -30,14 +30,14 @@ class AnswerSet:
     earlier: list[Observation] = field(default_factory=list)
     """The attempts before those."""
 
-    def add(self, seen: Observation) -> None:
-        """Keep *seen*, whatever the order of the attempts."""
-        known = self.last.get(seen.question)
-        if known is None or seen.attempt >= known.seen.attempt:
-            self.earlier += [known.seen] if known is not None else []
-            self.last[seen.question] = AnswerFacts(seen)
+    def add(self, observation: Observation) -> None:
+        """Keep *observation*, whatever the order of the attempts."""
+        last_answer = self.last.get(observation.question)
+        if last_answer is None or observation.attempt >= last_answer.seen.attempt:
+            self.earlier += [last_answer.seen] if last_answer is not None else []
+            self.last[observation.question] = AnswerFacts(observation)
         else:
-            self.earlier.append(seen)
+            self.earlier.append(observation)
 
     @property
     def answer(self) -> AnswerFacts | None:
@@ -63,24 +63,24 @@ class AnswerSets:
     def of(cls, observations: Iterable[Observation]) -> AnswerSets:
         """Sort *observations*, which may come in any order."""
         answer_sets = cls({}, {}, {}, {}, {})
-        for seen in observations:
-            answer_sets.add(seen)
+        for observation in observations:
+            answer_sets.add(observation)
         return answer_sets
 
-    def add(self, seen: Observation) -> None:
+    def add(self, observation: Observation) -> None:
         """Sort one more of them in, which may come in any order."""
-        if seen.question in _CONTROLS:
-            question = Question.CONTROL if seen.question is Question.CONTROL_ELSEWHERE else seen.question
-            place = place_of(seen.asked_url), _invented(seen).naan, question
-            self._controls.setdefault(place, []).append(AnswerFacts(seen))
-        elif seen.question is Question.CONTROL_LANDING:
-            _keep_last(self._landings, landing_pattern(seen.asked_url), seen)
-        elif seen.question is Question.POLICY_LINK:
-            _keep_last(self.policies, seen.asked_url, seen)
-        elif seen.question is Question.WELL_KNOWN:
-            _keep_last(self.paths, origin_of(seen.asked_url), seen)
-        elif seen.question in ACCESS or seen.question not in CONFORMANCE:
-            self.about.setdefault(seen.request_url, AnswerSet()).add(seen)
+        if observation.question in _CONTROLS:
+            question = Question.CONTROL if observation.question is Question.CONTROL_ELSEWHERE else observation.question
+            key = place_of(observation.asked_url), _invented(observation).naan, question
+            self._controls.setdefault(key, []).append(AnswerFacts(observation))
+        elif observation.question is Question.CONTROL_LANDING:
+            _keep_last(self._landings, landing_pattern(observation.asked_url), observation)
+        elif observation.question is Question.POLICY_LINK:
+            _keep_last(self.policies, observation.asked_url, observation)
+        elif observation.question is Question.WELL_KNOWN:
+            _keep_last(self.paths, origin_of(observation.asked_url), observation)
+        elif observation.question in ACCESS or observation.question not in CONFORMANCE:
+            self.about.setdefault(observation.request_url, AnswerSet()).add(observation)
 
     def with_those_about(self, observations: Iterable[Observation]) -> AnswerSets:
         """The dossiers of *observations* in place of those here, with what many share as it is here."""
@@ -102,7 +102,11 @@ class AnswerSets:
         attempts the last counts.
         """
         candidates = self._controls.get((place_of(url), ark.naan, question), [])
-        return max(candidates, key=lambda each: (_common(_invented(each.seen), ark), each.seen.attempt), default=None)
+        return max(
+            candidates,
+            key=lambda candidate: (_common(_invented(candidate.seen), ark), candidate.seen.attempt),
+            default=None,
+        )
 
 
 def control_as_written(shared: AnswerSets, ark: Ark, written_url: str, asked_url: str) -> AnswerFacts | None:
@@ -126,10 +130,10 @@ def is_about_resolver(question: Question, asked: AnswerFacts | None) -> bool:
     return question not in ACCESS or (asked is not None and asked.is_reached and not seems_absent(asked))
 
 
-def _keep_last(known: dict[K, AnswerFacts], place: K, seen: Observation) -> None:
-    before = known.get(place)
-    if before is None or seen.attempt >= before.seen.attempt:
-        known[place] = AnswerFacts(seen)
+def _keep_last(answers: dict[K, AnswerFacts], key: K, observation: Observation) -> None:
+    before = answers.get(key)
+    if before is None or observation.attempt >= before.seen.attempt:
+        answers[key] = AnswerFacts(observation)
 
 
 def _common(one: Ark, other: Ark) -> int:
@@ -137,9 +141,9 @@ def _common(one: Ark, other: Ark) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _invented(seen: Observation) -> Ark:
+def _invented(observation: Observation) -> Ark:
     """The name that a control asked for; the ARK that it stands beside where its URL holds none."""
-    return _first_ark(seen.asked_url, seen.ark)
+    return _first_ark(observation.asked_url, observation.ark)
 
 
 @lru_cache(maxsize=4096)  # one control stands beside many ARKs

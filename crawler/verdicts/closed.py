@@ -38,8 +38,8 @@ class ClosedCollection:
 
 def closed_for(ark: Ark, collections: Iterable[ClosedCollection]) -> ClosedCollection | None:
     """The collection that *ark* belongs to; of several the one with the longest beginning."""
-    holding = [each for each in collections if each.holds(ark)]
-    return max(holding, key=lambda each: len(each.beginning), default=None)
+    holding = [collection for collection in collections if collection.holds(ark)]
+    return max(holding, key=lambda collection: len(collection.beginning), default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,14 @@ class CommitmentFacts:
     @cached_property
     def stating(self) -> Question | None:
         """The first of them whose answer states a commitment."""
-        return next((each for each in self.genuine if self.answers[each].statement is not None), None)
+        return next(
+            (
+                genuine_question
+                for genuine_question in self.genuine
+                if self.answers[genuine_question].statement is not None
+            ),
+            None,
+        )
 
     @cached_property
     def statement(self) -> StatementFacts:
@@ -285,9 +292,13 @@ def judge_commitment(facts: CommitmentFacts) -> ServiceVerdict[CommitmentOutcome
 
 def about_policy(page: AnswerFacts) -> str:
     """The answer of a policy's own page, in words."""
-    seen = page.seen
-    words = f"answered {seen.status}" if seen.end is ChainEnd.ANSWERED else f"gave no answer ({seen.end.value})"
-    return f"the fuller statement at {seen.asked_url} {words}"
+    observation = page.seen
+    words = (
+        f"answered {observation.status}"
+        if observation.end is ChainEnd.ANSWERED
+        else f"gave no answer ({observation.end.value})"
+    )
+    return f"the fuller statement at {observation.asked_url} {words}"
 
 
 def _behind(facts: CommitmentFacts) -> str:

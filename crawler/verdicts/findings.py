@@ -51,17 +51,17 @@ class RunFindings:
 
     def findings(self) -> Findings:
         """The findings by what they are about: a URL or an ARK."""
-        found: dict[str, list[Finding]] = defaultdict(list)
+        by_subject: dict[str, list[Finding]] = defaultdict(list)
         for url, landed in self._landed.items():
             if len(landed) > 1:
                 words = f"{len(landed)} ARKs end here: {_named(map(str, landed))}"
-                found[url].append(Finding("shared-landing", words))
+                by_subject[url].append(Finding("shared-landing", words))
         for ark, urls in self._ends.items():
             if len(urls) > 1:
-                found[ark].append(Finding("split-object", f"it ends at {len(urls)} places: {_named(urls)}"))
+                by_subject[ark].append(Finding("split-object", f"it ends at {len(urls)} places: {_named(urls)}"))
         for subject, finding in (*self._of_others, *self._meant):
-            found[subject].append(finding)
-        return {subject: tuple(dict.fromkeys(findings)) for subject, findings in sorted(found.items())}
+            by_subject[subject].append(finding)
+        return {subject: tuple(dict.fromkeys(findings)) for subject, findings in sorted(by_subject.items())}
 
 
 def _foreign(verdict: Verdict) -> Iterator[tuple[str, Finding]]:

@@ -267,7 +267,7 @@ def other_readings(mentions: Iterable[KeptMention]) -> dict[str, tuple[Candidate
 
     The same with the other hyphenation of its line wraps comes first, then the other ways to join or cut it.
     """
-    found: dict[str, dict[CandidateReading, None]] = {}
+    readings_by_url: dict[str, dict[CandidateReading, None]] = {}
     for kept in mentions:
         mention, url = kept.mention, kept.request_url
         label = LABEL.search(url)
@@ -278,24 +278,24 @@ def other_readings(mentions: Iterable[KeptMention]) -> dict[str, tuple[Candidate
         if hyphenated is not None and (at := LABEL.search(hyphenated)):
             others.insert(0, CandidateReading(mention.ark, sendable(_at(url, hyphenated[at.start() :]))))
         if others:
-            found.setdefault(url, {}).update(dict.fromkeys(others))
-    return {url: tuple(others) for url, others in found.items()}
+            readings_by_url.setdefault(url, {}).update(dict.fromkeys(others))
+    return {url: tuple(others) for url, others in readings_by_url.items()}
 
 
 def readings_of_mentions(mentions: Iterable[tuple[Mention, str]]) -> dict[str, tuple[CandidateReading, ...]]:
     """Return what else ARKs that were given one by one may stand for, by the URL that asks for each."""
-    found = {
+    readings_by_url = {
         url: tuple(CandidateReading(ark, _at(url, str(ark))) for ark in map(Ark.parse, mention.alternatives))
         for mention, url in mentions
         if LABEL.search(url) and not mention.ark.is_skipped
     }
-    return {url: others for url, others in found.items() if others}
+    return {url: others for url, others in readings_by_url.items() if others}
 
 
 def readings_of(ark: Ark, url: str, others: Iterable[CandidateReading] = ()) -> tuple[CandidateReading, ...]:
     """The readings of a mention, the likeliest, which is asked for at *url*, first; examples are none."""
     first = CandidateReading(ark, url)
-    rest = {each.url: each for each in others if each.url != url and not each.ark.is_skipped}
+    rest = {other.url: other for other in others if other.url != url and not other.ark.is_skipped}
     return (first, *rest.values())
 
 
@@ -314,8 +314,8 @@ def meant_by(reading: CandidateReading, evidence: Evidence) -> tuple[CandidateRe
     if LABEL.search(reading.url) is None:
         return ()
     shapes = evidence.shapes
-    found = suggestions(reading.ark, zones=evidence.zones, fits=shapes.allows, is_seen=evidence.holds, limit=MEANT)
-    return tuple(CandidateReading(each.ark, _at(reading.url, str(each.ark))) for each in found)
+    suggested = suggestions(reading.ark, zones=evidence.zones, fits=shapes.allows, is_seen=evidence.holds, limit=MEANT)
+    return tuple(CandidateReading(suggestion.ark, _at(reading.url, str(suggestion.ark))) for suggestion in suggested)
 
 
 def _at(url: str, ark: str) -> str:
@@ -341,7 +341,7 @@ def next_reading(
     *heard* has the answer about each URL that was asked for, None while it is on its way; *controls* what a name that
     can't exist is asked about beside each. What was *meant* is asked about when every reading fails.
     """
-    if any(each.url in heard and heard[each.url] is None for each in readings):
+    if any(other.url in heard and heard[other.url] is None for other in readings):
         return AwaitedReading()
     forms = _forms(readings, heard, controls)
     following = next_form(forms)
@@ -354,13 +354,13 @@ def next_reading(
 def _next_meant(
     meant: Sequence[CandidateReading], heard: Answers, controls: Answers
 ) -> CandidateReading | AwaitedReading | None:
-    for each in meant:
-        if each.url not in heard:
-            return each
-        answer = heard[each.url]
+    for reading in meant:
+        if reading.url not in heard:
+            return reading
+        answer = heard[reading.url]
         if answer is None:
             return AwaitedReading()
-        if Form(each.ark, answer, controls.get(each.url)).state is FormState.LIVES:
+        if Form(reading.ark, answer, controls.get(reading.url)).state is FormState.LIVES:
             return None
     return None
 
@@ -386,12 +386,12 @@ def meant_instead(
     if any(form.state is FormState.LIVES for form in forms[1:]):
         return _in_lower_case(readings, forms)
     candidates = _forms(meant, heard, controls)
-    found = did_you_mean(forms[0], candidates)
-    if found is None or found.verdict is None:
+    choice = did_you_mean(forms[0], candidates)
+    if choice is None or choice.verdict is None:
         return None
-    url = next(reading.url for reading, form in zip(meant, candidates, strict=True) if form is found)
-    evidence = (f"the check character of {found.ark} is right", *found.verdict.evidence)
-    return Meant(found.ark, url, evidence)
+    url = next(reading.url for reading, form in zip(meant, candidates, strict=True) if form is choice)
+    evidence = (f"the check character of {choice.ark} is right", *choice.verdict.evidence)
+    return Meant(choice.ark, url, evidence)
 
 
 def _in_lower_case(readings: Sequence[CandidateReading], forms: Sequence[Form]) -> Meant | None:
@@ -409,4 +409,6 @@ def _in_lower_case(readings: Sequence[CandidateReading], forms: Sequence[Form]) 
 
 
 def _forms(readings: Sequence[CandidateReading], heard: Answers, controls: Answers) -> list[Form]:
-    return [Form(each.ark, heard.get(each.url), controls.get(each.url), each.spelled) for each in readings]
+    return [
+        Form(reading.ark, heard.get(reading.url), controls.get(reading.url), reading.spelled) for reading in readings
+    ]

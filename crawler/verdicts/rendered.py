@@ -26,9 +26,9 @@ def is_app_shell(facts: ObjectFacts) -> bool:
     """Return whether an answer may be an app shell: a page with scripts that is no other for a name that can't
     exist.
     """
-    seen = facts.answer.seen
-    is_page = facts.answer.is_success and seen.body_complete and "html" in (seen.media_type or "")
-    if not (is_page and seen.facts.runs_scripts and facts.control is not None and facts.reply in _UNTOLD):
+    observation = facts.answer.seen
+    is_page = facts.answer.is_success and observation.body_complete and "html" in (observation.media_type or "")
+    if not (is_page and observation.facts.runs_scripts and facts.control is not None and facts.reply in _UNTOLD):
         return False
     return judge_object(facts).outcome in _OPEN
 

@@ -65,16 +65,16 @@ class SpellingAnswer:
     body_bytes: int | None = None
 
     @classmethod
-    def of(cls, seen: Observation) -> SpellingAnswer:
-        """Return what *seen* has of it."""
+    def of(cls, observation: Observation) -> SpellingAnswer:
+        """Return what *observation* has of it."""
         return cls(
-            asked_url=seen.asked_url,
-            end=seen.end,
-            status=seen.status,
-            final_url=seen.final_url,
-            media_type=seen.media_type,
-            title=seen.title,
-            body_bytes=seen.body_bytes,
+            asked_url=observation.asked_url,
+            end=observation.end,
+            status=observation.status,
+            final_url=observation.final_url,
+            media_type=observation.media_type,
+            title=observation.title,
+            body_bytes=observation.body_bytes,
         )
 
     @property

@@ -181,7 +181,9 @@ def judge(
     commitment = judge_commitment(CommitmentFacts(answers, metadata, describing))
     policy = _policy_page(commitment, around)
     sent = (*around.earlier, *(answer.seen for answer in answers.values()))
-    asked = [seen for seen in sent if not is_about_resolver(seen.question, answers[Question.OBJECT])]
+    asked = [
+        observation for observation in sent if not is_about_resolver(observation.question, answers[Question.OBJECT])
+    ]
     control_rendered = around.control_rendered if Question.RENDERED in answers else None
     control_landing = around.control_landing if access.answer.is_success else None
     shared = (
@@ -204,7 +206,7 @@ def judge(
         hops=answer.hops,
         requests=requests_sent(asked),
         remarks=tuple(dict.fromkeys(_remarks(answers, access, describing, around))),
-        rests_on=tuple(dict.fromkeys(each.seen.asked_url for each in shared if each is not None)),
+        rests_on=tuple(dict.fromkeys(answer_.seen.asked_url for answer_ in shared if answer_ is not None)),
         naan_policy=_naan_policy(around.registered),
     )
 
@@ -235,8 +237,8 @@ def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContex
         if other.family is Family.WORKS:
             is_reached = other.verdict.outcome is not ObjectOutcome.EXPLAINED  # which is no less than that elsewhere
             outcome = ObjectOutcome.WORKS_ELSEWHERE if way in _ELSEWHERE and is_reached else other.verdict.outcome
-            found = replace(other, verdict=replace(other.verdict, outcome=outcome))
-            return _with_evidence(found, evidence)
+            access_found = replace(other, verdict=replace(other.verdict, outcome=outcome))
+            return _with_evidence(access_found, evidence)
         is_led = way not in _ELSEWHERE and other.answer.is_redirected and other.answer.is_success
         if is_led and other.verdict.outcome is ObjectOutcome.UNDETERMINED:
             unjudged = unjudged or other
@@ -278,7 +280,11 @@ def facts_beside(
 ) -> ObjectFacts:
     """The facts of an answer for the object beside the *control*'s, and beside further *answers* at its place."""
     inflected = (answers[question] for question in INFLECTED if question in answers)
-    again = [each for each in inflected if each.seen.asked_url.partition("?")[0] == answer.seen.asked_url]
+    again = [
+        inflected_answer
+        for inflected_answer in inflected
+        if inflected_answer.seen.asked_url.partition("?")[0] == answer.seen.asked_url
+    ]
     return ObjectFacts(answer, control, neighbours, again)
 
 
@@ -293,15 +299,15 @@ def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectF
         return facts
     if not answer.is_redirected or landing_pattern(answer.seen.final_url) != landing_pattern(landing.seen.asked_url):
         return facts
-    beside = replace(facts, control=landing)
-    if beside.reply is ControlContrast.REFUSED_THERE:
+    with_landing = replace(facts, control=landing)
+    if with_landing.reply is ControlContrast.REFUSED_THERE:
         is_title_alone = answer.words.is_titled_absent and not answer.words.is_absence_repeated
-        return facts if facts.weight_of_signs is Signs.SEVERAL and not is_title_alone else beside
+        return facts if facts.weight_of_signs is Signs.SEVERAL and not is_title_alone else with_landing
     is_its_own = answer.is_record or answer.tells_of_object or bool(landing.places_of(answer.ark))
-    is_alike = beside.reply is not ControlContrast.ANOTHER
-    if beside.reply is ControlContrast.NOTHING or (is_alike and not facts.signs and is_its_own):
+    is_alike = with_landing.reply is not ControlContrast.ANOTHER
+    if with_landing.reply is ControlContrast.NOTHING or (is_alike and not facts.signs and is_its_own):
         return facts
-    return beside
+    return with_landing
 
 
 def _with_evidence(access: ObjectAccess, evidence: Sequence[str]) -> ObjectAccess:
@@ -311,9 +317,11 @@ def _with_evidence(access: ObjectAccess, evidence: Sequence[str]) -> ObjectAcces
 def _about_attempts(access: ObjectAccess, earlier: Iterable[Observation]) -> Iterator[str]:
     """Return how often a question was put, and what the earlier attempts gave; nothing where one attempt was enough."""
     answer = access.answer.seen
-    before = [each for each in earlier if each.question is answer.question and each.attempt < answer.attempt]
+    before = [
+        attempt for attempt in earlier if attempt.question is answer.question and attempt.attempt < answer.attempt
+    ]
     if answer.attempt > 1:
-        gave = [str(each.status) if each.end is ChainEnd.ANSWERED else each.end.value for each in before]
+        gave = [str(attempt.status) if attempt.end is ChainEnd.ANSWERED else attempt.end.value for attempt in before]
         yield f"asked {answer.attempt} times{_span([*before, answer])}" + (
             f"; before: {', '.join(gave)}" if gave else ""
         )
@@ -373,13 +381,13 @@ def _verdicts_on_metadata(
     answers: Mapping[Question, AnswerFacts], living: AnswerFacts, control: AnswerFacts | None
 ) -> dict[Question, ServiceVerdict[MetadataOutcome]]:
     """The verdict on each inflection that was asked, held against the object's answer at its own URL."""
-    found = {}
+    verdicts = {}
     for question in INFLECTED:
         if question in answers:
             base = answers[question].seen.asked_url.partition("?")[0]
             at_base = (answers[way] for way in ACCESS if way in answers and answers[way].seen.asked_url == base)
-            found[question] = judge_metadata(MetadataFacts(answers[question], next(at_base, living), control))
-    return found
+            verdicts[question] = judge_metadata(MetadataFacts(answers[question], next(at_base, living), control))
+    return verdicts
 
 
 def _best(

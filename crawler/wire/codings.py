@@ -66,7 +66,7 @@ def content(body: bytes, codings: Sequence[str], *, limit: int) -> Content:
         if ways is None:
             break
         try:
-            read = max((_read(given, way, limit) for way in ways), key=lambda each: len(each.data))
+            read = max((_read(given, way, limit) for way in ways), key=lambda content_: len(content_.data))
         except _Bomb:
             return Content(b"", f"it grows to more than {BOMB_RATIO} times its size")
         given = read.data

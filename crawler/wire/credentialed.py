@@ -55,12 +55,16 @@ class CredentialedDownloadHandler(ExactDownloadHandler):
         return self._credentials.find(str(origin)) is not None and origin not in self._distrusted
 
     async def _exchange(self, request: Request, *rest: Any) -> Response:
-        found = self._credentials.find(request.url)
-        if found is not None and found[0] in self._distrusted and "log_in" in request.meta:
+        origin_and_credential = self._credentials.find(request.url)
+        if (
+            origin_and_credential is not None
+            and origin_and_credential[0] in self._distrusted
+            and "log_in" in request.meta
+        ):
             raise NoLogIn("its certificate can't be trusted, so the form is not sent")
-        if found is None or found[0] in self._distrusted:
+        if origin_and_credential is None or origin_and_credential[0] in self._distrusted:
             return await super()._exchange(request, *rest)
-        origin, credential = found
+        origin, credential = origin_and_credential
         try:
             with _dressed(request, credential):
                 return await super()._exchange(request, *rest)
@@ -115,9 +119,9 @@ class Redaction:
 
     def _sent_with(self, request: Request) -> Iterator[Credential]:
         """Return what went out with *request*, for the host and for a proxy on the way."""
-        found = self._credentials.find(request.url)
-        if found is not None:
-            yield found[1]
+        origin_and_credential = self._credentials.find(request.url)
+        if origin_and_credential is not None:
+            yield origin_and_credential[1]
         to_proxy = request.headers.get("Proxy-Authorization")
         if to_proxy:
             yield Credential({"Proxy-Authorization": to_proxy.decode("latin-1")})
@@ -142,7 +146,10 @@ class Withholding:
         if not self._credentials and not self._of_proxies:
             return item
         secrets = {
-            secret for url in _urls_of(item) if (found := self._credentials.find(url)) for secret in found[1].secrets
+            secret
+            for url in _urls_of(item)
+            if (origin_and_credential := self._credentials.find(url))
+            for secret in origin_and_credential[1].secrets
         }
         quiet = Redactor.of((*secrets, *self._of_proxies))
         match item:
@@ -173,8 +180,8 @@ def verifying_policy(ca_file: str | None) -> Any:
     """A policy that trusts only certificates which a known authority has signed, or one in *ca_file*."""
     authorities: Any = None
     if ca_file:
-        found = load_pem_x509_certificates(Path(ca_file).read_bytes())
-        certificates = [Certificate(X509.from_cryptography(each)) for each in found]  # type: ignore[no-untyped-call]
+        loaded = load_pem_x509_certificates(Path(ca_file).read_bytes())
+        certificates = [Certificate(X509.from_cryptography(certificate)) for certificate in loaded]  # type: ignore[no-untyped-call]
         authorities = trustRootFromCertificates(certificates)  # type: ignore[no-untyped-call]
     return BrowserLikePolicyForHTTPS(authorities)  # type: ignore[no-untyped-call]
 
@@ -185,7 +192,7 @@ def _dressed(request: Request, credential: Credential) -> Iterator[None]:
     headers = request.headers
     added = dict(credential.headers)
     if credential.cookie:
-        others = [each.decode("latin-1") for each in headers.getlist("Cookie")]
+        others = [cookie.decode("latin-1") for cookie in headers.getlist("Cookie")]
         added["Cookie"] = "; ".join((credential.cookie, *others))
     before = {name: headers.getlist(name) for name in added}
     headers.update(added)

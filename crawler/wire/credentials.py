@@ -100,7 +100,7 @@ def _in(value: str) -> Iterable[str]:
     if space:
         yield token.strip()
     for parameter in _PARAMETER.finditer(value):
-        yield from (each for each in parameter.groups() if each)
+        yield from (group for group in parameter.groups() if group)
     if scheme.lower() == "basic":
         try:
             data = base64.b64decode(token, validate=True)
@@ -151,13 +151,13 @@ class Credentials:
             origin = Origin.of(url)
         except ValueError:
             return None
-        found = self.by_origin.get(origin)
-        return None if found is None else (origin, found)
+        credential = self.by_origin.get(origin)
+        return None if credential is None else (origin, credential)
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """The secrets of all origins."""
-        return tuple(dict.fromkeys(secret for each in self.by_origin.values() for secret in each.secrets))
+        return tuple(dict.fromkeys(secret for credential in self.by_origin.values() for secret in credential.secrets))
 
 
 def names_user(url: str) -> bool:

@@ -237,7 +237,7 @@ class TellingResolver(CachingHostnameResolver):
         begun = time.monotonic()
         self._under_way[host.lower()] += 1
         try:
-            found = self._getaddrinfo(host, *arguments)
+            addresses = self._getaddrinfo(host, *arguments)
         except socket.gaierror as problem:
             self._failures[host.lower()] = name_failure(host, problem.errno, time.monotonic() - begun)
             raise
@@ -247,7 +247,7 @@ class TellingResolver(CachingHostnameResolver):
         finally:
             self._under_way[host.lower()] -= 1
         self._failures.pop(host.lower(), None)
-        return found
+        return addresses
 
 
 def name_failure(host: str, code: int | None, elapsed_s: float) -> NameFailure:

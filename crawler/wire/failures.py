@@ -80,6 +80,6 @@ def failure_text(kind: FailureKind, own_words: str) -> str:
     >>> failure_text(FAILURES["SSL.Error"], "[('SSL routines', '', 'wrong version number')]")
     'no secure connection could be made (wrong version number)'
     """
-    reasons = dict.fromkeys(found["reason"] for found in _OPENSSL.finditer(own_words))
+    reasons = dict.fromkeys(match["reason"] for match in _OPENSSL.finditer(own_words))
     details = ", ".join(reasons) or own_words.strip().rstrip(".")
     return f"{kind.words} ({details})" if details and kind.words else kind.words or details

@@ -77,9 +77,11 @@ def filled_form(page: bytes, url: str, log_in: LogIn) -> Form:
     if origin != log_in.origin:
         raise NoLogIn(f"the form at {url} leads to another host, {origin}: nothing is sent there")
     hidden = [
-        (str(each.get("name")), each.get("value") or "")
-        for each in form.iter("input")
-        if (each.get("type") or "").lower() == "hidden" and each.get("name") and each.get("name") not in log_in.fields
+        (str(input_.get("name")), input_.get("value") or "")
+        for input_ in form.iter("input")
+        if (input_.get("type") or "").lower() == "hidden"
+        and input_.get("name")
+        and input_.get("name") not in log_in.fields
     ]
     return Form(target, urlencode([*hidden, *log_in.fields.items()]).encode("ascii"))
 
@@ -89,7 +91,7 @@ _ENCODING = "application/x-www-form-urlencoded"
 
 def _form_with(tree: lxml.html.HtmlElement, names: Collection[str]) -> lxml.html.HtmlElement | None:
     for form in tree.iter("form"):
-        if set(names) <= {each.get("name") for each in form.iter("input", "select", "textarea")}:
+        if set(names) <= {input_.get("name") for input_ in form.iter("input", "select", "textarea")}:
             return form
     return None
 

@@ -118,7 +118,7 @@ class HopRecorder:
             request.meta["cookie_at"] = len(hops) - 1
         if request.meta.get("dont_redirect"):
             return response
-        urls = [each.url for each in hops]
+        urls = [earlier_hop.url for earlier_hop in hops]
         cookie_at = request.meta.get("cookie_at")
         match next_step(urls, response.status, location, max_hops=self._max_hops, cookie_at=cookie_at):
             case Stop(end, detail):
@@ -176,18 +176,18 @@ def _chain_end(exception: Exception) -> tuple[ChainEnd, str]:
 
 def _not_asked(exception: Exception) -> NotAsked | None:
     """That a host is not asked any more, where *exception* says that."""
-    return next((each for each in (exception, exception.__cause__) if isinstance(each, NotAsked)), None)
+    return next((error for error in (exception, exception.__cause__) if isinstance(error, NotAsked)), None)
 
 
 def exception_names(exception: BaseException) -> Iterator[str]:
     """The class names of an exception, its causes and its reasons: these distinguish failures."""
     pending: list[BaseException | None] = [exception]
-    seen: list[BaseException] = []
+    visited: list[BaseException] = []
     while pending:
         current = pending.pop(0)
-        if current is None or current in seen:
+        if current is None or current in visited:
             continue
-        seen.append(current)
+        visited.append(current)
         kinds = [kind for kind in type(current).__mro__ if kind not in (Exception, BaseException, object)]
         yield from (kind.__name__ for kind in kinds)
         if type(current).__module__ == "OpenSSL.SSL":
@@ -221,27 +221,27 @@ class BoundedCompression(HttpCompressionMiddleware):
     def process_response(  # type: ignore[override]
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Response | Awaitable[Response]:
-        codings = codings_of([each.decode("latin-1") for each in response.headers.getlist("Content-Encoding")])
+        codings = codings_of([header.decode("latin-1") for header in response.headers.getlist("Content-Encoding")])
         if not codings or not response.body:
             return response
         limit = min(self._most, GROWTH * body_limit_of(request, self._of_bodies))
         if len(response.body) > _UNPACKED_AT_ONCE:
             return self._unpacked_apart(response, codings, limit)
-        found = content(response.body, codings, limit=limit)
-        if found.fault and not found.data and request.meta.get("dont_obey_robotstxt"):
+        body = content(response.body, codings, limit=limit)
+        if body.fault and not body.data and request.meta.get("dont_obey_robotstxt"):
             return response  # rules that only say that they are compressed are obeyed all the same
-        return _unpacked(response, found)
+        return _unpacked(response, body)
 
     async def _unpacked_apart(self, response: Response, codings: Sequence[str], limit: int) -> Response:
         return _unpacked(response, await asyncio.to_thread(content, response.body, codings, limit=limit))
 
 
-def _unpacked(response: Response, found: Content) -> Response:
-    if not found.fault:
-        return response.replace(body=found.data)
-    logger.info("%s: %s", response.url, found.fault)
-    flag = UNPACKED_IN_PART if found.data else UNDECODABLE
-    return response.replace(body=found.data, flags=[*response.flags, flag])
+def _unpacked(response: Response, body: Content) -> Response:
+    if not body.fault:
+        return response.replace(body=body.data)
+    logger.info("%s: %s", response.url, body.fault)
+    flag = UNPACKED_IN_PART if body.data else UNDECODABLE
+    return response.replace(body=body.data, flags=[*response.flags, flag])
 
 
 class BodyBounds:
@@ -293,8 +293,10 @@ def chain_of(request: Request) -> tuple[tuple[Hop, ...], ChainEnd, str]:
 
 def _kept(headers: Headers, names: Mapping[str, bytes]) -> dict[str, str]:
     """Return what is kept of *headers*: by name, as it is written and as Scrapy has it for a key."""
-    found = {name: headers.getlist(key) for name, key in names.items() if key in headers.keys()}  # noqa: SIM118
-    return {name: b", ".join(values).decode("latin-1")[:HEADER_CHARS] for name, values in found.items() if values}
+    headers_kept = {name: headers.getlist(key) for name, key in names.items() if key in headers.keys()}  # noqa: SIM118
+    return {
+        name: b", ".join(values).decode("latin-1")[:HEADER_CHARS] for name, values in headers_kept.items() if values
+    }
 
 
 def _elapsed(request: Request) -> float | None:

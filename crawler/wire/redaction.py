@@ -71,8 +71,8 @@ class Redactor:
         """*data* with each secret replaced."""
         if not self.words or not data:
             return data
-        found = sorted(_spans(data, _patterns(self.words), _LEVELS))
-        return _replaced(data, found) if found else data
+        spans = sorted(_spans(data, _patterns(self.words), _LEVELS))
+        return _replaced(data, spans) if spans else data
 
     def text(self, text: str) -> str:
         """*text* with each secret replaced, and what of one stands at its edge, where an excerpt was cut."""
@@ -80,8 +80,8 @@ class Redactor:
             return text
         data = text.encode("utf-8", "surrogatepass")
         cleaned = self.bytes(data)
-        found = sorted(_pieces(cleaned, self._encoded, _LEVELS))
-        cleaned = _replaced(cleaned, found) if found else cleaned
+        spans = sorted(_pieces(cleaned, self._encoded, _LEVELS))
+        cleaned = _replaced(cleaned, spans) if spans else cleaned
         return text if cleaned is data else cleaned.decode("utf-8", "replace")
 
     @property
@@ -98,9 +98,9 @@ class Redactor:
         if is_dataclass(value) and not isinstance(value, type):
             return self._record_cleaned(value, frozenset())
         if isinstance(value, Mapping):
-            return {self._cleaned(key): self._cleaned(each) for key, each in value.items()}
+            return {self._cleaned(key): self._cleaned(item) for key, item in value.items()}
         if type(value) in (tuple, list):
-            cleaned = [self._cleaned(each) for each in value]
+            cleaned = [self._cleaned(item) for item in value]
             is_same = all(new is old for new, old in zip(cleaned, value, strict=True))
             return value if is_same else type(value)(cleaned)
         return value
@@ -273,8 +273,8 @@ def _spellings(character: str) -> bytes:
     """
     number = ord(character)
     encoded = dict.fromkeys([character.encode("utf-8", "surrogatepass"), *_in_one_byte(character)])
-    forms = [re.escape(each) for each in encoded]
-    forms += [b"".join(b"%%(?:25)*%s" % _hex(byte) for byte in each) for each in encoded]
+    forms = [re.escape(encoded_form) for encoded_form in encoded]
+    forms += [b"".join(b"%%(?:25)*%s" % _hex(byte) for byte in encoded_form) for encoded_form in encoded]
     units = character.encode("utf-16-be", "surrogatepass")
     for mark in (rb"\\\\*u", b"%(?:25)*u"):
         forms.append(b"".join(mark + _hex(units[at]) + _hex(units[at + 1]) for at in range(0, len(units), 2)))
@@ -304,7 +304,7 @@ def _hex(byte: int) -> bytes:
 
 
 def _any_case(digits: bytes) -> bytes:
-    letters = (b"[%c%c]" % (each, each - 32) if each >= ord("a") else b"%c" % each for each in digits)
+    letters = (b"[%c%c]" % (digit, digit - 32) if digit >= ord("a") else b"%c" % digit for digit in digits)
     return b"".join(letters)
 
 

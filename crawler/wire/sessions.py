@@ -44,7 +44,7 @@ class Sessions:
 
     def __init__(self, credentials: Credentials, log_ins: Iterable[LogIn] = ()) -> None:
         self._credentials = credentials
-        self.log_ins: Mapping[Origin, LogIn] = {each.origin: each for each in log_ins}
+        self.log_ins: Mapping[Origin, LogIn] = {log_in.origin: log_in for log_in in log_ins}
         self._cookies: dict[Origin, dict[str, str]] = {origin: {} for origin in self.log_ins}
         self._former: dict[Origin, dict[str, None]] = {origin: {} for origin in self.log_ins}
         """Values that cookies have had, the last ones: as secret as those that they have."""
@@ -62,11 +62,11 @@ class Sessions:
 
     def find(self, url: str) -> tuple[Origin, Credential] | None:
         """The origin of *url* with what is for it; None when nothing is."""
-        found = self._credentials.find(url)
+        credential = self._credentials.find(url)
         log_in = self.log_in(url)
         if log_in is None:
-            return found
-        own = found[1] if found is not None else Credential()
+            return credential
+        own = credential[1] if credential is not None else Credential()
         origin = log_in.origin
         cookies = {**own.cookies, **self._cookies[origin]}
         return origin, Credential(own.headers, cookies, (*log_in.secrets, *self._former[origin]))
@@ -161,9 +161,9 @@ class LogIns:
         answer, cookies = await self._answer(sent, log_in)
         status, text = answer.status, _text(answer)
         if log_in.text is not None and status in REDIRECTS:
-            place = _place(answer)
-            if place is not None and self._sessions.log_in(place) is log_in:
-                text = _text((await self._answer(Request(place), log_in))[0])
+            host = _place(answer)
+            if host is not None and self._sessions.log_in(host) is log_in:
+                text = _text((await self._answer(Request(host), log_in))[0])
         require_success(log_in, status, cookies, text)
 
     async def _answer(self, request: Request, log_in: LogIn) -> tuple[Response, list[str]]:

@@ -102,12 +102,12 @@ async def _handshake(
     context = ssl.create_default_context(cafile=ca_file)
     context.options |= _LEGACY_SERVER_CONNECT
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(*(route or (host.strip("[]"), port)), type=socket.SOCK_STREAM)
-    refusals = [None if route else guard.refusal(str(address[0])) for *_, address in found]
+    addresses = await loop.getaddrinfo(*(route or (host.strip("[]"), port)), type=socket.SOCK_STREAM)
+    refusals = [None if route else guard.refusal(str(address[0])) for *_, address in addresses]
     if refusals and all(refusals):
         return None, f"not probed: {refusals[0]}"
     problem: OSError = OSError("the name has no address")
-    for refusal, (family, kind, protocol, _, address) in zip(refusals, found, strict=True):
+    for refusal, (family, kind, protocol, _, address) in zip(refusals, addresses, strict=True):
         if refusal:
             continue
         connection = socket.socket(family, kind, protocol)
