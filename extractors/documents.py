@@ -57,13 +57,13 @@ def files_in(folder: Path, hidden: list[str]) -> Iterator[Path]:
     Raises `SourceUnreadable` when *folder* itself can't be read.
     """
     unreadable: list[OSError] = []
-    for place, folders, names in os.walk(folder, onerror=unreadable.append):
+    for parent, folders, names in os.walk(folder, onerror=unreadable.append):
         passed_over = {name for name in (*folders, *names) if name.startswith(".")}.union(
             _INSTALLED.intersection(folders)
         )
-        hidden += [os.path.relpath(Path(place, name), folder) for name in passed_over]
+        hidden += [os.path.relpath(Path(parent, name), folder) for name in passed_over]
         folders[:] = [name for name in folders if name not in passed_over]
-        yield from (path for name in names if name not in passed_over and _may_be_file(path := Path(place, name)))
+        yield from (path for name in names if name not in passed_over and _may_be_file(path := Path(parent, name)))
     for problem in unreadable:
         if Path(problem.filename) == folder:
             raise SourceUnreadable(f"{folder} can't be read: {problem.strerror}")
@@ -96,7 +96,7 @@ def unwritable(folder: Path) -> str | None:
 
     It is tried: a file system may say that one may write, and let nobody, as /proc does.
     """
-    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    there = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
     if not there.is_dir():
         return f"{there}: is not a folder"
     try:
@@ -198,9 +198,9 @@ def extract(
     """
     is_one = isinstance(source, str | os.PathLike | bytes) or hasattr(source, "read")
     sources = cast("list[Source]", [source] if is_one else [*cast("Iterable[Source]", source)])
-    places = [_place(each) for each in sources]  # a mistake is raised at once, not when the first document is wanted
-    found = _documents_at(places, name, media_type, charset)
-    return decided_together(found) if together else found
+    places = [_place(item) for item in sources]  # a mistake is raised at once, not when the first document is wanted
+    documents = _documents_at(places, name, media_type, charset)
+    return decided_together(documents) if together else documents
 
 
 def decided_together(
@@ -272,27 +272,27 @@ def _documents_at(
     places: Iterable[Path | BinaryIO], name: str, media_type: str | None, charset: str | None
 ) -> Iterator[Document]:
     with document_worker() as worker:
-        for place in places:
-            for found in _parts_of(place, name):
-                if isinstance(found, Document):
-                    yield found
+        for source in places:
+            for part in _parts_of(source, name):
+                if isinstance(part, Document):
+                    yield part
                     continue
-                if not isinstance(place, Path) and found.name == name:  # which nothing else says anything of
-                    found = replace(found, media_type=media_type, charset=charset)
-                yield Document.of(found.name, read_member(worker, found, with_links=False))
+                if not isinstance(source, Path) and part.name == name:  # which nothing else says anything of
+                    part = replace(part, media_type=media_type, charset=charset)
+                yield Document.of(part.name, read_member(worker, part, with_links=False))
 
 
-def _parts_of(place: Path | BinaryIO, name: str) -> Iterator[ArchiveMember | Document]:
-    if not isinstance(place, Path):
-        yield from documents_in(place, name, path=name)
-    elif place.is_dir():
+def _parts_of(source: Path | BinaryIO, name: str) -> Iterator[ArchiveMember | Document]:
+    if not isinstance(source, Path):
+        yield from documents_in(source, name, path=name)
+    elif source.is_dir():
         hidden: list[str] = []
-        for path in sorted(files_in(place, hidden)):
+        for path in sorted(files_in(source, hidden)):
             yield from documents_in_file(path)
         if hidden:
-            yield Document(document_name(place), (), (hidden_finding(hidden),), is_folder=True)
+            yield Document(document_name(source), (), (hidden_finding(hidden),), is_folder=True)
     else:
-        yield from documents_in_file(place)
+        yield from documents_in_file(source)
 
 
 def documents_in_file(path: Path, name: str | None = None) -> Iterator[ArchiveMember | Document]:
@@ -308,8 +308,8 @@ def documents_in_file(path: Path, name: str | None = None) -> Iterator[ArchiveMe
 def documents_in(stream: BinaryIO, name: str, *, path: str) -> Iterator[ArchiveMember | Document]:
     """Return the documents in a stream that can seek; the ending of *path* may tell their format."""
     stream.seek(0)
-    for found in members(stream, name=name, path=path):
-        yield found if isinstance(found, ArchiveMember) else Document(name, (), (found,))
+    for member in members(stream, name=name, path=path):
+        yield member if isinstance(member, ArchiveMember) else Document(name, (), (member,))
 
 
 # Mentions as flat rows: what `arkaudit extract` prints, and a dataset holds.

@@ -81,15 +81,15 @@ def extraction_of(
         nothing = extraction_without_arks(reading)
         if nothing is not None:
             return nothing
-    found, evidence = _scan_all(blocks)
+    by_block, evidence = _scan_all(blocks)
     no_object = "names a NAAN or shoulder, not an object"
     namespaces = {
         Finding("namespace-mention", f"{namespace.as_written!r} {no_object}: {namespace.context}")
-        for in_block in found
+        for in_block in by_block
         for namespace in in_block
         if isinstance(namespace, NamespaceMention)
     }
-    placed = [(index, mention) for index, in_block in enumerate(found) for mention in _mentions(in_block)]
+    placed = [(index, mention) for index, in_block in enumerate(by_block) for mention in _mentions(in_block)]
     mentions = _finished([mention for _, mention in placed], evidence)
     limits = budget.findings if budget is not None else ()
     findings = (*reading.findings, *limits, *sorted(namespaces), *citation_findings(mentions, blocks))
@@ -200,10 +200,10 @@ def _finished(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Mention,
     """*mentions* with all that is to be said of each, and of how they belong together."""
     if not mentions:
         return ()
-    known: dict[Ark, tuple[str, ...]] = {}
+    suggested: dict[Ark, tuple[str, ...]] = {}
     whole = list(completed(mentions, linked_arks(mentions)))
     return tuple(
-        described(mention, evidence, known, citation=number)
+        described(mention, evidence, suggested, citation=number)
         for mention, number in zip(whole, citation_numbers(whole), strict=True)
     )
 
@@ -211,19 +211,19 @@ def _finished(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Mention,
 def described(
     mention: Mention,
     evidence: Evidence,
-    known: dict[Ark, tuple[str, ...]] | None = None,
+    suggested: dict[Ark, tuple[str, ...]] | None = None,
     *,
     citation: int | None = None,
 ) -> Mention:
-    """*mention* with what its check character and its spelling say; *known* are the suggestions made so far."""
-    ark, known = mention.ark, {} if known is None else known
+    """*mention* with what its check character and its spelling say; *suggested* has the suggestions made so far."""
+    ark, suggested = mention.ark, {} if suggested is None else suggested
     check = evidence.zones.check(ark)
-    if check is CheckCharacter.FAILS and ark not in known and _has_time_for_suggestions():
+    if check is CheckCharacter.FAILS and ark not in suggested and _has_time_for_suggestions():
         meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds)
-        known[ark] = tuple(str(suggestion.ark) for suggestion in meant)
+        suggested[ark] = tuple(str(suggestion.ark) for suggestion in meant)
     return mention.described(
         check,
-        known.get(ark, ()),
+        suggested.get(ark, ()),
         remarks(mention.repaired, ark, url_goes_on=Remark.URL_GOES_ON in mention.remarks),
         mention.citation if citation is None else citation,
     )
@@ -246,16 +246,16 @@ class _Progress:
     def scanned(self, block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> list[Found]:
         """Return what stands in a block, or in as much of it as there is time for."""
         budget = current()
-        found: list[Found] = []
+        scanned: list[Found] = []
         if budget is not None and budget.is_spent(ReadingStage.FINDING):
-            return found
-        for each in scan(block, evidence, linked):
+            return scanned
+        for mention in scan(block, evidence, linked):
             if budget is not None and budget.is_spent(ReadingStage.FINDING):
-                self.done += each.spans[-1][1] if isinstance(each, Mention) else each.span[1]
-                return found
-            found.append(each)
+                self.done += mention.spans[-1][1] if isinstance(mention, Mention) else mention.span[1]
+                return scanned
+            scanned.append(mention)
         self.done += len(block.text)
-        return found
+        return scanned
 
     def note(self, blocks: Sequence[Block]) -> None:
         """Note how much of all *blocks* was searched, where it was not all of them."""
@@ -274,25 +274,27 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     targets = {
         index: progress.scanned(block, nothing, {}) for index, block in enumerate(blocks) if block.role is not Role.TEXT
     }
-    in_targets = [mention for found in targets.values() for mention in _mentions(found)]
+    in_targets = [mention for by_block in targets.values() for mention in _mentions(by_block)]
     linked = linked_arks(in_targets)
     whole = {mention.ark for mention in in_targets}
     evidence = Evidence.of(whole) if whole else _no_evidence()
-    found = [
+    by_block = [
         targets[index] if index in targets else progress.scanned(block, evidence, linked)
         for index, block in enumerate(blocks)
     ]
     progress.note(blocks)
-    unbroken = {mention.ark for each in found for mention in _mentions(each) if mention.reason == STANDS_WHOLE}
-    if not any(mention.reason != STANDS_WHOLE for each in found for mention in _mentions(each)):
-        return found, evidence
+    unbroken = {
+        mention.ark for in_block in by_block for mention in _mentions(in_block) if mention.reason == STANDS_WHOLE
+    }
+    if not any(mention.reason != STANDS_WHOLE for in_block in by_block for mention in _mentions(in_block)):
+        return by_block, evidence
     evidence = Evidence.of(whole | unbroken)
-    for index, each in enumerate(found):
-        if index not in targets and any(mention.reason != STANDS_WHOLE for mention in _mentions(each)):
+    for index, in_block in enumerate(by_block):
+        if index not in targets and any(mention.reason != STANDS_WHOLE for mention in _mentions(in_block)):
             again = _Progress().scanned(blocks[index], evidence, linked)
-            if len(again) >= len(each) or current() is None:  # or there was no time for it
-                found[index] = again
-    return found, evidence
+            if len(again) >= len(in_block) or current() is None:  # or there was no time for it
+                by_block[index] = again
+    return by_block, evidence
 
 
 @cache
@@ -301,5 +303,5 @@ def _no_evidence() -> Evidence:
     return Evidence.of(())
 
 
-def _mentions(found: Iterable[Found]) -> Iterator[Mention]:
-    return (each for each in found if isinstance(each, Mention))
+def _mentions(scanned: Iterable[Found]) -> Iterator[Mention]:
+    return (mention for mention in scanned if isinstance(mention, Mention))

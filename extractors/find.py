@@ -87,7 +87,7 @@ def find_arks(text: str | None, *, evidence: Evidence | None = None) -> list[Men
         if text is None or text is (unequal := text != text) or (isinstance(text, float) and unequal):  # NA, NaN
             return []
         raise TypeError(f"find_arks takes text, not {type(text).__name__}: decode bytes, or use extract")
-    return [found for found in scan(Block(text), evidence or Evidence()) if isinstance(found, Mention)]
+    return [mention for mention in scan(Block(text), evidence or Evidence()) if isinstance(mention, Mention)]
 
 
 def scan(
@@ -99,8 +99,8 @@ def scan(
     """
     unwrapped = _unwrapped(block.text)
     if unwrapped != block.text:
-        for each in scan(replace(block, text=unwrapped), evidence, linked):
-            yield _as_written(each, block.text)
+        for mention in scan(replace(block, text=unwrapped), evidence, linked):
+            yield _as_written(mention, block.text)
         return
     value = clean_value(block, evidence.zones)
     if value is not None:
@@ -155,29 +155,29 @@ def column_alone(block: Block, column: TextColumn) -> Block:
 
 def read_column(alone: Block, evidence: Evidence) -> Iterator[Mention | NamespaceMention]:
     """Yield what stands in a column *alone*, by the places of its lines and without the gaps between these."""
-    for found in read_block(alone, evidence, {}):
-        as_written = _AROUND_BREAK.sub("\n", found.as_written)
-        if isinstance(found, Mention):
-            spans = tuple(span for start, end in found.spans for span in lines_between(alone.text, start, end))
-            yield replace(found, spans=spans, as_written=as_written)
+    for mention in read_block(alone, evidence, {}):
+        as_written = _AROUND_BREAK.sub("\n", mention.as_written)
+        if isinstance(mention, Mention):
+            spans = tuple(span for start, end in mention.spans for span in lines_between(alone.text, start, end))
+            yield replace(mention, spans=spans, as_written=as_written)
         else:
-            yield replace(found, as_written=as_written)
+            yield replace(mention, as_written=as_written)
 
 
 def _scan_columns(
     block: Block, columns: Sequence[TextColumn], evidence: Evidence
 ) -> Iterator[Mention | NamespaceMention]:
     """Yield what stands in each of *columns* of a block, read by itself, and what stands elsewhere."""
-    for found in read_block(block, evidence, {}):
-        if not any(column.holds(_start(found)) for column in columns):
-            yield found
+    for mention in read_block(block, evidence, {}):
+        if not any(column.holds(_start(mention)) for column in columns):
+            yield mention
     for column in columns:
         alone = column_alone(block, column)
-        for found in read_column(alone, evidence):
-            if isinstance(found, Mention):
-                yield moved(found, column.start)
+        for mention in read_column(alone, evidence):
+            if isinstance(mention, Mention):
+                yield moved(mention, column.start)
             else:
-                yield replace(found, span=(column.start + found.span[0], column.start + found.span[1]))
+                yield replace(mention, span=(column.start + mention.span[0], column.start + mention.span[1]))
 
 
 def moved(mention: Mention, by: int) -> Mention:
@@ -185,17 +185,17 @@ def moved(mention: Mention, by: int) -> Mention:
     return replace(mention, spans=tuple((start + by, end + by) for start, end in mention.spans))
 
 
-def _once(found: Iterable[Mention | NamespaceMention]) -> Iterator[Mention | NamespaceMention]:
-    """Yield what was *found*, each place once: columns whose edges are ragged may share some lines."""
+def _once(mentions: Iterable[Mention | NamespaceMention]) -> Iterator[Mention | NamespaceMention]:
+    """Yield *mentions*, those at one offset once: columns whose edges are ragged may share some lines."""
     last = -1
-    for each in found:
-        if _start(each) > last:
-            last = _start(each)
-            yield each
+    for mention in mentions:
+        if _start(mention) > last:
+            last = _start(mention)
+            yield mention
 
 
-def _start(found: Mention | NamespaceMention) -> int:
-    return found.spans[0][0] if isinstance(found, Mention) else found.span[0]
+def _start(mention: Mention | NamespaceMention) -> int:
+    return mention.spans[0][0] if isinstance(mention, Mention) else mention.span[0]
 
 
 def read_block(

@@ -50,7 +50,7 @@ def unresolved_mentions(
             continue
         if block_index not in columns:
             columns[block_index] = columns_in(blocks[block_index])
-        column = next((each for each in columns[block_index] if each.holds(mention.spans[0][0])), None)
+        column = next((candidate for candidate in columns[block_index] if candidate.holds(mention.spans[0][0])), None)
         block, block_start = blocks[block_index], 0
         if column is not None:
             block, block_start = column_alone(block, column), column.start
@@ -71,9 +71,9 @@ def decided_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evi
     at = mention.spans[0][0] - unresolved.offset
     linked = dict(unresolved.linked)
     window = unresolved.window
-    for found in read_column(window, evidence) if unresolved.in_column else scan(window, evidence, linked):
-        if isinstance(found, Mention) and found.spans[0][0] == at:
-            whole = next(completed([found], linked))  # by the link of the window: a store keeps none of a mention
+    for again in read_column(window, evidence) if unresolved.in_column else scan(window, evidence, linked):
+        if isinstance(again, Mention) and again.spans[0][0] == at:
+            whole = next(completed([again], linked))  # by the link of the window: a store keeps none of a mention
             if (whole.ark, whole.reason) == (mention.ark, mention.reason):
                 return mention
             return replace(moved(whole, unresolved.offset), link=mention.link, citation=mention.citation)

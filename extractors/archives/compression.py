@@ -126,12 +126,12 @@ class Lookahead:
         kept: list[bytes] = []
         room = keep_bytes
         while True:
-            found = self._held.find(mark, self._at)
-            end = found if found >= 0 else max(len(self._held) - len(mark) + 1, self._at)
+            mark_at = self._held.find(mark, self._at)
+            end = mark_at if mark_at >= 0 else max(len(self._held) - len(mark) + 1, self._at)
             kept.append(self._held[self._at : min(end, self._at + room)])
             room -= len(kept[-1])
             self._at = end
-            if found >= 0:
+            if mark_at >= 0:
                 break
             piece = self._stream.read(PIECE_BYTES)
             if not piece:
@@ -282,11 +282,11 @@ class Decompressed:
         if signature is None or not self._faults_left:
             return
         while True:
-            found = self._input.find(signature)
-            if found >= 0:
-                if self._input[:found].strip(b"\0"):
+            signature_at = self._input.find(signature)
+            if signature_at >= 0:
+                if self._input[:signature_at].strip(b"\0"):
                     self.damage = self.damage or "there is junk between its members"
-                self._input = self._input[found:]
+                self._input = self._input[signature_at:]
                 self._decompressor = _DECOMPRESSORS[self._compression]()
                 return
             tail = self._input[-len(signature) + 1 :]

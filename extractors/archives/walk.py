@@ -265,27 +265,27 @@ class _Walk:
             is_empty = False
             if record.kind == "revisit":
                 self._leave_out("members-skipped", "it only says that nothing had changed", record.uri)
-            found = warc.payload(record)
-            if found is None:
+            payload = warc.payload(record)
+            if payload is None:
                 continue
-            page = _page(record, found, about)
-            if found.status is not None and not 200 <= found.status < 300:
+            page = _page(record, payload, about)
+            if payload.status is not None and not 200 <= payload.status < 300:
                 self._leave_out("members-skipped", "it is no successful answer", page.name)
             elif not may_be_document(page):
                 self._leave_out("members-skipped", _NO_DOCUMENT, page.name)
             else:
-                yield from self._payload(found, page, depth + 1)
+                yield from self._payload(payload, page, depth + 1)
         if is_empty:
             self._leave_out("unreadable", "no record in it could be read", about.name)
 
-    def _payload(self, found: warc.Payload, page: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
+    def _payload(self, payload: warc.Payload, page: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
         """The document in a record, without its content encodings as far as it really has them."""
-        if not found.encodings and archive_kind(found.content[:_HEAD_BYTES]) is None:
-            if found.content:
+        if not payload.encodings and archive_kind(payload.content[:_HEAD_BYTES]) is None:
+            if payload.content:
                 yield ArchiveMember(
                     self._unique(page.name),
                     page.path,
-                    found.content,
+                    payload.content,
                     page.media_type,
                     page.charset,
                     page.url,
@@ -293,11 +293,11 @@ class _Walk:
                 )
             return
         layers: list[Decompressed] = []
-        for encoding in found.encodings:
-            layers.append(Decompressed(layers[-1] if layers else io.BytesIO(found.content), encoding, self._budget))
-        content = Lookahead(layers[-1]) if layers else Lookahead(io.BytesIO(found.content))
+        for encoding in payload.encodings:
+            layers.append(Decompressed(layers[-1] if layers else io.BytesIO(payload.content), encoding, self._budget))
+        content = Lookahead(layers[-1]) if layers else Lookahead(io.BytesIO(payload.content))
         if layers and not content.peek(1) and not self._budget.is_spent:
-            content, layers = Lookahead(io.BytesIO(found.content)), []
+            content, layers = Lookahead(io.BytesIO(payload.content)), []
         yield from self.document(content, page, depth=depth, packed=layers)
 
     def _leave_out(self, kind: str, reason: str, name: str) -> None:
@@ -318,7 +318,7 @@ def _is_package(archive: BinaryIO, listed: Sequence[ZipInfo] | None) -> bool:
     return package_format(archive.read(_HEAD_BYTES if listed is not None else PIECE_BYTES)) is not None
 
 
-def _page(record: warc.WarcRecord, found: warc.Payload, about: ArchiveMember) -> ArchiveMember:
+def _page(record: warc.WarcRecord, payload: warc.Payload, about: ArchiveMember) -> ArchiveMember:
     """A document of a web archive, by this archive and its target URI: others may hold a capture of it as well."""
     uri = record.uri
     findings = []
@@ -333,8 +333,8 @@ def _page(record: warc.WarcRecord, found: warc.Payload, about: ArchiveMember) ->
     return ArchiveMember(
         name,
         _path(uri),
-        media_type=found.media_type or None,
-        charset=found.charset,
+        media_type=payload.media_type or None,
+        charset=payload.charset,
         url=uri if is_web else None,
         findings=tuple(findings),
     )

@@ -42,10 +42,10 @@ class Pieces:
 
     def has_slashes(self, count: int) -> bool:
         """Return whether so many slashes were read: one ends the NAAN, the next begins a qualifier."""
-        seen = 0
+        slashes = 0
         for chars, _, _ in self.found:
-            seen += chars.count("/")
-            if seen >= count:
+            slashes += chars.count("/")
+            if slashes >= count:
                 return True
         return False
 

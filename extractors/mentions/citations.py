@@ -130,12 +130,12 @@ def malformed_findings(reading: Reading, mentions: Iterable[Mention]) -> tuple[F
     texts = [text for text in (*(block.text for block in reading.blocks), *reading.links) if _NO_COLON_HINT in text]
     if not texts:
         return ()
-    known = _RESOLVERS | {_host(mention.resolver) for mention in mentions if mention.resolver is not None}
+    hosts = _RESOLVERS | {_host(mention.resolver) for mention in mentions if mention.resolver is not None}
     details = {
-        f"{found[0]} has no colon behind its label; {found['resolver']}ark:{found['naan']}/{found['name']}?"
+        f"{url[0]} has no colon behind its label; {url['resolver']}ark:{url['naan']}/{url['name']}?"
         for text in texts
-        for found in _NO_COLON.finditer(text)
-        if _host(found["resolver"]) in known
+        for url in _NO_COLON.finditer(text)
+        if _host(url["resolver"]) in hosts
     }
     return tuple(Finding("malformed-ark", detail) for detail in sorted(details))
 

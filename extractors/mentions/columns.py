@@ -92,10 +92,10 @@ def columns_of(text: str, signs: Iterable[int] | None = None) -> list[TextColumn
     *signs* are those of labels in it, where they are known.
     """
     failed = 0
-    found: list[TextColumn] = []
+    columns: list[TextColumn] = []
     floors: dict[tuple[int, int | None], int] = {}  # a column that goes on begins where it was left
     for start, line, label in _labelled_lines(text, LabelSigns(text) if signs is None else signs):
-        if found and found[-1].holds(start + label):
+        if columns and columns[-1].holds(start + label):
             continue
         word = max(line.rfind(" ", 0, label), line.rfind("|", 0, label)) + 1
         behind = _WORD_END.search(line, label)
@@ -105,17 +105,17 @@ def columns_of(text: str, signs: Iterable[int] | None = None) -> list[TextColumn
             text, start + len(line) + 1, line, label, word_end, left, right
         ):
             continue
-        if any(other.holds(start + label) for other in found[-_MOST_BESIDE:]):
+        if any(other.holds(start + label) for other in columns[-_MOST_BESIDE:]):
             continue
         failed += 1
         if failed > _MOST_FAILURES:
-            return found
+            return columns
         column = _column(text, start, left, right, floors.get((left, right), 0))
         if column is not None:
-            found.append(column)
+            columns.append(column)
             floors[left, right] = column.end
             failed = 0
-    return found
+    return columns
 
 
 def _labelled_lines(text: str, signs: Iterable[int]) -> Iterator[tuple[int, str, int]]:
@@ -159,7 +159,7 @@ def _may_go_on(text: str, next_start: int, line: str, label: int, word_end: int,
         end = end if end >= 0 else len(text)
         follows = text[next_start : min(end, next_start + _LONGEST_LINE)]
         next_start = end + 1
-    if not all(_is_clear(follows, each) for each in (left, right) if each):
+    if not all(_is_clear(follows, edge) for edge in (left, right) if edge):
         return False
     return right is None or (bool(follows[left:right].strip(" |")) and follows[label : label + 4].lower() != "ark:")
 
@@ -184,8 +184,8 @@ def _column(text: str, line_start: int, left: int, right: int | None, floor: int
     here = next(following)
     below = list(_alike(islice(following, _MOST_LINES_BELOW - 1), left, right))
     rows = [line for _, line in (*reversed(above), here, *below) if not _is_rule(line)]
-    boundaries = [each for each in (left, right) if each and not _is_margin(rows, each)]
-    if not boundaries or not all(_is_parted(rows, each) for each in boundaries):
+    boundaries = [edge for edge in (left, right) if edge and not _is_margin(rows, edge)]
+    if not boundaries or not all(_is_parted(rows, edge) for edge in boundaries):
         return None
     first, last = above[-1] if above else here, below[-1] if below else here
     end = text.find("\n", last[0])
@@ -219,7 +219,7 @@ def _lines_from(text: str, start: int) -> Iterator[_PlacedLine]:
 def _alike(placed: Iterable[_PlacedLine], left: int, right: int | None) -> Iterator[_PlacedLine]:
     """Yield lines as long as they leave blanks or bars where the columns are parted, or only part the rows."""
     is_empty = False
-    before_left, before_right = (slice(max(0, each - 2), each) for each in (left, right or 0))
+    before_left, before_right = (slice(max(0, edge - 2), edge) for edge in (left, right or 0))
     for start, line in placed:
         if not line or line.isspace():
             if is_empty:

@@ -140,7 +140,7 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
         return None
     if block.is_recognized or (block.following and last >= len(text.rstrip())):
         return None
-    if block.seams or (block.page_breaks and any(at < place < last for place in block.page_breaks)):
+    if block.seams or (block.page_breaks and any(at < page_break < last for page_break in block.page_breaks)):
         return None
     ark = _ark(found, zones)
     if ark is None or shorter_names(ark, block, zones):

@@ -113,7 +113,7 @@ def label_places(markup: str) -> list[int]:
     """
     places = {found.start() for found in _AFTER_O.finditer(markup) if _AFTER_SIGN.match(markup, found.start())}
     for end in ends_of_ark(markup):
-        places.update(place for place in _signs_behind(markup, end) if _BEFORE_SIGN.match(markup, place))
+        places.update(at for at in _signs_behind(markup, end) if _BEFORE_SIGN.match(markup, at))
     return sorted(places)
 
 

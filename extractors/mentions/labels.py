@@ -60,7 +60,7 @@ class LabelSigns:
 
 def _colons(text: str) -> Iterator[int]:
     if text.count(":", 0, _SAMPLE_CHARS) > _DENSE:
-        return (found.start() for found in _COLON.finditer(text) if _may_end_label(text, found.start()))
+        return (colon.start() for colon in _COLON.finditer(text) if _may_end_label(text, colon.start()))
     return _sparse_colons(text)
 
 

@@ -133,9 +133,9 @@ class Reader:
     def read(self) -> Mention | NamespaceMention | None:
         """The mention at this label, a NAAN alone, or nothing when the label is a false friend."""
         end = self._read_mapped() if self._mapped else self._read_forward(self._label.end())
-        seen = max(end, self._fragment_end)
-        is_cut = len(self._text) - seen < _LOOK_AHEAD
-        self._is_at_end = is_cut or not self._text[seen : seen + _LONGEST_BLANK].strip(" ")  # a line may end so
+        last = max(end, self._fragment_end)
+        is_cut = len(self._text) - last < _LOOK_AHEAD
+        self._is_at_end = is_cut or not self._text[last : last + _LONGEST_BLANK].strip(" ")  # a line may end so
         self._url_goes_on = self._is_encoded and re.match(r"/\w", self._text[end : end + 2]) is not None
         self._drop_tail()
         naan, slash, name = self._pieces.chars.partition("/")
@@ -297,12 +297,12 @@ class Reader:
 
     def _note_query(self, pos: int) -> None:
         """Note an inflection and a fragment; any other query is none of the ARK's."""
-        found = _INFLECTION.match(self._text, pos)
-        if found is None and self._block.role is not Role.TEXT:
-            found = _BARE_INFLECTION.match(self._text, pos)
-        if found:
-            self._inflection = found[0]
-            if self._block.role is Role.TEXT and found[0] == "??":
+        query = _INFLECTION.match(self._text, pos)
+        if query is None and self._block.role is not Role.TEXT:
+            query = _BARE_INFLECTION.match(self._text, pos)
+        if query:
+            self._inflection = query[0]
+            if self._block.role is Role.TEXT and query[0] == "??":
                 self._notes.mark_likely("two question marks in prose")
         fragment = _FRAGMENT.match(self._text, pos)
         if fragment:
@@ -522,17 +522,17 @@ def shorter_names(ark: Ark, block: Block, zones: Zones) -> list[Ark]:
     >>> [str(each) for each in shorter_names(Ark.parse("ark:12148/bpt6k107371tMaps"), Block(""), Zones())]
     ['ark:12148/bpt6k107371t']
     """
-    glued = [found.start() for found in _GLUED_WORD.finditer(ark.name)]
+    glued = [glued_word.start() for glued_word in _GLUED_WORD.finditer(ark.name)]
     if block.role is not Role.TEXT or not (glued or block.page is not None):
         return []
     check = zones.check(ark)
-    if check is CheckCharacter.UNKNOWN and block.page is not None and (found := _WORD_AT_END.fullmatch(ark.name)):
-        return [Ark(ark.naan, found["stem"])]
+    if check is CheckCharacter.UNKNOWN and block.page is not None and (glued_word := _WORD_AT_END.fullmatch(ark.name)):
+        return [Ark(ark.naan, glued_word["stem"])]
     if check is not CheckCharacter.FAILS:
         return []
     ends = [*reversed(glued), *range(len(ark.name) - 1, 0, -1)] if block.page is not None else reversed(glued)
     shorter = (Ark(ark.naan, ark.name[:end]) for end in ends if end >= SHORTEST_CHECKED)
-    return [each for each in shorter if zones.check(each) is CheckCharacter.PASSES]
+    return [other for other in shorter if zones.check(other) is CheckCharacter.PASSES]
 
 
 def is_placeholder(chars: str) -> bool:

@@ -128,9 +128,9 @@ def relative_resolver(mention: Mention, reading: Reading, page_url: str) -> str 
         return None
     base = urljoin(page_url, reading.base or "")
     for block in reading.blocks:
-        before, found, _ = block.text.strip().partition(mention.as_written)
+        before, written, _ = block.text.strip().partition(mention.as_written)
         is_relative = before.endswith("/") and "?" not in before and ":" not in before
-        if block.role is Role.LINK_TARGET and found and is_relative:
+        if block.role is Role.LINK_TARGET and written and is_relative:
             return web_url(base, before)
     return None
 

@@ -27,8 +27,8 @@ def shoulder_of(name: str) -> str | None:
     >>> shoulder_of("x6np1wh8k"), shoulder_of("metadc107835")
     ('x6', None)
     """
-    found = _SHOULDER.match(name)
-    return found[0] if found else None
+    shoulder = _SHOULDER.match(name)
+    return shoulder[0] if shoulder else None
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -141,26 +141,26 @@ def check_character(covered: str, alphabet: str = BETANUMERIC) -> str:
     return alphabet[sum(map(mul, _ordinals(covered, alphabet), count(1))) % len(alphabet)]
 
 
-def chance_of(seen: int, passed: int) -> float:
-    """The probability that *passed* or more of *seen* names pass by chance: the tail of the binomial distribution.
+def chance_of(names: int, passed: int) -> float:
+    """The probability that *passed* or more of so many *names* pass by chance: the tail of the binomial distribution.
 
     It is given as 1 where no more pass than chance lets expect.
 
     >>> round(chance_of(20, 3), 3), chance_of(22_494, 728)
     (0.03, 1.0)
     """
-    if passed <= seen * CHANCE:
+    if passed <= names * CHANCE:
         return 1.0
     log_term = (
-        math.lgamma(seen + 1)
+        math.lgamma(names + 1)
         - math.lgamma(passed + 1)
-        - math.lgamma(seen - passed + 1)
+        - math.lgamma(names - passed + 1)
         + passed * math.log(CHANCE)
-        + (seen - passed) * math.log1p(-CHANCE)
+        + (names - passed) * math.log1p(-CHANCE)
     )
     term = total = math.exp(log_term)
-    for number in range(passed, seen):  # above the mean each term is smaller than the one before
-        term *= (seen - number) / (number + 1) * CHANCE / (1 - CHANCE)
+    for number in range(passed, names):  # above the mean each term is smaller than the one before
+        term *= (names - number) / (number + 1) * CHANCE / (1 - CHANCE)
         total += term
         if term <= total * 1e-15:
             break
@@ -278,30 +278,30 @@ def zones_of_distinct(bases: Iterable[Ark]) -> Mapping[Key, CheckCharacterRule]:
     >>> zones_of_distinct(arks) == learned_zones(arks)
     True
     """
-    seen: dict[str, Counter[str | None]] = defaultdict(Counter)
+    counts: dict[str, Counter[str | None]] = defaultdict(Counter)
     passed: dict[tuple[str, str | None], Counter[Zone]] = defaultdict(Counter)
     for base in bases:
         if len(base.name) > 1:
-            seen[base.naan][base.shoulder] += 1
+            counts[base.naan][base.shoulder] += 1
             passed[base.naan, base.shoulder].update(_zones_passed(base.naan, base.name))
-    return zones_of_counts(seen, passed)
+    return zones_of_counts(counts, passed)
 
 
 def zones_of_counts(
-    seen: Mapping[str, Mapping[str | None, int]], passed: Mapping[tuple[str, str | None], Mapping[Zone, int]]
+    counts: Mapping[str, Mapping[str | None, int]], passed: Mapping[tuple[str, str | None], Mapping[Zone, int]]
 ) -> Mapping[Key, CheckCharacterRule]:
-    """Return the same of counts: how many names of each NAAN and shoulder were *seen*, and how many pass in each zone.
+    """Return the same of *counts* of names by NAAN and shoulder, and of those that *passed* in each zone.
 
     A shoulder of which nothing has passed need not be among those, nor a zone.
     """
-    found: dict[Key, CheckCharacterRule] = {}
-    for naan in sorted(seen):
+    claims: dict[Key, CheckCharacterRule] = {}
+    for naan in sorted(counts):
         tallies = {
             shoulder: _Tally(number, {zone: passed.get((naan, shoulder), {}).get(zone, 0) for zone in Zone})
-            for shoulder, number in sorted(seen[naan].items(), key=lambda item: item[0] or "")
+            for shoulder, number in sorted(counts[naan].items(), key=lambda item: item[0] or "")
         }
-        found |= {(naan, shoulder): claim for shoulder, claim in _claims_of(_that_count(tallies))}
-    return found
+        claims |= {(naan, shoulder): claim for shoulder, claim in _claims_of(_that_count(tallies))}
+    return claims
 
 
 def _that_count(tallies: Mapping[str | None, _Tally]) -> Mapping[str | None, _Tally]:
@@ -316,11 +316,11 @@ def _that_count(tallies: Mapping[str | None, _Tally]) -> Mapping[str | None, _Ta
 
 def _most_pass(naan: str, names: Mapping[str | None, set[str]], zone: Zone) -> bool:
     """Return whether enough of all *names* pass in *zone* for a claim about them; looks no further than it must."""
-    passing = seen = sum(map(len, names.values()))
+    passing = total = sum(map(len, names.values()))
     for of_shoulder in names.values():
         for name in of_shoulder:
             passing -= not zone.passes(naan, name)
-            if passing < PASSING_SHARE * seen:
+            if passing < PASSING_SHARE * total:
                 return False
     return True
 
@@ -349,10 +349,10 @@ class Zones:
         CheckCharacterRule(zone=<Zone.NAAN_AND_NAME: 'naan-and-name'>, seen=36, passed=35)
         """
         learned = self.learned.get((naan, shoulder_of(name))) if self.learned else None
-        known = self.known.get((naan, name[:2])) or self.known.get((naan, None))
-        if learned is None or known is None:
-            return learned or known
-        return known if known.seen > learned.seen else learned
+        rule = self.known.get((naan, name[:2])) or self.known.get((naan, None))
+        if learned is None or rule is None:
+            return learned or rule
+        return rule if rule.seen > learned.seen else learned
 
     def zone_of(self, naan: str, name: str) -> Zone | None:
         """The zone that is claimed for names like this one, or none."""

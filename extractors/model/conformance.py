@@ -271,12 +271,12 @@ def possible_duplicates(arks: Iterable[Ark]) -> tuple[PossibleDuplicates, ...]:
     scheme-2020 ark:12345/x.en.svg ark:12345/x.svg.en
     """
     distinct = sorted(set(arks))
-    found: list[PossibleDuplicates] = []
+    duplicates: list[PossibleDuplicates] = []
     for profile in (Profile.DRAFT_2005, Profile.SCHEME_2020):
         alike: dict[str, list[Ark]] = defaultdict(list)
         for ark in distinct:
             form = ark.form_under(profile)
             if form is not None:
                 alike[form].append(ark)
-        found += [PossibleDuplicates(profile, tuple(group)) for group in alike.values() if len(group) > 1]
-    return tuple(found)
+        duplicates += [PossibleDuplicates(profile, tuple(group)) for group in alike.values() if len(group) > 1]
+    return tuple(duplicates)

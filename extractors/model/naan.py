@@ -204,7 +204,10 @@ class Registry:
         >>> Registry.builtin().entry("12148").organization
         'Bibliothèque nationale de France'
         """
-        shared = [RegistryEntry(naan, organization=f"shared: {each.purpose}") for naan, each in SHARED_NAANS.items()]
+        shared = [
+            RegistryEntry(naan, organization=f"shared: {shared_naan.purpose}")
+            for naan, shared_naan in SHARED_NAANS.items()
+        ]
         well_known = [RegistryEntry(naan, organization=name) for naan, name in WELL_KNOWN_NAANS.items()]
         return cls((*shared, *well_known), "built in", is_whole=False)
 
@@ -271,11 +274,11 @@ class Registry:
 
     @cached_property
     def _by_naan(self) -> Mapping[str, Mapping[str, RegistryEntry]]:
-        found: dict[str, dict[str, RegistryEntry]] = {}
+        by_naan: dict[str, dict[str, RegistryEntry]] = {}
         for entry in self.entries:
             if entry.naan:
-                found.setdefault(entry.naan, {})[entry.shoulder] = entry
-        return found
+                by_naan.setdefault(entry.naan, {})[entry.shoulder] = entry
+        return by_naan
 
     @cached_property
     def _shoulder_lengths(self) -> Sequence[int]:

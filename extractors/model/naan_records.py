@@ -211,9 +211,9 @@ def _from_natab(text: str) -> Registry:
         if line.lstrip().startswith("#"):
             comment = line.lstrip("# \t").strip()
             dated = dated or _natab_date(line)
-        elif found := _NATAB_ENTRY.match(line):
+        elif entry := _NATAB_ENTRY.match(line):
             entries.append(
-                RegistryEntry(found[1].lower(), organization=comment or None, policy=NaanPolicy(url=found[2] or None))
+                RegistryEntry(entry[1].lower(), organization=comment or None, policy=NaanPolicy(url=entry[2] or None))
             )
             targets.append([])
             comment = ""
@@ -235,5 +235,5 @@ def _natab_entry(entry: RegistryEntry, targets: Sequence[ResolverTarget]) -> Reg
 
 
 def _natab_date(comment: str) -> datetime | None:
-    found = _NATAB_DATE.search(comment)
-    return _moment("-".join(number.zfill(2) for number in found.groups())) if found else None
+    dated = _NATAB_DATE.search(comment)
+    return _moment("-".join(number.zfill(2) for number in dated.groups())) if dated else None

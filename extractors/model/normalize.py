@@ -132,7 +132,9 @@ def with_suffixes_last(form: str) -> str:
     """
     naan, slash, name = form.partition("/")
     *components, last = name.split("/")
-    split = [(each, "", "") if _DECIMALS.fullmatch(each) else each.partition(".") for each in components]
+    split = [
+        (component, "", "") if _DECIMALS.fullmatch(component) else component.partition(".") for component in components
+    ]
     kept = "/".join([base for base, _, _ in split] + [last])
     moved = "".join(dot + suffix for _, dot, suffix in split)
     return naan + slash + kept + moved

@@ -170,11 +170,11 @@ def offset_map(source: str, start: int = 0, end: int | None = None) -> OffsetMap
             continue
         while first > done and source[first - 1] == " " and source[odd.start()].isspace():
             first -= 1
-        found = _SPECIAL.match(source, first, end) or _SPECIAL.match(source, odd.start(), end)
-        if found is None:
+        special = _SPECIAL.match(source, first, end) or _SPECIAL.match(source, odd.start(), end)
+        if special is None:
             continue
-        text, repair = _replacement(found.lastgroup or "", found[0])
-        first, last = found.span()
+        text, repair = _replacement(special.lastgroup or "", special[0])
+        first, last = special.span()
         if text == WRAP:
             last = _behind_mark(source, first, last)
         if text == source[first:last]:
@@ -250,9 +250,9 @@ def _unescaped(char: str, written: str, how: str) -> tuple[str, str | None]:
     """
     if char == " ":
         return ODD_BLANK, None
-    found = _SPECIAL.fullmatch(char)
-    if found:
-        return _replacement(found.lastgroup or "", char)
+    special = _SPECIAL.fullmatch(char)
+    if special:
+        return _replacement(special.lastgroup or "", char)
     if how != "percent-encoding" and "!" <= char <= "~":
         return char, how
     return written, None

@@ -245,7 +245,7 @@ def _is_mail(start: str) -> bool:
     fields = _MAIL.match(start.replace("\r\n", "\n"))
     if fields is None:
         return False
-    names = {found[0].lower() for found in _MAIL_FIELD.finditer(fields["fields"])}
+    names = {field[0].lower() for field in _MAIL_FIELD.finditer(fields["fields"])}
     return len(names) >= _FEWEST_MAIL_FIELDS and not names.isdisjoint(_SENT)
 
 
@@ -270,8 +270,8 @@ def _member_names(data: bytes) -> list[str]:
                 return archive.namelist()
         except Exception:  # `zipfile` raises whatever a damaged directory makes its parts raise
             pass
-    known = ("[Content_Types].xml", "META-INF/container.xml", "META-INF/manifest.xml", "content.xml", *_OPC_FOLDERS)
-    return [name for name in known if b"\0" + name.encode() in data[:_HEAD_BYTES]]
+    names = ("[Content_Types].xml", "META-INF/container.xml", "META-INF/manifest.xml", "content.xml", *_OPC_FOLDERS)
+    return [name for name in names if b"\0" + name.encode() in data[:_HEAD_BYTES]]
 
 
 def _beginning(start: str) -> tuple[str, str, str]:
@@ -280,6 +280,6 @@ def _beginning(start: str) -> tuple[str, str, str]:
     >>> _beginning("<!-- JATS --><!DOCTYPE article><article lang='en'>")
     ('article', 'article', " lang='en'")
     """
-    found = _BEGINNING.match(start)
-    assert found is not None  # all of it is optional
-    return (found["doctype"] or "").lower(), (found["root"] or "").lower(), found["attributes"] or ""
+    beginning = _BEGINNING.match(start)
+    assert beginning is not None  # all of it is optional
+    return (beginning["doctype"] or "").lower(), (beginning["root"] or "").lower(), beginning["attributes"] or ""

@@ -76,18 +76,18 @@ def suggestions(
         return ()
     zone = zones.zone_of(ark.naan, ark.name)
     assert zone is not None
-    found: dict[str, Edit] = {}
+    edits: dict[str, Edit] = {}
     for name, edit in _edited(ark.naan, ark.name, zone):
-        if name in found or not zone.passes(ark.naan, name):
+        if name in edits or not zone.passes(ark.naan, name):
             continue
         if _keeps_shoulder(name, ark.name) and _keeps_series(name, ark.name, edit):
-            found[name] = edit
+            edits[name] = edit
 
     def rank(name: str) -> tuple[bool, int]:
         is_strange = is_seen is None or not is_seen(str(Ark(ark.naan, name)))
         return is_strange, sum(char not in zone.alphabet for char in name)
 
-    ranked = (Suggestion(Ark(ark.naan, name, ark.qualifier), found[name]) for name in sorted(found, key=rank))
+    ranked = (Suggestion(Ark(ark.naan, name, ark.qualifier), edits[name]) for name in sorted(edits, key=rank))
     return tuple(islice((candidate for candidate in ranked if fits is None or fits(candidate.ark)), limit))
 
 
@@ -120,8 +120,8 @@ def series_of(name: str) -> str | None:
     >>> series_of("bpt6k8301661f"), series_of("cb32895690j"), series_of("cb219g3518"), series_of("kt4199q42g")
     ('bpt6k', 'cb', None, None)
     """
-    found = _NUMBERED.match(name.lower())
-    return found["series"] if found else None
+    numbered = _NUMBERED.match(name.lower())
+    return numbered["series"] if numbered else None
 
 
 def lower_case_form(written: str, ark: Ark) -> Ark | None:

@@ -145,10 +145,10 @@ class _Program(ctypes.Structure):
 
 def _filter_calls(libc: ctypes.CDLL) -> None:
     """Refuse some calls of the kernel from now on. Raises OSError."""
-    found = _REFUSED.get(platform.machine())
-    if found is None or sys.maxsize < 2**32:
+    refused = _REFUSED.get(platform.machine())
+    if refused is None or sys.maxsize < 2**32:
         raise OSError("this architecture's calls are not known here")
-    steps = b"".join(_steps(*found))
+    steps = b"".join(_steps(*refused))
     program = _Program(len(steps) // 8, steps)
     _checked(libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0))
 

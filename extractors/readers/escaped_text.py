@@ -167,10 +167,10 @@ def _target(written: str, line_end: str = "") -> str:
     return re.sub(r"[{}]", "", _bare(joined)).strip()
 
 
-def _write_latex(source: str, out: RunningText, place: str) -> None:
+def _write_latex(source: str, out: RunningText, location: str) -> None:
     """Write what *source* shows as a paragraph of *out*, and its links."""
     closings: list[tuple[str, int | None]] = []
-    out.begin(place)
+    out.begin(location)
 
     def close() -> None:
         closing, link = closings.pop()
@@ -181,14 +181,14 @@ def _write_latex(source: str, out: RunningText, place: str) -> None:
     for token in _LATEX.finditer(source):
         if token["url"] is not None:
             target = _target(token["url"])
-            link = out.add_link(target, f"{place}\\url") if target and token["is_link"] else None
+            link = out.add_link(target, f"{location}\\url") if target and token["is_link"] else None
             closings.append(("", link))
             if link is not None:
                 out.open_link(link)
             out.write(target)
             close()
         elif token["href"] is not None:
-            link = out.add_link(_target(token["href"]), f"{place}\\href")
+            link = out.add_link(_target(token["href"]), f"{location}\\href")
             if token["shown"]:
                 closings.append(("", link))
                 out.open_link(link)
@@ -229,22 +229,22 @@ def _write_fields(entry: str, key: str, out: RunningText) -> None:
     """Write what the fields of an *entry* say about ARKs, and what else is in it."""
     is_ark = _IS_ARK.search(entry) is not None
     for field in _FIELD.finditer(entry):
-        name, place = field["name"].lower(), f"{key}/{field['name'].lower()}"
+        name, location = field["name"].lower(), f"{key}/{field['name'].lower()}"
         value = field["braced"] or field["quoted"] or field["bare"] or ""
         if _LINK_FIELD.fullmatch(name):
             if target := _target(value, "\n"):
-                out.add_link(target, place)
+                out.add_link(target, location)
         elif name in _IDENTIFIER_FIELDS:
             identifier = _target(value)
             if name == "ark" or (name == "eprint" and is_ark):
                 identifier = labelled(identifier) or identifier
             if may_name_ark(identifier):
-                out.add_value(identifier, place, Role.METADATA)
+                out.add_value(identifier, location, Role.METADATA)
         else:
-            _write_prose(value, place, out)
+            _write_prose(value, location, out)
     _write_prose(_FIELD.sub("\n", entry), key, out)
 
 
-def _write_prose(value: str, place: str, out: RunningText) -> None:
+def _write_prose(value: str, location: str, out: RunningText) -> None:
     if may_name_ark(value) or "\\url" in value or "\\href" in value:
-        _write_latex(re.sub(r"(?<!\\)%", r"\\%", value), out, place)
+        _write_latex(re.sub(r"(?<!\\)%", r"\\%", value), out, location)

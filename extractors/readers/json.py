@@ -124,10 +124,10 @@ def _without_lone_surrogates(text: str) -> tuple[str, int]:
         return text, 0
     lone = 0
 
-    def whole(found: re.Match[str]) -> str:
+    def whole(escape: re.Match[str]) -> str:
         nonlocal lone
-        lone += found["other"] is None
-        return found["other"] or r"\ufffd"
+        lone += escape["other"] is None
+        return escape["other"] or r"\ufffd"
 
     return _LONE_SURROGATE.sub(whole, text), lone
 

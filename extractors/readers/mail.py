@@ -48,12 +48,12 @@ def read_mail(data: bytes, read_part: PartReader) -> Reading:
     if len(data) > MOST_BYTES:
         findings.append(Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
         data = data[:MOST_BYTES]
-    starts = [found.end() for found in _BETWEEN.finditer(data)] if data.startswith(b"From ") else []
+    starts = [separator.end() for separator in _BETWEEN.finditer(data)] if data.startswith(b"From ") else []
     mail = _Mail(read_part)
     if not starts:
         mail.read(_parsed(data), "")
         return replace(mail.reading(MEDIA_TYPE), findings=(*findings, *mail.findings))
-    ends = [*[found.start() for found in _BETWEEN.finditer(data)][1:], len(data)]
+    ends = [*[separator.start() for separator in _BETWEEN.finditer(data)][1:], len(data)]
     for number, (start, end) in enumerate(as_time_allows(zip(starts, ends, strict=True), "message", each=True), 1):
         mail.read(_parsed(_QUOTED_FROM.sub(rb"\1", data[start:end])), f"message:{number}")
     return replace(mail.reading(MAILBOX_MEDIA_TYPE), title="", findings=(*findings, *mail.findings))
@@ -78,21 +78,21 @@ class _Mail:
         """All of it as one document; what it links to leads nowhere, for mail is somebody's own."""
         return Reading(media_type, tuple(self._blocks), title=self._title)
 
-    def read(self, message: Message, place: str, depth: int = 0) -> None:
+    def read(self, message: Message, location: str, depth: int = 0) -> None:
         """Read a message, or a part of one that holds others."""
         for name, value in _fields(message):
             self._title = self._title or (value if name == "subject" else "")
             if may_name_ark(value) and name not in _TRACE:
-                self._blocks.append(Block(value, Role.METADATA, place=_joined(place, name)))
-        self._read_content(message, place, depth)
+                self._blocks.append(Block(value, Role.METADATA, place=_joined(location, name)))
+        self._read_content(message, location, depth)
 
-    def _read_around(self, part: Message, place: str) -> None:
+    def _read_around(self, part: Message, location: str) -> None:
         """Read what stands before and behind the parts: for programs without MIME, and shown by no other."""
         for text, where in ((part.preamble, "preamble"), (part.epilogue, "epilogue")):
             if text and may_name_ark(text):
-                self._blocks.append(Block(text, place=_joined(place, where)))
+                self._blocks.append(Block(text, place=_joined(location, where)))
 
-    def _read_content(self, part: Message, place: str, depth: int) -> None:
+    def _read_content(self, part: Message, location: str, depth: int) -> None:
         self._parts += 1
         if self._parts > _MOST_PARTS or depth > _MOST_DEPTH:
             finding = Finding("cut-off", f"more than {_MOST_PARTS} parts, or parts within {_MOST_DEPTH} others")
@@ -100,22 +100,24 @@ class _Mail:
             return
         kind = part.get_content_type()
         children = _children(part)
-        self._read_around(part, place)
+        self._read_around(part, location)
         if kind == "multipart/alternative":
             for child in self._chosen(children):
-                self._read_content(child, place, depth + 1)
+                self._read_content(child, location, depth + 1)
         elif kind == "message/rfc822":
             for child in children:
-                self.read(child, _joined(place, "message"), depth + 1)
+                self.read(child, _joined(location, "message"), depth + 1)
         elif children:
             for child in children:
-                self._read_content(child, place, depth + 1)
+                self._read_content(child, location, depth + 1)
         else:
-            self._add(self._document(part, kind), _joined(place, _place(part)))
+            self._add(self._document(part, kind), _joined(location, _place(part)))
 
     def _chosen(self, alternatives: list[Message]) -> Iterator[Message]:
         """The last, and so the best, of several forms of one text in which something may name an ARK."""
-        telling = [each for each in alternatives if each.is_multipart() or self._tells(each)]
+        telling = [
+            alternative for alternative in alternatives if alternative.is_multipart() or self._tells(alternative)
+        ]
         yield from telling[-1:] or alternatives[-1:]
 
     def _tells(self, part: Message) -> bool:
@@ -130,17 +132,17 @@ class _Mail:
             return Reading(kind, (Block(_unflowed(decode(content, charset).text, without_blank=is_deleted)),))
         return self._read_part(content, kind, part.get_filename("") or "", charset) if content else Reading(kind)
 
-    def _add(self, reading: Reading, place: str) -> None:
+    def _add(self, reading: Reading, location: str) -> None:
         before = self._link_count
         for block in reading.blocks:
-            anchors = tuple(Anchor(each.start, each.end, each.link + before) for each in block.anchors)
+            anchors = tuple(Anchor(finding.start, finding.end, finding.link + before) for finding in block.anchors)
             link = None if block.link is None else block.link + before
             for number in (link, *(anchor.link for anchor in anchors)):
                 self._link_count = max(self._link_count, (number or 0) + 1)
-            where = _joined(place, block.place)
+            where = _joined(location, block.place)
             self._blocks.append(replace(block, place=where, link=link, anchors=anchors, page=None))
-        named = place or "text"
-        self.findings += [replace(each, detail=f"{named}: {each.detail}") for each in reading.findings]
+        named = location or "text"
+        self.findings += [replace(finding, detail=f"{named}: {finding.detail}") for finding in reading.findings]
 
 
 def _children(part: Message) -> list[Message]:

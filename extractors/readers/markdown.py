@@ -91,14 +91,14 @@ def _first_line(tokens: list[Token]) -> int:
 
 def _joined(page: Reading, piece: Reading) -> Reading:
     """Return *page* with one more *piece* of it, whose links are counted on."""
-    before = max((each.link for each in page.blocks if each.link is not None), default=-1) + 1
+    before = max((one.link for one in page.blocks if one.link is not None), default=-1) + 1
     blocks = (
         replace(
-            each,
-            link=None if each.link is None else each.link + before,
-            anchors=tuple(replace(anchor, link=anchor.link + before) for anchor in each.anchors),
+            one,
+            link=None if one.link is None else one.link + before,
+            anchors=tuple(replace(anchor, link=anchor.link + before) for anchor in one.anchors),
         )
-        for each in piece.blocks
+        for one in piece.blocks
     )
     return replace(
         piece,
@@ -146,6 +146,6 @@ def _attribute_chars(tokens: list[Token]) -> int:
 
 def _unused_references(references: dict[str, Any], blocks: list[Block]) -> list[Block]:
     """Link definitions that no text refers to, among them footnotes that are but a URL."""
-    used = {each.text for each in blocks if each.role is Role.LINK_TARGET}
+    used = {shown.text for shown in blocks if shown.role is Role.LINK_TARGET}
     targets = dict.fromkeys(reference["href"] for reference in references.get("references", {}).values())
     return [Block(target, Role.LINK_TARGET, place="[]:") for target in targets if target and target not in used]

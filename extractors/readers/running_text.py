@@ -18,8 +18,8 @@ _FULL = Finding("cut-off", "not read beyond a million blocks, or 256 MiB of text
 class _Paragraph:
     """The text of a paragraph as far as it was written, and where its links stand."""
 
-    def __init__(self, place: str) -> None:
-        self.place = place
+    def __init__(self, location: str) -> None:
+        self.place = location
         self.pieces: list[str] = []
         self.length = 0
         self.anchors: list[Anchor] = []
@@ -58,10 +58,10 @@ class RunningText:
         """True if it takes no more blocks."""
         return bool(self.findings)
 
-    def begin(self, place: str) -> None:
+    def begin(self, location: str) -> None:
         """A paragraph begins, within another if one is open."""
         goes_on, self._unended = self._unended, None
-        self._open.append(goes_on or _Paragraph(place))
+        self._open.append(goes_on or _Paragraph(location))
 
     def end(self) -> None:
         """The innermost paragraph ends."""
@@ -117,12 +117,12 @@ class RunningText:
             self._open[-1] = _Paragraph(paragraph.place)
             self._open[-1].goes_on = paragraph.goes_on
 
-    def add_link(self, target: str, place: str, *, leads_on: bool = True) -> int:
+    def add_link(self, target: str, location: str, *, leads_on: bool = True) -> int:
         """The number of a new link to *target*, whose visible text comes next if `open_link` says so."""
         self._links += 1
         if leads_on and leads_to_document(target):
             self._targets[target] = None
-        self._append(Block(target, Role.LINK_TARGET, place=place, link=self._links))
+        self._append(Block(target, Role.LINK_TARGET, place=location, link=self._links))
         return self._links
 
     def open_link(self, link: int) -> None:
@@ -136,10 +136,10 @@ class RunningText:
                 del self._open_links[index]
                 return
 
-    def add_value(self, value: str, place: str, role: Role = Role.METADATA) -> None:
+    def add_value(self, value: str, location: str, role: Role = Role.METADATA) -> None:
         """A value that is no running text."""
         if value.strip():
-            self._append(Block(value, role, place=place))
+            self._append(Block(value, role, place=location))
 
     def close(self) -> None:
         """There is no more: whatever was begun has ended."""

@@ -21,7 +21,7 @@ def may_name_ark(value: str) -> bool:
     return _SIGN.search(value) is not None and may_hold_ark(value)
 
 
-def value_block(value: str, place: str, *, alone: Role = Role.STRUCTURED_DATA) -> Block:
+def value_block(value: str, location: str, *, alone: Role = Role.STRUCTURED_DATA) -> Block:
     """The block of one value: *alone* if it is a single word, else prose, in which a line may wrap.
 
     >>> value_block("ark:/12345/x5", "/@id").role.value, value_block("see ark:/12345/x5", "/note").role.value
@@ -29,7 +29,7 @@ def value_block(value: str, place: str, *, alone: Role = Role.STRUCTURED_DATA) -
     """
     stripped = value.strip()
     is_prose = len(stripped.split(maxsplit=1)) > 1
-    return Block(stripped, Role.TEXT if is_prose else alone, place=place)
+    return Block(stripped, Role.TEXT if is_prose else alone, place=location)
 
 
 def labelled(value: str) -> str | None:
@@ -38,5 +38,5 @@ def labelled(value: str) -> str | None:
     >>> labelled("12148/btv1b8449691v"), labelled("https://n2t.net/ark:/12148/btv1b8449691v")
     ('ark:12148/btv1b8449691v', None)
     """
-    found = _NAAN_AND_NAME.fullmatch(value.strip())
-    return f"ark:{found['compact']}" if found else None
+    compact = _NAAN_AND_NAME.fullmatch(value.strip())
+    return f"ark:{compact['compact']}" if compact else None

@@ -24,8 +24,8 @@ from extractors.wraps.shapes import Shapes
 #: Behind a period these end a name: what Python's own table knows as file suffixes, and a few of libraries.
 FILE_SUFFIXES = frozenset(
     suffix.removeprefix(".")
-    for known in mimetypes.MimeTypes(filenames=()).types_map
-    for suffix in known
+    for by_suffix in mimetypes.MimeTypes(filenames=()).types_map
+    for suffix in by_suffix
 ) | {"djvu", "jp2", "jpx", "jsonld", "md", "mets", "mods", "ocr", "rdf", "rst", "tei", "ttl", "yml"}  # fmt: skip
 
 #: The viewers of Gallica (BnF, "Syntaxe des URLs"), IIIF's image and presentation interfaces, UNT's and Merritt's.

@@ -199,10 +199,10 @@ def script_blocks(source: str, media_type: str) -> Iterator[Block]:
     values: Iterator[str] | None = None
     if kind.endswith("json") or kind in _JSON_TYPES:
         values = _json_strings(source)
-    place = f"script[type={kind}]" if kind else "script"
+    location = f"script[type={kind}]" if kind else "script"
     for value in values or _literals(source):
         if may_hold_ark(value):
-            yield Block(_whole_characters(value), Role.STRUCTURED_DATA, place=place)
+            yield Block(_whole_characters(value), Role.STRUCTURED_DATA, place=location)
 
 
 def _json_strings(source: str) -> Iterator[str] | None:
@@ -335,17 +335,17 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
         return Reading(MEDIA_TYPE, source.left_out, findings=tuple(findings))
     if is_hocr(markup):
         return replace(read_recognized(tree.root, MEDIA_TYPE), findings=tuple(findings))
-    beside = _beside_the_text(tree.root, speaks_of_raising=_SPEAKS_OF_RAISING.search(markup) is not None)
+    facts = _beside_the_text(tree.root, speaks_of_raising=_SPEAKS_OF_RAISING.search(markup) is not None)
     page = MarkupPage(_well_formed(tree.root, markup))
-    targets = dict.fromkeys((_LINK_OR_FRAME if beside.has_frames else _LINK).findall(page.markup))
-    following = beside.following
+    targets = dict.fromkeys((_LINK_OR_FRAME if facts.has_frames else _LINK).findall(page.markup))
+    following = facts.following
     links = dict.fromkeys(filter(leads_to_document, [*following.links, *map(plain, targets)]))
     return Reading(
         MEDIA_TYPE,
-        (*page.blocks(), *beside.scripts, *source.left_out),
+        (*page.blocks(), *facts.scripts, *source.left_out),
         tuple(links),
-        beside.base,
-        beside.title,
+        facts.base,
+        facts.title,
         tuple(findings),
         documents=tuple(following.documents),
         parts=tuple(following.parts),
@@ -362,7 +362,7 @@ def _comment_findings(markup: str) -> list[Finding]:
     ['in comments, which the page does not show: ark:/12148/x5']
     """
     may_be = "<!--" in markup and _LABEL_AND_NAAN.search(markup) is not None
-    comments = (found["comment"] for found in _COMMENT.finditer(markup)) if may_be else ()
+    comments = (comment_match["comment"] for comment_match in _COMMENT.finditer(markup)) if may_be else ()
     hidden = dict.fromkeys(
         word for comment in comments if comment and may_hold_ark(comment) for word in _ARK_WORD.findall(comment)
     )
@@ -439,25 +439,25 @@ def _mark_raised(root: Element) -> None:
 
 def _beside_the_text(root: Element, *, speaks_of_raising: bool) -> _PageFacts:
     """Title, base and what stands in scripts; what isn't seen of the page is taken out of the tree."""
-    found = _PageFacts()
+    facts = _PageFacts()
     if speaks_of_raising:
         _mark_raised(root)
     for element in root.iter("title", "base", "embed", "frame", "link", "meta", "object", *_UNSEEN):
         if element.tag == "title":
-            found.title = found.title or " ".join("".join(element.itertext()).split())
+            facts.title = facts.title or " ".join("".join(element.itertext()).split())
         elif element.tag == "base":
-            found.base = element.get("href") if found.base is None else found.base
+            facts.base = element.get("href") if facts.base is None else facts.base
         elif element.tag in ("embed", "link", "meta", "object"):
-            found.following.read(element)
+            facts.following.read(element)
         else:
             if element.tag in ("frame", "iframe"):
-                found.has_frames = True
-                found.following.read(element)
+                facts.has_frames = True
+                facts.following.read(element)
             if element.tag == "script" and element.text:
-                found.scripts += script_blocks(element.text, element.get("type", ""))
+                facts.scripts += script_blocks(element.text, element.get("type", ""))
             del element[:]
             element.text = None
-    return found
+    return facts
 
 
 def _well_formed(root: Element, markup: str) -> str:

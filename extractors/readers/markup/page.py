@@ -85,7 +85,7 @@ class TextRun:
                 self._anchors.append(Anchor(self._link_start, self._length, self._link))
         self._link, self._link_start = number, self._length
 
-    def block(self, place: str, role: Role = Role.TEXT) -> Block | None:
+    def block(self, location: str, role: Role = Role.TEXT) -> Block | None:
         """All that was written, without the blanks around it, or None if nothing was; the next run begins.
 
         A link that is open goes on in it.
@@ -99,11 +99,11 @@ class TextRun:
         parted = "\n".join(text[start:end] for start, end in pairwise([0, *breaks, len(text)])) if breaks else text
         stripped = parted.strip()
         if not anchors:
-            return Block(stripped, role, place=place)
+            return Block(stripped, role, place=location)
         if not breaks and len(stripped) == len(text):
-            return Block(stripped, role, place=place, anchors=tuple(anchors))
+            return Block(stripped, role, place=location, anchors=tuple(anchors))
         moved = _moved(anchors, breaks, len(parted) - len(parted.lstrip()), len(stripped))
-        return Block(stripped, role, place=place, anchors=tuple(moved))
+        return Block(stripped, role, place=location, anchors=tuple(moved))
 
 
 def _breaks(text: str, edges: list[int], anchors: list[Anchor]) -> list[int]:
@@ -126,7 +126,7 @@ def _ends_ark(text: str, edge: int, at_link: bool) -> bool:
     if not at_link and not _WORD.match(text, edge):
         return False
     before = text[max(0, edge - _LONGEST_ARK) : edge]
-    begins = max((found.end() for found in _ARK_BEGINS.finditer(before)), default=None)
+    begins = max((beginning.end() for beginning in _ARK_BEGINS.finditer(before)), default=None)
     return begins is not None and "/" in before[begins:] and not _ARK_ENDS.search(before, begins)
 
 
@@ -189,7 +189,9 @@ def plain(value: str) -> str:
     if "&" not in value:
         return value
     if "&#" in value:
-        value = _REFERENCE.sub(lambda found: chr(int(found[1] or found[2], 10 if found[1] else 16)), value)
+        value = _REFERENCE.sub(
+            lambda reference: chr(int(reference[1] or reference[2], 10 if reference[1] else 16)), value
+        )
     return value.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"').replace("&amp;", "&")
 
 
@@ -218,26 +220,26 @@ class MarkupPage:
 
     def blocks(self) -> list[Block]:
         """All texts and values that may hold an ARK, in page order; the targets of a text's links before it."""
-        for place in as_time_allows(label_places(self.markup), "label"):
-            if place >= self._read_to:
-                self._read_around(place)
+        for at in as_time_allows(label_places(self.markup), "label"):
+            if at >= self._read_to:
+                self._read_around(at)
         return self._blocks
 
-    def _read_around(self, place: int) -> None:
-        start = self._boundary_before(place)
+    def _read_around(self, at: int) -> None:
+        start = self._boundary_before(at)
         tag = _TAG.match(self.markup, start)
         if tag is None:  # there is no element before it
             self._read_run(start, None)
-        elif place < tag.end():
+        elif at < tag.end():
             self._read_attributes(tag, attributes_of(tag[3]))
             self._floor, self._read_to = start, tag.end()
         else:
             begins = not tag[1] and not tag[3].endswith("/")
             self._read_run(tag.end(), tag[2] if begins else None)
 
-    def _boundary_before(self, place: int) -> int:
-        """Return where the tag begins that parts the text at *place* from what stands before it."""
-        end = place
+    def _boundary_before(self, at: int) -> int:
+        """Return where the tag begins that parts the text at offset *at* from what is before it."""
+        end = at
         while True:
             tag_end = self.markup.rfind(">", self._floor, end)
             start = self.markup.find("<", tag_end + 1 if tag_end >= 0 else self._floor, end)
@@ -277,8 +279,8 @@ class MarkupPage:
         self._floor = self._read_to = pos
         block = run.block(element or "")
         if block is not None:
-            found = _FOLLOWING.match(self.markup, pos)
-            block = replace(block, following=plain(found["text"]) if found else "")
+            following = _FOLLOWING.match(self.markup, pos)
+            block = replace(block, following=plain(following["text"]) if following else "")
         self._keep(block, targets, None if element else start)
 
     def _keep(self, text: Block | None, targets: Mapping[int, Block], start: int | None) -> None:
@@ -304,39 +306,39 @@ class MarkupPage:
     def _link_number(self, tag_start: int) -> int:
         return self._link_numbers.setdefault(tag_start, len(self._link_numbers))
 
-    def _link_at(self, place: int) -> int:
-        """Return where the tag of the link begins in which *place* is; the end of the markup if it is in none."""
-        markup, known, none = self.markup, self._link_known_to, len(self.markup)
+    def _link_at(self, at: int) -> int:
+        """Return where the tag of the link begins that holds the offset *at*; the end of the markup if it is in none."""
+        markup, last_link, none = self.markup, self._link_known_to, len(self.markup)
         opened = max(
-            markup.rfind("<a ", known, place), markup.rfind("<a>", known, place), markup.rfind("<a/>", known, place)
+            markup.rfind("<a ", last_link, at), markup.rfind("<a>", last_link, at), markup.rfind("<a/>", last_link, at)
         )
-        closed = markup.rfind("</a>", known, place)
+        closed = markup.rfind("</a>", last_link, at)
         if opened > closed:
             is_empty = self.markup[self.markup.find(">", opened) - 1] == "/"
             self._open_link = none if is_empty else opened
         elif closed >= 0:
             self._open_link = none
-        self._link_known_to = place
+        self._link_known_to = at
         return self._open_link
 
-    def _element_at(self, place: int) -> str:
-        """The innermost block element in which *place* is."""
-        for tag in _TAG.finditer(self.markup, self._elements_known_to, place):
+    def _element_at(self, at: int) -> str:
+        """The innermost block element that holds the offset *at*."""
+        for tag in _TAG.finditer(self.markup, self._elements_known_to, at):
             if tag[2] not in APART:
                 continue
             if tag[1]:
                 self._open_elements.pop()
             elif not tag[3].endswith("/"):
                 self._open_elements.append(tag[2])
-        self._elements_known_to = place
+        self._elements_known_to = at
         return self._open_elements[-1]
 
     def _read_attributes(self, tag: re.Match[str], attributes: Mapping[str, str]) -> None:
-        place = _meta_place(attributes) if tag[2] == "meta" else tag[2]
+        location = _meta_place(attributes) if tag[2] == "meta" else tag[2]
         for name, value in attributes.items():
             if not may_hold_ark(value):
                 continue
-            where = f"{place}/@{name}"
+            where = f"{location}/@{name}"
             link = None
             if where == "a/@href":
                 link = self._link_number(tag.start())
@@ -447,8 +449,8 @@ def refresh_target(content: str) -> str | None:
     >>> refresh_target("5; url='/b'"), refresh_target("0;/c"), refresh_target("30")
     ('/b', '/c', None)
     """
-    found = _REFRESH.match(content[:_MOST_CHARS])
-    return found["url"] if found else None
+    refresh = _REFRESH.match(content[:_MOST_CHARS])
+    return refresh["url"] if refresh else None
 
 
 def unfollowed_links(markup: str) -> Iterator[str]:

@@ -92,7 +92,7 @@ def _spells_letters(source: str) -> bool:
     if "&#" not in source:
         return False
     return _UNENDED_NUMERIC.search(source) is not None or any(
-        _is_of_word(*found) for found in set(_NUMERIC.findall(source))
+        _is_of_word(*reference) for reference in set(_NUMERIC.findall(source))
     )
 
 
@@ -113,8 +113,8 @@ def _is_of_word(x: str, digits: str) -> bool:
 
 def _may_be_label(source: str, end: int) -> bool:
     """Return whether the letter before *end*, a k in some spelling, may be the last of a label's word."""
-    found = _BEHIND.match(source, end)
-    behind = found[0] if found is not None else ""
+    after = _BEHIND.match(source, end)
+    behind = after[0] if after is not None else ""
     if not _MAY_BE_SIGN.search(_TAG.sub("", behind)) and not _is_unsure(behind):
         return False
     if source[end - 1] in _OF_AN_ESCAPE or WORD_BEFORE.match(source, end):
@@ -150,8 +150,8 @@ def _may_follow(source: str, at: int, letters: frozenset[str]) -> bool:
     if source[at - 1 : at].isalnum():
         return source[at - 1] in letters
     start = max(0, at - _MOST_BEFORE)
-    found = _BEFORE.match(source, start, at)
-    between = found[0] if found is not None else ""
+    before = _BEFORE.match(source, start, at)
+    between = before[0] if before is not None else ""
     first = at - len(between)
     if _is_unsure(between) or first == start > 0 or source[first - 1 : first] in (*letters, ">"):
         return True

@@ -56,12 +56,12 @@ def read_recognized(root: Element, media_type: str) -> Reading:
     [('ark:/12148/x5', True)]
     """
     lines = {"alto": _alto_lines, "PcGts": _page_lines}.get(_name(root), _hocr_lines)
-    regions = groupby(as_time_allows(lines(root), "line"), key=lambda found: found[0])
-    blocks = [_block(place, [line for _, line in of_region]) for (_, place), of_region in regions]
+    regions = groupby(as_time_allows(lines(root), "line"), key=lambda placed: placed[0])
+    blocks = [_block(location, [line for _, line in of_region]) for (_, location), of_region in regions]
     return Reading(media_type, (*_described(root), *(block for block in blocks if block.text)))
 
 
-def _block(place: str, lines: Iterable[_Line]) -> Block:
+def _block(location: str, lines: Iterable[_Line]) -> Block:
     """The lines of a region as one text, with the room that was left in each."""
     text, ends = "", []
     for line in lines:
@@ -74,7 +74,7 @@ def _block(place: str, lines: Iterable[_Line]) -> Block:
         for end, line in ends
         if line.right > line.left
     )
-    return Block(text, place=place, line_slack=slack, is_recognized=True)
+    return Block(text, place=location, line_slack=slack, is_recognized=True)
 
 
 def _described(root: Element) -> Iterator[Block]:
@@ -86,7 +86,7 @@ def _described(root: Element) -> Iterator[Block]:
         values = [(f"{name}/@{_local(key)}", value) for key, value in element.attrib.items() if "CONTENT" not in key]
         if _name(root) in ROOTS and not len(element):
             values.append((name, element.text or ""))
-        yield from (Block(value, Role.METADATA, place=place) for place, value in values if may_hold_ark(value))
+        yield from (Block(value, Role.METADATA, place=location) for location, value in values if may_hold_ark(value))
 
 
 def _alto_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:

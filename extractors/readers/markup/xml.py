@@ -40,9 +40,9 @@ def without_surrogates(data: bytes) -> bytes:
     if encoding is None and b"&#" not in data:  # most
         return data
     if encoding is None:
-        return _IN_OCTETS.sub(lambda found: found["literal"] or _OUT_OF_BOUNDS.encode(), data)
+        return _IN_OCTETS.sub(lambda reference: reference["literal"] or _OUT_OF_BOUNDS.encode(), data)
     text = data.decode(encoding, "surrogatepass" if len(data) % 2 == 0 else "ignore")
-    mended = _IN_TEXT.sub(lambda found: found["literal"] or _OUT_OF_BOUNDS, text)
+    mended = _IN_TEXT.sub(lambda reference: reference["literal"] or _OUT_OF_BOUNDS, text)
     return data if mended == text else mended.encode(encoding, "surrogatepass")
 
 
@@ -263,9 +263,9 @@ class _Document:
                 continue
             if is_target and link is None:
                 link, self._links = self._links, self._links + 1
-            place = f"{self._written_name(element, element.tag)}/@{self._written_name(element, qualified)}"
+            location = f"{self._written_name(element, element.tag)}/@{self._written_name(element, qualified)}"
             role = Role.LINK_TARGET if is_target else Role.METADATA
-            self._blocks.append(Block(value, role, place=place, link=link if is_target else None))
+            self._blocks.append(Block(value, role, place=location, link=link if is_target else None))
         return link
 
     def _written_name(self, element: Element, qualified: str) -> str:

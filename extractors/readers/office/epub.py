@@ -73,7 +73,7 @@ class _Book:
             if leaf.place == "title" and not self._title:
                 self._title = " ".join(leaf.text.split())
         folder = posixpath.dirname(name)
-        spine = (document.items[each] for each in document.spine if each in document.items)
+        spine = (document.items[item_id] for item_id in document.spine if item_id in document.items)
         for item in chain(spine, document.items.values()):
             member = self._member(folder, item.href)
             if item.media_type in _CHAPTER_TYPES:
@@ -138,7 +138,7 @@ def _link_numbers(blocks: tuple[Block, ...]) -> Iterator[int]:
 def _renumbered(blocks: tuple[Block, ...], chapter: str, links_before: int) -> Iterator[Block]:
     """The blocks of a chapter as those of the book."""
     for block in blocks:
-        anchors = tuple(Anchor(each.start, each.end, each.link + links_before) for each in block.anchors)
+        anchors = tuple(Anchor(anchor.start, anchor.end, anchor.link + links_before) for anchor in block.anchors)
         link = None if block.link is None else block.link + links_before
         yield replace(block, place=f"{chapter}/{block.place}", link=link, anchors=anchors)
 
@@ -222,9 +222,9 @@ class _PackageDocument(EventTarget):
             self._keep("".join(self._text).strip(), self._property or name)
         self._text.clear()
 
-    def _keep(self, value: str, place: str) -> None:
+    def _keep(self, value: str, location: str) -> None:
         if value.strip() and len(self.metadata) < _MOST_ITEMS:
-            self.metadata.append(_Metadatum(value, place))
+            self.metadata.append(_Metadatum(value, location))
 
 
 @dataclass(slots=True)

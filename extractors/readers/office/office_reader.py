@@ -112,9 +112,9 @@ def _read_markup(data: bytes, media_type: str, places: Mapping[str, str]) -> Rea
     styles = RaisedStyles()
     for name in _with_root(roots, "styles"):
         package.parse(name, styles)
-    for root, place in places.items():
+    for root, location in places.items():
         for name in _with_root(roots, root):
-            called = place if root in _ONLY_ONE else place + opc.number_of(name)
+            called = location if root in _ONLY_ONE else location + opc.number_of(name)
             _read_markup_part(package, text, name, called, styles.found)
     opc.read_custom_xml(package, text, roots)
     if main not in roots.values():
@@ -122,11 +122,13 @@ def _read_markup(data: bytes, media_type: str, places: Mapping[str, str]) -> Rea
     return _reading(media_type, package, text, properties)
 
 
-def _read_markup_part(package: Package, text: RunningText, name: str, place: str, raised: Collection[str] = ()) -> None:
+def _read_markup_part(
+    package: Package, text: RunningText, name: str, location: str, raised: Collection[str] = ()
+) -> None:
     relations = opc.relations_of(package, name)
-    part = MarkupPart(text, place, relations, raised)
+    part = MarkupPart(text, location, relations, raised)
     package.parse(name, part)
-    opc.add_unused_targets(text, relations, part.used, place)
+    opc.add_unused_targets(text, relations, part.used, location)
 
 
 def _read_sheet(
@@ -137,8 +139,8 @@ def _read_sheet(
     part = SheetPart(text, sheet, relations, strings)
     package.parse(name, part)
     opc.add_unused_targets(text, relations, part.used, sheet)
-    beside = {relation.target for relation in relations.values() if not relation.is_external}
-    for other in sorted(beside & roots.keys(), key=opc.natural_order):
+    related = {relation.target for relation in relations.values() if not relation.is_external}
+    for other in sorted(related & roots.keys(), key=opc.natural_order):
         if roots[other] in _SHEET_NOTES:
             package.parse(other, SheetPart(text, sheet, {}))
         elif roots[other] in _DRAWINGS:
@@ -152,7 +154,7 @@ def _sheet_names(package: Package, roots: Mapping[str, str]) -> dict[str, str]:
         sheets = Sheets()
         package.parse(workbook, sheets)
         relations = opc.relations_of(package, workbook)
-        names |= {relations[each].target: sheet for each, sheet in sheets.found if each in relations}
+        names |= {relations[relation].target: sheet for relation, sheet in sheets.found if relation in relations}
     unknown = {name: posixpath.basename(name).removesuffix(".xml") for name in _with_root(roots, "worksheet")}
     return names | {name: stem for name, stem in unknown.items() if name not in names}
 

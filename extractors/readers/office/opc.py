@@ -86,13 +86,13 @@ class _Relations(EventTarget):
         self.found[attributes.get("Id", "")] = Relation(target, is_external, kind)
 
 
-def add_unused_targets(text: RunningText, relations: Mapping[str, Relation], used: set[str], place: str) -> None:
+def add_unused_targets(text: RunningText, relations: Mapping[str, Relation], used: set[str], location: str) -> None:
     """Return what is linked without visible text: the links of pictures, linked files, and what an editor forgot."""
     for identifier, relation in relations.items():
         if identifier in used or not relation.is_external:
             continue
         if relation.kind == "hyperlink" or may_hold_ark(relation.target):
-            text.add_link(relation.target, place, leads_on=relation.kind == "hyperlink")
+            text.add_link(relation.target, location, leads_on=relation.kind == "hyperlink")
 
 
 @dataclass(frozen=True, slots=True)

@@ -247,8 +247,8 @@ class OpenDocumentPart(EventTarget):
             if may_hold_ark(value):
                 self._text.add_value(value, element.place)
 
-    def _begin_value(self, place: str) -> None:
-        self._value, self._value_place = [], place
+    def _begin_value(self, location: str) -> None:
+        self._value, self._value_place = [], location
 
     def _end_value(self, ended: _Element) -> None:
         """A value ends; of alternative texts, only what may hold an ARK is of interest."""

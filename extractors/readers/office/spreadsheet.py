@@ -196,9 +196,9 @@ class SheetPart(EventTarget):
         if relation is None or cell is None:
             return
         self.used.add(identifier)
-        place = f"{self._sheet}!{cell[0]}"
+        location = f"{self._sheet}!{cell[0]}"
         target = f"{relation.target}#{fragment}" if fragment else relation.target
-        self._linked.setdefault(place, self._text.add_link(target, place))
+        self._linked.setdefault(location, self._text.add_link(target, location))
 
 
 def _number(digits: str) -> int:

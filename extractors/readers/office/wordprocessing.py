@@ -30,9 +30,9 @@ def hyperlink_target(code: str) -> str:
     >>> hyperlink_target(r' HYPERLINK "https://n2t.net/ark:12148/x5" \l "p3" \o "a tip" ')
     'https://n2t.net/ark:12148/x5#p3'
     """
-    found = _HYPERLINK_FIELD.match(code)
+    link = _HYPERLINK_FIELD.match(code)
     target = fragment = switch = ""
-    for argument in _ARGUMENT.finditer(found["arguments"]) if found else ():
+    for argument in _ARGUMENT.finditer(link["arguments"]) if link else ():
         bare, quoted = argument["bare"], argument["quoted"]
         if bare and bare.startswith("\\") and len(bare) == 2:
             switch = bare if bare in _SWITCHES_WITH_ARGUMENT else ""
@@ -52,8 +52,8 @@ def formula_target(formula: str) -> str:
     >>> formula_target('of:=HYPERLINK("https://n2t.net/ark:12148/x5";"scan")')
     'https://n2t.net/ark:12148/x5'
     """
-    found = _HYPERLINK_FORMULA.search(formula)
-    return found["target"].replace('""', '"') if found else ""
+    link = _HYPERLINK_FORMULA.search(formula)
+    return link["target"].replace('""', '"') if link else ""
 
 
 #: Passed over with all that is in them: what was deleted or moved away, former formatting, tab stops, readings.
@@ -119,12 +119,12 @@ class MarkupPart(EventTarget):
     """Takes the events of one part, and writes what a reader sees to a `RunningText`."""
 
     def __init__(
-        self, text: RunningText, place: str, relations: Mapping[str, Relation], raised: Collection[str] = ()
+        self, text: RunningText, location: str, relations: Mapping[str, Relation], raised: Collection[str] = ()
     ) -> None:
         self.used: set[str] = set()
         """The relations that a link of this part has."""
         self._text = text
-        self._story = self._place = place
+        self._story = self._place = location
         self._relations = relations
         self._raised = raised
         self._passed_over = 0

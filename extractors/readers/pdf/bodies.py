@@ -39,14 +39,14 @@ def running_lines(page: PdfPage, *neighbours: PdfPage | None) -> frozenset[int]:
     """
     rows = _rows(page.lines)
     leading = _leading(page.lines)
-    known = [other for other in neighbours if other is not None and other.lines]
-    found: set[int] = set()
+    with_lines = [other for other in neighbours if other is not None and other.lines]
+    running: set[int] = set()
     for order in (rows, rows[::-1]):
         for outer, inner in islice(pairwise(order), _MOST_ROWS):
-            if not _is_running(page, outer, inner, leading, known):
+            if not _is_running(page, outer, inner, leading, with_lines):
                 break
-            found.update(outer)
-    return frozenset(found)
+            running.update(outer)
+    return frozenset(running)
 
 
 def _rows(lines: Lines) -> list[Row]:
@@ -278,16 +278,16 @@ def _citations(page: PdfPage) -> list[_Citation]:
 
     Links that can't hold an ARK are distinguished by their URI only.
     """
-    found: list[_Citation] = []
-    seen: dict[str, int] = {}
+    citations: list[_Citation] = []
+    last_of_uri: dict[str, int] = {}
     for link in page.links:
-        at = seen.get(link.uri)
-        if at is None or not _hangs_together(page.text, found[at].ranges, link.ranges):
-            seen[link.uri] = len(found)
-            found.append(_Citation(link, page, link.ranges))
+        at = last_of_uri.get(link.uri)
+        if at is None or not _hangs_together(page.text, citations[at].ranges, link.ranges):
+            last_of_uri[link.uri] = len(citations)
+            citations.append(_Citation(link, page, link.ranges))
         else:
-            found[at] = _Citation(found[at].link, page, found[at].ranges + link.ranges)
-    return found
+            citations[at] = _Citation(citations[at].link, page, citations[at].ranges + link.ranges)
+    return citations
 
 
 def _hangs_together(text: str, ranges: Sequence[tuple[int, int]], more: Sequence[tuple[int, int]]) -> bool:
@@ -311,8 +311,8 @@ def _blocks(run: Sequence[Part], aside: Sequence[Part], numbers: Iterator[int]) 
                     link, is_new = text.numbered(cited.link.uri, ranges, numbers)
                     break
             if is_new:
-                place = cited.link.place
-                targets.append(Block(cited.link.uri, Role.LINK_ANNOTATION, page.number, place, link=link))
+                location = cited.link.place
+                targets.append(Block(cited.link.uri, Role.LINK_ANNOTATION, page.number, location, link=link))
     yield from (text.block() for text in texts if text.text.strip())
     yield from targets
 

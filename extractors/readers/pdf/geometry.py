@@ -96,7 +96,7 @@ class Lines(Sequence[Line]):
     def __getitem__(self, index: slice) -> list[Line]: ...
     def __getitem__(self, index: int | slice) -> Line | list[Line]:
         if isinstance(index, slice):
-            return [self[each] for each in range(*index.indices(len(self)))]
+            return [self[at] for at in range(*index.indices(len(self)))]
         return Line(
             self.starts[index],
             self.ends[index],
@@ -183,7 +183,7 @@ class Glyphs:
 
 def lines_of(text: str, glyphs: Glyphs) -> Lines:
     """The lines of a page in the order of its text."""
-    spans = [found.span() for found in _LINE.finditer(text)]
+    spans = [line.span() for line in _LINE.finditer(text)]
     starts = [start for start, _ in spans]
     lasts = [stop - 1 for _, stop in spans]
     ends = [last if text[last] == LINE_END_HYPHEN else last + 1 for last in lasts]

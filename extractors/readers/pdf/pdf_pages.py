@@ -79,7 +79,9 @@ class CellTable:
         self._lines = lines
         self._glyphs = glyphs
         self._wanted = [index for index, is_wanted in enumerate(wanted) if is_wanted]
-        near = sorted({each for index in self._wanted for each in (index, index + 1) if each < len(lines)})
+        near = sorted(
+            {near_index for index in self._wanted for near_index in (index, index + 1) if near_index < len(lines)}
+        )
         self._cells = {index: self._cells_of(lines[index]) for index in near}
 
     def has_cells_beside(self) -> bool:
@@ -223,7 +225,7 @@ def _with_text(page: PdfiumPage, read: PdfPage, parts: _Parts, *, continues: boo
         if is_right_to_left(text):
             return parts.read("geometry", lambda: _from_right_to_left(read, text_page), read)
         open_ends = open_lines(text)
-        labels = [found.start() for found in _LABEL.finditer(text)][:_MOST_LABELS]
+        labels = [label.start() for label in _LABEL.finditer(text)][:_MOST_LABELS]
         ark_links = {link.uri for link in read.links if may_hold_ark(link.uri)}
         if not (labels or ark_links or continues or open_ends):
             return read
@@ -250,23 +252,25 @@ def _from_right_to_left(read: PdfPage, text_page: PdfTextPage) -> PdfPage:
     glyphs = Glyphs.of(text_page, read.text)
     if glyphs is None:
         return read
-    found = ordered(read.text, lines_of(read.text, glyphs), glyphs)
-    links = (link._replace(ranges=found.under(link.box)) if link.box else link for link in read.links)
-    return replace(read, text=found.text, line_slack=found.line_slack, links=tuple(links))
+    in_order = ordered(read.text, lines_of(read.text, glyphs), glyphs)
+    links = (link._replace(ranges=in_order.under(link.box)) if link.box else link for link in read.links)
+    return replace(read, text=in_order.text, line_slack=in_order.line_slack, links=tuple(links))
 
 
 def _has_drawing(page: PdfiumPage) -> bool:
     """Return whether anything but text is among the first objects of a page."""
     count = min(pdfium.FPDFPage_CountObjects(page), _FIRST_OBJECTS)
     types = (pdfium.FPDFPageObj_GetType(pdfium.FPDFPage_GetObject(page, index)) for index in range(count))
-    return any(each != pdfium.FPDF_PAGEOBJ_TEXT for each in types)
+    return any(type_ != pdfium.FPDF_PAGEOBJ_TEXT for type_ in types)
 
 
 def _is_unseen(page: PdfiumPage) -> bool:
     """Return whether the first text of a page is drawn in no way."""
     count = min(pdfium.FPDFPage_CountObjects(page), _FIRST_OBJECTS)
     objects = (pdfium.FPDFPage_GetObject(page, index) for index in range(count))
-    texts = (each for each in objects if pdfium.FPDFPageObj_GetType(each) == pdfium.FPDF_PAGEOBJ_TEXT)
+    texts = (
+        page_object for page_object in objects if pdfium.FPDFPageObj_GetType(page_object) == pdfium.FPDF_PAGEOBJ_TEXT
+    )
     first = next(texts, None)
     return first is not None and pdfium.FPDFTextObj_GetTextRenderMode(first) == pdfium.FPDF_TEXTRENDERMODE_INVISIBLE
 

@@ -164,8 +164,8 @@ def attachments(data: bytes, read: AttachmentReader) -> tuple[list[Block], list[
             continue
         left -= len(content)
         for block in read(content, name).blocks:
-            place = f"attachment:{name}/{block.place}".rstrip("/")
-            blocks.append(replace(block, page=None, place=place, link=None, anchors=()))
+            location = f"attachment:{name}/{block.place}".rstrip("/")
+            blocks.append(replace(block, page=None, place=location, link=None, anchors=()))
     return blocks, findings
 
 
@@ -275,14 +275,14 @@ def _reading(document: PdfDocument, data: bytes, max_pages: int) -> Reading:
 
     def part(name: str, work: Callable[[], Iterable[Item]]) -> list[Item]:
         """Return what *work* gives; where it fails, for whatever reason, it costs no other part."""
-        found: list[Item] = []
+        items: list[Item] = []
         try:
-            found.extend(work())
+            items.extend(work())
         except MemoryError:
             raise
         except Exception as error:
             findings.append(Finding("unreadable-part", f"{name}: {type(error).__name__}"))
-        return found
+        return items
 
     info = dict(part("Info dictionary", lambda: info_values(document)))
     blocks = [Block(value, Role.METADATA, place=f"info/{key}") for key, value in info.items()]
@@ -291,9 +291,9 @@ def _reading(document: PdfDocument, data: bytes, max_pages: int) -> Reading:
     blocks += [Block(title, Role.METADATA, place="outline") for title in titles]
     pages = list(_pages(document, max_pages, findings))
     findings += _without_text(pages)
-    known = len(findings)
+    findings_before = len(findings)
     bodies = part("running heads", lambda: blocks_of(pages))
-    blocks += bodies if len(findings) == known else blocks_of(map(plain, pages))
+    blocks += bodies if len(findings) == findings_before else blocks_of(map(plain, pages))
     return Reading(MEDIA_TYPE, tuple(blocks), _web_links(blocks), title=info.get("Title", ""), findings=tuple(findings))
 
 

@@ -193,9 +193,9 @@ class _Spacing:
     def _letters(self, start: int, end: int) -> tuple[list[int], list[float]]:
         """The offsets of what is printed between two offsets, and the gap behind each, in heights of the font."""
         printed = list(_PRINTED.finditer(self._text, start, end))
-        letters = [found.start() for found in printed]
+        letters = [letter.start() for letter in printed]
         lefts, tops, rights, bottoms = self._glyphs.all_corners(letters)
-        _, _, ends, _ = self._glyphs.all_corners([found.end() - 1 for found in printed])
+        _, _, ends, _ = self._glyphs.all_corners([letter.end() - 1 for letter in printed])
         rights = list(map(max, rights, ends))
         height = max(top - bottom for top, bottom in zip(tops, bottoms, strict=True)) or 1.0
         return letters, [(left - right) / height for left, right in zip(lefts[1:], rights, strict=False)]
@@ -226,7 +226,7 @@ class _Spacing:
         return self._text[offset] == " " and not self._glyphs.is_generated(offset)
 
     def _spaces(self, start: int, end: int) -> Iterator[int]:
-        return (start + found.start() for found in re.finditer(" ", self._text[start:end]))
+        return (start + blank.start() for blank in re.finditer(" ", self._text[start:end]))
 
     # -- false spaces in words that are set a little wide
 
