@@ -35,7 +35,7 @@ from extractors.wraps.evidence import Evidence
 
 #: Hidden files of a folder that are named one by one.
 _MOST_NAMES = 5
-#: Folders of what programs install or make, which are nobody's own documents.
+#: Folders of what programs install or make, which are no one's own documents.
 _INSTALLED = frozenset({"__pycache__", "bower_components", "node_modules", "site-packages"})
 
 
@@ -49,7 +49,7 @@ def document_name(path: Path) -> str:
 
 
 def files_in(folder: Path, hidden: list[str]) -> Iterator[Path]:
-    """Return the files in *folder* and below it; a folder below that can't be read stands for its own.
+    """Return the files in *folder* and below it; a folder below that can't be read is left out as such.
 
     Those whose names begin with a dot, and what is in such folders or in those of installed programs, are not among
     them, but go to *hidden*.
@@ -92,9 +92,9 @@ def _may_be_file(path: Path) -> bool:
 
 
 def unwritable(folder: Path) -> str | None:
-    """Return why *folder* can neither be made nor written to; None if it can. Leaves nothing behind.
+    """Return why *folder* can neither be made nor written to; None if it can. Leaves nothing there.
 
-    It is tried: a file system may say that one may write, and let nobody, as /proc does.
+    It is tried: a file system may say that one may write, and let no one, as /proc does.
     """
     there = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
     if not there.is_dir():
@@ -178,15 +178,15 @@ def extract(
 ) -> Iterator[Document]:
     """Return the documents in *source*, one by one, each read when it is asked for.
 
-    A folder stands for all files in it, an archive (ZIP, TAR, WARC …) for all documents in it, in a fixed order. The
+    A folder represents all files in it, an archive (ZIP, TAR, WARC …) for all documents in it, in a fixed order. The
     format is recognized by content. What may crash a parser is read in a process of its own.
 
     Args:
         source: a path, bytes, an open binary file that can seek, or several of these.
-        name: the name of bytes and of open files; its ending may tell their format.
+        name: the name of bytes and of open files; its ending may show their format.
         media_type: what is known of the format of bytes, as ``text/html``.
         charset: what is known of the character set of bytes.
-        together: read all documents first, and decide what is doubtful in one on what stands whole in any of them, as
+        together: read all documents first, and decide what is doubtful in one on what is whole in any of them, as
             the command does. Otherwise each document is decided by itself.
 
     Raises:
@@ -206,7 +206,7 @@ def extract(
 def decided_together(
     documents: Iterable[Document], *, ends_at: tuple[type[BaseException], ...] = ()
 ) -> Iterator[Document]:
-    """Return *documents* in their order, the unresolved mentions of each decided on what stands whole in any.
+    """Return *documents* in their order, the unresolved mentions of each decided on what is whole in any.
 
     None is given before all have been read; meanwhile they are kept in a temporary file. An exception of *ends_at*
     ends the reading: what was read until then is given, and then the exception is raised.
@@ -306,7 +306,7 @@ def documents_in_file(path: Path, name: str | None = None) -> Iterator[ArchiveMe
 
 
 def documents_in(stream: BinaryIO, name: str, *, path: str) -> Iterator[ArchiveMember | Document]:
-    """Return the documents in a stream that can seek; the ending of *path* may tell their format."""
+    """Return the documents in a stream that can seek; the ending of *path* may show their format."""
     stream.seek(0)
     for member in members(stream, name=name, path=path):
         yield member if isinstance(member, ArchiveMember) else Document(name, (), (member,))

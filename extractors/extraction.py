@@ -32,7 +32,7 @@ Found = Mention | NamespaceMention
 
 _LAST_WORD = re.compile(r"[aA][rR][kK]\S*\s*\Z")
 _FOLLOWING_CHARS = 80
-#: What a name may go on behind, at the end of a text that was cut.
+#: What a name may go on after, at the end of a text that was cut.
 _OPEN_END = " \r\n\t./-:=,_~*+@$%!"
 _COMPARED_CHARS = 8
 _CUT = frozenset({"archive-limit", "cut-off", "damaged"})
@@ -244,7 +244,7 @@ class _Progress:
     done: int = 0
 
     def scanned(self, block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> list[Found]:
-        """Return what stands in a block, or in as much of it as there is time for."""
+        """Return what is in a block, or in as much of it as there is time for."""
         budget = current()
         scanned: list[Found] = []
         if budget is not None and budget.is_spent(ReadingStage.FINDING):
@@ -267,7 +267,7 @@ class _Progress:
 def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     """Everything found, block by block, and the evidence that it gives.
 
-    What stands whole is read first, for it is evidence: link targets and metadata, where no line breaks, and then
+    What is whole is read first, for it is evidence: link targets and metadata, where no line breaks, and then
     those names in the text that touch no line's end. Only a text with a wrap inside an ARK is read a second time.
     """
     progress, nothing = _Progress(), Evidence()

@@ -31,7 +31,7 @@ from extractors.wraps.evidence import Evidence
 
 __all__ = ["STANDS_WHOLE", "Mention", "NamespaceMention", "find_arks", "scan"]
 
-_GAP = r"(?:-?\n)?"  # a wrap, as a tape has it
+_GAP = r"(?:-?\n)?"  # a wrap, as repaired text has it
 _BLANK = rf"[\ {ODD_BLANK}]"
 _PERCENT = r"%(?:25)*"
 _A, _R, _K = (
@@ -149,12 +149,12 @@ def columns_in(block: Block) -> list[TextColumn]:
 
 
 def column_alone(block: Block, column: TextColumn) -> Block:
-    """Return one of the columns of *block* as a block of its own, with blanks for all that stands beside it."""
+    """Return one of the columns of *block* as a block of its own, with blanks for all that is next to it."""
     return replace(block, text=column.alone(), line_slack=column.line_slack())
 
 
 def read_column(alone: Block, evidence: Evidence) -> Iterator[Mention | NamespaceMention]:
-    """Yield what stands in a column *alone*, by the places of its lines and without the gaps between these."""
+    """Yield what is in a column *alone*, by the places of its lines and without the gaps between these."""
     for mention in read_block(alone, evidence, {}):
         as_written = _AROUND_BREAK.sub("\n", mention.as_written)
         if isinstance(mention, Mention):
@@ -167,7 +167,7 @@ def read_column(alone: Block, evidence: Evidence) -> Iterator[Mention | Namespac
 def _scan_columns(
     block: Block, columns: Sequence[TextColumn], evidence: Evidence
 ) -> Iterator[Mention | NamespaceMention]:
-    """Yield what stands in each of *columns* of a block, read by itself, and what stands elsewhere."""
+    """Yield what is in each of *columns* of a block, read by itself, and what is elsewhere."""
     for mention in read_block(block, evidence, {}):
         if not any(column.holds(_start(mention)) for column in columns):
             yield mention
@@ -201,7 +201,7 @@ def _start(mention: Mention | NamespaceMention) -> int:
 def read_block(
     block: Block, evidence: Evidence, linked: Mapping[int, Ark], signs: Iterable[int] | None = None
 ) -> Iterator[Mention | NamespaceMention]:
-    """Yield what stands in *block*: clean ARKs read by one pattern, and all else step by step.
+    """Yield what is in *block*: clean ARKs read by one pattern, and all else step by step.
 
     *signs* are those of labels in its text, where they are known.
     """
@@ -222,7 +222,7 @@ def read_block(
 
 
 def read_fully(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> Iterator[Mention | NamespaceMention]:
-    """Yield what stands in *block*, all of it read step by step: what `read_block` gives, and is held against."""
+    """Yield what is in *block*, all of it read step by step: what `read_block` gives, and is held against."""
     read_up_to = 0
     for region in _regions(block.text, label_signs(block.text)):
         read_up_to = yield from _read(block, region, read_up_to, evidence, linked, patterns=False)
@@ -249,7 +249,7 @@ def _clean_in(
 
 
 def _is_linked_otherwise(mention: Mention, linked: Mapping[int, Ark]) -> bool:
-    """Return whether the link whose text *mention* stands in leads to another ARK."""
+    """Return whether the link whose text *mention* is in leads to another ARK."""
     return mention.link is not None and linked.get(mention.link, mention.ark) != mention.ark
 
 
@@ -262,7 +262,7 @@ def _read(
     *,
     patterns: bool = True,
 ) -> Generator[Mention | NamespaceMention, None, int]:
-    """Yield what stands in *region* behind *read_up_to*; return how far it was read."""
+    """Yield what is in *region* after *read_up_to*; return how far it was read."""
     text = block.text
     while True:
         is_on_one_page = text.find("\f", region.start, region.end) < 0
@@ -295,7 +295,7 @@ def _read(
 
 
 def _labels(text: str) -> Iterator[regex.Match[str]]:
-    """The labels on a tape: looked for where their three letters stand, which takes no time."""
+    """The labels on a repaired text: looked for where their three letters are, which takes no time."""
     end = 0
     for word in _LETTERS.finditer(text):
         if word.start() >= end:
@@ -307,7 +307,7 @@ def _labels(text: str) -> Iterator[regex.Match[str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """A stretch of the text around signs of labels, with room for what belongs to them."""
+    """A stretch of the text around signs of labels, with space for what belongs to them."""
 
     start: int
     end: int
@@ -316,13 +316,13 @@ class _Region:
     """That with which the next region begins, or the end of the text."""
 
     def longer(self, label_at: int) -> _Region:
-        """A region that gives the label at *label_at* at least twice the room."""
+        """A region that gives the label at *label_at* at least twice the space."""
         room = max(_BEHIND_CHARS, self.end - label_at)
         return _Region(max(0, label_at - _LONG_BEFORE_CHARS), label_at + 2 * room, self.signs, self.next_sign)
 
 
 def _regions(text: str, signs: Iterable[int]) -> Iterator[_Region]:
-    """The stretches around *signs* in which labels may stand, in order; they may overlap."""
+    """The stretches around *signs* in which labels may be, in order; they may overlap."""
     start = last = -1
     near: list[int] = []
     for sign in signs:

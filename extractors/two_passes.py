@@ -1,4 +1,4 @@
-"""Many documents on all cores: each is read, and then decided once more on what stands whole in any of them.
+"""Many documents on all cores: each is read, and then decided once more on what is whole in any of them.
 
 Both passes go through an executor, in batches, and give their results in the order of the documents, so that these are
 the same for every number of processes. The first pass keeps each document as plain data in a temporary file; the second

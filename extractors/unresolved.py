@@ -1,6 +1,6 @@
 """Mentions that could be decided otherwise, kept with the text around them, to be decided again when more is known.
 
-The ARKs of a whole audit are better evidence than those of one document: names that stand whole in another one, the
+The ARKs of a whole audit are better evidence than those of one document: names that are whole in another one, the
 shape of a shoulder's names, its check characters. What was sure stays as it is.
 """
 
@@ -36,7 +36,7 @@ class UnresolvedMention:
     linked: tuple[tuple[int, Ark], ...] = ()
     """The links in the window, by their numbers, and the ARK in the target of each."""
     in_column: bool = False
-    """True if the window has nothing but the column of a plain text that the mention stands in."""
+    """True if the window has nothing but the column of a plain text that the mention is in."""
 
 
 def unresolved_mentions(
@@ -81,7 +81,7 @@ def decided_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evi
 
 
 def _window(block: Block, start: int, end: int) -> Block:
-    """The piece of *block* from *start* to *end*, with all that stands in it."""
+    """The piece of *block* from *start* to *end*, with all that is in it."""
     return replace(
         block,
         text=block.text[start:end],

@@ -117,7 +117,7 @@ class Lookahead:
         self._held, self._at = data + self._held[self._at :], 0
 
     def read_to(self, mark: bytes, keep_bytes: int) -> bytes:
-        """Return what stands before the next *mark*, or before the end; of that, the first *keep_bytes*.
+        """Return what is before the next *mark*, or before the end; of that, the first *keep_bytes*.
 
         >>> ahead = Lookahead(io.BytesIO(b"some junk, then PK and more"))
         >>> ahead.read_to(b"PK", 9), ahead.read(6)
@@ -152,7 +152,7 @@ class Lookahead:
 
 
 def size_of(stream: BinaryIO) -> int:
-    """Return how many bytes a seekable stream has behind its position, which stays."""
+    """Return how many bytes a seekable stream has after its position, which stays."""
     here = stream.tell()
     end = stream.seek(0, io.SEEK_END)
     stream.seek(here)
@@ -166,7 +166,7 @@ else:
 
 #: What an XZ stream may ask its reader to hold; `xz -9` asks for 65 MiB.
 _XZ_MEMORY_BYTES = 128 * 2**20
-#: After so many faults nothing more is looked for behind them.
+#: After so many faults nothing more is looked for after them.
 _FAULTS_AT_MOST = 1000
 _FAULTS = (zlib.error, lzma.LZMAError, zstd.ZstdError, brotli.error, OSError, EOFError, ValueError)
 
@@ -208,7 +208,7 @@ class _Decompressor(Protocol):
 class Decompressed:
     """The content of a compressed stream, which may have several members or frames, one after the other.
 
-    Damage is passed over where another member begins behind it; `damage` says what was wrong.
+    Damage is passed over where another member begins after it; `damage` says what was wrong.
 
     >>> import io
     >>> stream = io.BytesIO(zlib.compress(b"ark:/12148/btv1b8")[:-6])
@@ -233,7 +233,7 @@ class Decompressed:
 
     @property
     def rest(self) -> bytes:
-        """Behind the end of the content: what was read of the stream without belonging to it."""
+        """After the end of the content: what was read of the stream without belonging to it."""
         return self._input
 
     def read(self, size: int, /) -> bytes:
@@ -326,7 +326,7 @@ class _Zlib:
     def salvaged(self, data: bytes, max_length: int, signature: bytes | None) -> tuple[bytes, bytes]:
         """After a fault: the content before the damage, and what follows it.
 
-        A member that was cut off runs into the next one, so that the fault is only met behind that one's beginning.
+        A member that was cut off runs into the next one, so that the fault is only met after that one's beginning.
         """
         before = self._before or zlib.decompressobj(self._window_bits)
         given = before.unconsumed_tail + data
@@ -343,7 +343,7 @@ class _Zlib:
 
 
 class _Brotli:
-    """`brotli`, with the look of the others; it doesn't tell what follows its end."""
+    """`brotli`, with the look of the others; it doesn't say what follows its end."""
 
     unused_data = b""
 

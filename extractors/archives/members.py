@@ -96,7 +96,7 @@ class ArchiveMember:
     name: str
     """``a.zip!/folder/b.html``, ``a.warc!/http://b.example/c``. Each once."""
     path: str
-    """A name whose ending may tell the format."""
+    """A name whose ending may show the format."""
     data: bytes = field(default=b"", repr=False)
     media_type: str | None = None
     charset: str | None = None

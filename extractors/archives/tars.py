@@ -36,7 +36,7 @@ class TarEntry:
 def entries(ahead: Lookahead, budget: SizeBudget) -> Iterator[TarEntry | str]:
     """The regular files of a tar archive, and in words what was wrong with it, once; never raises.
 
-    Behind a damaged header the next good one is looked for.
+    After a damaged header the next good one is looked for.
     """
     name = ""
     is_damaged = False

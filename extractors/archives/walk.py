@@ -70,7 +70,7 @@ def archive_kind(head: bytes) -> ArchiveKind | None:
         return ArchiveKind.ZIP
     for kind, compression in _COMPRESSED.items():
         if head.startswith(SIGNATURES[compression]):
-            # Three letters are too few to tell bzip2 by.
+            # Three letters are too few to recognize bzip2.
             return kind if kind is not ArchiveKind.BZIP2 or _BZIP2_BLOCK.match(head) else None
     if warc.is_warc(head):
         return ArchiveKind.WARC

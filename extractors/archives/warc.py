@@ -20,7 +20,7 @@ _HEADER_BYTES = 2**15
 _SHORT_HEADER_BYTES = 2**10
 _MARK = b"\nWARC/"
 _BEGINNING = re.compile(rb"WARC/[01]\.[0-9]+[ \t]*\r?\n")
-#: The same behind the line breaks that end the record before.
+#: The same after the line breaks that end the record before.
 _BEGINNING_NEAR = re.compile(rb"[\r\n]{0,32}(?=WARC/[01]\.[0-9]+[ \t]*\r?\n)")
 #: Where a record begins inside of what another one claims.
 _SWALLOWED = re.compile(rb"WARC/[01]\.[0-9]+[ \t]*\r?\n(?=WARC-|Content-)", re.IGNORECASE)
@@ -170,7 +170,7 @@ def _skip_to_record(ahead: Lookahead) -> bool:
 
 
 def _to_next_record(ahead: Lookahead, keep_bytes: int) -> bytes:
-    """Return what stands before the next record, and of that the first *keep_bytes*."""
+    """Return what is before the next record, and of that the first *keep_bytes*."""
     kept = [ahead.read_to(_MARK, keep_bytes)]
     room = keep_bytes - len(kept[0])
     while (here := ahead.peek(_MARK_BYTES)) and not _BEGINNING.match(here, 1):
@@ -216,7 +216,7 @@ def _as_sent(named: list[Compression], content: bytes) -> tuple[Compression, ...
 
 
 def _joined_chunks(content: bytes) -> bytes:
-    r"""The body behind chunked transfer coding (RFC 9112, 7.1); what is no chunk is taken as it is.
+    r"""The body after chunked transfer coding (RFC 9112, 7.1); what is no chunk is taken as it is.
 
     >>> _joined_chunks(b"4\r\nark:\r\n6;x=y\r\n/12148\r\n0\r\n\r\n"), _joined_chunks(b"<p>no chunks")
     (b'ark:/12148', b'<p>no chunks')

@@ -147,7 +147,7 @@ def _entry(
     name: str, flags: int, method: int, packed: Limited | Lookahead, budget: SizeBudget, checksum: int | None
 ) -> ZipEntry:
     compression = _COMPRESSIONS.get(method)
-    # Without a size, only a compressed content tells where it ends.
+    # Without a size, only a compressed content says where it ends.
     is_readable = isinstance(packed, Limited) or method != 0
     content = _Checked(packed, compression, budget, checksum) if compression and is_readable else None
     return ZipEntry(name, bool(flags & _ENCRYPTED), content)

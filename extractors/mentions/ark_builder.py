@@ -21,13 +21,13 @@ Piece = tuple[str, int, int]
 
 @dataclass(slots=True)
 class Pieces:
-    """Characters of an ARK and the stretches of the tape that they stand in, in order."""
+    """Characters of an ARK and the stretches of the repaired text that they are in, in order."""
 
     offsets: OffsetMap
     found: list[Piece] = field(default_factory=list)
 
     def add(self, chars: str, start: int, end: int) -> None:
-        """*chars* stand at *start* of the tape; one character for each of its own, or an escape as a whole."""
+        """*chars* are at *start* of the repaired text; one character for each of its own, or an escape as a whole."""
         self.found.append((chars, start, end))
 
     @property
@@ -51,7 +51,7 @@ class Pieces:
 
     @property
     def end(self) -> int:
-        """Return where on the tape the last character ends."""
+        """Return where in the repaired text the last character ends."""
         return self.found[-1][2]
 
     @property
@@ -88,7 +88,7 @@ class Pieces:
         return self._joined(start, label_end)
 
     def _is_seamless(self, label_end: int) -> bool:
-        """Return whether all characters stand one behind the other."""
+        """Return whether all characters are one after the other."""
         following = label_end
         for _, first, last in self.found:
             if first != following:

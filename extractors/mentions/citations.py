@@ -21,7 +21,7 @@ from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.wraps.wrap import Confidence
 
 _TARGETS = (Role.LINK_TARGET, Role.LINK_ANNOTATION)
-#: Hosts that resolve ARKs under ``/ark:``, of which no document need tell.
+#: Hosts that resolve ARKs under ``/ark:``, of which no document need say anything.
 _RESOLVERS = frozenset(
     """
     n2t.net arks.org ark.bnf.fr catalogue.bnf.fr data.bnf.fr gallica.bnf.fr archive.org digital.library.unt.edu
@@ -120,7 +120,7 @@ def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> t
 
 
 def malformed_findings(reading: Reading, mentions: Iterable[Mention]) -> tuple[Finding, ...]:
-    """Findings about URLs at a resolver that would be ARKs, but for the colon behind the label.
+    """Findings about URLs at a resolver that would be ARKs, but for the colon after the label.
 
     A resolver is known, or one that an ARK of the document names. Other sites have folders of that name.
 
@@ -146,7 +146,7 @@ def _host(url: str) -> str:
 
 
 def _differ(shown: Ark, target: Ark) -> bool:
-    """Return whether they name different things: neither is the other with more of a qualifier behind it."""
+    """Return whether they name different things: neither is the other with more of a qualifier after it."""
     first, second = sorted((str(shown), str(target)), key=len)
     return not (second.startswith(first) and (len(first) == len(second) or second[len(first)] in "/."))
 

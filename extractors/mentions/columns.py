@@ -1,6 +1,6 @@
 """Columns of plain text: tables drawn with characters, and pages whose layout was kept with blanks.
 
-A name that is broken in a cell goes on in the next line of the same cell, whatever stands beside it.
+A name that is broken in a cell goes on in the next line of the same cell, whatever is next to it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _GAP_BEHIND = re.compile(r"[ ]{2,}(?=\S)|[ ]*\|")
 _RULE = re.compile(r"[ \t]*(?=[^\n]*[-=]{3})[-=+|: ]+\Z")
 _RULE_SIGNS = frozenset("-=+|:")
 _MOST_LINES_ABOVE, _MOST_LINES_BELOW = 100, 1000  # a label
-_MOST_FAILURES = 200  # labels in a row with gaps beside them that part no columns
+_MOST_FAILURES = 200  # labels in a row with gaps next to them that part no columns
 _MOST_BESIDE = 8
 _FEWEST_ROWS = 3  # lines with text on both sides of a river of blanks; with bars, one less
 _MOST_ALIGNED = 0.6
@@ -43,14 +43,14 @@ class TextColumn:
     """Offsets within a line; None where the lines end."""
 
     def holds(self, at: int) -> bool:
-        """Return whether the code point at *at* of the text stands in this column."""
+        """Return whether the code point at *at* of the text is in this column."""
         if not self.start <= at < self.end:
             return False
         offset = at - self.text.rfind("\n", 0, at) - 1
         return self.left <= offset and (self.right is None or offset < self.right)
 
     def alone(self) -> str:
-        """Return its lines with blanks for all that stands beside them, so that offsets stay what they were.
+        """Return its lines with blanks for all that is next to them, so that offsets stay what they were.
 
         >>> text = "ark:/12148/bp  see\\nt6k1           there\\n"
         >>> TextColumn(text, 0, len(text), 0, 15).alone().split()
@@ -59,7 +59,7 @@ class TextColumn:
         return "\n".join(map(self._shown, self.text[self.start : self.end].split("\n")))
 
     def line_slack(self) -> tuple[tuple[int, float], ...]:
-        """Return where each of its lines ends in what stands alone, and how many more characters had room there."""
+        """Return where each of its lines ends in what is alone, and how many more characters had space there."""
         ends, at, widest = [], 0, 0
         for line in self.alone().split("\n"):
             if line.strip():
@@ -77,7 +77,7 @@ class TextColumn:
 
 
 def lines_between(alone: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield where the lines between two offsets of a column that stands *alone* begin and end, without their blanks.
+    """Yield where the lines between two offsets of a column that is *alone* begin and end, without their blanks.
 
     >>> list(lines_between("ark:/12148/bp    \\nt6k1             ", 0, 22))
     [(0, 13), (18, 22)]
@@ -98,8 +98,8 @@ def columns_of(text: str, signs: Iterable[int] | None = None) -> list[TextColumn
         if columns and columns[-1].holds(start + label):
             continue
         word = max(line.rfind(" ", 0, label), line.rfind("|", 0, label)) + 1
-        behind = _WORD_END.search(line, label)
-        word_end = behind.start() if behind else len(line)
+        after = _WORD_END.search(line, label)
+        word_end = after.start() if after else len(line)
         left, right = _cell(line, word, word_end)
         if (left == 0 and right is None) or not _may_go_on(
             text, start + len(line) + 1, line, label, word_end, left, right
@@ -173,8 +173,8 @@ def _cell(line: str, start: int, end: int) -> tuple[int, int | None]:
     left = 0
     for gap in _GAP_BEFORE.finditer(line, 0, start + 1):
         left = gap.end()
-    behind = _GAP_BEHIND.search(line, end)
-    return left, behind.end() if behind else None
+    after = _GAP_BEHIND.search(line, end)
+    return left, after.end() if after else None
 
 
 def _column(text: str, line_start: int, left: int, right: int | None, floor: int) -> TextColumn | None:
@@ -240,7 +240,7 @@ def _is_rule(line: str) -> bool:
 
 
 def _is_clear(line: str, boundary: int) -> bool:
-    """Return whether nothing of *line* stands directly before *boundary*."""
+    """Return whether nothing of *line* is directly before *boundary*."""
     return not line[max(0, boundary - 2) : boundary].strip(" |")
 
 
@@ -252,7 +252,7 @@ def _is_margin(rows: list[str], boundary: int) -> bool:
 
 
 def _is_parted(rows: list[str], boundary: int) -> bool:
-    """Return whether *rows* have text on both sides of *boundary* often enough, and begin behind it alike."""
+    """Return whether *rows* have text on both sides of *boundary* often enough, and begin after it alike."""
     both = [line for line in rows if line[boundary:].strip(" |") and line[:boundary].strip(" |")]
     bars = sum("|" in line[max(0, boundary - 2) : boundary] for line in both)
     if bars == len(both):

@@ -1,4 +1,4 @@
-"""Clean ARKs: those that stand whole among plain characters, read by one pattern instead of step by step.
+"""Clean ARKs: those that are whole among plain characters, read by one pattern instead of step by step.
 
 Most ARKs of most documents are such. What comes out is, field for field, what the full reader
 (`extractors.mentions.mention_reader`) makes of them; whatever is not surely so simple is left to it.
@@ -34,9 +34,9 @@ _RESOLVER = r"https?://[0-9A-Za-z.-]++/(?:[0-9A-Za-z.~-]++/)*+"
 _VALUE = re.compile(rf"(?P<resolver> {_RESOLVER} )? {_ARK} \Z", re.VERBOSE)
 _LONGEST_VALUE = 300
 
-#: But for ``%``, ``&`` and the backslash, with which escapes begin, and for what nobody sees.
+#: But for ``%``, ``&`` and the backslash, with which escapes begin, and for what no one sees.
 _VISIBLE = r"[!-$'-\[\]-~\xa1-\xac\xae-\u02ff\u0370-\u058f\u2010-\u2027\u4e00-\u9fff]"
-#: What surely ends an ARK, behind the period of a sentence: brackets, quotes, blanks, a comma that no digit follows, an
+#: What surely ends an ARK, after the period of a sentence: brackets, quotes, blanks, a comma that no digit follows, an
 #: empty line; or another ARK or URL in the next line.
 _END = rf"""
     \.?
@@ -60,12 +60,12 @@ _APART = re.compile(r"(?:\A|[ \n\"<>'])[0-9B-Zb-z.,;()\[\]=|]{1,40}\Z")
 _APART_CHARS = 42
 #: What parts a label from the text before it, and is no mark of a quoted line.
 _BEFORE_COMPACT = frozenset("\"'(<[=,`")
-#: Behind these a blank parts it, too. (Behind a hyphen or slash, a line may go on; ``>`` and ``#`` may be its mark.)
+#: After these a blank parts it, too. (After a hyphen or slash, a line may go on; ``>`` and ``#`` may be its mark.)
 _BEFORE_BLANK = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz.,:()'\"]")
 _MOST_BLANKS = 40
 _CONTEXT_CHARS = 60
 
-#: Characters before a colon that are no k, nor what may stand between a k and its colon, nor the mark of a quoted line.
+#: Characters before a colon that are no k, nor what may be between a k and its colon, nor the mark of a quoted line.
 _NOT_K = frozenset("\"'()[]{}<,.!?=~@$^`+:_")
 #: Wider than the regions of a text in which its labels are read (`extractors.find`).
 _NEAR_CHARS = 1000
@@ -73,14 +73,14 @@ _LETTERS_AND_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
 _NOT_R = _LETTERS_AND_DIGITS - frozenset("rR")
 _NOT_A = _LETTERS_AND_DIGITS - frozenset("aA")
 _NOT_K_BEFORE_BLANK = (_LETTERS_AND_DIGITS - frozenset("kK")) | frozenset(".,)")
-#: Of mark, park and bookmark, behind which stands no NAAN. (Behind another ark, a label may: ``ARKark:/12148/x5``.)
+#: Of mark, park and bookmark, after which is no NAAN. (After another ark, a label may: ``ARKark:/12148/x5``.)
 _LAST_OF_WORDS = frozenset(("ar", "AR"))
 _BEHIND_LABEL = frozenset("/0123456789")
 _BLANKS = frozenset(" \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}")
-#: Of ASCII: what escapes begin with, the names of files that stand for an ARK, and a form feed.
+#: Of ASCII: what escapes begin with, the names of files that represent an ARK, and a form feed.
 _ASCII_HINTS = ("%", "&", "\\", "_", "+", "\f")
-#: What repairing decodes or takes away, so that letters come into being or together, and what stands for the colon in
-#: names of files. Listed is what it leaves alone: ASCII, and what holds neither characters that nobody sees nor ASCII
+#: What repairing decodes or takes away, so that letters come into being or together, and what represents the colon in
+#: names of files. Listed is what it leaves alone: ASCII, and what holds neither characters that no one sees nor ASCII
 #: of another width.
 _MAY_HIDE = re.compile(
     "[^\t\n\r -$'-\\[\\]-~\xa0-\xac\xae-\u02ff\u0370-\u058f\u1e00-\u1fff\u2010-\u2027\u202f-\u205e\u20a0-\u20bf"
@@ -244,9 +244,9 @@ def _stands_apart(text: str, first: int) -> bool:
         return False
     if text[first - 2 : first - 1] in _BEFORE_BLANK and before == " ":
         return True
-    behind = text[max(0, first - _MOST_BLANKS) : first].rstrip(" \r\n")
-    is_slash = behind[-2:] in ("2f", "2F") and behind[:-1].rstrip("25")[-1:] in ("%", "")  # escaped, perhaps again
-    return behind[-1:] in _BEFORE_BLANK and not is_slash
+    after = text[max(0, first - _MOST_BLANKS) : first].rstrip(" \r\n")
+    is_slash = after[-2:] in ("2f", "2F") and after[:-1].rstrip("25")[-1:] in ("%", "")  # escaped, perhaps again
+    return after[-1:] in _BEFORE_BLANK and not is_slash
 
 
 def _may_be_on_page(block: Block, found: re.Match[str]) -> bool:
@@ -257,7 +257,7 @@ def _may_be_on_page(block: Block, found: re.Match[str]) -> bool:
 
 
 def _link_at(block: Block, first: int) -> int | None:
-    """Return the link whose target the block is, or whose visible text stands at *first*."""
+    """Return the link whose target the block is, or whose visible text is at *first*."""
     if block.link is not None or not block.anchors:
         return block.link
     index = bisect_right(block.anchors, first, key=lambda anchor: anchor.start) - 1

@@ -1,4 +1,4 @@
-"""Over a gap: does the ARK that is being read go on behind a line wrap, a blank or a dash?"""
+"""Over a gap: does the ARK that is being read go on after a line wrap, a blank or a dash?"""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ _DASHES = "\N{EN DASH}\N{EM DASH}\N{HORIZONTAL BAR}"
 _TYPEWRITTEN_DASH = regex.compile(r"(?<=[\p{L}\p{Nd}])-{2,3}(?=\p{L})")
 _BLANK_RULES = (no_name_yet, whole_elsewhere, check_character_decides)
 _DASH_RULES = (another_identifier, whole_elsewhere, check_character_decides, shape_decides, word_follows)
-#: Behind a blank that may be typography, what may be the rest of a name.
+#: After a blank that may be typography, what may be the rest of a name.
 _RESTS = regex.compile(r"(?=[^\s]*\d)[\p{L}\d/=_.-]")
 #: No typesetter breaks an identifier over more lines; a text that seems to is not one.
 _MOST_GAPS = 8
@@ -110,7 +110,7 @@ class Gaps:
         is_encoded: bool,
     ) -> None:
         self.ran_out = False
-        """Whether the next word goes on where the piece of the text that is on tape ends."""
+        """Whether the next word goes on where the piece of the text that is read ends."""
         self._block = block
         self._tape = offsets
         self._evidence = evidence
@@ -118,7 +118,7 @@ class Gaps:
         self._is_encoded = is_encoded
 
     def goes_on(self, label: str, pieces: Pieces, pos: int) -> bool:
-        """Return whether the ARK goes on behind the wrap or odd blank at *pos*; a hyphen that only marked the wrap
+        """Return whether the ARK goes on after the wrap or odd blank at *pos*; a hyphen that only marked the wrap
         goes.
         """
         if len(self._notes.decisions) >= _MOST_GAPS:
@@ -137,14 +137,14 @@ class Gaps:
                 self._notes.repaired("hyphen at line wrap")
         return decision.join
 
-    def over_literals(self, label: str, pieces: Pieces, behind: int, *, is_joined: bool) -> bool:
-        """Return whether the ARK goes on *behind* the end of a string literal, in the next one.
+    def over_literals(self, label: str, pieces: Pieces, after: int, *, is_joined: bool) -> bool:
+        """Return whether the ARK goes on *after* the end of a string literal, in the next one.
 
         A line break or an operator joins the two (*is_joined*); side by side in one line they may be two values.
         """
         if len(self._notes.decisions) >= _MOST_GAPS:
             return False
-        wrap = self._wrap(label, pieces, behind - 1)
+        wrap = self._wrap(label, pieces, after - 1)
         rules = (another_identifier, *_BLANK_RULES, shape_decides, word_follows)
         decision = self._by(rules, wrap) or WrapDecision(is_joined, "string literals", Confidence.LIKELY)
         self._notes.is_beyond_name |= wrap.is_beyond_name
@@ -156,7 +156,7 @@ class Gaps:
     def end_at_dash(self, label: str, pieces: Pieces, start: int, end: int) -> int:
         """Return where the ARK ends between two offsets: at a dash of the sentence around it, or where they end.
 
-        A typesetter may have made a dash of a hyphen, but a sentence may also go on behind a dash without a blank.
+        A typesetter may have made a dash of a hyphen, but a sentence may also go on after a dash without a blank.
         """
         text = self._tape.text
         self._note_typewritten_dash(label, pieces, start, end)
@@ -182,7 +182,7 @@ class Gaps:
         return end
 
     def _note_typewritten_dash(self, label: str, pieces: Pieces, start: int, end: int) -> None:
-        """Hyphens are inert wherever they stand, but two before a word may be the dash of a sentence."""
+        """Hyphens are inert wherever they are, but two before a word may be the dash of a sentence."""
         dash = _TYPEWRITTEN_DASH.search(self._tape.text, start, end) if self._block.role is Role.TEXT else None
         if dash and (pieces.name or "/" in self._tape.text[start : dash.start()]):
             left = label + pieces.chars + self._tape.text[start : dash.start()]
@@ -190,17 +190,17 @@ class Gaps:
                 decision = WrapDecision(True, "hyphens that may be a dash", Confidence.LIKELY)
                 self._notes.decided(decision, otherwise=left)
 
-    def _sentence_goes_on(self, left: str, behind: int) -> bool:
-        """Return whether a dash at the end of a line is the sentence's: a word stands *behind* it."""
-        decision = self._word_behind(left, behind)
+    def _sentence_goes_on(self, left: str, after: int) -> bool:
+        """Return whether a dash at the end of a line is the sentence's: a word is *after* it."""
+        decision = self._word_behind(left, after)
         if decision is None:
             return False
-        self._notes.decided(decision, otherwise=left + _TOKEN.match(self._tape.text, behind)[0])
+        self._notes.decided(decision, otherwise=left + _TOKEN.match(self._tape.text, after)[0])
         return True
 
-    def _word_behind(self, left: str, behind: int) -> WrapDecision | None:
+    def _word_behind(self, left: str, after: int) -> WrapDecision | None:
         """The decision that an ARK ends before a word of the sentence, where that is so."""
-        right = _TOKEN.match(self._tape.text, behind, behind + _LONGEST_WORD)[0]
+        right = _TOKEN.match(self._tape.text, after, after + _LONGEST_WORD)[0]
         wrap = Wrap(left, right, hyphen=False, line_slack=0)
         decision = self._by((whole_elsewhere, check_character_decides, word_follows), wrap)
         return decision if decision is not None and not decision.join else None

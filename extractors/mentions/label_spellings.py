@@ -21,7 +21,7 @@ _BEGINNING = r"""
       | (?<= % (?:25)* [0-9a-f]{2} ) | (?<= \\(?:u[0-9a-f]{2}|x) [0-9a-f]{2} ) | (?<= \\ [bfnrt] ) )
     """
 _SIGN = r"(?: /?\+ | [:\uFF1A_] | % (?:25)*+ 3 | \\ [ux] | & (?:\#|colon;) )"
-"""After the k: the colon, what its escapes begin with, and what stands for it in the names of files."""
+"""After the k: the colon, what its escapes begin with, and what represents it in the names of files."""
 
 
 def _word(gap: str) -> str:
@@ -39,7 +39,7 @@ _LABEL = regex.compile(
     regex.VERBOSE | regex.IGNORECASE,
 )
 
-#: Behind the word, all of it side by side.
+#: After the word, all of it side by side.
 WORD_BEFORE = regex.compile(rf"(?<= {_word('')} )", regex.VERBOSE | regex.IGNORECASE)
 _MARKUP_GAP = rf"(?: <[^<>]*+> | {BETWEEN} | &\#[0-9]++; ){{0,40}}"
 _BEFORE_SIGN = regex.compile(rf"(?<= {_word(_MARKUP_GAP)} /? )", regex.VERBOSE | regex.IGNORECASE)
@@ -65,7 +65,7 @@ _AFTER_O = re.compile(r":(?<=[oO]:)(?=[aA<%&\\\uFF21\uFF41])")
 #: What may be between the word and its sign, or more than that.
 _RUN = regex.compile(rf"(?: <[^<>]*+> | {BETWEEN} | &\#[0-9]++; | / )*+", regex.VERBOSE)
 #: The k in each of its spellings, where its neighbours don't rule it out at once: what follows can't be in a label;
-#: before it stands neither an r nor what may be in between; before an r, no a ("work"); before "ar", a letter that ends
+#: before it is neither an r nor what may be in between; before an r, no a ("work"); before "ar", a letter that ends
 #: no escape ("mark"). `re` leaps from one to the next.
 _NO_NEIGHBOURS = (
     r"""(?![0-9A-Za-z,;=?!|@#()\[\]{}">])(?<![A-QS-Za-qs-z013-9,:!?/|=@#()\[\]{}"&<].)"""
@@ -118,7 +118,7 @@ def label_places(markup: str) -> list[int]:
 
 
 def ends_of_ark(markup: str) -> Iterator[int]:
-    """Offsets behind each last letter of what may be the word of a label; by far most pages without an ARK have none.
+    """Offsets after each last letter of what may be the word of a label; by far most pages without an ARK have none.
 
     >>> list(ends_of_ark("a mark: dark, ARK (the k), {k: 1}, work/"))
     [17]

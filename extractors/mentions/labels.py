@@ -1,7 +1,7 @@
-"""The scan for places where a label may stand, in any spelling: it costs next to nothing where there is none.
+"""The scan for places where a label may be, in any spelling: it costs next to nothing where there is none.
 
 Every spelling of the label holds a sign that is rare in prose, mostly the colon. The scan leaps from sign to sign, at
-the speed of `memchr`, and looks at the one or two characters beside it; whether a label stands there indeed is decided
+the speed of `memchr`, and looks at the one or two characters next to it; whether a label is there indeed is decided
 on the repaired text (`extractors.find`).
 """
 
@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from heapq import merge
 from itertools import islice
 
-#: Before the colon of a label stands a k, or something that is neither letter nor digit (``ark :``, ``k&shy;:``); an o
+#: Before the colon of a label is a k, or something that is neither letter nor digit (``ark :``, ``k&shy;:``); an o
 #: in ``info:ark/``.
 _NOT_BEFORE = frozenset("ABCDEFGHIJLMNPQRSTUVWXYZabcdefghijlmnpqrstuvwxyz0123456789")
 _COLON = re.compile(r":(?<=[^A-JL-NP-Za-jl-np-z0-9]:)")
 
-#: The other signs, each with the pattern that must match where it stands.
+#: The other signs, each with the pattern that must match where it is.
 _RARE_SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("\N{FULLWIDTH COLON}", re.compile("")),
     ("%", re.compile(r"%(?:25)*3[aA]")),

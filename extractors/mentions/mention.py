@@ -1,4 +1,4 @@
-"""Mentions: of ARKs, and of NAANs that stand alone."""
+"""Mentions: of ARKs, and of NAANs that are alone."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ STANDS_WHOLE = "stands whole"
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """An ARK found in a document; what was written, what we made of it, and how sure we are stand side by side."""
+    """An ARK found in a document; what was written, what we made of it, and how sure we are are side by side."""
 
     ark: Ark
     as_written: str
     spans: tuple[tuple[int, int], ...]
-    """Code points in the reader's block; several where the ARK goes on behind a gap."""
+    """Code points in the reader's block; several where the ARK goes on after a gap."""
     repaired: str
     """Whole again, hyphens, label form and resolver as found: this is what is sent."""
     resolver: str | None
@@ -35,11 +35,11 @@ class Mention:
     repairs: tuple[str, ...]
     confidence: Confidence
     reason: str
-    """The rule behind the least sure decision."""
+    """The rule of the least sure decision."""
     alternatives: tuple[str, ...]
     """Normal forms that the other decisions would have given."""
     fragment: str = ""
-    """What was written behind ``#``; never sent, no part of identity."""
+    """What was written after ``#``; never sent, no part of identity."""
     link: int | None = None
     """Which link of the document this is the target, or the visible text, of."""
     check: CheckCharacter = CheckCharacter.UNKNOWN

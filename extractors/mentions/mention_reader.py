@@ -24,7 +24,7 @@ from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import CHECK_CHARACTER, LINK_ENDS, SHORTEST_CHECKED, WHOLE_ELSEWHERE, may_be_rest
 from extractors.wraps.wrap import Confidence, WrapDecision
 
-#: A date in the place of NAAN and name, perhaps with a path behind it: ``2023/11``, ``1999/12/24/map.jpg``.
+#: A date in the place of NAAN and name, perhaps with a path after it: ``2023/11``, ``1999/12/24/map.jpg``.
 _DATE = re.compile(r"(?:1[5-9]|20)[0-9]{2}/(?:0?[1-9]|1[0-2])(?:/(?:0?[1-9]|[12][0-9]|3[01])(?:/.*)?)?\Z")
 #: Where a capitalized word may be glued to a name: ``bpt6k83669192Letters``.
 _GLUED_WORD = re.compile(r"(?<=[0-9a-z])(?=[A-Z][a-z])")
@@ -42,7 +42,7 @@ _SUBFIELD_CHARS = 40
 _LITERALS = re.compile(r"([\"'])(?P<between>[ \n+.&\\_]{1,40})(?:[fFrRuUbB]{1,2}(?=[\"']))?\1(?=[\w/.=&~-])")
 _NEXT_LITERAL = re.compile(r"([\"'])\s{0,80},\s{0,80}\1(?P<next>[^\"'\n]{1,80})")
 _NAME_CHAR = regex.compile(r"[\p{L}\p{M}\p{Nd}--\p{Lm}]", regex.VERSION1)
-#: Scripts that put no blank between words: their letters behind an ASCII name are the sentence around it.
+#: Scripts that put no blank between words: their letters after an ASCII name are the sentence around it.
 _UNSPACED = regex.compile(UNSPACED)
 _ESCAPE = re.compile(r"%(?:25)*[0-9A-Fa-f]{2}")
 _INFLECTION = re.compile(r"\?info(?![\w=&%])|\?\?(?!\?)")
@@ -54,7 +54,7 @@ _WRAP_AHEAD = re.compile(rf"-?{WRAP}")
 _LEADS_TO_LABEL = regex.compile(r"(?:(?<![\p{L}\p{N}])ark|https?)\Z", regex.IGNORECASE)
 _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
 _LONGEST_PLACEHOLDER = 24
-#: The whole name, what stands for one: ``xxxxx``, ``ARKCODE``, ``arkName``, ``your-id``; never with a digit.
+#: The whole name, what represents one: ``xxxxx``, ``ARKCODE``, ``arkName``, ``your-id``; never with a digit.
 _PLACEHOLDER = re.compile(
     r"/(?:[xX]{3,}|[nN]{4,}|(?:[A-Za-z]{1,6}[_-]?)?(?:ARK|ID|NAME|CODE|NOID|IDENTIFIER)(?:[_-]?[A-Z]{2,10})?"
     r"|(?:ark|your|my|the|some|base)?[_-]?(?:[Nn]ame|I[dD]|[Cc]ode|[Ii]dentifier)|(?:your|my)[_-][A-Za-z_-]+|ark[_-]id)(?=[/.]|\Z)"
@@ -64,7 +64,7 @@ _VARIABLE = re.compile(r"\$[A-Za-z_]\w+\Z|\$[0-9]\Z|(?:\A|/)\$\w+\Z|\A@+[A-Za-z]
 #: A regular expression goes on where the name stops: ``ark:/53355/cl([0-9]+)``, ``ark:/12148/(.*)``,
 #: ``ark:/88435/dc[0-9]{6}``, ``ark:/88435/dc\d+``; ``[3]`` and ``[3-5]`` are notes.
 _EXPRESSION = re.compile(r"\((?:\?[:P<]|\[|\\|\.[*+])|\[\^?(?:0-9|[A-Za-z]-[A-Za-z]|\\[dw])|\\[dw][+*{]")
-#: Of names that a star stands behind, the longest that may be but a beginning, whatever it looks like.
+#: Of names that a star is after, the longest that may be but a beginning, whatever it looks like.
 _LONGEST_STEM = 5
 #: A name without a letter or digit is a piece of a query or of a pattern: ``ark:12148/+``, ``ark:12148/*``.
 _SOME_NAME = regex.compile(r"[\p{L}\p{N}]")
@@ -85,7 +85,7 @@ _SLASH = re.compile(r"/[.:,!]*")
 _INVISIBLE = " \r\n\N{ZERO WIDTH SPACE}\N{WORD JOINER}"
 _CONTEXT_CHARS = 60
 _LONGEST_BLANK = 1000
-#: So many characters behind an ARK may bear on where it ends: ``ark:/12345/``, ``?info``, ``https:``.
+#: So many characters after an ARK may bear on where it ends: ``ark:/12345/``, ``?info``, ``https:``.
 _LOOK_AHEAD = 16
 
 
@@ -127,7 +127,7 @@ class Reader:
 
     @property
     def ran_out(self) -> bool:
-        """True if the piece of the text that is on tape ended before the ARK did."""
+        """True if the piece of the text that is read ended before the ARK did."""
         return self._is_at_end or self._gaps.ran_out
 
     def read(self) -> Mention | NamespaceMention | None:
@@ -166,10 +166,10 @@ class Reader:
         if not shorter or self._linked == ark or self._evidence.holds(str(ark)):
             return ark
         name = shorter[0].name
-        behind = self._pieces.name[len(name) :]
-        is_word = self._pieces.name.startswith(name) and _GLUED_WORD.match(name[-1] + behind, 1) is not None
+        after = self._pieces.name[len(name) :]
+        is_word = self._pieces.name.startswith(name) and _GLUED_WORD.match(name[-1] + after, 1) is not None
         if is_word and self._zones.check(shorter[0]) is CheckCharacter.PASSES:
-            self._pieces.cut(len(behind))
+            self._pieces.cut(len(after))
             self._notes.decided(WrapDecision(False, "a word is glued to it", Confidence.LIKELY), otherwise=str(ark))
             return shorter[0]
         self._notes.mark_likely("what follows may be glued to it")
@@ -235,22 +235,22 @@ class Reader:
             pos += width
         return pos
 
-    def _belongs(self, char: str, behind: int, *, raw: bool) -> bool:
-        """Return whether *char*, no plain character of a name, is part of the ARK, given what stands *behind* it."""
-        following = self._text[behind : behind + 1]
+    def _belongs(self, char: str, after: int, *, raw: bool) -> bool:
+        """Return whether *char*, no plain character of a name, is part of the ARK, given what is *after* it."""
+        following = self._text[after : after + 1]
         if char[0] == "%":
-            return len(char) > 1 or _DIRECTIVE_BEHIND.match(self._text, behind) is not None
-        if char == "/":  # the outer URL goes on behind an encoded ARK
+            return len(char) > 1 or _DIRECTIVE_BEHIND.match(self._text, after) is not None
+        if char == "/":  # the outer URL goes on after an encoded ARK
             return not (raw and self._pieces.has_slashes(1) and not self._pieces.ends_with("/"))
         if _RUN.match(char):
             return True
         if _NAME_CHAR.match(char):
             return not (_UNSPACED.match(char) and self._pieces.name.isascii() and bool(self._pieces.name))
         if char == ":":
-            if _WRAP_AHEAD.match(self._text, behind):
+            if _WRAP_AHEAD.match(self._text, after):
                 return True
-            first = self._text[behind + 1 : behind + 2] if following == "-" else following
-            return first.isalnum() and not _NEXT_IDENTIFIER.match(self._text, behind)
+            first = self._text[after + 1 : after + 2] if following == "-" else following
+            return first.isalnum() and not _NEXT_IDENTIFIER.match(self._text, after)
         if char == ",":
             return self._pieces.has_slashes(2) and (  # regions and sizes of IIIF: 0,0,100,100/!200,200 600,/0 /,600/
                 (following.isdigit() and (self._pieces.last.isdigit() or self._pieces.ends_with("/")))
@@ -261,12 +261,12 @@ class Reader:
         return False
 
     def _is_marked_off(self) -> bool:
-        """Return whether it ends with the mark of markup that it also begins behind: ``_ark:/12148/btv1b84_``."""
+        """Return whether it ends with the mark of markup that it also begins after: ``_ark:/12148/btv1b84_``."""
         mark = self._pieces.last
         return mark != "" and mark in _MARKUP_RUN and self._is_closed_by(mark)
 
     def _is_closed_by(self, mark: str) -> bool:
-        """Return whether *mark* is doubled, or opens what stands before: ``_see ark:/12148/btv1b84_``."""
+        """Return whether *mark* is doubled, or opens what is before: ``_see ark:/12148/btv1b84_``."""
         if self._pieces.ends_with(2 * mark):
             return True
         around = self._text[max(0, self._start - _CONTEXT_CHARS) : self._start].rpartition(PARAGRAPH)[2]
@@ -284,13 +284,13 @@ class Reader:
             return False
         return self._text[pos + 2 : pos + 3].isalnum() and bool(self._pieces.name)
 
-    def _label_begins(self, behind: int) -> bool:
+    def _label_begins(self, after: int) -> bool:
         """Return whether another label or URL begins with what was read last; that is then given back."""
-        if self._pieces.ends_with("ark") and self._pieces.name[3:] and _GLUED_LABEL.match(self._text, behind):
+        if self._pieces.ends_with("ark") and self._pieces.name[3:] and _GLUED_LABEL.match(self._text, after):
             self._pieces.cut(3)
             return True
         leads = _LEADS_TO_LABEL.search(self._pieces.found[-1][0]) if self._pieces.found else None
-        if leads is None or (leads[0].lower() != "ark" and not self._text.startswith("//", behind)):
+        if leads is None or (leads[0].lower() != "ark" and not self._text.startswith("//", after)):
             return False
         self._pieces.cut(len(leads[0]))
         return True
@@ -321,7 +321,7 @@ class Reader:
     # -- what was read
 
     def _drop_tail(self) -> None:
-        """Drop what belongs to the prose around: final punctuation, and markup that also stands before."""
+        """Drop what belongs to the prose around: final punctuation, and markup that also is before."""
         chars = self._pieces.chars
         name = chars.rstrip(_TAIL)
         if "/" in name and self._is_urls_slash(chars[len(name) :]):
@@ -341,11 +341,11 @@ class Reader:
         It makes no other ARK (2023, 4.1), but some resolvers know no other URL.
         """
         is_url = self._written.url is not None or self._block.role is Role.LINK_TARGET
-        behind = self._text[self._pieces.end : self._pieces.end + 1]
-        return is_url and _SLASH.fullmatch(tail) is not None and behind not in ("{", "<", "[", "(", "%", "$")
+        after = self._text[self._pieces.end : self._pieces.end + 1]
+        return is_url and _SLASH.fullmatch(tail) is not None and after not in ("{", "<", "[", "(", "%", "$")
 
     def _is_template(self, end: int) -> bool:
-        """Return whether a placeholder stands where a name should be: ``ark:/67531/{id}``, ``ark:/12148/xxxxx``."""
+        """Return whether a placeholder is where a name should be: ``ark:/67531/{id}``, ``ark:/12148/xxxxx``."""
         chars = self._pieces.chars
         opened = self._text[end : end + 1] in ("{", "<", "[") and chars[-1] in "/=$"
         if _EXPRESSION.match(self._text, end) or self._is_pattern():
@@ -361,9 +361,9 @@ class Reader:
         return len(chars) <= _LONGEST_PLACEHOLDER and _DIRECTIVE.match(self._pieces.name) is not None
 
     def _is_pattern(self) -> bool:
-        """Return whether a star behind a few letters stands for all names that begin so: ``ark:/53355/cl*``.
+        """Return whether a star after a few letters represents all names that begin so: ``ark:/53355/cl*``.
 
-        Behind a whole name it is the mark of a note.
+        After a whole name it is the mark of a note.
         """
         naan, _, name = self._pieces.chars.replace("-", "").partition("/")
         stem = name.rstrip("*")
@@ -439,12 +439,12 @@ class Reader:
         return index < len(self._block.seams) and self._block.seams[index] == at
 
     def _is_on_seam(self, start: int, end: int) -> bool:
-        """Return whether blanks were put right, or are doubtful, within the mention or directly behind it."""
+        """Return whether blanks were put right, or are doubtful, within the mention or directly after it."""
         seams = self._block.seams
         return bisect_left(seams, start) < bisect_right(seams, end + 1)
 
     def _borne_out(self, ark: Ark) -> str:
-        """Return what bears *ark* out where what stands around it leaves it only likely; empty if nothing does."""
+        """Return what bears *ark* out where what is around it leaves it only likely; empty if nothing does."""
         form = str(ark)
         if self._linked == ark:
             return LINK_ENDS
@@ -470,7 +470,7 @@ class Reader:
             self._notes.repaired("percent-encoding")
 
     def _note_uncertainty(self, chars: str, ark: Ark) -> None:
-        """Return what else it may be: markup behind a name, or a name that lost its case (draft-kunze-ark-38, 3.1)."""
+        """Return what else it may be: markup after a name, or a name that lost its case (draft-kunze-ark-38, 3.1)."""
         if chars[-1] in _MARKUP_RUN and self._block.role is Role.TEXT:
             self._notes.mark_likely("its last character may be markup")
             self._notes.may_be(self._written_label + chars.rstrip(_MARKUP_RUN))
@@ -485,7 +485,7 @@ class Reader:
         return page if page is None else page + bisect_right(self._block.page_breaks, start)
 
     def _link_at(self, at: int) -> int | None:
-        """The link whose target this block is, or whose visible text stands at *at*."""
+        """The link whose target this block is, or whose visible text is at *at*."""
         if self._block.link is not None:
             return self._block.link
         anchors = self._block.anchors
@@ -502,7 +502,7 @@ class Reader:
 
 
 def is_cut_from(ark: Ark, target: Ark) -> bool:
-    """Return whether *ark* is *target* cut off within a word; one with fewer qualifiers stands for itself.
+    """Return whether *ark* is *target* cut off within a word; one with fewer qualifiers represents itself.
 
     >>> whole = Ark.parse("ark:12148/bpt6k107371t/f12.item")
     >>> [is_cut_from(Ark.parse(f"ark:12148/{each}"), whole) for each in ("bpt6k10", "bpt6k107371t", "bpt6k107371t/f1")]
@@ -516,7 +516,7 @@ def shorter_names(ark: Ark, block: Block, zones: Zones) -> list[Ark]:
     """Return what *ark* may be where its check character fails, the likeliest first: one that passes, and to which a
     capitalized word is glued.
 
-    On a page, where columns may touch, any shorter one that passes; and what stands before such a word where names
+    On a page, where columns may touch, any shorter one that passes; and what is before such a word where names
     have no check character.
 
     >>> [str(each) for each in shorter_names(Ark.parse("ark:12148/bpt6k107371tMaps"), Block(""), Zones())]
@@ -536,7 +536,7 @@ def shorter_names(ark: Ark, block: Block, zones: Zones) -> list[Ark]:
 
 
 def is_placeholder(chars: str) -> bool:
-    """Return whether *chars*, NAAN and name, end in a word that stands for a name.
+    """Return whether *chars*, NAAN and name, end in a word that represents a name.
 
     >>> is_placeholder("12148/xxxxx"), is_placeholder("12148/btv1b84")
     (True, False)

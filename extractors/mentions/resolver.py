@@ -15,7 +15,7 @@ from extractors.model.offset_map import ODD_BLANK, WRAP
 _ENDINGS = ("/", "f", "F")
 _LOOK_BACK = 600
 _MOST_LINES = 4
-#: Everything that can stand in a URL, over line wraps, up to the label.
+#: Everything that can be in a URL, over line wraps, up to the label.
 _RUN = regex.compile(rf"(?r)(?:[^\s{ODD_BLANK}<>\"“”‘’'«»|\\^`{{}}]|(?<=\S)-?{WRAP})*\Z")
 _GAP = rf"(?:-?{WRAP})?"
 _ESCAPED = "%(?:25)*"
@@ -34,15 +34,15 @@ class WrittenResolver:
     """The resolver before a label; none for a compact ARK."""
 
     url: str | None
-    """With its final slash, whole again; a host without a scheme stands as it was written."""
+    """With its final slash, whole again; a host without a scheme is as it was written."""
     start: int
-    """Where the mention begins on the tape."""
+    """Where the mention begins in the repaired text."""
     wrapped: bool = False
     """Whether a line wrap was taken out of it."""
 
 
 def resolver_before(text: str, label_at: int) -> WrittenResolver:
-    """The resolver that ends at the label at *label_at* of a tape's *text*.
+    """The resolver that ends at the label at *label_at* of a repaired *text*.
 
     A URL in the value of another's query counts for itself; one that holds an earlier label is another ARK's.
 
@@ -75,7 +75,7 @@ def _first_line(text: str, label_at: int) -> int:
 
 
 def _open_bracket(written: str) -> int:
-    """The offset behind the last bracket of *written* that isn't closed in it; 0 if there is none.
+    """The offset after the last bracket of *written* that isn't closed in it; 0 if there is none.
 
     >>> _open_bracket("https://a.org](https://b.org/"), _open_bracket("https://[::1]/a(1)/")
     (15, 0)

@@ -145,7 +145,7 @@ class Ark:
     def is_skipped(self) -> bool:
         """True if the ARK is one of the examples and tests that are recorded but never requested.
 
-        Decided on the most liberal reading: escapes count as what they stand for, and whatever is inert as nothing.
+        Decided on the most liberal reading: escapes count as what they represent, and whatever is inert as nothing.
 
         >>> Ark.parse("ark:/%31234%2D5/x5").is_skipped
         True
@@ -176,9 +176,9 @@ class Written:
     body: str
     """NAAN, name and qualifier."""
     query: str | None
-    """What stands behind the first question mark; an empty query is a question too, none is None."""
+    """What is after the first question mark; an empty query is a question too, none is None."""
     fragment: str | None
-    """What stands behind the first ``#``; kept, never sent."""
+    """What is after the first ``#``; kept, never sent."""
 
     @classmethod
     def of(cls, text: str) -> Written | None:

@@ -371,7 +371,7 @@ class Zones:
         return key in SHOULDERS or key in self.known or key in self.learned
 
     def check(self, ark: Ark) -> CheckCharacter:
-        """Return whether the base name's last character is its check character, where a claim allows to tell."""
+        """Return whether the base name's last character is its check character, where a claim allows to say."""
         claim = self.claim(ark.naan, ark.name)
         if claim is None or len(ark.name) < 2 or self.names_shoulder(Ark(ark.naan, ark.name)):
             return CheckCharacter.UNKNOWN

@@ -1,4 +1,4 @@
-"""Departures of an ARK's spelling from the specifications: remarks beside it, never a reason to lose it."""
+"""Departures of an ARK's spelling from the specifications: remarks with it, never a reason to lose it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ EXPLANATIONS: Mapping[Remark, str] = {
     Remark.URL_GOES_ON: "It is escaped in a URL that goes on behind; what is escaped is the ARK (IIIF Image API, 9).",
 }
 
-#: The characters that need no escape beside letters and digits, as they come unescaped (3.1; 2005: 2.6; 2020: 4).
+#: The characters that need no escape apart from letters and digits, as they come unescaped (3.1; 2005: 2.6; 2020: 4).
 _SYMBOLS = {Profile.DRAFT_2023: "=~*+@_$", Profile.DRAFT_2005: "=#*+@_$", Profile.SCHEME_2020: "=~*+@_$"}
 _OUTSIDE_REPERTOIRE = {
     profile: re.compile(rf"(?=[!-~])[^0-9A-Za-z%\-./{re.escape(symbols)}]") for profile, symbols in _SYMBOLS.items()
@@ -101,7 +101,7 @@ _NAAN_CHARS = 5
 #: What is shorter is over-long by no specification.
 _LONG = 128
 _PART = "[0-9A-Za-z=+_]++"
-#: Most ARKs: with nothing about them that most remarks speak of. A hyphen stands between letters or digits.
+#: Most ARKs: with nothing about them that most remarks speak of. A hyphen is between letters or digits.
 _CLEAN = re.compile(
     rf"""
     (?: (?P<scheme> https? ) ://[0-9A-Za-z.-]++/ (?: [0-9A-Za-z.~_-]++/ )*+ )?
@@ -144,7 +144,7 @@ def remarks(
     """Return what is to be said about *ark* as it was *written* (whole again, with resolver and hyphens), in a fixed
     order.
 
-    Whether the NAAN is registered is only said with a *registry*; that the URL around it goes on behind it, only where
+    Whether the NAAN is registered is only said with a *registry*; that the URL around it goes on after it, only where
     its reader has seen that.
 
     >>> written = "http://www.familysearch.org/ark:/61903/1:1:C4H8-2DW2"

@@ -18,7 +18,7 @@ _WIDE = ("utf-16", "utf-32")
 
 _SAMPLE_BYTES = 4096
 
-#: So many bytes of a document tell its format; what is no longer is decoded only once.
+#: So many bytes of a document say its format; what is no longer is decoded only once.
 BEGINNING_BYTES = 16 * 2**10
 
 

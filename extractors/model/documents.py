@@ -1,4 +1,4 @@
-"""The model of a document that was read: blocks of text that know where they stand, links, and what went wrong."""
+"""The model of a document that was read: blocks of text that know where they are, links, and what went wrong."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class Block:
     link: int | None = None
     """For a link target whose visible text is known: which link of the document it is, by its reader's count."""
     anchors: tuple[Anchor, ...] = ()
-    """Where in a text its links stand, in order; a link whose text is broken over columns has several."""
+    """Where in a text its links are, in order; a link whose text is broken over columns has several."""
     line_slack: tuple[tuple[int, float], ...] = ()
     """Where geometry is known: the offset at which a line of the text ends (the first character of its line break, or
-    PDFium's U+FFFE), and the room that was left in that line, in widths of an average character of it; in order. In
+    PDFium's U+FFFE), and the space that was left in that line, in widths of an average character of it; in order. In
     a text without pages, those of the column that it is."""
     seams: tuple[int, ...] = ()
     """Offsets, in order, at which the gaps on a page or its base lines spoke against the text: where a blank was taken
-    out, as from letterspaced words; a blank that stands though the gap is hardly one; what was parted by a blank from
+    out, as from letterspaced words; a blank that is though the gap is hardly one; what was parted by a blank from
     the text before, such as a raised mark. What is found there is never certain by itself."""
     page_breaks: tuple[int, ...] = ()
     """Offsets at which further pages begin, in a text that runs on over them; `page` is that of its first character."""
@@ -65,7 +65,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """Something about a document that its reader must know: why it could not be read, or what stands in it."""
+    """Something about a document that its reader must know: why it could not be read, or what is in it."""
 
     kind: str
     """A token: ``unreadable``, ``encrypted``, ``unknown-format``, ``parser-crashed``, ``parser-killed``,
@@ -132,6 +132,6 @@ class Reading:
     parts: tuple[str, ...] = ()
     """Those of the links that belong to the page: its frames, and where it goes on by itself (a refresh)."""
     unfollowed: tuple[str, ...] = ()
-    """Those of the links that crawlers are asked not to follow wherever they stand (``rel=nofollow``)."""
+    """Those of the links that crawlers are asked not to follow wherever they are (``rel=nofollow``)."""
     robots: tuple[str, ...] = ()
     """What the page asks of crawlers in general, or of this one, in its own words: ``noindex, nofollow``."""

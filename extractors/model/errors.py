@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 class ArkauditError(Exception):
-    """The base of all errors of arkaudit: whoever catches it catches each of them, and no bug."""
+    """The base of all errors of arkaudit: code that catches it catches each of them, and no bug."""
 
 
 class SourceUnreadable(ArkauditError, OSError):

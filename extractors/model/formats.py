@@ -158,7 +158,7 @@ def parse_content_type(header: str) -> tuple[str, str | None]:
 
 
 def document_beginning(data: bytes, charset: str | None) -> tuple[bytes, str]:
-    """Return the first bytes of *data*, which tell its format, and their characters."""
+    """Return the first bytes of *data*, which say its format, and their characters."""
     head = data[:BEGINNING_BYTES]
     return head, decode_beginning(head, charset).text
 

@@ -34,7 +34,7 @@ SHARED_NAANS: Mapping[str, SharedNaan] = {
     )
 }
 
-#: Organizations behind well-known NAANs: public facts, for reports made without a copy of the registry.
+#: Organizations of well-known NAANs: public facts, for reports made without a copy of the registry.
 WELL_KNOWN_NAANS: Mapping[str, str] = {
     "12148": "Bibliothèque nationale de France",
     "13030": "California Digital Library",
@@ -66,7 +66,7 @@ class ResolverTarget:
     status: int | None = None
     """The status of the redirect."""
     label: str = ""
-    """The short name of whoever runs the resolver, where a natab gives one."""
+    """The short name of the organization that runs the resolver, where a natab gives one."""
 
     @property
     def fault(self) -> str | None:
@@ -92,7 +92,7 @@ class ResolverTarget:
 
         ``${content}`` is the ARK without its label, ``${pid}`` with it, ``${prefix}`` the NAAN, ``${value}`` what
         follows the NAAN and its slash, ``${suffix}`` what follows the shoulder. Source: CDLUC3/resolver, the
-        resolver behind N2T and arks.org, and the registry's conversion of ``$id``, ``$nlid`` and the like.
+        resolver of N2T and arks.org, and the registry's conversion of ``$id``, ``$nlid`` and the like.
 
         >>> ResolverTarget("https://example.org/brunner${suffix}").url(Ark.parse("ark:19156/tkt42/06l"), "tkt42")
         'https://example.org/brunner/06l'
@@ -195,7 +195,7 @@ class Registry:
     is_whole: bool = True
     """Whether a NAAN that is missing here is unregistered; in the built-in table it may just be less known."""
     warning: str | None = None
-    """Why the copy that should be used is not, when this registry stands in for it."""
+    """Why the copy that should be used is not, when this registry replaces it."""
 
     @classmethod
     def builtin(cls) -> Registry:
@@ -258,7 +258,7 @@ class Registry:
         return next((url for url in urls if url), None)
 
     def unregistered(self, naan: str) -> str | None:
-        """The remark about a *naan* that is not in the registry; None for one that is, or where nobody can tell."""
+        """The remark about a *naan* that is not in the registry; None for one that is, or where no one can say."""
         if not self.is_whole or self.knows(naan):
             return None
         return f"NAAN {naan} is not in {self.title}"
@@ -282,7 +282,7 @@ class Registry:
 
     @cached_property
     def _shoulder_lengths(self) -> Sequence[int]:
-        """The lengths of all shoulders, longest first; 0 stands for a NAAN alone."""
+        """The lengths of all shoulders, longest first; 0 represents a NAAN alone."""
         return sorted({len(entry.shoulder) for entry in self.entries}, reverse=True)
 
 

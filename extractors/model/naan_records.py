@@ -32,7 +32,7 @@ class NotARegistry(ArkauditError, ValueError):
 def read_registry(data: bytes, *, source: str, fetched_at: datetime | None = None) -> Registry:
     """The registry in *data*, in JSON or as a natab. Raises `NotARegistry`.
 
-    A record that is damaged is kept with what is wrong with it; fields that nobody here knows are ignored.
+    A record that is damaged is kept with what is wrong with it; fields that no one here knows are ignored.
 
     >>> read_registry(b'{"data": [{"what": "12148", "who": {"name": "BnF"}}]}', source="a file").entry("12148").faults
     ('no target',)

@@ -111,7 +111,7 @@ def with_escaped_octets(form: str) -> str:
 def with_clean_structure(form: str) -> str:
     """Step 8: ``/`` and ``.`` only between parts, and only one at a time.
 
-    The slash behind the NAAN is protected: periods around the NAAN go first, or ``ark:12345./x`` would lose it.
+    The slash after the NAAN is protected: periods around the NAAN go first, or ``ark:12345./x`` would lose it.
 
     >>> with_clean_structure("ark:/12345./x5//c3./.")
     'ark:12345/x5/c3'
@@ -123,7 +123,7 @@ def with_clean_structure(form: str) -> str:
 
 
 def with_suffixes_last(form: str) -> str:
-    """Step 9: every ``.variant`` that stands left of a ``/component`` moves to the end, in order.
+    """Step 9: every ``.variant`` that is left of a ``/component`` moves to the end, in order.
 
     >>> with_suffixes_last("ark:12345/x.a/y.b/z.c")
     'ark:12345/x/y/z.c.a.b'
@@ -171,7 +171,7 @@ def without_ascii_hyphens(form: str) -> str:
 
 
 def with_sorted_suffixes(form: str) -> str:
-    """Every suffix once, in the order of code points; they stand last already (2020 scheme: 6, step 3.4).
+    """Every suffix once, in the order of code points; they are last already (2020 scheme: 6, step 3.4).
 
     >>> with_sorted_suffixes("ark:12345/x.svg.en.svg")
     'ark:12345/x.en.svg'
@@ -248,7 +248,7 @@ __all__ = [
 
 
 class NotAnArk(ArkauditError, ValueError):
-    """Raised by parsing and normalizing when a string holds no label, or nothing behind it."""
+    """Raised by parsing and normalizing when a string holds no label, or nothing after it."""
 
 
 class NamespaceOnly(NotAnArk):
@@ -256,7 +256,7 @@ class NamespaceOnly(NotAnArk):
 
 
 class MisplacedSuffix(NotAnArk):
-    """Raised on request when a ``.suffix`` stands left of a ``/component`` (draft-kunze-ark-38, 3.2, step 9)."""
+    """Raised on request when a ``.suffix`` is left of a ``/component`` (draft-kunze-ark-38, 3.2, step 9)."""
 
 
 class Profile(StrEnum):
@@ -351,7 +351,7 @@ _SCHEME_2020 = re.compile(
     """,
     re.VERBOSE,
 )
-#: Of a string that is refused, so much stands in the message.
+#: Of a string that is refused, so much is in the message.
 _SHOWN_CHARS = 200
 _ANY_CASE_LABEL = re.compile("ark:", re.IGNORECASE | re.ASCII)
 #: IRIs must not hold them (RFC 3987, 4.1, and what Unicode has added since).
@@ -361,8 +361,8 @@ _BIDI_CONTROL = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 def normalize(ark: str, profile: Profile = Profile.DRAFT_2023, *, misplaced: Misplaced = Misplaced.MOVE) -> str:
     """The normal form of *ark* under *profile*: equal ARKs have equal normal forms.
 
-    Raises `NotAnArk` when there is no label or nothing usable behind it, or the string doesn't fit the grammar of
-    2020; `NamespaceOnly` when a NAAN stands alone; `MisplacedSuffix` when such suffixes are to be refused.
+    Raises `NotAnArk` when there is no label or nothing usable after it, or the string doesn't fit the grammar of
+    2020; `NamespaceOnly` when a NAAN is alone; `MisplacedSuffix` when such suffixes are to be refused.
     Sources: draft-kunze-ark-38, 3.2; draft-kunze-ark-10, 2.7; ARK URI scheme, 6.
 
     >>> normalize("https://sneezy.dopey.com/ark:/12345/x54--xz32-1?info")

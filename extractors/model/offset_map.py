@@ -14,11 +14,11 @@ from urllib.parse import unquote_to_bytes
 
 import regex
 
-#: On a tape: one line wrap, with the blanks around it.
+#: In repaired text: one line wrap, with the blanks around it.
 WRAP = "\n"
-#: On a tape: more than one line wrap, or a page break; nothing is ever joined over it.
+#: In repaired text: more than one line wrap, or a page break; nothing is ever joined over it.
 PARAGRAPH = "\f"
-#: On a tape: a blank that is not the plain space, and so may be typography rather than the end of a word.
+#: In repaired text: a blank that is not the plain space, and so may be typography rather than the end of a word.
 ODD_BLANK = "\N{NO-BREAK SPACE}"
 
 #: For patterns: the letters of scripts that put no blank between words.
@@ -51,7 +51,7 @@ _ONE_BREAK = regex.compile(_BREAK, regex.VERBOSE)
 #: Where one of those may begin, at the speed of C: no letter, digit, space or plain punctuation. The blanks before a
 #: line break are gone back over; the letters listed are full-width, or invisible for all that they are letters.
 _ODD = re.compile(r"[^\w !-$'-/:-@\[\]^`{-~]|[%\\&]|[\uFF01-\uFF5E\u115F\u1160\u3164\uFFA0]")
-#: A line break with nothing beside it: on the tape as it stands.
+#: A line break with nothing next to it: repaired text has it as it is.
 _PLAIN_WRAP = re.compile(r"[^\s\xad]\n[^\s>#|*;%/-]")
 #: What e-mail and program text put before every line.
 _LINE_MARK = re.compile(r"[ \t]*(?:[>#|*;%]|//|--(?=[ \t]))[>#|*;% \t]*")
@@ -61,10 +61,10 @@ _WIDE_OFFSET = 0xFF01 - 0x21
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A place on the tape where the source had something else, or nothing was left of it."""
+    """A place in the repaired text where the source had something else, or nothing was left of it."""
 
     start: int
-    """Offset on the tape; the change stands before this offset when `length` is 0."""
+    """Offset in the repaired text; the change is before this offset when `length` is 0."""
     length: int
     source_start: int
     source_end: int
@@ -73,7 +73,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class OffsetMap:
-    """A piece of *source* with its characters repaired; offsets on the tape map back to code points of the source."""
+    """A piece of *source* with its characters repaired; its offsets map back to code points of the source."""
 
     source: str
     text: str
@@ -83,7 +83,7 @@ class OffsetMap:
     """Where in the source the piece begins."""
 
     def source_offset(self, offset: int) -> int:
-        """Return where in the source the character at *offset* of the tape stands; characters before it are not
+        """Return where in the source the character at *offset* of the repaired text is; characters before it are not
         included.
 
         >>> offsets = offset_map("ar\\N{SOFT HYPHEN}k:/1")
@@ -99,7 +99,7 @@ class OffsetMap:
         return change.source_end + offset - change.start - change.length
 
     def source_end(self, offset: int) -> int:
-        """Return where in the source the character that ends at *offset* of the tape ends."""
+        """Return where in the source the character that ends at *offset* of the repaired text ends."""
         last = offset - 1
         at = bisect_right(self.starts, last) - 1
         if at >= 0 and self.changes[at].length:
@@ -109,7 +109,7 @@ class OffsetMap:
         return self.source_offset(last) + 1
 
     def source_spans(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Return where in the source the characters between two offsets of the tape stand: several ranges, if some are
+        """Return where in the source the characters between two offsets are: several ranges, if some are
         gone.
 
         >>> offset_map("ar\N{SOFT HYPHEN}k").source_spans(0, 3)
@@ -128,7 +128,7 @@ class OffsetMap:
         return spans
 
     def repairs(self, start: int, end: int) -> list[str]:
-        """The names of the repairs made strictly between two offsets of the tape, each once, in order."""
+        """The names of the repairs made strictly between two offsets of the repaired text, each once, in order."""
         first = bisect_right(self.starts, start - 1)
         names: list[str] = []
         for at in range(first, len(self.changes)):
@@ -141,18 +141,18 @@ class OffsetMap:
         return names
 
     def places(self, repair: str, start: int, end: int) -> list[int]:
-        """The offsets between two of the tape at which *repair* was made."""
+        """The offsets between two of the repaired text at which *repair* was made."""
         first = bisect_right(self.starts, start - 1)
         last = bisect_right(self.starts, end - 1)
         return [change.start for change in self.changes[first:last] if change.repair == repair]
 
     def written(self, offset: int) -> str:
-        """Return what stands in the source for the character at *offset* of the tape."""
+        """Return what is in the source for the character at *offset* of the repaired text."""
         return self.source[self.source_offset(offset) : self.source_end(offset + 1)]
 
 
 def offset_map(source: str, start: int = 0, end: int | None = None) -> OffsetMap:
-    """The tape of *source*, or of a piece of it: hyphens folded to ``-``, invisible characters and escapes of
+    """The offset map of *source*, or of a piece of it: hyphens folded to ``-``, invisible characters and escapes of
     punctuation gone, wraps and odd blanks one each.
 
     >>> offset_map("btv1b84\\N{EN DASH}\\r\\n  49").text
@@ -190,7 +190,7 @@ def offset_map(source: str, start: int = 0, end: int | None = None) -> OffsetMap
 
 
 def _behind_mark(source: str, line_end: int, following: int) -> int:
-    """*following*, where the next line begins, or behind the mark of a quotation or comment that both lines have.
+    """*following*, where the next line begins, or after the mark of a quotation or comment that both lines have.
 
     >>> _behind_mark("> ark:/12148/bpt6k10\\n> 7371t", 20, 21)
     23
@@ -202,14 +202,14 @@ def _behind_mark(source: str, line_end: int, following: int) -> int:
     before = _LINE_MARK.match(source, line_start, line_end)
     if before:
         return mark.end() if before[0].strip()[0] == mark[0].strip()[0] else following
-    sign = mark[0].strip()  # of a comment behind program text, which goes on below: x = 1  # ark:/12148/bpt6k10
+    sign = mark[0].strip()  # of a comment after program text, which goes on below: x = 1  # ark:/12148/bpt6k10
     column = mark.start() + mark[0].index(sign) - source.rfind("\n", line_end, following) - 1
     is_below = column > 0 and source.startswith(f" {sign} ", line_start + column - 1, line_end)
     return mark.end() if is_below else following
 
 
 def _replacement(kind: str, written: str) -> tuple[str, str | None]:
-    """Return what stands on the tape for *written*, and the repair's name if it is one wherever it stands."""
+    """Return what is in the repaired text for *written*, and the repair's name if it is one wherever it is."""
     match kind:
         case "wrap":
             breaks = _ONE_BREAK.findall(written)
@@ -242,7 +242,7 @@ def _replacement(kind: str, written: str) -> tuple[str, str | None]:
 
 
 def _unescaped(char: str, written: str, how: str) -> tuple[str, str | None]:
-    """Return what stands on the tape for an escaped *char*: what stands there for the raw one, if that is special at
+    """Return what is in the repaired text for an escaped *char*: what is there for the raw one, if that is special at
     all.
 
     >>> _unescaped("\\N{EN DASH}", "%E2%80%93", "percent-encoding")

@@ -72,9 +72,9 @@ _FLAT_TYPE = re.compile(r"""\bmimetype\s*=\s*["']application/vnd\.oasis\.opendoc
 _HEAD_BYTES = 2**16
 _MOST_DIRECTORY_BYTES = 8 * 2**20
 
-#: The header of a PDF behind junk, such as the HTTP headers that it came with: alone on its line.
+#: The header of a PDF after junk, such as the HTTP headers that it came with: alone on its line.
 _LATE_PDF = re.compile(rb"%PDF-[12]\.[0-9][\t ]*[\r\n]")
-#: The leader of ISO 2709, and the first entry of the directory behind it.
+#: The leader of ISO 2709, and the first entry of the directory after it.
 _MARC = re.compile(rb"\s*+[0-9 ]{5}[\x20-\x7e]{7}[0-9]{5}[\x20-\x7e]{7}[0-9A-Za-z]{3}[0-9]{9}[^\x1d]*?\x1e")
 
 #: The fields at the beginning of a message: three that every mail program writes, among whatever others.
@@ -96,7 +96,7 @@ _JSON = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-#: A line that is a whole object or array, and behind it the beginning of another.
+#: A line that is a whole object or array, and after it the beginning of another.
 _JSON_LINES = re.compile(r"[\s\x1e]*+ (?: \{ [^\n]* \} | \[ [^\n]* \] ) [ \t\r]*+ \n [\s\x1e]*+ [{[]", re.VERBOSE)
 
 _TEX_COMMENTS = r"(?: \s++ | %[^\n]*+ )*+"
@@ -109,7 +109,7 @@ _LATEX = re.compile(
     re.VERBOSE,
 )
 _LATEX_INSIDE = re.compile(r"^[ \t]*+\\(?:documentclass[\[{]|begin\{document\})", re.MULTILINE)
-#: Of a field or a key with a field behind it: Texinfo has ``@uref{https://…, text}``.
+#: Of a field or a key with a field after it: Texinfo has ``@uref{https://…, text}``.
 _BIBTEX_ENTRY = (
     r"@[ \t]*+[A-Za-z]{3,20}+\s*+[{(]\s*+[^\s,{}()\"=]{1,200}+\s*+"
     r"(?:=|,(?=(?:\s++|%[^\n]*+\n)*+(?:[A-Za-z][\w:.+-]*+\s*+=|[})])))"

@@ -61,7 +61,7 @@ def suggestions(
 ) -> tuple[Suggestion, ...]:
     """At most *limit* ARKs that differ from *ark* by one edit and pass, likeliest first; none where it doesn't fail.
 
-    First come those that stand elsewhere too (*is_seen*, of a normal form), then those with the fewest characters that
+    First come those that are elsewhere too (*is_seen*, of a normal form), then those with the fewest characters that
     no check character counts, then the order is that of `Edit`, then the place in the name. A digit is replaced by a
     digit and a letter by a letter, but for look-alikes; a numbered name keeps its series (bpt6k). *fits* says whether
     an ARK has the shape of its shoulder's names; those that don't are left out, as are those of another shoulder.

@@ -2,7 +2,7 @@
 
 Two means of Linux, as far as the kernel has them: Landlock (from 5.13 on) for files, TCP and signals, and a seccomp
 filter for sockets, programs and other processes. Neither can be taken back, nor by what the process starts. `docs/adr`
-has why no library does this. What a kernel lacks is not made up for: `confine` tells what holds.
+has why no library does this. What a kernel lacks is not made up for: `confine` says what holds.
 """
 
 from __future__ import annotations

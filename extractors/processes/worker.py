@@ -60,7 +60,7 @@ _ENVIRONMENT = frozenset({"HOME", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY
 _LENGTH = struct.Struct("!Q")
 #: Before each answer: its length, whether it says which exception was raised, and whether it is the last one.
 _ANSWER = struct.Struct("!Q??")
-#: The process takes calls for so many times the CPU time of one, and then makes room for a new one. This limit it can't
+#: The process takes calls for so many times the CPU time of one, and then ends for a new one. This limit it can't
 #: lift.
 _CALLS_CPU = 4
 

@@ -24,7 +24,7 @@ _MOST_STEPS, _MOST_STEP_CHARS = 32, 200
 #: A lone number of more digits than Python converts ends in one of the latter two.
 _FAULTS = (ijson.JSONError, ValueError, SystemError)
 
-#: The separator of RFC 7464 (JSON text sequences) stands before each record.
+#: The separator of RFC 7464 (JSON text sequences) is before each record.
 _RECORD_SEPARATOR = "\x1e"
 
 _ESCAPE = re.compile(
@@ -135,7 +135,7 @@ def _without_lone_surrogates(text: str) -> tuple[str, int]:
 def _blocks(text: str, *, are_records: bool = False) -> Iterator[Block]:
     """A block for each string that may name an ARK, values and keys, all keys of the same name.
 
-    Events, because strangers choose the depth: the stack is ours, and nothing recurses. Several documents, one behind
+    Events, because strangers choose the depth: the stack is ours, and nothing recurses. Several documents, one after
     the other, are read as if each were alone.
     """
     path: list[str | int] = []
@@ -171,7 +171,7 @@ def _pointer(path: list[str | int]) -> str:
 
 
 def _unescaped(text: str) -> str:
-    r"""*text* with the escapes of JSON undone wherever they stand.
+    r"""*text* with the escapes of JSON undone wherever they are.
 
     >>> _unescaped(r'{"id": "ark\u003a\/12345\/x5')
     '{"id": "ark:/12345/x5'

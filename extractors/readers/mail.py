@@ -1,6 +1,6 @@
 """Mail: a message (RFC 5322) or a mailbox of them (RFC 4155), with the parts that MIME wraps for transport.
 
-Quoted-printable and base64 are undone before anything is looked for: their soft line breaks stand in the middle of
+Quoted-printable and base64 are undone before anything is looked for: their soft line breaks are in the middle of
 words. The parts are documents of their own, whatever their format.
 """
 
@@ -75,7 +75,7 @@ class _Mail:
         self.findings: list[Finding] = []
 
     def reading(self, media_type: str) -> Reading:
-        """All of it as one document; what it links to leads nowhere, for mail is somebody's own."""
+        """All of it as one document; what it links to leads nowhere, for mail is someone's own."""
         return Reading(media_type, tuple(self._blocks), title=self._title)
 
     def read(self, message: Message, location: str, depth: int = 0) -> None:
@@ -87,7 +87,7 @@ class _Mail:
         self._read_content(message, location, depth)
 
     def _read_around(self, part: Message, location: str) -> None:
-        """Read what stands before and behind the parts: for programs without MIME, and shown by no other."""
+        """Read what is before and after the parts: for programs without MIME, and shown by no other."""
         for text, where in ((part.preamble, "preamble"), (part.epilogue, "epilogue")):
             if text and may_name_ark(text):
                 self._blocks.append(Block(text, place=_joined(location, where)))
@@ -124,7 +124,7 @@ class _Mail:
         return bool(self._document(part, part.get_content_type()).blocks)
 
     def _document(self, part: Message, kind: str) -> Reading:
-        """Return what stands in a part that holds no others."""
+        """Return what is in a part that holds no others."""
         content = _content(part)
         charset = part.get_content_charset()
         if kind == "text/plain" and str(part.get_param("format", "")).lower() == "flowed":

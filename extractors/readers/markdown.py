@@ -1,4 +1,4 @@
-"""Markdown (CommonMark with tables), as the page that it stands for: rendered, then read as HTML."""
+"""Markdown (CommonMark with tables), as the page that it represents: rendered, then read as HTML."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _parser() -> MarkdownIt:
 
 
 def _fence_lines(tokens: list[Token]) -> list[Block]:
-    """Return what stands behind the opening of a fence, of which a page shows nothing; it is taken from the tokens."""
+    """Return what is after the opening of a fence, of which a page shows nothing; it is taken from the tokens."""
     lines = []
     for token in tokens:
         if token.type == "fence" and may_name_ark(token.info):

@@ -1,4 +1,4 @@
-"""Running text in the making: paragraphs, which may stand within one another, and the links that run through them."""
+"""Running text in the making: paragraphs, which may be within one another, and the links that run through them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FULL = Finding("cut-off", "not read beyond a million blocks, or 256 MiB of text
 
 
 class _Paragraph:
-    """The text of a paragraph as far as it was written, and where its links stand."""
+    """The text of a paragraph as far as it was written, and where its links are."""
 
     def __init__(self, location: str) -> None:
         self.place = location
@@ -110,7 +110,7 @@ class RunningText:
             self.write("\n")
 
     def set_apart(self) -> None:
-        """Return what comes next stands apart from the text before, though in the same paragraph: a footnote mark."""
+        """Return what comes next is apart from the text before, though in the same paragraph: a footnote mark."""
         if self._open:
             paragraph = self._open[-1]
             self._keep(paragraph)

@@ -17,7 +17,7 @@ from extractors.readers.values import may_name_ark, value_block
 MEDIA_TYPE = "text/csv"
 MOST_BYTES = 64 * 2**20
 
-#: What stands between cells, the likelier first where two fit as well.
+#: What is between cells, the likelier first where two fit as well.
 _DELIMITERS = ",;\t|"
 _QUOTE = '"'
 _SAMPLE_CHARS, _SAMPLE_ROWS = 64 * 2**10, 100

@@ -1,1 +1,1 @@
-"""Does an ARK go on behind a line wrap? What is known, the rules, and their order."""
+"""Does an ARK go on after a line wrap? What is known, the rules, and their order."""

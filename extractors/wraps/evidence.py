@@ -1,4 +1,4 @@
-"""Evidence about ARKs before a text is read: names that stand whole, and what they have in common.
+"""Evidence about ARKs before a text is read: names that are whole, and what they have in common.
 
 Typesetters break no link target, and most names in a text touch no line's end. Those of a document, or of a whole
 audit, are the best evidence for the ones that are broken.
@@ -21,7 +21,7 @@ from extractors.wraps.shapes import Shapes
 # The words that qualifiers are made of: components and variants that many resolvers share, and those of the audit.
 
 
-#: Behind a period these end a name: what Python's own table knows as file suffixes, and a few of libraries.
+#: After a period these end a name: what Python's own table knows as file suffixes, and a few of libraries.
 FILE_SUFFIXES = frozenset(
     suffix.removeprefix(".")
     for by_suffix in mimetypes.MimeTypes(filenames=()).types_map
@@ -86,13 +86,13 @@ class Evidence:
     """Evidence about ARKs before a text is read."""
 
     whole: Sequence[str] = ()
-    """Normal forms, sorted, of ARKs that stand where no typesetter has broken them."""
+    """Normal forms, sorted, of ARKs that are where no typesetter has broken them."""
     shapes: Shapes = field(default_factory=Shapes)
     """What names of each kind look like."""
     qualifiers: frozenset[str] = frozenset()
     """The words that their qualifiers are made of."""
     zones: Zones = KNOWN
-    """Where their check characters stand."""
+    """Where their check characters are."""
 
     @classmethod
     def of(cls, arks: Iterable[Ark]) -> Evidence:
@@ -106,7 +106,7 @@ class Evidence:
         return cls(whole, Shapes.learned(distinct), qualifier_words(distinct), zones=Zones.of(distinct))
 
     def begins_one(self, form: str) -> bool:
-        """Return whether *form* is the beginning of an ARK that stands whole elsewhere.
+        """Return whether *form* is the beginning of an ARK that is whole elsewhere.
 
         >>> Evidence.of([Ark.parse("ark:12148/bpt6k107371t")]).begins_one("ark:12148/bpt6k10")
         True
@@ -115,6 +115,6 @@ class Evidence:
         return at < len(self.whole) and self.whole[at].startswith(form)
 
     def holds(self, form: str) -> bool:
-        """Return whether *form* itself stands whole elsewhere."""
+        """Return whether *form* itself is whole elsewhere."""
         at = bisect_left(self.whole, form)
         return at < len(self.whole) and self.whole[at] == form

@@ -80,7 +80,7 @@ def whole_elsewhere(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     if left is None or joined is None:
         return None
     ends, goes_on = evidence.holds(str(left)), joined != left and evidence.holds(str(joined))
-    if ends and goes_on:  # both stand whole elsewhere: other evidence decides
+    if ends and goes_on:  # both are whole elsewhere: other evidence decides
         return None
     if goes_on or (joined != left and not ends and wrap.is_wrapped_again and evidence.begins_one(str(joined))):
         return WrapDecision(True, WHOLE_ELSEWHERE)

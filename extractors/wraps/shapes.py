@@ -1,4 +1,4 @@
-"""The shapes of one authority's names, learned from those that stand whole: evidence where a line breaks one."""
+"""The shapes of one authority's names, learned from those that are whole: evidence where a line breaks one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _VOWELS = frozenset("aeiouAEIOU")
 
 
 def _sorts(name: str) -> frozenset[str]:
-    """The sorts of characters behind the letters that a name begins with.
+    """The sorts of characters after the letters that a name begins with.
 
     >>> sorted(_sorts("metapth304825")), sorted(_sorts("cl0b1E"))
     (['digit'], ['consonant', 'digit', 'vowel'])
@@ -71,7 +71,7 @@ class Shape:
     """How many distinct names this was learned from."""
 
     def fit(self, name: str) -> Fit:
-        """Return how *name* stands to this shape."""
+        """Return the fit of *name* to this shape."""
         if len(name) in self.lengths:
             return Fit.FITS if self.names < _MANY or _sorts(name) <= self.sorts else Fit.STRANGE
         if len(name) < min(self.lengths):
@@ -124,7 +124,7 @@ class Shapes:
         )
 
     def fit(self, ark: Ark, *, kind: Kind | None = None) -> Fit | None:
-        """Return how the base name of *ark* stands to its kind, or to *kind* for a piece of a name; None if unknown."""
+        """Return the fit of the base name of *ark* to its kind, or to *kind* for a piece of a name; None if unknown."""
         shape = self.by_kind.get(kind or kind_of(ark)) or self.by_naan.get(ark.naan)
         return shape.fit(ark.name) if shape else None
 

@@ -85,7 +85,7 @@ class Wrap:
 
     @property
     def is_full(self) -> bool:
-        """True if the line had no room left."""
+        """True if the line had no space left."""
         return self.line_slack is not None and self.line_slack <= 1
 
     @property

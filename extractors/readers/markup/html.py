@@ -1,7 +1,7 @@
 """HTML: what a page shows, where it links to and what it says about itself, as far as it may be about an ARK.
 
 lxml parses; from there on the page is well-formed markup, in which a tag is ``<[^>]*>`` whatever stood in the source.
-In it the places are looked for where a label may stand; only around these the page is read, so that a page without an
+In it the places are looked for where a label may be; only around these the page is read, so that a page without an
 ARK costs little more than its parsing.
 """
 
@@ -186,7 +186,7 @@ _REACH = 2000
 def script_blocks(source: str, media_type: str) -> Iterator[Block]:
     r"""The strings that may hold an ARK, decoded: the values of JSON, the literals of anything else.
 
-    A program builds strings at its pleasure; only what stands in one literal is found.
+    A program builds strings at its pleasure; only what is in one literal is found.
 
     >>> [block.text for block in script_blocks(r'{"@id": "ark\u003a\/12148\/x5", "is": ["y", 1]}', "application/json")]
     ['ark:/12148/x5']
@@ -227,7 +227,7 @@ def _strings(document: object) -> Iterator[str]:
 
 
 def _literals(source: str) -> Iterator[str]:
-    """Return what stands between quotes around each label, decoded as JavaScript does; not, if a line ends before.
+    """Return what is between quotes around each label, decoded as JavaScript does; not, if a line ends before.
 
     Which of two quotes opens is not asked: another one within a literal ends an ARK as well.
     """
@@ -306,7 +306,7 @@ _UNSPELLABLE = "&#xFFFD;"
 def read_html(data: bytes, *, charset: str | None = None, with_links: bool = True) -> Reading:
     """Return what may hold an ARK in a page, its links, title and base; *charset* is what HTTP declared, if anything.
 
-    Text, link targets and metadata come in page order, then what stands in scripts. Text is passed over in which
+    Text, link targets and metadata come in page order, then what is in scripts. Text is passed over in which
     nothing looks like a label, and so are targets that neither look like an ARK nor belong to such a text. Where its
     links are not wanted, a page that surely holds no ARK is not parsed.
 
@@ -409,7 +409,7 @@ def _parsed(markup: str) -> _Tree:
     except etree.LxmlError as error:
         return _Tree(None, is_cut_short=True, fault=str(error))
     if root is not None:
-        root.extend(list(root.itersiblings()))  # behind "</html>", lxml begins another element of that name
+        root.extend(list(root.itersiblings()))  # after "</html>", lxml begins another element of that name
     faults = parser.error_log
     is_cut_short = bool(faults) and faults[-1].level == etree.ErrorLevels.FATAL
     return _Tree(root, is_cut_short, faults[-1].message if is_cut_short else "")
@@ -417,7 +417,7 @@ def _parsed(markup: str) -> _Tree:
 
 @dataclass(slots=True)
 class _PageFacts:
-    """The facts of a page beside its text."""
+    """The facts of a page apart from its text."""
 
     title: str = ""
     base: str | None = None
@@ -427,7 +427,7 @@ class _PageFacts:
 
 
 def _mark_raised(root: Element) -> None:
-    """Make `sup` of what a style raises: a raised 3 behind an ARK is a footnote mark, not its last character."""
+    """Make `sup` of what a style raises: a raised 3 after an ARK is a footnote mark, not its last character."""
     sheets = "".join(element.text or "" for element in root.iter("style"))[:_MOST_STYLE_CHARS]
     raised = set(_RAISED_CLASS.findall(sheets))
     for element in root.xpath("//*[@style or @class]"):
@@ -438,7 +438,7 @@ def _mark_raised(root: Element) -> None:
 
 
 def _beside_the_text(root: Element, *, speaks_of_raising: bool) -> _PageFacts:
-    """Title, base and what stands in scripts; what isn't seen of the page is taken out of the tree."""
+    """Title, base and what is in scripts; what isn't seen of the page is taken out of the tree."""
     facts = _PageFacts()
     if speaks_of_raising:
         _mark_raised(root)

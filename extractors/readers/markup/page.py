@@ -1,4 +1,4 @@
-"""A page as well-formed markup, read only around the places where a label may stand."""
+"""A page as well-formed markup, read only around the places where a label may be."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TextRun:
     """Text as far as it has been read, with the places where elements begin or end, and its links.
 
     Elements don't part words: ``ark:/12148/<b>btv1b8</b>449691v`` is one ARK. But where an ARK or URL begins, directly
-    behind a word of another element, or a word stands directly behind an ARK, a line break comes between them: an
+    after a word of another element, or a word is directly after an ARK, a line break comes between them: an
     identifier ends there, or the evidence for what goes on over a line break decides.
 
     >>> run = TextRun()
@@ -107,7 +107,7 @@ class TextRun:
 
 
 def _breaks(text: str, edges: list[int], anchors: list[Anchor]) -> list[int]:
-    """The edges of elements that part what stands on either side of them without a blank."""
+    """The edges of elements that part what is on either side of them without a blank."""
     within_words = [
         edge
         for edge in dict.fromkeys(edges)
@@ -146,7 +146,7 @@ def _moved(anchors: list[Anchor], breaks: list[int], stripped: int, length: int)
             yield Anchor(start, end, anchor.link)
 
 
-#: Elements whose text stands apart from the text around it. All others, unknown or not, are within the line.
+#: Elements whose text is apart from the text around it. All others, unknown or not, are within the line.
 BLOCK_ELEMENTS = frozenset(
     """
     address article aside audio blockquote body button canvas caption center col colgroup dd details dialog
@@ -210,7 +210,7 @@ class MarkupPage:
         self._floor = 0
         """A place before which nothing is looked for again: the start of a tag, or of the page."""
         self._link_numbers: dict[int, int] = {}
-        """By where the tag of the link stands."""
+        """By where the tag of the link is."""
         self._told: set[int] = set()
         """Links whose target is among the blocks."""
         self._open_link = len(markup)
@@ -307,7 +307,7 @@ class MarkupPage:
         return self._link_numbers.setdefault(tag_start, len(self._link_numbers))
 
     def _link_at(self, at: int) -> int:
-        """Return where the tag of the link begins that holds the offset *at*; the end of the markup if it is in none."""
+        """Return where the tag of the link begins that holds the offset *at*; the end of the markup if none does."""
         markup, last_link, none = self.markup, self._link_known_to, len(self.markup)
         opened = max(
             markup.rfind("<a ", last_link, at), markup.rfind("<a>", last_link, at), markup.rfind("<a/>", last_link, at)
@@ -348,7 +348,7 @@ class MarkupPage:
 
 
 def attributes_of(written: str) -> dict[str, str]:
-    """The attributes of a tag, by what is written behind its name.
+    """The attributes of a tag, by what is written after its name.
 
     >>> attributes_of(' href="/?a=1&amp;b" hidden=""')
     {'href': '/?a=1&b', 'hidden': ''}
@@ -368,7 +368,7 @@ def _meta_place(attributes: Mapping[str, str]) -> str:
     return "meta"
 
 
-# The parts of a page, beside plain links, that lead to further documents; and its requests to those who follow.
+# The parts of a page, apart from plain links, that lead to further documents; and its requests to those who follow.
 
 Element: TypeAlias = Any
 """An `lxml.etree._Element`; its published types are those of lxml 4."""
@@ -454,7 +454,7 @@ def refresh_target(content: str) -> str | None:
 
 
 def unfollowed_links(markup: str) -> Iterator[str]:
-    """The targets in well-formed *markup* that stand only in links with ``rel=nofollow``.
+    """The targets in well-formed *markup* that are only in links with ``rel=nofollow``.
 
     >>> list(unfollowed_links('<a rel="nofollow" href="/a">1</a><a href="/b">2</a><a href="/b" rel="NoFollow">3</a>'))
     ['/a']

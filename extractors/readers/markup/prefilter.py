@@ -1,4 +1,4 @@
-"""Pages that surely cite no ARK, told by their source alone: to parse them would be most of the work.
+"""Pages that surely cite no ARK, recognized by their source alone: to parse them would be most of the work.
 
 Of the pages of a web archive hardly one holds an ARK. What is looked for here is wider than any label: an a, r and k in
 any spelling, with whatever tags, references and marks in between, before anything that may be a sign. Only "surely
@@ -23,7 +23,7 @@ _LETTERS = "aArRkK\uff21\uff41\uff32\uff52\uff2b\uff4b\N{KELVIN SIGN}"
 _KNOWN_UNENDED = "|".join(name for name in html5 if not name.endswith(";"))
 #: A reference without its semicolon before a letter of the word, as HTML reads it: ``ar&shyk:``.
 _PARTS_WORD = re.compile(rf"&(?:{_KNOWN_UNENDED})[{_LETTERS}]")
-#: Those by name that may be part of an escaped letter (``&percnt;6b``). Behind the word, any reference is a doubt.
+#: Those by name that may be part of an escaped letter (``&percnt;6b``). After the word, any reference is a doubt.
 _NAMED = re.compile("&(?:percnt|bsol)")
 _NUMERIC = re.compile("&#([xX]?)([0-9a-fA-F]+)")
 _UNENDED_NUMERIC = re.compile(f"&#(?:[0-9]+|[xX][0-9a-fA-F]+)(?=[{_LETTERS}])")
@@ -48,7 +48,7 @@ _ESCAPE_CHARS = 12
 _LONGEST_NAME = 300
 #: The end of an ARK, to which another may be glued: ``12148/x5aark:/12148/x6``.
 _GLUED = re.compile(r"[0-9]/[^\s/]*\Z")
-#: The end of what a parser leaves out, which may hold blanks and tags; nothing behind it parts words.
+#: The end of what a parser leaves out, which may hold blanks and tags; nothing after it parts words.
 _HIDDEN = re.compile(r"""(?:--!?|[?\]"'])>(?:[^\s/<]|<[^<>]*>)*\Z""")
 _OF_AN_ESCAPE = frozenset("bB")
 
@@ -88,7 +88,7 @@ def nests_little(source: str) -> bool:
 
 
 def _spells_letters(source: str) -> bool:
-    """Return whether a numeric reference stands for a character of which a word or an escape may consist."""
+    """Return whether a numeric reference represents a character of which a word or an escape may consist."""
     if "&#" not in source:
         return False
     return _UNENDED_NUMERIC.search(source) is not None or any(

@@ -1,7 +1,7 @@
 """What programs have read from pictures (OCR): ALTO, PAGE XML and hOCR, line by line.
 
-Whether an ARK goes on in the next line is decided as anywhere, with the room that was left in each. Where
-the program says itself that a word goes on (ALTO's ``SUBS_CONTENT``), the word stands whole.
+Whether an ARK goes on in the next line is decided as anywhere, with the space that was left in each. Where
+the program says itself that a word goes on (ALTO's ``SUBS_CONTENT``), the word is whole.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def read_recognized(root: Element, media_type: str) -> Reading:
 
 
 def _block(location: str, lines: Iterable[_Line]) -> Block:
-    """The lines of a region as one text, with the room that was left in each."""
+    """The lines of a region as one text, with the space that was left in each."""
     text, ends = "", []
     for line in lines:
         if line.text:
@@ -104,7 +104,7 @@ def _alto_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
                 if not has_blanks and pieces:
                     pieces.append(" ")
                 of_whole, kind = part.get("SUBS_CONTENT", ""), part.get("SUBS_TYPE", "")
-                if kind == "HypPart2" and whole:  # which stands in the line before
+                if kind == "HypPart2" and whole:  # which is in the line before
                     whole = "" if of_whole in ("", whole) else whole
                     continue
                 whole = of_whole if kind == "HypPart1" else ""

@@ -31,7 +31,7 @@ _UTF_16_SURROGATES = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"<\0": "utf
 
 
 def without_surrogates(data: bytes) -> bytes:
-    """XML that can be read where references to surrogates stand in it: they are a fault like any other.
+    """XML that can be read where references to surrogates are in it: they are a fault like any other.
 
     >>> without_surrogates(b"<a>&#xD800;&#57343;&#xE000;<![CDATA[&#xD800;]]></a>")
     b'<a>&#x110000;&#x110000;&#xE000;<![CDATA[&#xD800;]]></a>'
@@ -61,16 +61,16 @@ _IDENTIFIERS = frozenset(
     relatedidentifier self-uri unitid
     """.split()  # noqa: SIM905 (as lists, these run to sixty lines)
 )
-#: Identifiers too where they stand alone; within a sentence they are part of it.
+#: Identifiers too where they are alone; within a sentence they are part of it.
 _IDENTIFIERS_ALONE = _IDENTIFIERS | {"ext-link", "extref", "guid", "id", "link", "loc", "uri"}
-#: Elements that are no part of the sentence in which they stand.
+#: Elements that are no part of the sentence in which they are.
 _APART = _IDENTIFIERS | frozenset(
     """
     ab caption cell def div entry figdesc figure fn footnote head item l lg list listitem note p para row sec
     section sup superscript table td th tr
     """.split()  # noqa: SIM905
 )
-#: What stands apart from a link even where it stands within.
+#: What is apart from a link even where it is within.
 _NOTES = frozenset({"fn", "footnote", "note"})
 #: Elements that only say how a piece of text looks; two of them side by side are one text.
 _INLINE = frozenset("b bold em emph hi highlight i italic rend sc span strong style u underline".split())  # noqa: SIM905
@@ -83,7 +83,7 @@ _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _MANY_ATTRIBUTES = 100
 _ALL_ATTRIBUTES: Any = etree.XPath("@*")
 _BLANKS_BEFORE_MARKUP = re.compile(rb"\A[\t\n\r ]+(?=<)")
-#: What ends a word, and a tag that may stand in the middle of one.
+#: What ends a word, and a tag that may be in the middle of one.
 _BETWEEN_WORDS = frozenset(b" \t\r\n<>")
 _TAG = re.compile(rb"</?(?:[A-Za-z0-9_.-]+:)?(?P<name>[A-Za-z0-9_.-]+)(?:\s[^<>]*)?>")
 _MOST_TAIL = 8192
@@ -187,8 +187,8 @@ class _Document:
         for before in reversed(list(root.itersiblings(etree.Comment, preceding=True))):
             self._read_comment(before)
         self._read(root, None)
-        for behind in root.itersiblings(etree.Comment):
-            self._read_comment(behind)
+        for after in root.itersiblings(etree.Comment):
+            self._read_comment(after)
 
     def blocks(self) -> Iterator[Block]:
         """All blocks in order. Targets that no text links to are passed over if they only name a file."""
@@ -234,7 +234,7 @@ class _Document:
             self._run.link(link)
 
     def _read_comment(self, comment: Element) -> None:
-        """Read what an editor has noted; it is no part of the sentence in which it stands."""
+        """Read what an editor has noted; it is no part of the sentence in which it is."""
         text = comment.text or ""
         if may_hold_ark(text):
             self._blocks.append(Block(text, place="comment"))
@@ -286,7 +286,7 @@ class _Document:
 
 
 def _names_document(target: str) -> bool:
-    """Return whether a target leads to a document on the web, or beside this one.
+    """Return whether a target leads to a document on the web, or next to this one.
 
     >>> list(filter(_names_document, ["https://a.org/x", "b.html#c", "#d", "page12", "viaf:5"]))
     ['https://a.org/x', 'b.html#c']
@@ -296,7 +296,7 @@ def _names_document(target: str) -> bool:
 
 
 def _has_own_text(element: Element) -> bool:
-    """Return whether *element* is more than a container: it has text beside its children."""
+    """Return whether *element* is more than a container: it has text apart from its children."""
     pieces = [element.text]
     for child in element:
         pieces.append(child.tail)

@@ -25,7 +25,7 @@ _ENCRYPTION = "META-INF/encryption.xml"
 _CHAPTER_SUFFIXES = (".xhtml", ".html", ".htm", ".xht")
 _CHAPTER_TYPES = frozenset({"application/xhtml+xml", "text/html", "text/x-oeb1-document"})
 _NCX_TYPE = "application/x-dtbncx+xml"
-#: Fonts are garbled by these algorithms so that nobody takes them out of the book; it stays readable.
+#: Fonts are garbled by these algorithms so that no one takes them out of the book; it stays readable.
 _FONT_ALGORITHMS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
 _MOST_ITEMS = 10_000
 _MOST_BLOCKS = 1_000_000
@@ -161,7 +161,7 @@ def _rootfiles(package: Package) -> list[str]:
 
 
 def _encrypted_members(package: Package) -> set[str]:
-    """The members that nobody can read without a key."""
+    """The members that no one can read without a key."""
     encryption = _Encryption()
     package.parse(_ENCRYPTION, encryption)
     return encryption.found
@@ -247,7 +247,7 @@ class _Encryption(EventTarget):
     _algorithm: str = ""
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins: in each entry the method stands before the member."""
+        """An element begins: in each entry the method is before the member."""
         name = local_name(tag)
         if name == "EncryptedData":
             self._algorithm = ""

@@ -33,7 +33,7 @@ def parts_by_root(package: Package) -> dict[str, str]:
     """The XML members and the local names of their root elements, in natural order of their names.
 
     What a part is can be seen in itself. By the standard its name is free, the relations lead to it and
-    ``[Content_Types].xml`` tells what it is; in a damaged package both may be lost.
+    ``[Content_Types].xml`` says what it is; in a damaged package both may be lost.
     """
     names = (name for name in package.names if name.lower().endswith(".xml"))
     return {name: root_name(package.head(name)) for name in sorted(names, key=natural_order)}
@@ -122,7 +122,7 @@ def read_properties(package: Package, text: RunningText, roots: Mapping[str, str
 
 
 def read_custom_xml(package: Package, text: RunningText, roots: Mapping[str, str]) -> None:
-    """The data beside a document, such as the sources of its bibliography, where they may hold an ARK."""
+    """The data with a document, such as the sources of its bibliography, where they may hold an ARK."""
     for name in roots:
         if name.lower().startswith("customxml/item"):
             for leaf in _leaves(package, name):

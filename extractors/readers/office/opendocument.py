@@ -160,7 +160,7 @@ class OpenDocumentPart(EventTarget):
         self._names[tag] = name
         return name
 
-    # -- paragraphs and what stands in them
+    # -- paragraphs and what is in them
 
     def _start_paragraph(self, element: _Element, _: Mapping[str, str]) -> None:
         """A paragraph; in a cell of a spreadsheet, a line of its text."""
@@ -172,7 +172,7 @@ class OpenDocumentPart(EventTarget):
             self._text.begin(element.place)
 
     def _start_span(self, element: _Element, attributes: Mapping[str, str]) -> None:
-        """A raised 3 behind an ARK is a footnote mark, and must not become its last character."""
+        """A raised 3 after an ARK is a footnote mark, and must not become its last character."""
         element.is_apart = attributes.get("style-name") in self._raised
 
     def _start_note(self, element: _Element, attributes: Mapping[str, str]) -> None:

@@ -34,7 +34,7 @@ def column_letters(column: int) -> str:
 
 
 def _is_raised(name: str, attributes: Mapping[str, str]) -> bool:
-    """Return whether an element raises the text that follows: a raised 3 behind an ARK is none of its characters."""
+    """Return whether an element raises the text that follows: a raised 3 after an ARK is none of its characters."""
     return name == "vertAlign" and by_local_name(attributes).get("val") == "superscript"
 
 
@@ -151,7 +151,7 @@ class SheetPart(EventTarget):
             raise EnoughRead
 
     def close(self) -> None:
-        """There is no more: the links, which stand behind the cells, get the text of theirs."""
+        """There is no more: the links, which are after the cells, get the text of theirs."""
         self._text.close()
         for index in range(self._first_block, len(self._text.blocks)):
             block = self._text.blocks[index]

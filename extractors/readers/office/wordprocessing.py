@@ -271,7 +271,7 @@ class MarkupPart(EventTarget):
             self._stand_apart()
 
     def _stand_apart(self) -> None:
-        """A raised 3 behind an ARK is a footnote mark, and must not become its last character."""
+        """A raised 3 after an ARK is a footnote mark, and must not become its last character."""
         if self._runs and not self._runs[-1].is_apart:
             self._runs[-1].is_apart = True
             self._text.set_apart()
@@ -345,7 +345,7 @@ class MarkupPart(EventTarget):
             ended.link = self._read_code("".join(ended.code))
 
     def _end_codes(self) -> None:
-        """No code goes on behind its paragraph: a field that never ends must not swallow the text."""
+        """No code goes on after its paragraph: a field that never ends must not swallow the text."""
         while self._codes:
             ended = self._codes.pop()
             ended.link = self._read_code("".join(ended.code))

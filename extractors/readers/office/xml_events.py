@@ -51,7 +51,7 @@ def send_events(data: bytes, target: EventTarget) -> tuple[Finding, ...]:
     """
     # lxml's published types are those of version 4, so these two have none.
     untyped: Any = target
-    # Left alone, entities would stand in attributes as they are written, and even "&amp;" would be "&#38;".
+    # Left alone, entities would be in attributes as they are written, and even "&amp;" would be "&#38;".
     internal: Any = "internal"
     # Strangers write this: no entity from outside, and libxml2's own limits on depth, length and amplification.
     parser = etree.XMLParser(

@@ -34,7 +34,7 @@ Row = list[int]
 def running_lines(page: PdfPage, *neighbours: PdfPage | None) -> frozenset[int]:
     """The indexes of the lines that are the running head or foot of *page*, as its *neighbours* show.
 
-    From the edge of the page inwards, each row must stand at the same height on a neighbour and say the same, or
+    From the edge of the page inwards, each row must be at the same height on a neighbour and say the same, or
     count on, or be set apart on both; a page number may be set apart on this page alone.
     """
     rows = _rows(page.lines)
@@ -298,7 +298,7 @@ def _hangs_together(text: str, ranges: Sequence[tuple[int, int]], more: Sequence
 
 
 def _blocks(run: Sequence[Part], aside: Sequence[Part], numbers: Iterator[int]) -> Iterator[Block]:
-    """One block for the text of the *run*, one each for what stands *aside*, then comments and links."""
+    """One block for the text of the *run*, one each for what is *aside*, then comments and links."""
     texts = [_Text(run), *(_Text([part]) for part in aside)]
     targets: list[Block] = []
     for page in (part.page for part in run):
@@ -336,7 +336,7 @@ class _Text:
         self.text = "".join(pieces)
 
     def ranges(self, cited: _Citation) -> list[tuple[int, int]]:
-        """Return where in this text the text of a link stands, if it does."""
+        """Return where in this text the text of a link is, if it does."""
         if cited.page.number not in self._parts:
             return []
         part, base = self._parts[cited.page.number]

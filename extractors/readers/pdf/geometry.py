@@ -59,7 +59,7 @@ class Box(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of a page's text and where it stands; offsets are code points in the text."""
+    """A line of a page's text and where it is; offsets are code points in the text."""
 
     start: int
     end: int
@@ -77,7 +77,7 @@ class Line(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """The height on the page at which it stands."""
+        """The height on the page at which it is."""
         return (self.bottom + self.top) / 2
 
 
@@ -155,7 +155,7 @@ class Glyphs:
         return corners[0::4], corners[1::4], corners[2::4], corners[3::4]
 
     def feet(self, offsets: Sequence[int]) -> list[float]:
-        """The lowest points of the letters at *offsets*: most stand on the base line of their line."""
+        """The lowest points of the letters at *offsets*: most are on the base line of their line."""
         indexes = offsets if self._char_index is None else list(map(self._char_index, offsets))
         page, foot = self._page, self._ink[2]
         left, right, bottom, top = self._ink_addresses
@@ -166,12 +166,12 @@ class Glyphs:
         return feet
 
     def center(self, offset: int) -> float:
-        """Return where between left and right a character stands."""
+        """Return where between left and right a character is."""
         left, _, right, _ = self.corners(offset)
         return (left + right) / 2
 
     def is_generated(self, offset: int) -> bool:
-        """Return whether PDFium concluded from a gap that a space must stand here."""
+        """Return whether PDFium concluded from a gap that a space must be here."""
         index = offset if self._char_index is None else self._char_index(offset)
         return bool(_is_generated(self._page, index) == 1)
 
@@ -193,7 +193,7 @@ def lines_of(text: str, glyphs: Glyphs) -> Lines:
 
 
 def without_false_breaks(text: str, lines: Lines) -> str:
-    """Return *text* without the line breaks that stand within a line, where programs write zero-width spaces.
+    """Return *text* without the line breaks that are within a line, where programs write zero-width spaces.
 
     PDFium breaks lines at those, and knows of some characters there only their ink: the height of the font is that of
     others. Each character of such a break becomes another zero-width space.
@@ -210,7 +210,7 @@ def without_false_breaks(text: str, lines: Lines) -> str:
 
 
 def _is_level(line: Line, following: Line) -> bool:
-    """Return whether *following* stands on the base line of *line*, and is no raised mark.
+    """Return whether *following* is on the base line of *line*, and is no raised mark.
 
     Where only the ink of a letter is known, it lies within the height of the others, or hangs below it (g).
     """

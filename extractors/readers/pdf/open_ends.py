@@ -1,4 +1,4 @@
-"""Texts that end in the middle of a URL or an ARK, as far as one can tell before anything is joined."""
+"""Texts that end in the middle of a URL or an ARK, as far as one can say before anything is joined."""
 
 from __future__ import annotations
 

@@ -31,19 +31,19 @@ from extractors.readers.pdf.open_ends import open_lines
 from extractors.readers.pdf.right_to_left import is_right_to_left, ordered
 from extractors.readers.pdf.spacing import corrections
 
-# The cells of tables on a PDF page: behind the last line of one, another begins, and no name goes on there.
+# The cells of tables on a PDF page: after the last line of one, another begins, and no name goes on there.
 
 
 _SLACK = 1.0  # points
 _WIDE_GAP = 1.2  # heights of the font: no blank in a line is as wide, not even in narrow justified columns
-_MARK_GAP = 0.5  # heights of the font: a raised mark stands nearer
+_MARK_GAP = 0.5  # heights of the font: a raised mark is nearer
 _CHAR_WIDTH = 0.5  # of the height of the font, at least: lines of narrow letters end before a wide one
 _FEWEST_RETURNS = 2
 _FEWEST_LINES = 3  # that begin at one left, for their right edge to be known
 
 
 class _LineCell(NamedTuple):
-    """The part of a line that stands in one cell."""
+    """The part of a line that is in one cell."""
 
     start: int
     end: int
@@ -65,7 +65,7 @@ def is_table_like(lines: Lines) -> bool:
 
 
 def _edge(rights: list[float], width: float) -> float:
-    """Return where the lines of a column of cells end at most, one that stands out into the next cell apart."""
+    """Return where the lines of a column of cells end at most, one that reaches into the next cell apart."""
     ordered = sorted(rights, reverse=True)
     near = (right for right, third in zip(ordered, ordered[2:], strict=False) if right - third < 2 * width)
     return next(near, ordered[0])
@@ -104,7 +104,7 @@ class CellTable:
         return tuple(slack)
 
     def _is_elsewhere(self, index: int, following: int) -> bool:
-        """Return whether one line stands beside the other rather than beneath it."""
+        """Return whether one line is next to the other rather than beneath it."""
         cell, other = self._cells[index][-1], self._cells[following][0]
         if other.right <= cell.left + _SLACK:
             return True
@@ -113,7 +113,7 @@ class CellTable:
         return other.left >= cell.right - _SLACK and not (is_beside and other.left - cell.right < _MARK_GAP * height)
 
     def _cells_of(self, line: Line) -> list[_LineCell]:
-        """Return the parts of *line*: between them is more room than a blank takes."""
+        """Return the parts of *line*: between them is more space than a blank takes."""
         blanks = [at for at in range(line.start + 1, line.end - 1) if self._text[at] == " "]
         lefts, _, _, _ = self._glyphs.all_corners([at + 1 for at in blanks])
         _, _, rights, _ = self._glyphs.all_corners([at - 1 for at in blanks])
@@ -129,7 +129,7 @@ Part = TypeVar("Part")
 
 #: Where a label may end: its k, and a colon in one of its spellings.
 _LABEL = regex.compile(r"[kK\uFF2B\uFF4B](?=[^\p{L}\p{N}]{0,8}?(?:[:\uFF1A]|%3[aA]))")
-_WORD_END = regex.compile(r"(?<=[^\s\uFFFE]) +(?=\S)")  # in a line, not beside its end
+_WORD_END = regex.compile(r"(?<=[^\s\uFFFE]) +(?=\S)")  # in a line, not next to its end
 _SET_APART = 1.4  # times the height of a line
 _LINES_BEFORE_LABEL = 2  # of a resolver
 _LINES_FROM_LABEL = 8
@@ -155,7 +155,7 @@ class PdfPage:
     comments: tuple[tuple[str, str], ...] = ()
     """Kind and text of other annotations."""
     lines: Lines = NO_LINES
-    """Only where they may matter: around labels, and behind a page that may go on."""
+    """Only where they may matter: around labels, and after a page that may go on."""
     line_slack: tuple[tuple[int, float], ...] = ()
     has_cells: bool = False
     """True if the text continues in another cell of a table somewhere near a label."""
@@ -173,7 +173,7 @@ class PdfPage:
 
 
 def plain(page: PdfPage) -> PdfPage:
-    """Return *page* as if nothing were known of where its text stands."""
+    """Return *page* as if nothing were known of where its text is."""
     return PdfPage(page.number, page.text, tuple(link._replace(ranges=()) for link in page.links), page.comments)
 
 
@@ -286,7 +286,7 @@ def _may_end(lines: Lines, after: int) -> bool:
 
 
 def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], glyphs: Glyphs) -> PdfPage:
-    """*page* with the rooms in its lines and the text under its links, and with its spaces put right."""
+    """*page* with the slack in its lines and the text under its links, and with its spaces put right."""
     text, lines, links = page.text, page.lines, page.links
     if ark_links:
         rows = Rows(text, lines, glyphs)

@@ -328,7 +328,7 @@ def _pages(document: PdfDocument, max_pages: int, findings: list[Finding]) -> It
 
 
 def _without_text(pages: Sequence[PdfPage]) -> Iterator[Finding]:
-    """Yield a finding where most pages, or some, are pictures: what stands on them was not read."""
+    """Yield a finding where most pages, or some, are pictures: what is on them was not read."""
     pictures = [page.number for page in pages if page.is_picture]
     drawn = len(pictures) + sum(bool(page.text.strip()) for page in pages)
     if pictures:

@@ -1,7 +1,7 @@
 """Pages of Hebrew, Arabic and other scripts that run from right to left, in the order in which they are read.
 
 PDFium guesses at that order, and takes the URLs and ARKs in such lines apart. Here the glyphs of each line are put in
-order by where they stand: runs from right to left, and within what is no such script from left to right.
+order by where they are: runs from right to left, and within what is no such script from left to right.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from extractors.readers.pdf.geometry import LINE_END_HYPHEN, Box, Glyphs, Lines
 _RIGHT_TO_LEFT = frozenset({"R", "AL"})
 _LETTER = regex.compile(r"\p{L}")
 _LETTERS = regex.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-#: In a run as it is drawn, from left to right: what no URL begins with, and digits behind a delimiter at the end.
+#: In a run as it is drawn, from left to right: what no URL begins with, and digits after a delimiter at the end.
 _LEFT_OVER = regex.compile(r"[/:.=?&-]+(?=[\p{L}\p{N}])")
 _DIGITS_LAST = regex.compile(r"(?<=\p{L}[\p{L}\p{N}]*)[/:](?=\p{N}+\Z)")
 _SHARE = 0.2  # of the letters of a page, from which its lines run from right to left
@@ -31,9 +31,9 @@ class OrderedText(NamedTuple):
 
     text: str
     line_slack: tuple[tuple[int, float], ...]
-    """As `Block.line_slack`: the room at the left of each line."""
+    """As `Block.line_slack`: the space at the left of each line."""
     glyphs: tuple[tuple[float, float], ...]
-    """For each character, where the middle of its glyph stands."""
+    """For each character, where the middle of its glyph is."""
 
     def under(self, box: Box) -> tuple[tuple[int, int], ...]:
         """The ranges of the text that lie in *box*."""
@@ -43,7 +43,7 @@ class OrderedText(NamedTuple):
 
 
 class _Glyph(NamedTuple):
-    """A character, and where it stands."""
+    """A character, and where it is."""
 
     left: float
     right: float
@@ -132,7 +132,7 @@ def _runs(line: Sequence[_Glyph], height: float) -> list[list[_Glyph]]:
 def _by_line(runs: list[list[_Glyph]]) -> Iterator[list[_Glyph]]:
     """*runs* as they are read where a program has ordered each line by itself, as Pango does.
 
-    What ends a line of a URL then stands at its left (``//:https``), and digits that begin one at its right
+    What ends a line of a URL then is at its left (``//:https``), and digits that begin one at its right
     (``cl010066723/53355``).
     """
     for index, run in enumerate(runs):

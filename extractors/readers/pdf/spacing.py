@@ -18,7 +18,7 @@ from extractors.readers.pdf.geometry import Glyphs, Lines
 #: Gaps as parts of the height of the font. The space of a book face is a quarter of it at its narrowest.
 _NO_SPACE = 0.16
 _SURE_SPACE = 0.26
-#: How many times wider than letter spacing the spaces of the same line must be, where the gap alone can't tell.
+#: How many times wider than letter spacing the spaces of the same line must be, where the gap alone can't say.
 _CONTRAST = 2.2
 
 #: How much narrower than usual on the page a gap must be to be looked at.
@@ -39,7 +39,7 @@ _PRINTED = re.compile("[^ \N{ZERO WIDTH SPACE}]\N{ZERO WIDTH SPACE}*")
 
 _RAISED = 0.15  # of the height of the font
 _SMALLER = 0.9
-#: Characters that stand on the base line in every face; some digits don't, where they are of the old style.
+#: Characters that are on the base line in every face; some digits don't, where they are of the old style.
 _STANDING = frozenset("abcdefhiklmnorstuvwxzABCDEFGHIKLMNOPRSTUVWXYZ01268")
 _MARKS = frozenset("*\N{DAGGER}\N{DOUBLE DAGGER}\N{SECTION SIGN}\N{PILCROW SIGN}")
 _HANGING = frozenset("gjpqyJQ,;()[]{}/@_")
@@ -74,12 +74,12 @@ class Corrections:
         return "".join((*pieces, text[done:]))
 
     def moved(self, offset: int) -> int:
-        """Return where the character at *offset* stands afterwards; where a space was put in before it, that space."""
+        """Return where the character at *offset* is afterwards; where a space was put in before it, that space."""
         return offset - bisect_left(self.removed, offset) + bisect_left(self.inserted, offset)
 
     @property
     def seams(self) -> tuple[int, ...]:
-        """Return where, afterwards, a space was taken out or may be none, and where letters stand before which one was
+        """Return where, afterwards, a space was taken out or may be none, and where letters are before which one was
         put in.
 
         >>> Corrections(removed=(2,), inserted=(7,)).seams
@@ -191,7 +191,7 @@ class _Spacing:
                 return
 
     def _letters(self, start: int, end: int) -> tuple[list[int], list[float]]:
-        """The offsets of what is printed between two offsets, and the gap behind each, in heights of the font."""
+        """The offsets of what is printed between two offsets, and the gap after each, in heights of the font."""
         printed = list(_PRINTED.finditer(self._text, start, end))
         letters = [letter.start() for letter in printed]
         lefts, tops, rights, bottoms = self._glyphs.all_corners(letters)
@@ -203,13 +203,13 @@ class _Spacing:
     def _spread_from(self, index: int, letters: list[int], gaps: list[float], usual: float, step: int) -> int:
         """The index of the last letter, going on from *index* by *step*, with the *usual* gap before it.
 
-        Where two letters stand close together, the first of them already belongs to a word that isn't letterspaced.
+        Where two letters are close together, the first of them already belongs to a word that isn't letterspaced.
         """
         while 0 <= index + step < len(letters):
             gap = gaps[min(index, index + step)]
             if gap < _KERNED * usual:
                 is_first = not 0 <= index - step < len(letters) or self._touch(letters, index, index - step)
-                is_word = self._text[letters[index + step]].isalnum()  # and no bracket, behind a last letter
+                is_word = self._text[letters[index + step]].isalnum()  # and no bracket, after a last letter
                 return index if is_first or not is_word else index - step
             between = range(*sorted((letters[index], letters[index + step])))
             if gap > usual + _WORD_SPACE or any(self._is_real(offset) for offset in between):
@@ -218,7 +218,7 @@ class _Spacing:
         return index
 
     def _touch(self, letters: list[int], index: int, other: int) -> bool:
-        """Return whether nothing stands between two letters that PDFium took for a space."""
+        """Return whether nothing is between two letters that PDFium took for a space."""
         start, end = sorted((letters[index], letters[other]))
         return " " not in self._text[start:end]
 
@@ -255,7 +255,7 @@ class _Spacing:
             yield start, ends[index], false
 
     def _is_false(self, space: int, index: int) -> bool:
-        """Return whether no space stands at *space*, in the line with this *index*, but only wide letter spacing."""
+        """Return whether no space is at *space*, in the line with this *index*, but only wide letter spacing."""
         if space in self._spread:
             return True
         if not self._usual or space in self._real or not self._glyphs.is_generated(space):
@@ -301,7 +301,7 @@ class _Spacing:
     # -- footnote marks
 
     def _base_line(self, label: int) -> tuple[float, float]:
-        """The base line on which the letter at *label* stands, and the height of its font."""
+        """The base line on which the letter at *label* is, and the height of its font."""
         [foot] = self._glyphs.feet([label])
         _, top, _, bottom = self._glyphs.corners(label)
         return foot, top - bottom
@@ -309,7 +309,7 @@ class _Spacing:
     def _raised_mark(self, start: int, end: int, base: float | None, height: float) -> int | None:
         """Return where in the word from *start* to *end* a footnote mark begins, on the *base* line if that is known.
 
-        Its font is smaller and raised; or its letters stand higher, for some faces have raised digits of their own.
+        Its font is smaller and raised; or its letters are higher, for some faces have raised digits of their own.
         """
         text = self._text
         first = max(start, end - _LAST)  # no mark is longer, with what may follow it before the next space
