@@ -49,7 +49,7 @@ def document_name(path: Path) -> str:
 
 
 def files_in(folder: Path, hidden: list[str]) -> Iterator[Path]:
-    """Return the files in *folder* and below it; a folder below that can't be read is left out as such.
+    """Return the files in *folder* and below it; a folder below that can't be read is given itself.
 
     Those whose names begin with a dot, and what is in such folders or in those of installed programs, are not among
     them, but go to *hidden*.

@@ -150,7 +150,7 @@ def columns_in(block: Block) -> list[TextColumn]:
 
 def column_alone(block: Block, column: TextColumn) -> Block:
     """Return one of the columns of *block* as a block of its own, with blanks for all that is next to it."""
-    return replace(block, text=column.alone(), line_slack=column.line_slack())
+    return replace(block, text=column.alone())
 
 
 def read_column(alone: Block, evidence: Evidence) -> Iterator[Mention | NamespaceMention]:
@@ -317,8 +317,8 @@ class _Region:
 
     def longer(self, label_at: int) -> _Region:
         """A region that gives the label at *label_at* at least twice the space."""
-        room = max(_BEHIND_CHARS, self.end - label_at)
-        return _Region(max(0, label_at - _LONG_BEFORE_CHARS), label_at + 2 * room, self.signs, self.next_sign)
+        length = max(_BEHIND_CHARS, self.end - label_at)
+        return _Region(max(0, label_at - _LONG_BEFORE_CHARS), label_at + 2 * length, self.signs, self.next_sign)
 
 
 def _regions(text: str, signs: Iterable[int]) -> Iterator[_Region]:

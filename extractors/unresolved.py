@@ -91,7 +91,7 @@ def _window(block: Block, start: int, end: int) -> Block:
             for anchor in block.anchors
             if anchor.end > start and anchor.start < end
         ),
-        line_slack=tuple((at - start, room) for at, room in block.line_slack if start <= at < end),
+        line_slack=tuple((at - start, slack) for at, slack in block.line_slack if start <= at < end),
         seams=tuple(at - start for at in block.seams if start <= at < end),
         page_breaks=tuple(at - start for at in block.page_breaks if start < at < end),
         following=block.following if end >= len(block.text) else "",

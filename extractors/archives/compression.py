@@ -124,18 +124,18 @@ class Lookahead:
         (b'some junk', b'PK and')
         """
         kept: list[bytes] = []
-        room = keep_bytes
+        bytes_left = keep_bytes
         while True:
             mark_at = self._held.find(mark, self._at)
             end = mark_at if mark_at >= 0 else max(len(self._held) - len(mark) + 1, self._at)
-            kept.append(self._held[self._at : min(end, self._at + room)])
-            room -= len(kept[-1])
+            kept.append(self._held[self._at : min(end, self._at + bytes_left)])
+            bytes_left -= len(kept[-1])
             self._at = end
             if mark_at >= 0:
                 break
             piece = self._stream.read(PIECE_BYTES)
             if not piece:
-                kept.append(self.read(len(mark))[:room])
+                kept.append(self.read(len(mark))[:bytes_left])
                 break
             self._held, self._at = self._held[self._at :] + piece, 0
         return b"".join(kept)

@@ -172,11 +172,11 @@ def _skip_to_record(ahead: Lookahead) -> bool:
 def _to_next_record(ahead: Lookahead, keep_bytes: int) -> bytes:
     """Return what is before the next record, and of that the first *keep_bytes*."""
     kept = [ahead.read_to(_MARK, keep_bytes)]
-    room = keep_bytes - len(kept[0])
+    bytes_left = keep_bytes - len(kept[0])
     while (here := ahead.peek(_MARK_BYTES)) and not _BEGINNING.match(here, 1):
-        kept.append(ahead.read(1)[:room])
-        kept.append(ahead.read_to(_MARK, room - len(kept[-1])))
-        room -= len(kept[-1]) + len(kept[-2])
+        kept.append(ahead.read(1)[:bytes_left])
+        kept.append(ahead.read_to(_MARK, bytes_left - len(kept[-1])))
+        bytes_left -= len(kept[-1]) + len(kept[-2])
     return b"".join(kept)
 
 

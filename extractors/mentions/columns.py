@@ -58,16 +58,6 @@ class TextColumn:
         """
         return "\n".join(map(self._shown, self.text[self.start : self.end].split("\n")))
 
-    def line_slack(self) -> tuple[tuple[int, float], ...]:
-        """Return where each of its lines ends in what is alone, and how many more characters had space there."""
-        ends, at, widest = [], 0, 0
-        for line in self.alone().split("\n"):
-            if line.strip():
-                ends.append((at, len(line.rstrip())))
-                widest = max(widest, len(line.rstrip()))
-            at += len(line) + 1
-        return tuple((start + length, float(widest - length)) for start, length in ends)
-
     def _shown(self, line: str) -> str:
         right = len(line) if self.right is None else min(self.right, len(line))
         if _is_rule(line) or right < self.left:

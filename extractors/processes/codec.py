@@ -40,7 +40,11 @@ def decoded(data: bytes, kind: Any) -> Any:
     ...
     ValueError: no list[Finding]: 'detail'
     """
-    return from_plain(json.loads(data), kind)
+    try:
+        plain_data = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"no {kind}: {error}") from error
+    return from_plain(plain_data, kind)
 
 
 def from_plain(data: Any, kind: Any) -> Any:

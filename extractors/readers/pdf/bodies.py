@@ -362,8 +362,8 @@ class _Text:
                 seams += part.page.seams
                 continue
             seams += [start + at for at in map(part.moved, part.page.seams) if at is not None]
-            moved = ((part.moved(offset), room) for offset, room in part.page.line_slack)
-            line_slack += [(start + offset, room) for offset, room in moved if offset is not None]
+            moved = ((part.moved(offset), slack) for offset, slack in part.page.line_slack)
+            line_slack += [(start + offset, slack) for offset, slack in moved if offset is not None]
         first, *further = self._parts.items()
         return Block(
             self.text,

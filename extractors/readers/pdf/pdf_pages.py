@@ -305,7 +305,7 @@ def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], gl
     placed = replace(page, text=text, links=links, lines=lines, seams=wrong.seams)
     if table is None:
         return replace(placed, line_slack=rooms_of(lines, _near(text, labels, lines)))
-    line_slack = tuple((wrong.moved(end), room) for end, room in table.line_slack())
+    line_slack = tuple((wrong.moved(end), slack) for end, slack in table.line_slack())
     return replace(placed, line_slack=line_slack, has_cells=table.has_cells_beside())
 
 
