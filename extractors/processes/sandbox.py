@@ -114,7 +114,7 @@ def _readable() -> Iterator[Path]:
     """Return where modules and shared libraries are, which are read when they are first needed; fonts, time zones,
     types.
     """
-    own = {*sysconfig.get_paths().values(), str(Path(__file__).parents[1]), *filter(os.path.isabs, sys.path)}
+    own = {*sysconfig.get_paths().values(), str(Path(__file__).parents[2]), *filter(os.path.isabs, sys.path)}
     shared = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
     data = ("/usr/share/fonts", "/usr/local/share/fonts", "/usr/share/zoneinfo", "/dev/urandom")
     for path in sorted({*own, *shared, *data, *map(str, mimetypes.knownfiles), "/sys/devices/system/cpu"}):

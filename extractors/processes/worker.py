@@ -54,7 +54,7 @@ R = TypeVar("R")
 _PROGRAM = (
     "import json, sys; sys.path += json.loads(sys.argv[1]); from extractors.processes.worker import serve; serve()"
 )
-_HOME = str(Path(__file__).resolve().parents[1])
+_HOME = str(Path(__file__).resolve().parents[2])
 #: What Python needs to start, of the environment.
 _ENVIRONMENT = frozenset({"HOME", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT"})
 _LENGTH = struct.Struct("!Q")
