@@ -6,7 +6,7 @@
 
 Each name is imported when it is first used.
 
-- `Verdict`, `ServiceVerdict`: the verdict with the sentences that support it, and the requests behind it.
+- `Verdict`, `ServiceVerdict`: the verdict with the sentences that support it, and the requests for it.
 - `ObjectOutcome`, `MetadataOutcome`, `CommitmentOutcome`, `DocumentOutcome`: the words of verdicts; `Family`, in which
   those on objects are counted.
 - `Observation`, `Hop`, `Question`, `ChainEnd`: a question that was asked, and what came back on each hop.

@@ -170,7 +170,7 @@ class TrafficRecorder:
 
     def spider_opened(self) -> None:
         spider = cast(AuditSpider, self._crawler.spider)
-        spider.recorder.beside = lambda: [spider.withheld(traffic) for traffic in self._throttle.take_traffic()]
+        spider.recorder.others = lambda: [spider.withheld(traffic) for traffic in self._throttle.take_traffic()]
         self._throttle.on_turn = spider.recorder.add
         self._throttle.on_pause = lambda: self._record(self._throttle.take_pauses())
 

@@ -34,9 +34,9 @@ _OF_COMMAND = {
     "SPIDER_MODULES": [],  # stages name their classes
     "LOG_INSTALL_ROOT_HANDLER": False,  # default True. The command says where its log goes (arkaudit/logs.py).
     "STATS_DUMP": False,  # default True.
-    "STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector",  # default in memory. Nobody reads what it counts.
+    "STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector",  # default in memory. No one reads what it counts.
     "EXTENSIONS_BASE": {  # default eleven. What is only set to None is imported all the same, aiohttp with it: 0.2 s.
-        # Left out: CoreStats (nobody reads them, and it hears of each answer and item), TelnetConsole and RemoteControl
+        # Left out: CoreStats (no one reads them, and it hears of each answer and item), TelnetConsole and RemoteControl
         # (no listening sockets), LogCount and LogStats (the command has its own progress), MemoryUsage and
         # MemoryDebugger (what is in memory is bounded, crawler/store/feeding.py), CloseSpider (--max-pages and
         # --max-time end a crawl), FeedExporter and SpiderState (everything is in the store), AutoThrottle (hosts have a
@@ -67,32 +67,32 @@ class SpiderStage:
     arguments: Callable[[], Mapping[str, Any]]
 
 
-class HeardSignals(SignalManager):
-    """Scrapy's signals without those that nobody hears: four for each request, and each looks for receivers anew.
+class UsedSignals(SignalManager):
+    """Scrapy's signals without those that no one hears: four for each request, and each looks for receivers anew.
 
     Heard is what was connected here by name, as Scrapy's documentation has it, and not past it at the dispatcher.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._heard: set[object] = set()
+        self._signals: set[object] = set()
 
     def connect(self, receiver: Any, signal: Any, **kwargs: Any) -> None:
         """Have *receiver* called from now on."""
-        self._heard.add(signal)
+        self._signals.add(signal)
         super().connect(receiver, signal, **kwargs)
 
     def send_catch_log(self, signal: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
         """Return what each receiver gave."""
-        return super().send_catch_log(signal, **kwargs) if signal in self._heard else []
+        return super().send_catch_log(signal, **kwargs) if signal in self._signals else []
 
     async def send_catch_log_async(self, signal: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
         """Return what each receiver gave, in the end."""
-        return await super().send_catch_log_async(signal, **kwargs) if signal in self._heard else []
+        return await super().send_catch_log_async(signal, **kwargs) if signal in self._signals else []
 
 
 class _Process(AsyncCrawlerProcess):
-    """Scrapy's process, quiet about what nobody else needs to hear, and one that stops at the first signal."""
+    """Scrapy's process, quiet about what no one else needs to hear, and one that stops at the first signal."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)  # sets the levels of its loggers itself
@@ -208,7 +208,7 @@ async def _run(
     process: AsyncCrawlerProcess, stage: SpiderStage, throttle: HostThrottle, on_start: Callable[[Crawler], None]
 ) -> None:
     crawler = process.create_crawler(stage.spider)
-    crawler.signals = HeardSignals(crawler)
+    crawler.signals = UsedSignals(crawler)
     install_throttle(crawler, throttle)
     on_start(crawler)
     ended_by: list[str] = []

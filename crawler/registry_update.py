@@ -116,7 +116,7 @@ def _replaced(folder: Path, data: bytes, provenance: Provenance) -> Updated:
     with suppress(OSError):  # no copy yet, or one that can't be read
         changed = path.read_bytes() != data
     provenance = provenance.model_copy(update={"sha256": hashlib.sha256(data).hexdigest()})
-    # The copy first: with the old provenance beside it, it is only asked for once more.
+    # The copy first: with the old provenance next to it, it is only asked for once more.
     if changed:
         _put(path, data)
     _put(path.with_name(PROVENANCE), provenance.model_dump_json(indent=2).encode())
@@ -130,7 +130,7 @@ def _confirmed(folder: Path, provenance: Provenance, now: datetime) -> Updated:
 
 
 def _put(path: Path, data: bytes) -> None:
-    """Put *data* at *path* in one step: whoever looks sees the old file or the new one, never a part of it."""
+    """Put *data* at *path* in one step: anyone who looks sees the old file or the new one, never a part of it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as part:

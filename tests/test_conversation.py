@@ -80,7 +80,7 @@ class World:
         while waiting:
             ask = waiting.pop(next(places, 0) % len(waiting))
             self.seen.append(self.observe(ask))
-            go(self.conversation.hear(self.seen[-1]))
+            go(self.conversation.on_answer(self.seen[-1]))
         return asked
 
 
@@ -133,10 +133,10 @@ def test_what_may_pass_is_asked_again_after_a_pause_and_then_stands() -> None:
     [first] = conversation.begin(ark, url)
     assert isinstance(first, Ask)
     busy = observation_of(first, (Hop(url, "GET", "2026-11-21T10:00:00.000+00:00", 503),))
-    [again] = conversation.hear(busy)
+    [again] = conversation.on_answer(busy)
     assert isinstance(again, Ask)
     assert (again.question, again.attempt, again.wait_s, again.after) == (Question.OBJECT, 2, 3.0, busy)
-    assert conversation.hear(busy, is_last=True) == [Finished(url)]
+    assert conversation.on_answer(busy, is_last=True) == [Finished(url)]
 
 
 def test_another_reading_is_asked_about_when_the_likeliest_fails() -> None:
@@ -183,10 +183,10 @@ def test_the_answer_of_a_finished_target_is_recalled_for_another() -> None:
         ask = next(each for each in begun if isinstance(each, Ask))
         rest = [each for each in begun if each is not ask and isinstance(each, Ask)]
         world.seen.append(world.observe(ask))
-        begun = [*rest, *(each for each in world.conversation.hear(world.seen[-1]) if isinstance(each, Ask))]
+        begun = [*rest, *(each for each in world.conversation.on_answer(world.seen[-1]) if isinstance(each, Ask))]
     [first] = world.conversation.begin(*world.targets[1])
     assert isinstance(first, Ask)
-    outgoing = world.conversation.hear(world.observe(first))
+    outgoing = world.conversation.on_answer(world.observe(first))
     assert outgoing, "it waits for an answer that is there"
     assert other.url not in [each.request_url for each in outgoing]
 

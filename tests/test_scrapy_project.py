@@ -24,7 +24,7 @@ from scrapy.settings import Settings
 from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
 
-from crawler.process import HeardSignals, command_settings
+from crawler.process import UsedSignals, command_settings
 from crawler.spiders.items import CheckedArk, Citation
 from tests.loopback import RawServer, clean_environment, reply
 
@@ -306,7 +306,7 @@ def test_a_signal_of_the_command_reaches_who_has_connected_by_then() -> None:
     def hear(response: str) -> None:
         heard.append(response)
 
-    of_crawler = HeardSignals(Crawler(Spider))
+    of_crawler = UsedSignals(Crawler(Spider))
     assert of_crawler.send_catch_log(sent, response="nobody's") == []
     of_crawler.connect(hear, sent)
     assert of_crawler.send_catch_log(sent, response="ours") == [(hear, None)]

@@ -70,7 +70,7 @@ def test_a_store_that_is_whole_is_said_to_be_and_not_touched(kept: Path) -> None
     ("statement", "told"),
     [
         ("delete from document where document_id = 1", "the document that it belongs to is missing"),
-        ("delete from observation where observation_id = 2", "has no observation behind it"),
+        ("delete from observation where observation_id = 2", "has no observation to support it"),
         ("delete from provenance where run_id = 1", "run 1 has no key"),
         ("update run set ended_at = null where run_id = 1", "run 1 has finished"),
         ("update ark set ark = 'ark:/12x45/x5' where ark_id = 1", "is not the normal form"),

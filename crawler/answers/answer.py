@@ -90,7 +90,7 @@ def _names_in(erc: Erc) -> set[Ark]:
     }
 
 
-#: Bytes of an answer beyond which nothing is read; nobody describes an object in more.
+#: Bytes of an answer beyond which nothing is read; no one describes an object in more.
 MOST_READ = 2**19
 
 _TEXTUAL = re.compile(r"text/|.*(?:json|xml|yaml|rdf|turtle|n-triples|javascript|octet-stream)", re.IGNORECASE)
@@ -199,16 +199,16 @@ def _is_utf8(body: bytes) -> bool:
     return True
 
 
-# Pure: what can be told of two answers, of which one at least was cut off, that are not seen to be the same?
+# Pure: what can be said of two answers, of which one at least was cut off, that are not seen to be the same?
 
-#: Of a page that was cut off before so many words nobody knows whether it is another one.
+#: Of a page that was cut off before so many words no one knows whether it is another one.
 FEW_CAME = 12
 
 
 def nobody_can_tell(one: Observation, other: Observation) -> bool:
     """Return whether so little came of two answers that they may be one, though they don't look alike.
 
-    How much comes before the time is up is chance, so that less of an answer may only ever tell less: that two pages
+    How much comes before the time is up is chance, so that less of an answer may only ever say less: that two pages
     are cut off at different places makes no two pages of them.
     """
     if one.body_complete and other.body_complete:

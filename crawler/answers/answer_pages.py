@@ -1,4 +1,4 @@
-"""Pure: what an HTML page says about itself: which ARKs it names and where, what it tells under which labels."""
+"""Pure: what an HTML page says about itself: which ARKs it names and where, what it says under which labels."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _JSON_LD = re.compile(r"application/ld\+json", re.IGNORECASE)
 #: The types of scripts that run (HTML, 4.12.1): none, JavaScript by any of its names, modules.
 _SCRIPT_TYPE = re.compile(r"(?:(?:text|application)/(?:x-)?(?:java|ecma|live|j)script[\d.]*|module)?\Z", re.IGNORECASE)
 _SIGNS_ON = re.compile(r"(?:SAMLRequest|wresult|wctx)\Z")
-"""The fields of a form that hands a request for a log-in on to somebody else (SAML and WS-Federation)."""
+"""The fields of a form that hands a request for a log-in on to someone else (SAML and WS-Federation)."""
 _HIDDEN = ("script", "style", "template", "noscript")
 _VALUE_CHARS = 500
 _LABELS_END = " :\N{FULLWIDTH COLON}"
 _MOST_LINES = 3_000
 _MOST_TOLD = 200
 _LABEL_CHARS = 60
-#: So many elements may stand around a label, and nothing else in them.
+#: So many elements may be around a label, and nothing else in them.
 _MOST_NESTED = 8
 #: So many nodes, and ends of elements, are looked at for the value of a label.
 _MOST_NODES = 1_000
@@ -50,11 +50,11 @@ class AnswerPage:
     """Its title and its own readable text, without what is on every page of its site, white space folded."""
     facts: PageFacts
     record: Record | None
-    """An ERC that stands in its text, or what its JSON-LD describes; a page may hold either for a program's sake."""
+    """An ERC that is in its text, or what its JSON-LD describes; a page may hold either for a program's sake."""
 
 
 def read_page(markup: bytes, charset: str | None) -> AnswerPage:
-    """The page that *markup* is, as far as its first part tells. Never raises.
+    """The page that *markup* is, as far as its first part says. Never raises.
 
     >>> page = read_page(b"<title>A map</title><link rel=canonical href='/ark:/12148/btv1b84'><p>Who: Rossi", None)
     >>> page.title, page.facts.arks, dict(page.facts.kernel_values)
@@ -192,7 +192,7 @@ def _tells(tag: Element) -> bool:
 
 
 def _labelled_values(tags: _Tags, text: str) -> dict[str, str]:
-    """Return what stands under descriptive labels, by the kernel's names: in lists, in tables, behind colons."""
+    """Return what is under descriptive labels, by the kernel's names: in lists, in tables, after colons."""
     values: dict[str, str] = {}
     for label, value in (*_pairs(tags), *_colon_lines(text), *_headed(tags)):
         question = quirks().labels.get(plain(label).rstrip(_LABELS_END))
@@ -267,7 +267,7 @@ def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _headed(tags: _Tags) -> Iterator[tuple[str, str]]:
-    """Return what stands beside or under an element that holds a label and nothing else."""
+    """Return what is next to or under an element that holds a label and nothing else."""
     for element in tags.named(*_LABEL_ELEMENTS)[:_MOST_LINES]:
         label = _only_text(element)
         if label is None or len(label) > _LABEL_CHARS or plain(label).rstrip(_LABELS_END) not in quirks().labels:

@@ -110,7 +110,7 @@ class Capture:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveReading:
-    """The meaning of an answer: a capture, that there is none, links to go on with, or nothing."""
+    """The meaning of an answer: a capture, that there is none, links to follow, or nothing."""
 
     links: MementoLinks = field(default_factory=MementoLinks)
     capture: Capture | None = None

@@ -17,7 +17,7 @@ Record = dict[str, dict[str, str]]
 
 #: The four questions that every story answers, in their order.
 QUESTIONS = ("who", "what", "when", "where")
-#: Lines that are read, and values of one element: nobody describes an object in more.
+#: Lines that are read, and values of one element: no one describes an object in more.
 MOST_LINES = 5_000
 MOST_VALUES = 500
 #: Records of a set that are looked through for the one that was asked for.
@@ -78,7 +78,7 @@ class Element:
 
     @property
     def missing(self) -> str | None:
-        """The code that stands for the whole value, if one does: then there is nothing else."""
+        """The code that means the whole value, if one does: then there is nothing else."""
         codes = [value.missing for value in self.values]
         return codes[0] if codes and all(codes) else None
 
@@ -136,11 +136,11 @@ class Erc:
 
     segments: tuple[Segment, ...]
     is_stub: bool = False
-    """Whether it came without an opening ``erc``, as elements that stand in other documents do (7.7)."""
+    """Whether it came without an opening ``erc``, as elements that are in other documents do (7.7)."""
 
     @property
     def anchoring(self) -> Segment | None:
-        """The story of the object's expression, which tells what the record is about (7.3)."""
+        """The story of the object's expression, which says what the record is about (7.3)."""
         return self.segment("erc")
 
     def segment(self, kind: str) -> Segment | None:

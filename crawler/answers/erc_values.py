@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from crawler.answers.quirks import without_marks
 
-#: Codes for a value that is missing, and what they say; ``etal`` stands in for names and is none of them.
+#: Codes for a value that is missing, and what they say; ``etal`` is in for names and is none of them.
 MISSING: Mapping[str, str] = {
     "unac": "temporarily inaccessible",
     "unal": "suppressed on purpose",
@@ -27,7 +27,7 @@ MISSING: Mapping[str, str] = {
 }
 #: The code that says where the value is; without that, it says nothing.
 ELSEWHERE = "at"
-#: Codes that say on purpose that there is nothing, where others say that somebody may come to know.
+#: Codes that say on purpose that there is nothing, where others say that someone may come to know.
 ON_PURPOSE = frozenset({"unap", "unal"})
 
 #: What programs write where a value is missing.
@@ -54,7 +54,7 @@ class Value:
 
     @property
     def missing(self) -> str | None:
-        """The code when it says that there is no value; None for a value, and for a code that stands for one."""
+        """The code when it says that there is no value; None for a value, and for a code that means one."""
         is_elsewhere = self.code == ELSEWHERE and not self.text
         return self.code if self.code in MISSING or is_elsewhere else None
 
@@ -87,7 +87,7 @@ def parse_value(written: str) -> Value:
 
 
 def natural_order(sort_friendly: str) -> str:
-    """Return what stands behind a leading comma, in the order in which people say it (2005, 7.5).
+    """Return what comes after a leading comma, in the order in which people say it (2005, 7.5).
 
     The six published examples allow this rule: with a comma at the end too, all parts are turned round; otherwise the
     last part comes to the front.
@@ -133,7 +133,7 @@ _UNFILLED = re.compile(
 
 
 def missing_code(value: str) -> str | None:
-    """The code when a displayed value is one for "there is none", with or without words behind it; else None.
+    """The code when a displayed value is one for "there is none", with or without words after it; else None.
 
     >>> missing_code("(:unkn) Anonymous"), missing_code("(:etal)"), missing_code("1952")
     ('unkn', None, None)
@@ -160,7 +160,7 @@ def says_something(value: str) -> bool:
 
 # Pure: dates as ERCs write them (TEMPER): years, days and seconds, in lists and ranges (draft-kunze-ark-10, 7.6).
 
-#: ISO 8601: a month, not the end of a range of years, is twelve or less, a day by standing behind a month.
+#: ISO 8601: a month, not the end of a range of years, is twelve or less, a day by standing after a month.
 _ISO = re.compile(
     r"""
     (?P<year>\d{4}) - (?P<month>\d{2})
@@ -177,7 +177,7 @@ _POINT = re.compile(
     re.ASCII,
 )
 _HIGHEST = {"month": 12, "day": 31, "hour": 23, "minute": 59, "second": 60}
-#: Members of a list that are read; nobody lists more.
+#: Members of a list that are read; no one lists more.
 _MOST_MEMBERS = 200
 
 
@@ -191,9 +191,9 @@ class Dates:
         return ",".join(first if first == last else f"{first}-{last}" for first, last in self.spans)
 
 
-@lru_cache(maxsize=4096)  # many records of one holder tell of the same days
+@lru_cache(maxsize=4096)  # many records of one holder speak of the same days
 def parse_dates(written: str) -> Dates | None:
-    """The dates that *written* is, or None when it is none: much that stands under ``when`` is free text.
+    """The dates that *written* is, or None when it is none: much that is under ``when`` is free text.
 
     >>> str(parse_dates("2000 12 29 23 59 55")), str(parse_dates("1952, 1958-1967, 1985"))
     ('20001229235955', '1952,1958-1967,1985')
@@ -222,5 +222,5 @@ def _span(member: str) -> tuple[str, str] | None:
 
 
 def _possible(parts: dict[str, str | None]) -> bool:
-    """Return whether no part is larger than it can be; ``00`` is a part that nobody knows."""
+    """Return whether no part is larger than it can be; ``00`` is a part that no one knows."""
     return all(int(parts.get(name) or 0) <= highest for name, highest in _HIGHEST.items())

@@ -178,7 +178,7 @@ class AnswerFacts:
 
     @cached_property
     def outcome(self) -> ObjectOutcome:
-        """The outcome that its status alone, or its end, stands for."""
+        """The outcome that its status alone, or its end, means."""
         if not self.is_answered:
             return OUTCOME_OF_END.get(self.seen.end, ObjectOutcome.UNDETERMINED)
         return status_outcome(self.seen.status or 0)
@@ -190,13 +190,13 @@ class AnswerFacts:
 
     @cached_property
     def thump_fault(self) -> int | None:
-        """The code of a THUMP-Status header (``0.6 404 Not Found``), if it is a fault behind a success (2023, 5.2)."""
+        """The code of a THUMP-Status header (``0.6 404 Not Found``), if it is a fault after a success (2023, 5.2)."""
         header = next((value for name, value in self.headers.items() if name.lower() == "thump-status"), "")
         match = _THUMP_STATUS.match(header)
         code = int(match["code"]) if match else 0
         return code if self.is_success and code >= 400 else None
 
-    # -- what stands in the object's place
+    # -- what is in the object's place
 
     @cached_property
     def challenge(self) -> str | None:
@@ -376,7 +376,7 @@ class AnswerFacts:
         """The subject of its record; of none where it has no record."""
         return subject_of(self.seen.record, self.ark, self._linked) if self.seen.record is not None else Subject()
 
-    # -- what it tells
+    # -- what it says
 
     @property
     def has_json_tombstone(self) -> bool:
@@ -406,7 +406,7 @@ class AnswerFacts:
 
     @cached_property
     def describes_itself(self) -> bool:
-        """True if it has a record that names the ARK that was asked about, and tells who made what."""
+        """True if it has a record that names the ARK that was asked about, and says who made what."""
         if not self.is_record or self.subject.names_this is None:
             return False
         elements = {label: value for values in (self.seen.record or {}).values() for label, value in values.items()}
@@ -418,7 +418,7 @@ class AnswerFacts:
         """The questions that a page answers, under labels that people put before such answers."""
         questions = {KERNEL[word["label"].lower()] for word in _LABELLED.finditer(self.seen.text or "")}
         structured = self.seen.facts.kernel_values.keys()
-        if structured:  # the page's own structure tells values from empty labels
+        if structured:  # the page's own structure distinguishes values from empty labels
             of_kernel = structured & set(QUESTIONS)
             questions = ((questions & structured) if of_kernel else questions) | of_kernel
         return frozenset(questions)
@@ -430,5 +430,5 @@ class AnswerFacts:
 
     @property
     def states_alone(self) -> bool:
-        """True if it is a statement of commitment without a description beside it."""
+        """True if it is a statement of commitment without a description next to it."""
         return self.seen.status in SUCCESSES and set(self.seen.record or ()) == {"erc-support"}

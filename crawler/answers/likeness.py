@@ -27,7 +27,7 @@ SKETCH_HASHES = 32
 _PHRASE_WORDS = 3
 #: Words of what two pages have in common that may belong to their own sentences.
 _KEPT_WORDS = 6
-#: Words at the end of a text that was cut off which may be cut, too; and so many before them tell something.
+#: Words at the end of a text that was cut off which may be cut, too; and so many before them are compared.
 _CUT_WORDS = 2
 _TELLING_WORDS = 3
 #: Sketches this alike are of the same page; one hash in thirty-two may differ.
@@ -217,7 +217,7 @@ def last_part(url: str) -> str:
 
 
 def _same_unread(one: Observation, other: Observation) -> bool:
-    """Return whether two bodies that were not read, pictures for instance, are one by all that their headers tell."""
+    """Return whether two bodies that were not read, pictures for instance, are one by all that their headers say."""
     first, second = (observation.hops[-1].headers for observation in (one, other))
     names = [name for name in ("Content-Type", "Content-Length", "Last-Modified") if name in first]
     return (

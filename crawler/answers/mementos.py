@@ -1,7 +1,7 @@
 """Pure: the search for the last good capture of what an ARK led to, by the Memento protocol (RFC 7089).
 
 A search asks a TimeGate about a URL, looks at the capture that it names, and goes back in time where that shows an
-error. It decides from what comes back and from nothing else; whoever drives it sends the requests.
+error. It decides from what comes back and from nothing else; the caller sends the requests.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class MementoRecord:
 
     @property
     def json(self) -> dict[str, Any]:
-        """What people are told of it, as it stands in JSON; the store has the requests."""
+        """What people see of it, as JSON; the store has the requests."""
         return {
             "outcome": self.outcome.value,
             "reason": self.reason,
@@ -151,7 +151,7 @@ def capture_wish(
 def is_due(
     outcome: MementoOutcome, asked_at: datetime, *, now: datetime, max_age_s: float, worked_at: datetime | None
 ) -> bool:
-    """Return whether an archive that answered so is asked once more: its answer is old, it told nothing, or the ARK has
+    """Return whether an archive that answered so is asked once more: its answer is old, it said nothing, or the ARK has
     worked since.
 
     >>> then, now = datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 11, 20, tzinfo=UTC)
@@ -164,7 +164,7 @@ def is_due(
 
 
 def timegate_url(timegate: str, original: str) -> str:
-    """The URL at which *timegate* is asked about *original*, which stands behind it as it is.
+    """The URL at which *timegate* is asked about *original*, which comes after it as it is.
 
     >>> timegate_url("https://archive.example/web/", "https://n2t.net/ark:12148/x5?")
     'https://archive.example/web/https://n2t.net/ark:12148/x5?'
@@ -181,7 +181,7 @@ def capture_search(wish: CaptureWish, timegate: str) -> Search:
     """Search for the last good capture: yields what to ask, is sent what came of it, returns what to record.
 
     Of captures made while the ARK worked, as far as that is known, the last good one; else one made later. An archive
-    that does not tell is not asked about further URLs.
+    that does not say is not asked about further URLs.
     """
     hops: list[Hop] = []
     evidence: list[str] = []
@@ -248,7 +248,7 @@ def _search_one(
         answer = yield ArchiveAsk(url)
         hops += answer.hops
         read = read_archive(answer)
-        captures.heard(url, read)
+        captures.on_answer(url, read)
         untold = read.untold or untold
     words = tuple(captures.words(original))
     if captures.best is None and untold is not None:
@@ -281,7 +281,7 @@ class _Known:
         for at, url in captures:
             self._named.setdefault(url, at)
 
-    def heard(self, url: str, read: ArchiveReading) -> None:
+    def on_answer(self, url: str, read: ArchiveReading) -> None:
         """Note what came of asking for the capture at *url*."""
         self._asked.add(url)
         self.add(read)

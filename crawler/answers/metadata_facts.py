@@ -32,7 +32,7 @@ ENOUGH_ANSWERS = 3
 MOSTLY_THE_SAME = 0.9
 #: Characters of an object's page in which words of its description may be expected.
 ENOUGH_TEXT = 60
-#: A word that tells something, and is not just an article; shorter where a letter is a word, or half of one.
+#: A word that says something, and is not just an article; shorter where a letter is a word, or half of one.
 _WORD = re.compile(r"[^\W\d_\u2e80-\uffdc]{4,}|[\u2e80-\uffdc]{2}")
 #: Characters of who and what whose words are looked for.
 _MOST_TOLD = 500
@@ -43,7 +43,7 @@ _INDIVIDUAL = frozenset({"where", "id", "@id", "identifier", "success", "pid", "
 
 @dataclass(frozen=True, eq=False)
 class MetadataFacts:
-    """The facts of an answer to an inflection beside those of the object's answer and of the control's."""
+    """The facts of an answer to an inflection next to those of the object's answer and of the control's."""
 
     answer: AnswerFacts
     object: AnswerFacts
@@ -92,7 +92,7 @@ class MetadataFacts:
     def tells_no_more(self) -> bool:
         """True if a page with the object's title answers no question that the object's page doesn't.
 
-        A page that answers none at all is the object's when it stands where that does: its news may differ each time.
+        A page that answers none at all is the object's when it has its URL: its news may differ each time.
         """
         one, other, labels = self.answer.seen, self.object.seen, self.answer.labelled
         same_title = bool(one.title) and one.title == other.title
@@ -111,11 +111,11 @@ class MetadataFacts:
         names = (last_part(self.answer.seen.asked_url), last_part(self.control.seen.asked_url))
         return other is not None and _impersonal(record, names) == _impersonal(other, names)
 
-    # -- too little to tell
+    # -- too little to say
 
     @cached_property
     def may_be_objects_again(self) -> bool:
-        """True if it stands where the object's answer does, and too little came of one to tell whether both are one."""
+        """True if it has the URL of the object's answer, and too little came of one to say whether they are one."""
         record, observation = self.answer.seen.record, self.answer.seen
         is_markup = "html" in (observation.media_type or "") or bool(observation.title)
         is_comparable = (record is None or "erc" not in record or is_markup) and self.object.is_success
@@ -127,7 +127,7 @@ class MetadataFacts:
 
     @cached_property
     def may_be_everybodys(self) -> bool:
-        """True if a name that can't exist gets a success too, of which too little came to tell it from this one."""
+        """True if a name that can't exist gets a success too, of which too little came to distinguish both."""
         if self.control is None or not self.control.is_success:
             return False
         observation, other = self.answer.seen, self.control.seen
@@ -162,13 +162,13 @@ class MetadataFacts:
 
     @cached_property
     def telling(self) -> tuple[str, ...]:
-        """Those but where that it answers with more than a word for what nobody knows, or the name of the question."""
+        """Those but where that it answers with more than a word for what no one knows, or the name of the question."""
         asked = (question for question in self.answered if question != "where")
         return tuple(question for question in asked if not is_unknown(self.answers[question]))
 
     @property
     def is_record_of_object(self) -> bool:
-        """True if its record tells enough to be a description."""
+        """True if its record says enough to be a description."""
         is_enough = self.is_erc or len(self.answered) >= 2 or self.answer.subject.names_this is not None
         return is_enough and bool(self.telling) and not {"who", "what"}.isdisjoint(self.answered)
 
@@ -209,7 +209,7 @@ class MetadataFacts:
 
     @property
     def _shares_no_word(self) -> bool:
-        """True if no word of who and what stands on the object's page, which has a title and a text of their script."""
+        """True if no word of who and what is on the object's page, which has a title and a text of their script."""
         title, text = self.object.seen.title, self.object.seen.text
         if not title or not text or len(text) < ENOUGH_TEXT:
             return False
@@ -230,7 +230,7 @@ class MetadataFacts:
         is_refused = control is not None and control.status is not None and control.status not in SUCCESSES
         is_particular = (
             is_refused and ark.name in observation.final_url
-        )  # a home page is nobody's, whoever is sent there
+        )  # a home page is no one's, no matter who is sent there
         answers = labels | ({"commitment"} & observation.facts.kernel_values.keys())
         return (
             len(answers) >= ENOUGH_ANSWERS
@@ -240,7 +240,7 @@ class MetadataFacts:
 
     @property
     def labelled_answers(self) -> dict[str, str]:
-        """The page's answers to who, what, when and where, as far as they stand under labels."""
+        """The page's answers to who, what, when and where, as far as they are under labels."""
         values = self.answer.seen.facts.kernel_values
         return {question: values[question] for question in QUESTIONS if question in values}
 
@@ -269,7 +269,7 @@ def is_latin(text: str) -> bool:
 
 
 def is_unknown(value: str) -> bool:
-    """Return whether a value is a word for what nobody knows, or the name of a question that a template has left.
+    """Return whether a value is a word for what no one knows, or the name of a question that a template has left.
 
     >>> is_unknown("[Unknown]"), is_unknown("WHO"), is_unknown("Unknown woman")
     (True, True, False)
@@ -303,7 +303,7 @@ def is_object_again(answer: Observation, object_answer: Observation) -> bool:
 
 
 def is_at_place_of(answer: Observation, object_answer: Observation) -> bool:
-    """Return whether an answer stands where the object's does, queries apart."""
+    """Return whether an answer has the URL of the object's, queries apart."""
     return answer.final_url.partition("?")[0] == object_answer.final_url.partition("?")[0]
 
 

@@ -1,4 +1,4 @@
-"""Pure: the words of pages that stand in an object's place: not found, withdrawn, restricted, out of order.
+"""Pure: the words of pages that are in an object's place: not found, withdrawn, restricted, out of order.
 
 What a page looks like never makes a verdict alone; `crawler.verdicts.access` weighs it with what a control got.
 """
@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, PhraseMatch, Phrases, plain, quirks
 from crawler.answers.withdrawals import ARK_OR_URL, Withdrawal, is_one_of_several, withdrawals_in
 
-#: So many characters before words of absence tell whether two pages say them in one sentence.
+#: So many characters before words of absence say whether two pages say them in one sentence.
 _LEADING_WORDS = 40
 #: So much of a page's own text are its first sentences.
 FIRST_SENTENCES_CHARS = 700
@@ -35,10 +35,10 @@ _ASKED = re.compile(
     "[^.!?\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH QUESTION MARK}\N{ARABIC QUESTION MARK}]{0,60}"
     "[?\N{FULLWIDTH QUESTION MARK}\N{ARABIC QUESTION MARK}]"
 )
-#: So many characters before words of absence, and words since the last sentence, stands the page that isn't there.
+#: So many characters before words of absence, and words since the last sentence, is the page that isn't there.
 _PAGE_CHARS = 14
 _LEAD_WORDS = 4
-#: Within so many characters before a phrase stands the word that makes it a guess.
+#: Within so many characters before a phrase is the word that makes it a guess.
 _GUESS_CHARS = 24
 #: The years of a site, and of no object.
 _COPYRIGHT = re.compile(r"(?:\u00a9|\(c\)|copyright)[^\d.]{0,30}(?:\d{4}\W{0,3}){1,2}", re.IGNORECASE)
@@ -201,7 +201,7 @@ class PageWords:
         """True if a part of its title is that of a page to log in."""
         return any(map(_is_login_title, _TITLE_PARTS.split(plain(self.title))))
 
-    # -- beside another page
+    # -- next to another page
 
     def only_absence(self, own: str, name: str, control: PageWords | None) -> str | None:
         """The words by which it says at once that what was asked for is not there, if it says little else.
@@ -302,7 +302,7 @@ def _without(phrases: Phrases, text: str, *, most_of_ending: int) -> str:
 
 
 def _beside_absence(text: str) -> int:
-    """Return how many letters a text has beside words of absence, of what is absent, and those between."""
+    """Return how many letters a text has next to words of absence, of what is absent, and those between."""
     rest, vocabulary = text, quirks()
     for phrases, most in ((vocabulary.not_found, 9), (vocabulary.not_available, 9), (vocabulary.things, 3)):
         rest = _without(phrases, rest, most_of_ending=most)
@@ -318,7 +318,7 @@ def _is_login_title(title: str) -> bool:
 
 @lru_cache(maxsize=512)  # titles and headings come again on the pages of a site
 def _absence(text: str) -> PhraseMatch | None:
-    """The first words of absence in *text* that are no offer of help: "can't find it? Ask us" stands on any page."""
+    """The first words of absence in *text* that are no offer of help: "can't find it? Ask us" is on any page."""
     plain_text = plain(text)
     phrases = (phrase for phrase in quirks().not_found.in_plain(plain_text) if not _is_offer(plain_text, phrase))
     if (absence := next(phrases, None)) or quirks().passing.is_in_plain(plain_text):

@@ -1,4 +1,4 @@
-"""Pure: the facts on which it rests whether an object was reached: its answer's, beside those of a control's.
+"""Pure: the facts on which it rests whether an object was reached: its answer's, next to those of a control's.
 
 A control is a name that can't exist, asked for at the same resolver. What it gets too proves nothing.
 """
@@ -23,7 +23,7 @@ from crawler.model.observations import ObjectOutcome
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
 
-#: So many other ARKs that land on one URL are a sign, though never a proof: one page may stand for many objects.
+#: So many other ARKs that land on one URL are a sign, though never a proof: one page may mean many objects.
 MANY_NEIGHBOURS = 2
 
 
@@ -41,7 +41,7 @@ _PARTS = re.compile(r"[.,;()!?](?=\s|\Z)|(?<=\s)\(")
 _RECORD = re.compile(r"record|item|entry|datensatz|eintrag|notice|registro|scheda")
 _TOMBSTONE = re.compile(r"/tombstones?(?:/|\.\w+\Z|\Z)", re.IGNORECASE)
 _TITLE_PARTS = re.compile(r"\s*[|:\u2013\u2014\u00b7]\s|\s-\s|\s:|\Z")
-#: So far before words of a region stands what is not shown there.
+#: So far before words of a region is what is not shown there.
 _BEFORE_CHARS = 60
 _SITE = re.compile(
     r"\b(?:(?:web|this |our |ce |notre )site|service|platform|portal|seite|angebot|dienst|sitio|sito|plataforma)\b"
@@ -49,16 +49,16 @@ _SITE = re.compile(
 
 
 class ControlContrast(StrEnum):
-    """The reply to a name that can't exist, beside a successful answer."""
+    """The reply to a name that can't exist, next to a successful answer."""
 
     THE_SAME = "the same page"
     ANOTHER = "another page"
     NO_OTHER = "a page that differs no more than the object's own does each time"
-    """Another page, as the object's own is each time: news or advertisements change, and nothing else tells them."""
+    """Another page, as the object's own is each time: only news or advertisements differ."""
     NOT_COMPARED = "a success that can't be compared"
     """Of it, or of the answer, so little came that they may be one page: that success means nothing here."""
     REFUSED_THERE = "refused by the host that answers"
-    """The host that answers for the object tells what it does not know: its success means something."""
+    """The host that answers for the object says what it does not know: its success means something."""
     REFUSED_BEFORE = "refused on the way to it"
     """The resolver knows its names; about the host that it leads to, this says nothing."""
     NOTHING = "nothing"
@@ -75,7 +75,7 @@ class Signs(Enum):
 
 @dataclass(frozen=True, eq=False)
 class ObjectFacts:
-    """The facts of an answer for an object beside those of the control's; each is read once."""
+    """The facts of an answer for an object next to those of the control's; each is read once."""
 
     answer: AnswerFacts
     control: AnswerFacts | None = None
@@ -157,7 +157,7 @@ class ObjectFacts:
 
     @cached_property
     def is_particular(self) -> bool:
-        """True if it says that it is its ARK's, or tells of an object, where the control's page does not."""
+        """True if it says that it is its ARK's, or speaks of an object, where the control's page does not."""
         values = self.answer.seen.facts.kernel_values
         told_to_control = self.control.seen.facts.kernel_values if self.control is not None else {}
         return self.declares_itself or (self.answer.tells_of_object and values != told_to_control)

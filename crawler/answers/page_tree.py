@@ -80,7 +80,7 @@ class Element:
         return node
 
     def next_element(self, name: str | None = None) -> Element | None:
-        """The next element behind it in the same one, of that name if one is given."""
+        """The next element after it in the same one, of that name if one is given."""
         node = self.after
         while node is not None and not (isinstance(node, Element) and name in (None, node.name)):
             node = node.after
@@ -126,7 +126,7 @@ def parsed(markup: bytes, charset: str | None) -> Element:
 
 
 class _Builder:
-    """What lxml tells of a page, as a tree."""
+    """What lxml reports of a page, as a tree."""
 
     def __init__(self) -> None:
         self.root = Element("[document]", {}, None)
@@ -206,9 +206,9 @@ def _local(name: str) -> str:
 
 # Pure: what of a page is its own text, and what is the site's: menus, banners, footers and lists of links.
 
-#: Blocks that hold at least so many links, and hardly anything beside them, are menus.
+#: Blocks that hold at least so many links, and hardly anything next to them, are menus.
 MENU_LINKS = 4
-#: The share of a block's letters that stand in links when it is a menu.
+#: The share of a block's letters that are in links when it is a menu.
 MENU_SHARE = 0.7
 #: Headings that are kept, and how much of each.
 MOST_HEADINGS = 4

@@ -17,11 +17,11 @@ NOTICE_CHARS = 1_500
 OPENING_CHARS = 400
 
 
-#: So many letters beside a sign of a challenge say nothing else.
+#: So many letters next to a sign of a challenge say nothing else.
 _FEW_LETTERS = 12
 _TITLE_PARTS = re.compile(r"\s[|\u2013\u2014\u00b7\u2022\u203a-]\s")
 _STATUS = re.compile(r"\A\W*(?:(?:http\s)?(?:error|status|fehler|erreur)\W*)?(?:[45]\d\d)?\W*")
-#: What may stand between the parts of a phrase.
+#: What may be between the parts of a phrase.
 _GAP = r"\b[^.!?]{1,30}?"
 
 
@@ -108,7 +108,7 @@ def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
 def _tree(phrases: Iterable[Sequence[str]]) -> str:
     """The alternation of *phrases*, each in characters and gaps, with what they begin with alike written once.
 
-    Only phrases that go on with different characters change places: no text goes on with both.
+    Only phrases that continue with different characters change places: no text continues with both.
     """
     ways: list[str] = []
     by_first: dict[str, list[Sequence[str]]] = {}
@@ -139,7 +139,7 @@ class Challenge:
 
 @dataclass(frozen=True, slots=True)
 class HostQuirk:
-    """A host whose answers with certain statuses need a reason beside them."""
+    """A host whose answers with certain statuses need a further reason."""
 
     host: str
     statuses: frozenset[int]
@@ -155,7 +155,7 @@ class Quirks:
     """The names of all headers that show one."""
     checks: Phrases
     refusing: Phrases
-    """What else stands on a page that refuses."""
+    """What else is on a page that refuses."""
     widgets: tuple[str, ...]
     not_found: Phrases
     not_available: Phrases
@@ -375,7 +375,7 @@ def bare(text: str) -> str:
 
 
 def _is_all(part: str, phrase: str) -> bool:
-    """Return whether a part of a title says a *phrase* and no more: perhaps a status before it, a mark behind it."""
+    """Return whether a part of a title says a *phrase* and no more: perhaps a status before it, a mark after it."""
     rest = part[_STATUS.match(part).end() :] if not part.startswith(phrase) else part  # type: ignore[union-attr]
     if not rest.startswith(phrase):
         return False

@@ -1,6 +1,6 @@
 """Pure: the statement of commitment in an answer, and how much of one its words are.
 
-A commitment is a rating by somebody, since some day; ``Not Guaranteed`` is one too (draft-kunze-ark-38, 5.1.1).
+A commitment is a rating by someone, since some day; ``Not Guaranteed`` is one too (draft-kunze-ark-38, 5.1.1).
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def statement_in(
 
 
 def policy_link(statement: Mapping[str, str]) -> str | None:
-    """Return where a statement says that it stands in full, if that is on the web: worth asking, once a run.
+    """Return where a statement says that it is in full, if that is on the web: worth asking, once a run.
 
     >>> policy_link({"what": "Not Guaranteed", "where": "https://a.example/policy"}), policy_link({"where": "room 7"})
     ('https://a.example/policy', None)
@@ -178,6 +178,6 @@ def _bare(words: str) -> str:
 
 
 def points_somewhere(statement: Mapping[str, str]) -> bool:
-    """Return whether a statement without a ``what`` of its own says where the commitment stands, and whose it is."""
+    """Return whether a statement without a ``what`` of its own says where the commitment is, and whose it is."""
     where, who = statement.get("where", ""), statement.get("who", "")
     return "what" not in statement and where.startswith("http") and bool(who) and not missing_code(who)

@@ -48,12 +48,12 @@ _MOST_LISTED = 200
 _NAMING = frozenset({"where", "identifier", "id", "@id", "ark", "pid"})
 _SEGMENT = re.compile(r"erc(?:-[a-z]+)?", re.IGNORECASE)
 _DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)[.](?P<label>[\w/]+)", re.IGNORECASE)
-#: JSON as the argument of a function, as browsers once had to ask for it, or behind a guard against that; white space
+#: JSON as the argument of a function, as browsers once had to ask for it, or after a guard against that; white space
 #: is never given back, or a megabyte of it would take hours.
 _CALL = re.compile(
     r"\s*+(?:[)\]}',;\s]*+|(?:/\*\*/\s*+)?[\w.$]{1,80}+\s*+\()(?P<json>[{\[].*[}\]])\s*+\)?\s*+;?\s*+\Z", re.DOTALL
 )
-#: Types of things that every page of a site tells of; the object is one of them only if an ARK says so.
+#: Types of things that every page of a site speaks of; the object is one of them only if an ARK says so.
 _SITES_TYPES = frozenset(
     {
         "website", "webpage", "aboutpage", "contactpage", "collectionpage", "searchresultspage", "faqpage",
@@ -66,7 +66,7 @@ _SITES_TYPES = frozenset(
 #: Shorter words of ASCII are keys of anything: ``data``, ``was``.
 _LABEL_CHARS = 5
 _FAILED = frozenset({"error", "fail", "failed", "failure", "not found", "not_found", "notfound", "not-found"})
-#: Keys of a message that is no description, what stands beside one, and those of a search that found nothing.
+#: Keys of a message that is no description, what is next to one, and those of a search that found nothing.
 _MESSAGES = frozenset({"message", "msg", "detail", "details", "reason"})
 _WITH_MESSAGES = frozenset({"status", "statuscode", "code", "type", "instance", "timestamp", "path", "success", "ok"})
 _FOUND = ("results", "items", "docs", "hits", "records", "data")
@@ -123,7 +123,7 @@ def from_yaml(text: str, ark: Ark | None = None) -> Record | None:
 
 
 class _PlainLoader(yaml.BaseLoader):
-    """Knows no types and no aliases: whoever sends those sends no description."""
+    """Knows no types and no aliases: anyone who sends those sends no description."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -191,7 +191,7 @@ def plain_key(key: Any) -> str:
 
 
 def _is_wrapped(mapping: Mapping[str, Any]) -> bool:
-    """Return whether a mapping answers too little by itself: what it says may stand one level further in."""
+    """Return whether a mapping answers too little by itself: what it says may be one level further in."""
     is_plain = _segments(mapping) or _is_registry(mapping) or _is_error(mapping)
     return not is_plain and len(kernel(_strings(mapping))) < 2
 
@@ -363,7 +363,7 @@ logging.getLogger("rdflib").setLevel(logging.CRITICAL)  # it complains of URIs t
 
 
 def from_turtle(text: str) -> Record | None:
-    """The description in Turtle or N-Triples; of several the one of an ARK, or the one that tells most.
+    """The description in Turtle or N-Triples; of several the one of an ARK, or the one that says most.
 
     >>> from_turtle('@prefix dc: <http://purl.org/dc/terms/> . <http://a.example/x> dc:title "A map" .')
     {'rdf': {'@id': 'http://a.example/x', 'title': 'A map'}}
@@ -386,7 +386,7 @@ def from_xml(markup: bytes, *, enough: int = ENOUGH_ANSWERS) -> Record | None:
         return None
     if root is None or not isinstance(root.tag, str):
         return None
-    etree.strip_elements(root, etree.Entity, with_tail=False)  # they stand for nothing that we would look up
+    etree.strip_elements(root, etree.Entity, with_tail=False)  # they mean nothing that we would look up
     name = _local(root)
     if root.tag == f"{{{RDF}}}RDF":
         record = _from_rdf(etree.tostring(root, encoding="unicode"), "xml")
@@ -479,7 +479,7 @@ def _local(element: Any) -> str:
 
 
 def _parts(element: Any) -> tuple[str, str]:
-    """The namespace and the name of an element; a prefix that nobody declared is left out."""
+    """The namespace and the name of an element; a prefix that no one declared is left out."""
     namespace, brace, name = str(element.tag).rpartition("}")
     return namespace.removeprefix("{") if brace else "", name.rpartition(":")[2]
 

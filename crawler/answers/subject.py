@@ -25,18 +25,18 @@ _SELF_RELATION = re.compile(r"""rel\s*=\s*["']?[^"',;]*\b(?:describes|cite-as|ca
 _NAMESPACE = re.compile(r"(?:https?://\S+?/)?ark:/?(?P<naan>[0-9a-z]{5,16})(?:/(?P<shoulder>\S*))?", re.IGNORECASE)
 _NAMES_IT = ("where", "what", "success", "identifier", "id", "@id", "ark", "erc.ark", "pid")
 
-#: ARKs that an answer names, each with the place where it stands.
+#: ARKs that an answer names, each with the place where it is.
 Named = Sequence[tuple[Ark, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The ARK or namespace that a record is about, as far as it tells."""
+    """The ARK or namespace that a record is about, as far as it says."""
 
     names_this: str | None = None
     """Where it names the ARK that was asked about, if it does."""
     names_other: str | None = None
-    """Another ARK in the place where its own should stand, and not this one."""
+    """Another ARK in the place where its own should be, and not this one."""
     names_base: bool = False
     """Whether it names the base of the qualified ARK that was asked about, and not that ARK itself."""
     names_namespace: str | None = None
@@ -133,7 +133,7 @@ def _in_set_title(record: Mapping[str, Mapping[str, str]], ark: Ark) -> bool:
     return any(ark in _arks_in(text) for text in (bare, where) if text)
 
 
-@lru_cache(maxsize=1024)  # many records tell of one holder
+@lru_cache(maxsize=1024)  # many records speak of one holder
 def _arks_in(text: str) -> tuple[Ark, ...]:
     return tuple(mention.ark for mention in find_arks(text))
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from crawler.answers.quirks import bare, plain, withdrawal_words
 
-#: So many characters may stand between the object and what became of it: a date, a reason, who did it.
+#: So many characters may be between the object and what became of it: a date, a reason, who did it.
 _BETWEEN_CHARS = 110
-#: Words behind the object that still are the object: its name, its identifier, who asked for it.
+#: Words after the object that still are the object: its name, its identifier, who asked for it.
 _NAMING = (
     r"(?:\s*[\(\[\"'\u00ab\u201e\u201c:,][^\)\]\"'\u00bb\u201d]{0,160}[\)\]\"'\u00bb\u201d,]|\s*@+"
     r"|\s+(?:you|we|that|which|identified|requested|named|called|entitled|titled|with|by|the|its|your|id|doi|ark|identifier|number|nr|no"
@@ -57,7 +57,7 @@ _OF = re.compile(
 _STATUS = re.compile(
     r"\A(?:\w+\s){0,2}(?:status|state|zustand|statut|estado|estat|stato|reason|grund|motif|raison|motivo|reden|toestand)[^:]{0,20}:\s*\Z"
 )
-#: Somebody has withdrawn what is named behind.
+#: Someone has withdrawn what is named next.
 _HAVING = re.compile(r"\b(?:have|has|had|avons|a|hemos|ha|abbiamo|he|heeft|hebben)\s(?:\w+\s)?\Z")
 _BY_SOMEBODY = re.compile(
     r"\b(?:by|request|due|because|durch|wunsch|par|demande|por|peticion|pedido|richiesta|verzoek)\b"
@@ -82,7 +82,7 @@ def withdrawals_in(
 ) -> Iterator[Withdrawal]:
     """The sentences of a page that say that its object was withdrawn; *names* are what it is called by.
 
-    *of_control* are words that stand in the answer about a name that can't exist, too: they say nothing.
+    *of_control* are words that are in the answer about a name that can't exist, too: they say nothing.
 
     >>> [each.words for each in withdrawals_in("Record", (), "Datensatz wurde am 12. M\u00e4rz 2020 gel\u00f6scht.")]
     ['datensatz wurde am 12. m\u00e4rz 2020 gel\u00f6scht']
@@ -160,7 +160,7 @@ def speaks_of_withdrawal(part: str) -> bool:
 
 
 def is_one_of_several(rest: str) -> bool:
-    """Return whether what stands behind words of withdrawal makes them one guess of several: "deleted or moved".
+    """Return whether what comes after words of withdrawal makes them one guess of several: "deleted or moved".
 
     >>> is_one_of_several(", had its name changed, or is unavailable"), is_one_of_several(" by the author or an heir")
     (True, False)
@@ -202,7 +202,7 @@ class _WithdrawalPhrases:
     goes_on: re.Pattern[str]
     noun_at_once: re.Pattern[str]
     at_once: re.Pattern[str]
-    """The object right behind: "have removed this item"."""
+    """The object right after: "have removed this item"."""
     some: frozenset[str]
 
 
@@ -226,7 +226,7 @@ def _words() -> _WithdrawalPhrases:
         rf"(?:\b(?:from|aus|vom|uit|fra|fran|ur|из)\s+"
         rf"|(?:{ways['gone']})\w{{0,3}}\s(?:de la|de l'|del|du|des|de|da|do|dal|dalla|dall')\s?)"
     )
-    behind = "at|on|by|from|since|due|for|in|am|auf|durch|von|aus|le|a|par|por|su|da|op|door"
+    after = "at|on|by|from|since|due|for|in|am|auf|durch|von|aus|le|a|par|por|su|da|op|door"
     return _WithdrawalPhrases(
         gone=re.compile(rf"(?<![^\W_])(?:{ways['gone']})[^\W\d_]{{0,3}}(?![^\W_])"),
         subject=re.compile(rf"(?P<object>(?<!\w){this}|(?<!\w){the}|(?P<it>@@)|{one}){_NAMING}{between}[\s,]*\Z"),
@@ -234,7 +234,7 @@ def _words() -> _WithdrawalPhrases:
             rf"{out_of}(?:(?:the|this|our|its|der|dem|den|diese[rmn]|unsere[rmn]|het|onze|la|le|el|il|o|notre|nuestr[oa]"
             rf"|nossa|nosso)\s)?+(?!(?:\w+\s){{0,2}}\w*(?:{ways['system']}|us\b|here\b))\w+"
         ),
-        goes_on=re.compile(rf"\A\W*(?:\Z|@|\d|[.:;,(\u2013-]|(?:{behind})\b)"),
+        goes_on=re.compile(rf"\A\W*(?:\Z|@|\d|[.:;,(\u2013-]|(?:{after})\b)"),
         noun_at_once=re.compile(rf"\A\s(?:{nouns}|page|notice|seite)\w{{0,3}}\s*\Z"),
         at_once=re.compile(rf"\A\s(?:{this}|{the})"),
         some=frozenset(_flat(sections["some"])),

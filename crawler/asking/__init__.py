@@ -1,1 +1,1 @@
-"""The choice of the next question, and of the names that can't exist beside it."""
+"""The choice of the next question, and of the names that can't exist for comparison."""

@@ -15,7 +15,7 @@ from extractors.model.check_characters import CheckCharacter, check
 from extractors.model.naan import Registry
 from extractors.model.normalize import LABEL
 
-#: A shoulder that nobody has registered is one from so many names on; a digit at the start of a few is chance.
+#: A shoulder that no one has registered is one from so many names on; a digit at the start of a few is chance.
 ENOUGH_NAMES = 3
 #: So many invented characters make it all but impossible that a name exists by chance,
 _INVENTED = 10
@@ -88,7 +88,7 @@ def place_of(url: str) -> str:
 def control_ark(ark: Ark, resolver: str) -> Ark:
     """A name under the NAAN and shoulder of *ark* that can't exist at *resolver*.
 
-    It has the real one's shape: a digit stands for a digit and a letter for a letter, in the alphabet of its kind;
+    It has the real one's shape: a digit means a digit and a letter for a letter, in the alphabet of its kind;
     its check character is wrong where one is known. The same name comes out again for the same ARK and place.
 
     >>> real = Ark.parse("ark:12148/btv1b8449691v")
@@ -158,7 +158,7 @@ def landing_control(url: str) -> str:
     """The URL of a thing that can't exist where redirects have led.
 
     The last segment of the path is changed, or the values of the query, and all segments that are numbers: sites that
-    know a thing by its number show it whatever the title behind the number is.
+    know a thing by its number show it whatever the title after the number is.
 
     >>> landing_control("https://library.example/item/7.html").startswith("https://library.example/item/")
     True

@@ -69,7 +69,7 @@ def at_path(url: str, path: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Other places to ask for an ARK that the written resolver doesn't know, or can't tell any more."""
+    """Other places to ask for an ARK that the written resolver doesn't know, or can't know any more."""
 
     at_registry: str | None = None
     """The registry's target, when that is at another host than the one that was asked."""
@@ -78,7 +78,7 @@ class Places:
     is_target: bool = False
     """Whether the URL that was asked is the registry's own target."""
     needs_path: bool = False
-    """Whether nobody else knows where the resolver of this host is."""
+    """Whether no one else knows where the resolver of this host is."""
 
     @classmethod
     def of(cls, ark: Ark, url: str, *, registry: Registry, global_resolver: str) -> Places:
@@ -166,7 +166,7 @@ def _is_tombstone(answer: AnswerFacts) -> bool:
 
 
 def seems_absent(answer: AnswerFacts) -> bool:
-    """Return whether an answer is a success that may say that no such name is known: a control tells more, later."""
+    """Return whether an answer is a success that may say that no such name is known: a control says more, later."""
     if not answer.is_reached:
         return False
     facts = ObjectFacts(answer)
@@ -198,7 +198,7 @@ def _next_place(
 
 
 def place_beside(answers: Mapping[Question, AnswerFacts], places: Places) -> Question | None:
-    """Return the next place to ask for an ARK beside its resolver as written; nobody is asked who was on that way."""
+    """Return the next place to ask for an ARK next to its resolver as written; no one is asked who was on that way."""
     if places.is_target:
         return None
     hops = answers[Question.OBJECT].seen.hops
@@ -247,7 +247,7 @@ def label_place(first_url: str, answer: AnswerFacts | None) -> str:
 
 
 def _is_heard(part: str, answer: AnswerFacts) -> bool:
-    """Return whether whoever gave an answer was handed that *part* of an ARK as it is written.
+    """Return whether anyone who gave an answer was handed that *part* of an ARK as it is written.
 
     Most resolvers send an ARK on as they get it, so that not they but the next host stumbles over its spelling:
     n2t.net/ark:/13960/t58d-0dn7n leads to archive.org/ark:/13960/t58d-0dn7n, which knows t58d0dn7n.
@@ -343,7 +343,7 @@ class LabelForms:
     _taken: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     _tried: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def heard(self, answer: AnswerFacts) -> None:
+    def on_answer(self, answer: AnswerFacts) -> None:
         """Note the form that an object was reached by; where it was passed on, the next host has taken it, too."""
         if answer.is_reached:
             asked = answer.seen.asked_url

@@ -74,7 +74,7 @@ class Compared:
 
 
 def described(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
-    """Return what a metadata verdict tells to compare by; empty for no description, None where that is not known.
+    """Return what a metadata verdict says to compare by; empty for no description, None where that is not known.
 
     >>> described("erc", {"who": "A  Library", "what": "A map", "where": "x"}), described("blocked", {})
     ({'who': 'A Library', 'what': 'A map'}, None)
@@ -85,7 +85,7 @@ def described(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
 
 
 def promised(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
-    """Return what a commitment verdict tells to compare by: its words, its guarantor, its date.
+    """Return what a commitment verdict says to compare by: its words, its guarantor, its date.
 
     >>> promised("stated", {"who": "A Library", "what": "Not Guaranteed"}), promised("absent", {})
     ({'who': 'A Library', 'what': 'Not Guaranteed'}, {})
@@ -195,7 +195,7 @@ class ArkState(StrEnum):
     UNDETERMINED = "undetermined"
 
 
-#: States that somebody may want to act on, gravest first.
+#: States that someone may want to act on, gravest first.
 GRAVITY: Final = (
     ArkState.CONFIRMED_BROKEN,
     ArkState.FLAPPING,
@@ -206,7 +206,7 @@ GRAVITY: Final = (
 
 
 class EventKind(StrEnum):
-    """An event in the life of an ARK, beside its state."""
+    """An event in the life of an ARK, next to its state."""
 
     NEW = "new"
     GONE = "gone"
@@ -249,12 +249,12 @@ class DatedVerdict:
 
     @property
     def is_strike(self) -> bool:
-        """True if it is a failure of the identifier or of its provider: nobody's else, and not ours."""
+        """True if it is a failure of the identifier or of its provider: no one's else, and not ours."""
         return FAMILY_OF[self.object] in (Family.FAILS, Family.UNREACHABLE) and not self.is_suspect
 
     @property
     def says_nothing(self) -> bool:
-        """True if it tells nothing of the ARK at all: the fault was ours, or everybody's."""
+        """True if it says nothing of the ARK at all: the fault was ours, or everybody's."""
         is_failure = FAMILY_OF[self.object] in (Family.FAILS, Family.UNREACHABLE)
         is_ours = self.object in (ObjectOutcome.REFUSED_ADDRESS, ObjectOutcome.INVALID)
         has_met_nobody = self.object is ObjectOutcome.UNDETERMINED and self.seen.landing is None
@@ -291,7 +291,7 @@ class ArkStatus:
     """What the next working check is held against."""
 
 
-#: What a check that tells nothing against an ARK without strikes makes of it.
+#: What a check that says nothing against an ARK without strikes makes of it.
 _STATE_OF: Final = {
     ObjectOutcome.BLOCKED: ArkState.BLOCKED,
     ObjectOutcome.ROBOTS: ArkState.BLOCKED,

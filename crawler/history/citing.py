@@ -23,7 +23,7 @@ _PAGE = 5000
 
 
 def note_citations(connection: Connection, run_id: int) -> None:
-    """Bring `latest` up to date with the documents of a run; ARKs that nobody cites any more are gone.
+    """Bring `latest` up to date with the documents of a run; ARKs that no one cites any more are gone.
 
     Only a run that has finished shows that something is gone. What its documents no longer cite is gone unless one
     of the documents that did could not be had this time, or the last finished run from other seeds cites it.

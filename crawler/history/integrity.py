@@ -23,14 +23,14 @@ _WORDS = (
     (schema.triage.c.action, TriageAction),
     (schema.triage.c.kind, TriageTarget),
 )
-#: So many lines SQLite may say about damage; the first tells enough.
+#: So many lines SQLite may say about damage; the first says enough.
 _MOST_LINES = 20
 
 
 def problems(connection: Connection) -> Iterator[str]:
     """Everything that is wrong, in words; nothing for a store that is whole.
 
-    What follows from other tables is made again beside the store, in tables that vanish with *connection*.
+    What follows from other tables is made again next to the store, in tables that vanish with *connection*.
     """
     damage = list(_damage(connection))
     yield from damage
@@ -81,7 +81,7 @@ def _arks(connection: Connection) -> Iterator[str]:
 
 
 def unknown_words(connection: Connection) -> Iterator[str]:
-    """The words in a store that stand in no vocabulary of ours."""
+    """The words in a store that are in no vocabulary of ours."""
     for column, words in _WORDS:
         for word in connection.scalars(select(column).distinct()):
             if word not in set(words):
@@ -95,7 +95,7 @@ def _verdicts(connection: Connection) -> Iterator[str]:
     )
     skipped = ObjectOutcome.SKIPPED.value
     for row in connection.execute(select(verdict).where(verdict.c.object != skipped, ~observed)):
-        yield f"verdict {row.verdict_id} ({row.object} at {row.request_url}) has no observation behind it"
+        yield f"verdict {row.verdict_id} ({row.object} at {row.request_url}) has no observation to support it"
     hops = func.json_array_length(observation.c.hops)
     counted = select(observation.c.observation_id).where(observation.c.hop_count != func.max(hops - 1, 0))
     for key in connection.scalars(counted):
@@ -103,7 +103,7 @@ def _verdicts(connection: Connection) -> Iterator[str]:
 
 
 def _history(connection: Connection) -> Iterator[str]:
-    """Make history again in temporary tables, which stand before those of the store, and compare."""
+    """Make history again in temporary tables, which are before those of the store, and compare."""
     rebuild_beside(connection)
     for table in DERIVED:
         missing, superfluous = (_only_in(connection, table, *order) for order in (("temp", "main"), ("main", "temp")))

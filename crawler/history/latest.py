@@ -56,7 +56,7 @@ class _Met:
 def contacts_of(chains: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> dict[str, _Met]:
     """Return what was met at each host on *chains*: how each ended, and its hops.
 
-    A request that our own guard or robots.txt held back has met nobody.
+    A request that our own guard or robots.txt held back has met no one.
     """
     met: dict[str, _Met] = {}
     for end, hops in chains:
@@ -133,7 +133,7 @@ def _misses(connection: Connection, run_id: int, hosts: Iterable[str]) -> dict[s
 
 #: What is written of an ARK once, when it is first seen.
 _KEPT: Final = ("ark_id", "request_url", "host", "first_seen_at")
-#: What follows from the other tables, each behind those that it refers to.
+#: What follows from the other tables, each after those that it refers to.
 DERIVED: Final = (schema.contact, schema.assessment, schema.latest, schema.event)
 #: Verdicts that are noted at a time: of a run of a million not all are in memory.
 _PAGE: Final = 500
@@ -218,7 +218,7 @@ def rebuild(connection: Connection, *, until: int | None = None) -> None:
 
 
 def rebuild_beside(connection: Connection, *, until: int | None = None) -> None:
-    """The same in temporary tables, which stand before those of the store until *connection* is closed.
+    """The same in temporary tables, which are before those of the store until *connection* is closed.
 
     A store that may only be read stays as it is.
     """
@@ -258,7 +258,7 @@ def _note_verdicts(connection: Connection, run_id: int) -> None:
         for row in verdicts:
             here = statuses.get((row.ark_id, row.request_url))
             before = status_in(here) if here is not None and here.checked_at is not None else None
-            ark_status, happened = step(before, check_in(row, answers.behind(row), is_suspect=is_suspect), policy)
+            ark_status, happened = step(before, check_in(row, answers.followers(row), is_suspect=is_suspect), policy)
             at = moment(ark_status.checked_at)
             rows.append(
                 {
@@ -335,7 +335,7 @@ class _Answers:
         for row in connection.execute(query):
             self._last[row.request_url] = self._last[row.request_url, row.final_url] = row
 
-    def behind(self, verdict: Row[Any]) -> Row[Any] | None:
+    def followers(self, verdict: Row[Any]) -> Row[Any] | None:
         """The last that ended where the verdict says that the object is, or else the last of all."""
         url = verdict.request_url
         return self._last.get((url, verdict.final_url or ""), self._last.get(url))

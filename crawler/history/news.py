@@ -47,7 +47,7 @@ class News:
     suspect: str
     """Why the failures of this run count for nothing, if so: most hosts gave no answer."""
     triaged: str = ""
-    """How many ARKs' problems somebody has acknowledged or ignored, in words; they are in none of the above."""
+    """How many ARKs' problems someone has acknowledged or ignored, in words; they are in none of the above."""
     is_first: bool = False
     """Whether no run came before, so that nothing can be new in it."""
 

@@ -24,7 +24,7 @@ class Contact:
     answered: int = 0
     """Requests that got an HTTP answer, whatever its status."""
     met: int = 0
-    """Requests that somebody refused, cut off or answered with nonsense: a machine is there, and we have a network."""
+    """Requests that someone refused, cut off or answered with nonsense: a machine is there, and we have a network."""
     silent: int = 0
     """Requests without any sign of the host: no address for its name, or no word in time."""
 

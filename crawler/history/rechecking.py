@@ -73,13 +73,13 @@ class KnownArk:
     is_cited: bool = True
     """False once no document cites it any more."""
     wanted_at: datetime | None = None
-    """When somebody asked for a check that has not been made since; None when nobody did."""
+    """When someone asked for a check that has not been made since; None when no one did."""
 
 
 def due_at(known_ark: KnownArk, policy: RecheckPolicy) -> datetime | None:
     """From when on it is to be checked again; the beginning of time for what never was, None for what never is.
 
-    What somebody asked for is due since then, also where no document cites it any more.
+    What someone asked for is due since then, also where no document cites it any more.
 
     An interval is a grid: each ARK has its own place in it, by its hash, and is checked whenever that comes round. So
     a load that came in one day is spread over the next interval, and then recurs exactly once an interval. The first
@@ -103,7 +103,7 @@ def due_at(known_ark: KnownArk, policy: RecheckPolicy) -> datetime | None:
 
 
 def due(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) -> list[KnownArk]:
-    """Return what is to be checked *now*: what somebody asked for, then the least recently checked, one host after the
+    """Return what is to be checked *now*: what someone asked for, then the least recently checked, one host after the
     other.
 
     A host with many ARKs gets as many turns as any other while others wait.

@@ -52,7 +52,7 @@ PARTICIPLES: Final = {TriageAction.ACKNOWLEDGE: "acknowledged", TriageAction.IGN
 
 @dataclass(frozen=True, slots=True)
 class TriageDecision:
-    """A decision of somebody about some ARKs."""
+    """A decision of someone about some ARKs."""
 
     action: TriageAction
     kind: TriageTarget
@@ -64,7 +64,7 @@ class TriageDecision:
     """The day on which something ignored counts again."""
     assignee: str | None = None
     from_file: bool = False
-    """Whether it stands in a file that can be reviewed, and goes when it is taken out there."""
+    """Whether it is in a file that can be reviewed, and goes when it is taken out there."""
 
     @property
     def key(self) -> TriageKey:
@@ -118,7 +118,7 @@ class TriageCheck:
         """
         if self.object is ObjectOutcome.WORKS_ELSEWHERE:
             return Gravity.OTHERWISE
-        if self.object is ObjectOutcome.SKIPPED:  # an example, or a test: nobody is to ask, and nothing is amiss
+        if self.object is ObjectOutcome.SKIPPED:  # an example, or a test: no one is to ask, and nothing is amiss
             return Gravity.FINE
         return {
             Family.WORKS: Gravity.OTHERWISE if self.is_otherwise else Gravity.FINE,
@@ -130,7 +130,7 @@ class TriageCheck:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An ARK at one URL, as it stands."""
+    """An ARK at one URL, as it is."""
 
     now: TriageCheck
     """The check that counts."""
@@ -218,7 +218,7 @@ def worse_since(at: datetime, problem: Problem) -> str | None:
 
 
 def is_wanted(decisions: Iterable[TriageDecision], checked_at: datetime | None) -> datetime | None:
-    """The moment at which somebody asked for a check that has not been made since; None if nobody did."""
+    """The moment at which someone asked for a check that has not been made since; None if no one did."""
     asked = [decision.at for decision in decisions if decision.action is TriageAction.RECHECK]
     waiting = [at for at in asked if checked_at is None or checked_at < at]
     return max(waiting, default=None)

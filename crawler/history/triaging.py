@@ -1,4 +1,4 @@
-"""Keeps what people have decided in the store, and brings it together with how ARKs stand."""
+"""Keeps what people have decided in the store, and brings it together with how ARKs are."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def keep_file(connection: Connection, decided: Iterable[TriageDecision], *, at: 
 
 
 def _is_same(kept: TriageDecision, given: TriageDecision, at: datetime) -> bool:
-    """Return whether a file that was read *at* a moment tells what is kept already."""
+    """Return whether a file that was read *at* a moment says what is kept already."""
     same = (kept.reason, kept.until, kept.assignee) == (given.reason, given.until, given.assignee)
     return kept.from_file and same and given.at in (at, kept.at)
 
@@ -257,7 +257,7 @@ def _lives(connection: Connection, pairs: Collection[Pair], until: str) -> Mappi
     """The checks of each pair in the runs up to a moment, in their order, by the numbers of their verdicts.
 
     A check is of the moment of its last answer: a run may take days, and what it finds on the last of them was not
-    known to whoever decided on the first.
+    known to anyone who decided on the first.
     """
     verdict, run, observation = schema.verdict, schema.run, schema.observation
     answered = (
@@ -303,7 +303,7 @@ def _problem(row: Any, life: Mapping[int, TriageCheck]) -> Problem:
 
 
 def wanted(connection: Connection) -> dict[Pair, datetime]:
-    """Return what somebody has asked to be checked and nobody has checked since, with the moment at which it was asked
+    """Return what someone has asked to be checked and no one has checked since, with the moment at which it was asked
     for.
     """
     return {pair: at for pair, _, at in _waiting(connection, _rechecks(connection)) if at is not None}

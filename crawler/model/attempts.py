@@ -35,7 +35,7 @@ _DECISIVE = frozenset(
 _SECONDS = re.compile(r"(?P<whole>[0-9]+)(?P<part>\.[0-9]+)?(?:\s*,.*)?\Z", re.ASCII)
 _SPOKEN = re.compile(r"(?:(?P<h>[0-9]+)\s*h)?\s*(?:(?P<m>[0-9]+)\s*m)?\s*(?:(?P<s>[0-9]+)\s*s)?\Z", re.I)
 
-#: A year; whoever asks for more, or for more digits than a number has, wants not to be asked today.
+#: A year; anyone who asks for more, or for more digits than a number has, wants not to be asked today.
 LONGEST_WISH_S = 366 * 86_400.0
 #: A date in a year that no calendar of Python has.
 _BEYOND_CALENDARS = re.compile(r"\b[A-Z][a-z]{2}[ -][0-9]{5,} [0-9]{2}:", re.ASCII)
@@ -62,7 +62,7 @@ class Patience:
 
 
 def next_attempt(answer: Observation, patience: Patience) -> float | None:
-    """The seconds to wait before the question of *answer* is put once more, or None when that answer stands.
+    """The seconds to wait before the question of *answer* is put once more, or None when that answer is.
 
     Only what may pass is tried again: timeouts, broken connections, 429, 502, 503 and 504; not what was never sent,
     because its host seems dead. The host's own wish (Retry-After, RFC 9110, 10.2.3) is heeded; one beyond our patience

@@ -78,7 +78,7 @@ def names_session(url: str) -> bool:
 
 
 def is_for_once(url: str) -> bool:
-    """Return whether *url* holds a permit that expires, so that it is nobody's name for what is there now.
+    """Return whether *url* holds a permit that expires, so that it is no one's name for what is there now.
 
     >>> is_for_once("https://bucket.example/1.pdf?X-Amz-Expires=60&X-Amz-Signature=0123456789abcdef")
     True

@@ -54,7 +54,7 @@ class CrawlRequest:
     ark: Ark | None = None
     reach: Reach = Reach.SITE
     source: SourceKind | None = None
-    """How its answer is to be read: by the user's order, or as a further part of a source; None: its content tells."""
+    """How its answer is to be read: by the user's order, or as a further part of a source; None: its content says."""
     part: int = 0
     """For a further part of a source, how many came before it."""
 
@@ -126,7 +126,7 @@ class Outlinks:
     """Links of a document, in their order, also those to what was known already."""
 
     found_on: str
-    """Where they stand: the document, or a record in it; or the robots.txt that names sitemaps."""
+    """Where they are: the document, or a record in it; or the robots.txt that names sitemaps."""
     targets: str
     """The keys of the documents that they lead to, one after the other, in hexadecimal digits."""
 

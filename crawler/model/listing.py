@@ -50,7 +50,7 @@ class SourceReading:
     """Where the source goes on: the next page, the sitemaps of an index, nested collections."""
     records: tuple[ListedRecord, ...] = ()
     listed: tuple[str, ...] = ()
-    """Names of what it holds beside its items, such as the identifiers of all records: two parts of a source that list
+    """Names of what it holds next to its items, such as the identifiers of all records: two parts of a source that list
     the same are one and the same part."""
     findings: tuple[Finding, ...] = ()
     is_faulty: bool = False

@@ -27,7 +27,7 @@ from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from extractors.unresolved import UnresolvedMention
 
-# Mentions, as they stand in the store.
+# Mentions, as they are in the store.
 
 
 class DecidedOn(IntEnum):
@@ -181,7 +181,7 @@ class ChainEnd(StrEnum):
     SKIPPED = "skipped"
     """A redirect leads to an example or test ARK, which is never requested."""
     UNDETERMINED = "undetermined"
-    """A failure of a kind that nobody has named yet; its text is kept."""
+    """A failure of a kind that no one has named yet; its text is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ class Hop:
 
     @property
     def json(self) -> dict[str, Any]:
-        """The same as it stands in JSON."""
+        """The same as it is in JSON."""
         return {name: getattr(self, name) for name in _HOP_FIELDS} | {"headers": dict(self.headers)}
 
 
@@ -248,7 +248,7 @@ class PageFacts:
     """The facts that a body states, read when it came, so that no body need be kept."""
 
     arks: tuple[tuple[str, str], ...] = ()
-    """ARKs in normal form and where each stands: ``canonical``, ``cite-as``, ``DC.identifier``, ``text`` …"""
+    """ARKs in normal form and where each is: ``canonical``, ``cite-as``, ``DC.identifier``, ``text`` …"""
     canonical: str | None = None
     refresh: str | None = None
     """Where a ``<meta http-equiv=refresh>`` leads; it is recorded and judged, never followed."""
@@ -257,7 +257,7 @@ class PageFacts:
     asks_password: bool = False
     """Whether the page has a field for a password."""
     runs_scripts: bool = False
-    """Whether the page has scripts: a browser may show something else than what stands in it."""
+    """Whether the page has scripts: a browser may show something else than what is in it."""
     signs_on: bool = False
     """Whether the page is a form that goes on to a single sign-on by itself."""
     headings: tuple[str, ...] = ()
@@ -442,7 +442,7 @@ class Meant:
 
     @property
     def json(self) -> dict[str, Any]:
-        """The same as it stands in JSON."""
+        """The same as it is in JSON."""
         return {"ark": str(self.ark), "url": self.url, "evidence": list(self.evidence)}
 
 
@@ -465,7 +465,7 @@ class Verdict:
     """What was asked for others as well, by the URL asked first: controls, policies, a host's path, other readings."""
     did_you_mean: Meant | None = None
     naan_policy: Mapping[str, Any] = field(default_factory=dict)
-    """What the NAAN registry says of the policy of whoever assigns such names; empty where it says nothing."""
+    """What the NAAN registry says of the policy of those who assign such names; empty where it says nothing."""
 
     def __repr__(self) -> str:
         services = ", ".join(str(service.outcome) for service in (self.object, self.metadata, self.commitment))

@@ -49,7 +49,7 @@ class Family(StrEnum):
     WORKS = "works"
     FAILS = "fails"
     UNREACHABLE = "unreachable"
-    """Nobody can say today: the host, not the identifier, gave no answer. Never to be read as link rot."""
+    """No one can say today: the host, not the identifier, gave no answer. Never to be read as link rot."""
     NOT_JUDGED = "not-judged"
 
 
@@ -80,7 +80,7 @@ FAMILY_OF: Mapping[ObjectOutcome, Family] = {
 }
 
 
-#: Outcomes that somebody may want to act on, gravest first: the order of ``--fail-on``.
+#: Outcomes that someone may want to act on, gravest first: the order of ``--fail-on``.
 GRAVITY: tuple[ObjectOutcome, ...] = (
     ObjectOutcome.BROKEN,
     ObjectOutcome.SOFT_404,

@@ -24,7 +24,7 @@ PROVENANCE = "naan-registry.provenance.json"
 
 
 class Provenance(BaseModel):
-    """The provenance of a copy, and how to ask whether it is still the newest; kept beside it."""
+    """The provenance of a copy, and how to ask whether it is still the newest; kept next to it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -32,7 +32,7 @@ class Provenance(BaseModel):
     checked_at: AwareDatetime
     """When the source was last asked."""
     sha256: str
-    """Of the copy: a provenance beside other bytes is not theirs."""
+    """Of the copy: a provenance next to other bytes is not theirs."""
     etag: str | None = None
     last_modified: str | None = None
 

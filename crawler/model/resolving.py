@@ -119,7 +119,7 @@ def _escaped(text: str) -> str:
 
 
 def request_target(url: str) -> str:
-    """Return what stands in the request line for *url*: path and query, byte for byte, a bare ``?`` included.
+    """Return what is in the request line for *url*: path and query, byte for byte, a bare ``?`` included.
 
     Raises ValueError when a character could not be sent as it is.
 
@@ -185,7 +185,7 @@ def same_host(one: str, other: str) -> bool:
 
 
 _NO_PORT = -1
-"""Stands for a port that is none."""
+"""Is for a port that is none."""
 
 
 def _host_and_port_of(url: str) -> tuple[str, int | None]:

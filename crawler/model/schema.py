@@ -35,7 +35,7 @@ class Moment(Text):
 
 
 def unit(words: str) -> dict[str, str]:
-    """Return what a column knows of the unit or the form of its values, beside their type."""
+    """Return the unit or the form of a column's values, in addition to their type."""
     return {"unit": words}
 
 
@@ -54,7 +54,7 @@ run = Table(
     Column(
         "plan",
         JSON(none_as_null=True),
-        comment="settings that decide what is asked: a command that differs in them does not go on with the run; of "
+        comment="settings that decide what is asked: a command that differs in them does not resume the run; of "
         "`run` also whether it was `told`, its report written and its news sent",
     ),
     comment="One row per audit.",
@@ -94,7 +94,7 @@ document = Table(
         "hops",
         JSON,
         nullable=False,
-        comment="every request and redirect on the way; the request that brought a document stands in its own row",
+        comment="every request and redirect on the way; the request that brought a document has its own row",
         info=unit("list of hops"),
     ),
     UniqueConstraint("run_id", "url"),
@@ -136,7 +136,7 @@ mention = Table(
     "mention",
     tables,
     Column("mention_id", Integer, primary_key=True, comment="key"),
-    Column("document_id", ForeignKey("document.document_id"), nullable=False, comment="document that it stands in"),
+    Column("document_id", ForeignKey("document.document_id"), nullable=False, comment="document that it is in"),
     Column(
         "ordinal",
         Integer,
@@ -160,12 +160,12 @@ mention = Table(
         info=unit("number from 1"),
     ),
     Column("ark_id", ForeignKey("ark.ark_id"), nullable=False, comment="ARK that is cited"),
-    Column("as_written", Text, nullable=False, comment="what stands in the document, unchanged"),
+    Column("as_written", Text, nullable=False, comment="what the document has, unchanged"),
     Column("repaired", Text, nullable=False, comment="the same, whole again; hyphens, label and resolver as found"),
     Column("request_url", Text, comment="URL that is asked for this mention; missing when none is"),
     Column("resolver", Text, comment="URL before the label, with its final slash; missing for an ARK without one"),
     Column("inflection", Text, nullable=False, comment="?info, ??, ? or empty"),
-    Column("fragment", Text, nullable=False, comment="what was written behind #; never sent, and no part of identity"),
+    Column("fragment", Text, nullable=False, comment="what was written after #; never sent, and no part of identity"),
     Column("role", Text, nullable=False, comment="text, link-target, metadata, link-annotation or structured-data"),
     Column("page", Integer, comment="page of a paginated document", info=unit("page number from 1")),
     Column(
@@ -175,7 +175,7 @@ mention = Table(
         "spans",
         JSON,
         nullable=False,
-        comment="where it stands in the reader's block of text: begin and end, several across a gap",
+        comment="where it is in the reader's block of text: begin and end, several across a gap",
         info=unit("list of pairs of code points"),
     ),
     Column("context", Text, nullable=False, comment="text around it"),
@@ -504,9 +504,7 @@ frontier = Table(
     Column("frontier_id", Integer, primary_key=True, comment="key; grows in the order of discovery"),
     Column("run_id", ForeignKey("run.run_id"), nullable=False, comment="run that asks"),
     Column("spider", Text, nullable=False, comment="which part of the run asks: documents or arks"),
-    Column(
-        "canonical", Text, nullable=False, comment="form by which two are told to be the same; of an ARK the URL itself"
-    ),
+    Column("canonical", Text, nullable=False, comment="form that two equal ones share; of an ARK the URL itself"),
     Column("url", Text, nullable=False, comment="URL as it is sent, or path of a file"),
     Column("kind", Text, nullable=False, comment="page, file or ark: how the answer is to be read"),
     Column("host", Text, nullable=False, comment="host and port that are asked; empty for a file"),
@@ -521,7 +519,7 @@ frontier = Table(
         nullable=False,
         comment="how far it leads: site (its links are followed), item (only to its documents) or leaf",
     ),
-    Column("source", Text, comment="as which kind of source its answer is to be read; missing when its content tells"),
+    Column("source", Text, comment="kind of source as which its answer is read; missing when its content shows it"),
     Column("part", Integer, nullable=False, comment="for a further part of a source, how many came before it; else 0"),
     Column(
         "rank",
@@ -546,7 +544,7 @@ frontier = Table(
     Column(
         "listed",
         Text,
-        comment="digest of what it has listed as a source, by which one that goes in circles is told; missing if "
+        comment="digest of what it has listed as a source, by which one that goes in circles is recognized; missing if "
         "nothing",
     ),
     UniqueConstraint("run_id", "spider", "canonical"),
@@ -579,7 +577,7 @@ outlinks = Table(
         "found_on",
         Text,
         nullable=False,
-        comment="where the links stand: the document, a record in it, or the robots.txt that names its sitemaps",
+        comment="where the links are: the document, a record in it, or the robots.txt that names its sitemaps",
     ),
     Column(
         "targets",
@@ -589,11 +587,11 @@ outlinks = Table(
         "already",
     ),
     Index("outlinks_by_key", "run_id", "key"),
-    comment="One row per document of a crawl and place where its links stand, also for one without links; in the "
+    comment="One row per document of a crawl and place where its links are, also for one without links; in the "
     "order of the links.",
 )
 
-# -- history: what follows from the tables above, kept so that nobody need read all runs for it
+# -- history: what follows from the tables above, kept so that no one need read all runs for it
 
 provenance = Table(
     "provenance",
@@ -631,7 +629,7 @@ contact = Table(
         "met",
         Integer,
         nullable=False,
-        comment="requests that were refused, cut off or answered with nonsense: somebody is there",
+        comment="requests that were refused, cut off or answered with nonsense: someone is there",
         info=unit("requests"),
     ),
     Column(
@@ -782,7 +780,7 @@ triage = Table(
     Column("triage_id", Integer, primary_key=True, comment="key"),
     Column("action", Text, nullable=False, comment="acknowledge, ignore, assign or recheck"),
     Column(
-        "kind", Text, nullable=False, comment="by what it is told which ARKs are meant: ark, pattern, host or document"
+        "kind", Text, nullable=False, comment="by what it is known which ARKs are meant: ark, pattern, host or document"
     ),
     Column(
         "target",
@@ -801,7 +799,7 @@ triage = Table(
     ),
     Column("assignee", Text, comment="who looks after it; missing for the other actions"),
     Column(
-        "from_file", Boolean, nullable=False, comment="whether it stands in a file, and goes when it is taken out there"
+        "from_file", Boolean, nullable=False, comment="whether it is in a file, and goes when it is taken out there"
     ),
     UniqueConstraint("action", "kind", "target"),
     comment="One row per decision about known problems; unique by action, kind and target. What follows from it is "

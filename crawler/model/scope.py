@@ -1,4 +1,4 @@
-"""Pure: which links belong to the site of a seed, and which documents beside it."""
+"""Pure: which links belong to the site of a seed, and which documents next to it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Extent(StrEnum):
 def site_of(url: str) -> str:
     """The registered domain of a URL's host; host and port where there is none, as with an address.
 
-    Of a suffix that nobody has listed the last label counts, as the list itself says (its rule ``*``).
+    Of a suffix that no one has listed the last label counts, as the list itself says (its rule ``*``).
 
     >>> site_of("https://gallica.bnf.fr/ark:/12148/x"), site_of("http://127.0.0.1:8000/"), site_of("http://localhost/")
     ('bnf.fr', '127.0.0.1:8000', 'localhost')

@@ -1,8 +1,8 @@
 """The pace of each host, shared by all audits on this machine: one small file a host, in the user's cache.
 
-Whoever asks a host, one request at a time, holds the lock of its file for as long as the request takes. The kernel
-takes the lock from a process that dies, so that nobody waits for one; what such a file says is true all the same.
-Who has to wait writes down when they will look again, and whoever asked last lets them: a host that answers more
+Who asks a host, one request at a time, holds the lock of its file for as long as the request takes. The kernel
+takes the lock from a process that dies, so that no one waits for one; what such a file says is true all the same.
+Who has to wait writes down when they will look again, and the one who asked last lets them: a host that answers more
 slowly than it may be asked would otherwise be asked by the same audit until that has done with it.
 """
 
@@ -28,14 +28,14 @@ from crawler.politeness.pacing import Shared
 
 #: Seconds after which it is looked again whether another audit has done with a host: the longer it takes, the more.
 POLL_S, LONGEST_POLL_S = 0.05, 0.5
-#: Seconds for which whoever asked last waits for somebody who wanted to look by now.
+#: Seconds for which the one who asked last waits for another who wanted to look by now.
 GRACE_S = 0.25
-#: Nobody waits longer for another audit's request: that audit has been suspended.
+#: No one waits longer for another audit's request: that audit has been suspended.
 LONGEST_REQUEST_S = 600.0
-#: Files that nobody has written to for so long are cleared away.
+#: Files that no one has written to for so long are cleared away.
 KEPT_S = 7 * 86_400.0
 _MOST_BYTES = 200
-"""Of what is said of the host; behind it stands who wants to ask it."""
+"""Of what is said of the host; after it is who wants to ask it."""
 _MOST_WISH_BYTES = 100
 
 
@@ -56,7 +56,7 @@ class Wish:
     looks_at: float
 
     def is_due(self, now: float) -> bool:
-        """Return whether the host is to be left to whoever wishes that; after a while they are not waited for."""
+        """Return whether the host is to be left to those who wish that; after a while they are not waited for."""
         return self.looks_at - LONGEST_POLL_S <= now < self.looks_at + GRACE_S
 
 
@@ -75,7 +75,7 @@ class HostLease:
 
     @property
     def is_alone(self) -> bool:
-        """True if nobody else has a turn before this one is released."""
+        """True if no one else has a turn before this one is released."""
         return self._descriptor is not None
 
     def release(self, pause_s: float) -> None:
@@ -102,7 +102,7 @@ class HostFiles:
     def claim(self, host: str, gap_s: float, *, is_alone: bool) -> HostLease | HostWait:
         """Our turn at *host*, *gap_s* after the last of anybody's, or how long to wait before asking for it again.
 
-        With *is_alone* nobody else gets a turn before it is released. Raises OSError when the cache is of no use.
+        With *is_alone* no one else gets a turn before it is released. Raises OSError when the cache is of no use.
         """
         descriptor = self._opened(host)
         claim: HostLease | HostWait | None = None
@@ -142,8 +142,8 @@ class HostFiles:
         _write_wish(descriptor, Wish(self._name, now + seconds))
         return HostWait(seconds, is_wish)
 
-    def tell(self, host: str, pause_s: float) -> None:
-        """Tell the others to leave *host* alone for so long, where no lock is held meanwhile. Raises OSError."""
+    def pause(self, host: str, pause_s: float) -> None:
+        """Have the others leave *host* alone for so long, where no lock is held meanwhile. Raises OSError."""
         descriptor = self._opened(host)
         try:
             if lock_descriptor(descriptor, blocking=False):
@@ -161,7 +161,7 @@ class HostFiles:
         return f"{self._folder}{os.sep}{_file_name(host)}"
 
     def _opened(self, host: str) -> int:
-        """The descriptor of a host's file; a folder that somebody has cleared away is made anew."""
+        """The descriptor of a host's file; a folder that someone has cleared away is made anew."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         if self._is_open:
             with suppress(FileNotFoundError):
@@ -186,7 +186,7 @@ def _file_name(host: str) -> str:
 
 
 def _clear_away(path: str) -> None:
-    """Remove a file that nobody holds; who opens it at this moment sees that it is gone, and opens another."""
+    """Remove a file that no one holds; who opens it at this moment sees that it is gone, and opens another."""
     descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         if lock_descriptor(descriptor, blocking=False):
@@ -221,7 +221,7 @@ def _write(descriptor: int, shared: Shared) -> None:
 def _read_wish(descriptor: int) -> Wish:
     """Return who last wanted to ask; one that says nothing sensible was never due."""
     octets = os.pread(descriptor, _MOST_WISH_BYTES, _MOST_BYTES)
-    if not octets:  # nobody has ever had to wait
+    if not octets:  # no one has ever had to wait
         return Wish("", 0.0)
     try:
         fields: Any = _decoded(octets)
@@ -241,6 +241,6 @@ def _decoded(octets: bytes) -> Any:
 
 
 def _write_wish(descriptor: int, wish: Wish) -> None:
-    """Write it down, whoever holds the lock: at worst, of two who want to ask only one is known."""
+    """Write it down, no matter who holds the lock: at worst, of two who want to ask only one is known."""
     text = f'{{"by": {_quoted(wish.by)}, "looks_at": {round(wish.looks_at, 6)}}}'
     os.pwrite(descriptor, text.ljust(_MOST_WISH_BYTES).encode(), _MOST_BYTES)

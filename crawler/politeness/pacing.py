@@ -1,4 +1,4 @@
-"""Pure: how a host is asked. When the next request may start, what slows it down, and when nobody asks it any more.
+"""Pure: how a host is asked. When the next request may start, what slows it down, and when no one asks it any more.
 
 A `Pace` is all that decides about one host; each event makes another of it. Moments are seconds of a clock that only
 goes forward. `docs/politeness.md` says the same to those whose hosts are asked.
@@ -18,7 +18,7 @@ from crawler.model.addresses import AddressGuard, Routes, is_literal
 from crawler.model.attempts import Patience
 from crawler.model.observations import ChainEnd
 
-#: Seconds between two requests to a host that nobody has said to be one's own.
+#: Seconds between two requests to a host that no one has said to be one's own.
 LEAST_INTERVAL_S = 1.0
 #: So many connections in a row that failed, and a host counts as dead.
 DEAD_AFTER = 5
@@ -126,7 +126,7 @@ class Shared:
     """Which audit that request was of."""
 
     def as_of(self, now: float) -> Shared:
-        """The same, with what would lie in the future moved back: a clock was set, and nobody waits for the old one."""
+        """The same, with what would lie in the future moved back: a clock was set, and no one waits for the old one."""
         return self if self.started_at <= now else Shared(now, self.open_again_at - self.started_at + now, self.by)
 
     def wait_s(self, now: float, gap_s: float) -> float:
@@ -190,13 +190,13 @@ class Pace:
         return max(self.allowance.interval_s, self.crawl_delay_s, self.slowed_s)
 
     def wait_s(self, now: float) -> float | None:
-        """The seconds until the next request may start; None where only another event can tell."""
+        """The seconds until the next request may start; None where only another event can decide."""
         if self.state is HostState.HELD or self.in_flight >= self._most_in_flight:
             return None
         return max(self.last_start + self.gap_s - now, self.open_again_at - now, 0.0)
 
     def pause_s(self, now: float) -> float:
-        """The seconds for which others who ask this host should leave it alone, beside what they keep anyway."""
+        """The seconds for which others should leave this host alone, in addition to their interval."""
         return max(self.open_again_at - now, self.last_start + self.slowed_s - now if self.slowed_s else 0.0, 0.0)
 
     @property

@@ -33,7 +33,7 @@ class HostDownloader(Downloader):
         self.in_hand: Counter[str] = Counter()
         """How many requests out of the queue each slot has that are not done with, wherever they wait."""
         self.full: set[str] = set()
-        """Slots that had no room when they were last looked at, and of whose requests none has been done with since."""
+        """Slots that had no space at the last look, and of whose requests none has ended since."""
 
     def get_slot_key(self, request: Request) -> str:
         """The host of *request*: scheme, name and port."""
@@ -67,14 +67,14 @@ class HostDownloader(Downloader):
 
 
 class _HostCapacity(DownloaderInterface):
-    """Tells the queue which hosts have room for a request."""
+    """Says which hosts have space for a request."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._throttle = throttle_of(crawler)
 
     def stats(self, possible_slots: Mapping[str, Any]) -> list[tuple[int, str]]:  # type: ignore[override]
-        """The slots with room, and what they have in hand; those that are known to be full are not looked at again.
+        """The slots with space, and what they have in hand; those that are known to be full are not looked at again.
 
         It is called for each request, and there may be hundreds of hosts.
         """
@@ -85,13 +85,13 @@ class _HostCapacity(DownloaderInterface):
             count = downloader.in_hand[slot]
             if count < self._throttle.free_slots(slot):
                 stats.append((count, slot))
-            elif not self._throttle.is_held(slot):  # for which time may make room, and nothing else
+            elif not self._throttle.is_held(slot):  # for which time may make space, and nothing else
                 downloader.full.add(slot)
         return stats
 
 
 class HostQueue(DownloaderAwarePriorityQueue):
-    """Scrapy's queue, which takes hosts in turn; hosts without room, and those that are held, are passed over."""
+    """Scrapy's queue, which takes hosts in turn; hosts without space, and those that are held, are passed over."""
 
     def __init__(self, crawler: Crawler, *args: Any, **kwargs: Any) -> None:
         super().__init__(crawler, *args, **kwargs)

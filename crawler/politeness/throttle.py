@@ -1,7 +1,7 @@
 """The one place through which every connection to a host goes: it grants turns, and remembers how hosts were treated.
 
 Both spiders, robots.txt, redirects, attempts, controls and the probes of certificates ask here before they connect.
-What is decided about a host is decided in `pacing.py`; what other audits on this machine do stands in `host_files.py`.
+What is decided about a host is decided in `pacing.py`; what other audits on this machine do is in `host_files.py`.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class HostThrottle:
             host.pace = host.pace.at_another_stage()
 
     def drop_waiting(self, failure: Exception) -> None:
-        """Let nobody who waits for a turn have it: each gets *failure* instead."""
+        """Let no one who waits for a turn have it: each gets *failure* instead."""
         for host in self._hosts.values():
             while host.waiting:
                 waiting = host.waiting.popleft()
@@ -200,7 +200,7 @@ class HostThrottle:
         """Return what went to each host since this was last called, in the order in which hosts were first asked."""
         return [host.traffic() for host in self._hosts.values() if host.requests or host.given_up != host.told_given_up]
 
-    # -- behind the turns
+    # -- after the turns
 
     def _host(self, name: str) -> _Host:
         host_state = self._hosts.get(name)
@@ -228,7 +228,7 @@ class HostThrottle:
             host.timer.cancel()
             host.timer = None
         while host.waiting:
-            if host.waiting[0].done():  # whoever waited was cancelled
+            if host.waiting[0].done():  # the one who waited was cancelled
                 host.waiting.popleft()
                 continue
             wait_s = host.pace.wait_s(self._clock())
@@ -282,7 +282,7 @@ class HostThrottle:
                 if claim is not None:
                     claim.release(pause_s)
                 if wish_s and host.pace.allowance.concurrency > 1:
-                    self._files.tell(host.name, pause_s)
+                    self._files.pause(host.name, pause_s)
             except OSError as problem:
                 self._do_without_files(problem)
         self._move_on(host)
@@ -345,7 +345,7 @@ class HostSlot:
             self._claim = await waiting
         except asyncio.CancelledError:
             if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
-                self._claim = waiting.result()  # granted, but whoever wanted it has gone
+                self._claim = waiting.result()  # granted, but the one who wanted it has gone
                 await self.__aexit__(None, None, None)
             raise
         return self

@@ -101,7 +101,7 @@ def treatment(asked: PageRequest) -> tuple[Treatment, str]:
 
 
 def url_not_asked(url: str) -> str | None:
-    """Return why a URL is not asked for, whoever wants it; None where it is."""
+    """Return why a URL is not asked for, no matter who wants it; None where it is."""
     if not url.lower().startswith(("http://", "https://")):
         return f"{short(url)}: neither http nor https"
     if (fault := url_fault(url)) is not None:

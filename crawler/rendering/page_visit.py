@@ -1,6 +1,6 @@
 """One visit of a page in a browser: from its document, which is here, to what its scripts have made of it.
 
-Its clock stands still while it waits for what it has asked for, so that neither a slow host nor our own patience
+Its clock stops while it waits for what it has asked for, so that neither a slow host nor our own patience
 changes what it shows.
 """
 
@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 #: Requests of a page that are under way at a time.
 REQUESTS = 6
-#: Seconds of a page's own clock, which stands still while it waits, between two looks; and of ours, in which it is
+#: Seconds of a page's own clock, which stops while it waits, between two looks; and of ours, in which it is
 #: drawn and its workers work. It is at its end when two looks show the same, and has none when so many do not.
 SCRIPTS_S, DRAWING_S = 5, 0.25
 LOOKS = 6
@@ -71,7 +71,7 @@ globalThis.requestIdleCallback = (work) => setTimeout(() => work({didTimeout: fa
 globalThis.cancelIdleCallback = (id) => clearTimeout(id);
 """
 #: What is read of a page: its tree as it is shown, with the content of open shadow roots in the place of their hosts',
-#: which stands in their slots. Of a page without any, its markup. What is copied has no window: no script of it runs.
+#: which is in their slots. Of a page without any, its markup. What is copied has no window: no script of it runs.
 _READING = """
 (() => {
   const page = document.documentElement;

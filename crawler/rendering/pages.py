@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 # Gets what shown pages ask for: each request goes the way of all others, through guard, robots.txt and throttle.
 
 
-#: Bytes of scripts that are kept, for the pages behind the first that asks for them.
+#: Bytes of scripts that are kept, for the pages that ask after the first for them.
 KEPT_BYTES = 64 * 2**20
 
 
@@ -163,7 +163,7 @@ _FLAGS = (
     "--disable-dev-shm-usage",
     "--js-flags=--max-old-space-size=512",
 )
-#: What a browser is told of the environment: no secret that stands there for us.
+#: What a browser gets of the environment: no secret that is there for us.
 _TOLD = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "FONTCONFIG_FILE")
 
 

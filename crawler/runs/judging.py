@@ -21,7 +21,7 @@ from extractors.model.naan import SHARED_NAANS, Registry
 
 Target = tuple[Ark, str]
 
-#: So many ARKs are judged at a time: what was observed about a million has no room in memory.
+#: So many ARKs are judged at a time: what was observed about a million does not fit into memory.
 _AT_A_TIME = 200
 
 
@@ -30,9 +30,9 @@ class Background:
     """The facts that bear on the verdicts of a run besides its observations."""
 
     registry: Registry | None = None
-    """Whose policies are shown beside commitments."""
+    """Whose policies are shown with commitments."""
     readings: Mapping[str, Sequence[CandidateReading]] = field(default_factory=dict)
-    """What else a target may stand for, by the URL that asks for it."""
+    """What else a target may mean, by the URL that asks for it."""
     closed: Sequence[ClosedCollection] = ()
     """Collections that are meant to be closed."""
 
@@ -111,7 +111,7 @@ def _skipped(ark: Ark, url: str) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class JudgedTarget:
-    """A target, and what else its mention may stand for."""
+    """A target, and what else its mention may mean."""
 
     ark: Ark
     url: str
@@ -197,16 +197,16 @@ def _meant(case: JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, l
     ]
     if len(candidates) < 2:
         return None, []
-    heard = {reading.url: answer_sets.answer(reading.url) for reading in candidates}
+    by_url = {reading.url: answer_sets.answer(reading.url) for reading in candidates}
     controls = {
         reading.url: answer_sets.control(reading.ark, answer.seen.asked_url, Question.CONTROL)
         for reading in candidates
-        if (answer := heard[reading.url]) is not None
+        if (answer := by_url[reading.url]) is not None
     }
     others = [
-        answer.seen.asked_url for reading in candidates if reading.url != case.url and (answer := heard[reading.url])
+        answer.seen.asked_url for reading in candidates if reading.url != case.url and (answer := by_url[reading.url])
     ]
-    return meant_instead(case.readings, case.suggested, heard, controls), others
+    return meant_instead(case.readings, case.suggested, by_url, controls), others
 
 
 def _objects_at(asked: Sequence[Target], landed: Mapping[str, str]) -> Mapping[str, frozenset[Ark]]:

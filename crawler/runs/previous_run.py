@@ -51,7 +51,7 @@ def last_run(store: Path, seeds: Sequence[str]) -> PastRun | None:
         raise NotOurStore(f"{store} is {instead}, not a store")
     if not store.is_file() or store.stat().st_size == 0:
         return None
-    # Beside a store at rest, SQLite would make two files just to read it, unless it is opened as immutable.
+    # Next to a store at rest, SQLite would make two files just to read it, unless it is opened as immutable.
     at_rest = "&immutable=1" if not Path(f"{store}-wal").exists() else ""
     try:
         with closing(sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro{at_rest}", uri=True)) as connection:

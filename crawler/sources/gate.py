@@ -2,7 +2,7 @@
 
 Three reasons are silent, for they say nothing about the crawl: a link that leads out of its scope, one that the user
 has excluded, and one to what is no document by its name (a picture, a style). All others are counted, and the page
-where the link stands has a finding for each of them.
+where the link is has a finding for each of them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MOST_CUT_OFF = 3
 
 
 class TooSlow(ArkauditError):
-    """Raised where a pattern was cut off, so that nobody knows whether it is found."""
+    """Raised where a pattern was cut off, so that no one knows whether it is found."""
 
 
 class LinkPatterns:
@@ -91,7 +91,7 @@ _DOCUMENT_SUFFIXES = frozenset(
     .tar .tei .tex .tgz .tsv .txt .warc .xls .xlsx .xml .zip
     """.split()  # noqa: SIM905 (as a list, thirty lines)
 )
-#: Names of files that serve how a page looks and works, beside those that no archive is searched for.
+#: Names of files that serve how a page looks and works, next to those that no archive is searched for.
 _SERVED_SUFFIXES = frozenset({".js", ".mjs", ".svg", ".svgz"})
 #: Further parts of one source: a list without end must end somewhere.
 MOST_PARTS = 100_000
@@ -163,16 +163,16 @@ class Gate:
         self._rules = rules
         self._traps = traps
         self._listed: set[str] = set()
-        """What parts of sources have listed, and where sources went on: to tell those that go in circles."""
+        """What parts of sources have listed, and where sources went on: to recognize those that go in circles."""
         self._further: set[str] = set()
         self._let_through: dict[str, bytes] = {}
         """The keys of documents that are on record, by the URLs of links to them."""
         self._reach_in_site = lru_cache(maxsize=MOST_KNOWN)(self._reach_of_site)
         """How far a link of a page of the site leads, which doesn't depend on the page: most pages link to the same."""
         self._untold: list[str] = []
-        """Links of the page at hand of which a pattern took too long to tell whether they are wanted."""
+        """Links of the page at hand of which a pattern took too long to say whether they are wanted."""
         self.left_out: Counter[str] = Counter()
-        """Links that were not followed, by the kind of the finding that tells so."""
+        """Links that were not followed, by the kind of the finding that says so."""
 
     def remember(self, crawl_request: CrawlRequest) -> None:
         """Take note of what is asked for, as from the frontier of a crawl that is resumed."""
@@ -444,7 +444,7 @@ class CrawlPlan:
     """Of the day on which it began: what a calendar's future is counted from."""
     urls: tuple[str, ...] = ()
     orders: Mapping[str, SourceKind] = field(default_factory=dict)
-    """How seeds are to be read, by URL or path, where the user has said so; else their content tells."""
+    """How seeds are to be read, by URL or path, where the user has said so; else their content says."""
     rules: Rules = field(default_factory=Rules)
     extent: Extent = Extent.SITE
     content_hosts: tuple[str, ...] = ()
@@ -461,7 +461,7 @@ class CrawlPlan:
         return Scope.of(self.urls, extent=self.extent, content_hosts=self.content_hosts)
 
     def gate(self) -> Gate:
-        """The gate that every URL passes which the crawl discovers, as it stands at the beginning."""
+        """The gate that every URL passes which the crawl discovers, as it is at the beginning."""
         return Gate(self.scope, self.rules, Traps(self.year))
 
     def seeds(self) -> Iterable[CrawlRequest]:

@@ -16,7 +16,7 @@ from crawler.sources.link_targets import absolute
 from extractors.model.decoding import decode
 from extractors.model.documents import Finding
 
-#: What is looked at to tell that a JSON document is one of IIIF.
+#: What is looked at to recognize a JSON document of IIIF.
 _CONTEXT = b"iiif.io/api/presentation/"
 _HEAD_BYTES = 2**14
 #: Where documents are named, in this order; the first two are pages, and a manifest may have several of each.
@@ -63,7 +63,7 @@ def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
 
 
 def _members(collection: dict[str, Any], kind: str) -> Iterator[Any]:
-    """The addresses of the members of a *kind*, at whatever level they stand within; and where the list goes on."""
+    """The addresses of the members of a *kind*, at whatever level they are within; and where the list goes on."""
     pending = [collection]
     while pending:
         within = pending.pop(0)

@@ -1,4 +1,4 @@
-"""Pure: what a page leads to, by its links and by its headers; and whether it asks that nobody follows."""
+"""Pure: what a page leads to, by its links and by its headers; and whether it asks that no one follows."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ The harvesters that are kept (oaipmh-scythe, oaipmh) send their requests themsel
 them; ours go through the one polite spider. What is left to read is a flat list, and is read here.
 
 A harvest is a chain of answers to ``ListRecords``. It ends with an answer without a resumption token, or with an error,
-which is then a finding: nobody must take half a harvest for a whole one.
+which is then a finding: no one must take half a harvest for a whole one.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Selection:
 
 
 def harvest_url(url: str, selection: Selection) -> str:
-    """The first request of a harvest at *url*; one that asks for records already, or goes on with them, stays as it is.
+    """The first request of a harvest at *url*; one that asks for records already, or resumes them, stays as it is.
 
     >>> harvest_url("https://a.example/oai?verb=Identify", Selection(set="maps", since="2020-01-01"))
     'https://a.example/oai?verb=ListRecords&metadataPrefix=oai_dc&set=maps&from=2020-01-01'
@@ -71,7 +71,7 @@ def harvest_url(url: str, selection: Selection) -> str:
 
 
 def next_url(url: str, token: str) -> str:
-    """The request that goes on behind the answer of *url*: the token is its only argument, and exactly as given.
+    """The request that goes on after the answer of *url*: the token is its only argument, and exactly as given.
 
     >>> next_url("https://a.example/oai?verb=ListRecords&metadataPrefix=oai_dc", "a/b +=&c")
     'https://a.example/oai?verb=ListRecords&resumptionToken=a%2Fb%20%2B%3D%26c'
@@ -81,7 +81,7 @@ def next_url(url: str, token: str) -> str:
 
 def read_oai(data: bytes, *, url: str, selection: Selection) -> SourceReading:
     """Return what the answer of the repository at *url* holds: each record is a document, and where it goes on."""
-    if _argument(url, "verb").lower() not in _RECORD_VERBS:  # an error or a greeting: the harvest begins behind it
+    if _argument(url, "verb").lower() not in _RECORD_VERBS:  # an error or a greeting: the harvest begins after it
         return SourceReading(SourceKind.OAI, further=(harvest_url(url, selection),), is_document=False)
     harvest = _Found()
     for element in elements(data, _RECORD, _ERROR, _TOKEN):

@@ -1,4 +1,4 @@
-"""Pure: what a document is as a source. Its content tells, unless the user has ordered how it is to be read."""
+"""Pure: what a document is as a source. Its content says, unless the user has ordered how it is to be read."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _addresses(data: bytes, url: str) -> Iterator[tuple[str, str]]:
             yield local_name(entry), address
 
 
-# Pure: a list of URLs, one a line, as a file or as a sitemap in plain text; ARKs may stand in it as well.
+# Pure: a list of URLs, one a line, as a file or as a sitemap in plain text; ARKs may be in it as well.
 
 
 _LINE = re.compile(r"(?:https?://\S+|(?:\S+/)?ark:/?\S+)", re.IGNORECASE)
@@ -242,7 +242,7 @@ def _read(
 
 
 def unpacked(data: bytes) -> bytes:
-    """*data* without gzip around it, as far as it can be had; the row about the document tells of damage.
+    """*data* without gzip around it, as far as it can be had; the row about the document speaks of damage.
 
     >>> import gzip
     >>> unpacked(gzip.compress(b"<urlset/>")), unpacked(gzip.compress(b"<urlset/>")[:-4])
@@ -313,7 +313,7 @@ def may_be_source(data: bytes) -> bool:
 
 
 def unpacked_head(data: bytes) -> bytes:
-    """The beginning of *data* without gzip around it: enough to tell whether it is a source.
+    """The beginning of *data* without gzip around it: enough to say whether it is a source.
 
     A list is recognized by all of its lines; of a long one the first must do here, and the reader looks at the rest.
     """

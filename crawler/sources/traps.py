@@ -33,7 +33,7 @@ class Rule(StrEnum):
     """Links of one page beyond the number that is read."""
     NOFOLLOW = "nofollow"
     PATTERN = "slow-pattern"
-    """Nobody knows whether the user wants it: a pattern of `--include` or `--exclude` takes too long."""
+    """No one knows whether the user wants it: a pattern of `--include` or `--exclude` takes too long."""
 
 
 #: What each rule says of the links that it refuses.
@@ -247,7 +247,7 @@ def is_calendar_page(parts: SplitResult) -> bool:
 
 
 def facets_of(query: str) -> tuple[str, ...]:
-    """The names in a query that may narrow a list, sorted, as often as they stand there; not its page, nor its order.
+    """The names in a query that may narrow a list, sorted, as often as they are there; not its page, nor its order.
 
     >>> facets_of("f[0]=subject:maps&f[1]=year:1784&sort_by=title&page=3")
     ('f[]', 'f[]')

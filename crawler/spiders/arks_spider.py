@@ -43,7 +43,7 @@ _PRIORITY = {Question.OBJECT: 0, **dict.fromkeys(set(CONFORMANCE) - set(ACCESS),
 
 
 def request_of(ask: Ask, callback: Callable[..., Any], errback: Callable[..., Any], *, body_limit: int) -> Request:
-    """Return the request that puts a question; *callback* gets it as ``ask`` beside the answer."""
+    """Return the request that puts a question; *callback* gets it as ``ask`` next to the answer."""
     return Request(
         sendable(ask.url),
         callback=callback,
@@ -125,11 +125,11 @@ class Replay:
         self._asked |= {ask.key: ask for ask in asks}
 
     def awaits(self, observation: Observation) -> bool:
-        """Return whether somebody has asked what *observation* answers."""
+        """Return whether someone has asked what *observation* answers."""
         return _key(observation) in self._asked
 
     def answered(self, observation: Observation) -> Ask | None:
-        """The question that *observation* answers; None when nobody has put it, or not yet."""
+        """The question that *observation* answers; None when no one has put it, or not yet."""
         ask = self._asked.pop(_key(observation), None)
         if ask is None:
             self._early[_key(observation)] = None
@@ -229,21 +229,21 @@ class ArksSpider(AuditSpider):
         observation: Observation | None = observe(ask, request, response)
         if observation is not None and ask.question in RENDERED and self._renderer is not None:
             observation = await self._renderer.observed(observation, response, self._stopped)
-        for outcome in [] if observation is None else self._heard(ask, observation):
+        for outcome in [] if observation is None else self._on_answer(ask, observation):
             yield outcome
 
     async def failed(self, failure: Failure) -> AsyncIterator[Observation | Request]:
         request: Request = failure.request  # type: ignore[attr-defined]
         ask: Ask = request.cb_kwargs["ask"]
-        for outcome in self._heard(ask, observe(ask, request, None)):
+        for outcome in self._on_answer(ask, observe(ask, request, None)):
             yield outcome
 
-    def _heard(self, ask: Ask, observation: Observation) -> list[Observation | Request]:
+    def _on_answer(self, ask: Ask, observation: Observation) -> list[Observation | Request]:
         """The observation, and the requests that it calls for; it is recorded in the order of these decisions."""
         if ask.after is not None and not any(hop.sent for hop in observation.hops):  # nothing was asked again
-            return [*self._requests(self._conversation.hear(ask.after, is_last=True))]
+            return [*self._requests(self._conversation.on_answer(ask.after, is_last=True))]
         self.recorder.add(observation)
-        return [observation, *self._requests(self._conversation.hear(observation))]
+        return [observation, *self._requests(self._conversation.on_answer(observation))]
 
     # -- what was observed before the run was interrupted
 
@@ -257,13 +257,13 @@ class ArksSpider(AuditSpider):
             begun = None if replay.awaits(observation) else self.frontier.find(observation.request_url)
             if begun is not None and begun.ark is not None:
                 replay.ask(self._asks(self._conversation.begin(begun.ark, begun.url)))
-            self._hear_again(replay, observation)
+            self._replay_answer(replay, observation)
             if number % 100 == 0:
                 await asyncio.sleep(0)
         while late := replay.answers_to_find():
             for url, question, attempt in late:
                 [observation] = self.store.observations_at(self.run_id, url, question, attempt)
-                self._hear_again(replay, observation)
+                self._replay_answer(replay, observation)
         self.recorder.commit()
         for ask, wait_s in replay.open(now=datetime.now(UTC)):
             if wait_s > 0:
@@ -271,6 +271,6 @@ class ArksSpider(AuditSpider):
             else:
                 yield self._request(ask)
 
-    def _hear_again(self, replay: Replay, observation: Observation) -> None:
+    def _replay_answer(self, replay: Replay, observation: Observation) -> None:
         if replay.answered(observation) is not None:
-            replay.ask(self._asks(self._conversation.hear(observation)))
+            replay.ask(self._asks(self._conversation.on_answer(observation)))

@@ -38,7 +38,7 @@ _THEIRS: Final = frozenset({"USER_AGENT", "DOWNLOAD_TIMEOUT", "TWISTED_DNS_RESOL
 
 
 class AuditSpider(scrapy.Spider):
-    """A spider that belongs to a run in a store, and asks for what stands on the run's frontier under its name."""
+    """A spider that belongs to a run in a store, and asks for what is on the run's frontier under its name."""
 
     def __init__(
         self,
@@ -203,7 +203,7 @@ class AuditSpider(scrapy.Spider):
             self._stopping = asyncio.ensure_future(engine.close_spider_async(reason=reason))
 
     async def _see_it_closed(self) -> None:
-        """Have Scrapy close when its last item is done: 2.19 looks for that behind responses only, not behind what
+        """Have Scrapy close when its last item is done: 2.19 looks for that after responses only, not after what
         `start` has yielded, and would wait for ever.
         """
         while (engine := self.crawler.engine) is not None and engine.spider is not None:

@@ -79,7 +79,7 @@ class Ask:
     url: str
     """The URL that puts it, as it is recorded."""
     after: Observation | None = None
-    """The answer of the attempt before, which stands if nothing goes out for this one."""
+    """The answer of the attempt before, which holds if nothing goes out for this one."""
     wait_s: float = 0.0
     """Seconds to wait since then."""
 
@@ -118,12 +118,12 @@ class AskingRules:
     """How many ARKs a shoulder needs for that."""
     closed: Sequence[ClosedCollection] = ()
     rendering: bool = False
-    """Whether a browser is to show what only scripts can tell."""
+    """Whether a browser is to show what only scripts can show."""
     patience: Patience = field(default_factory=Patience)
 
 
 def is_worth_asking(policy: str) -> bool:
-    """Return whether the address of a policy may be asked, whoever has written it into a record."""
+    """Return whether the address of a policy may be asked, no matter who has written it into a record."""
     return len(policy) <= LONGEST_POLICY and url_fault(sendable(policy)) is None and not names_skipped_ark(policy)
 
 
@@ -137,7 +137,7 @@ class Case:
     """Where the object is asked for: there, or straight at the registry's target."""
     places: Places
     readings: tuple[CandidateReading, ...] = ()
-    """What its mention may stand for, itself first; empty when it is just a reading of another's."""
+    """What its mention may mean, itself first; empty when it is just a reading of another's."""
     meant: tuple[CandidateReading, ...] = ()
     """What may have been meant, where its check character fails."""
     is_guess: bool = False
@@ -179,7 +179,7 @@ Outgoing = Ask | Finished
 
 
 class Conversation:
-    """The state of the conversation about all targets of a run: `begin` each, and `hear` what is answered."""
+    """The state of the conversation about all targets of a run: `begin` each, and `on_answer` takes each answer."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class Conversation:
         *,
         recall: Callable[[str], Iterable[Observation]] = lambda url: (),
     ) -> None:
-        """Begin with what all *targets* together show; *readings* are what else they may stand for, by URL.
+        """Begin with what all *targets* together show; *readings* are what else they may mean, by URL.
 
         *recall* gives the answers at the URL of a target that was finished: they are not kept here.
         """
@@ -206,7 +206,7 @@ class Conversation:
         """Cases whose next question depends on the answer about another reading."""
         self._waiting_for_path: dict[str, list[Case]] = {}
         self._waiting_for_control: dict[Neighbourhood, list[Case]] = {}
-        """Cases of which the control tells whether their pages are of nothing, or app shells."""
+        """Cases of which the control says whether their pages are of nothing, or app shells."""
         self._controls: dict[Neighbourhood, AnswerFacts] = {}
         self._paths: dict[str, str | None] = {}
         """The path of a host's resolver by its own word, None for hosts that say nothing."""
@@ -219,7 +219,7 @@ class Conversation:
         self._asked: set[tuple[Neighbourhood, Question]] = set()
         neighbours = Counter[Neighbourhood]()
         self._speakers: dict[Neighbourhood, Ark] = {}
-        """The first target of each neighbourhood, in their order: its control has that one's shape, whoever asks."""
+        """The first target of each neighbourhood, in their order: its control has that one's shape."""
         for ark, url in targets():
             neighbourhood = self._shoulders.neighbourhood(url, ark)
             neighbours[neighbourhood] += 1
@@ -235,7 +235,7 @@ class Conversation:
         """The first question about a target; one that was asked about as another's reading goes on from there."""
         return list(self._begin(ark, url))
 
-    def hear(self, observation: Observation, *, is_last: bool = False) -> list[Outgoing]:
+    def on_answer(self, observation: Observation, *, is_last: bool = False) -> list[Outgoing]:
         """The questions that an answer calls for: the same once more, unless it *is last*, or the next ones."""
         case = self._cases[observation.request_url]
         case.open -= 1
@@ -279,7 +279,7 @@ class Conversation:
             return
         case.add(question, AnswerFacts(observation))
         if question in _IN_SOME_FORM:
-            self._label_forms.heard(case.answers[question])
+            self._label_forms.on_answer(case.answers[question])
         yield from self._about_resolver(case, question)
         yield from self._about_landing(case, question)
         yield from self._next(case)
@@ -358,7 +358,7 @@ class Conversation:
         )
 
     def _waits_for_control(self, case: Case) -> bool:
-        """Have a case wait where only the control can tell whether to ask for its object elsewhere."""
+        """Have a case wait where only the control can show whether to ask for its object elsewhere."""
         living, neighbourhood = reached(case.answers), self._neighbourhood(case)
         if living is None or neighbourhood in self._controls or (neighbourhood, Question.CONTROL) not in self._asked:
             return False
@@ -391,7 +391,7 @@ class Conversation:
     def _rendering(self, case: Case) -> Iterator[Ask]:
         """Have a browser show the page of an app shell, and, once a neighbourhood, that of the control.
 
-        All else was asked by then: what further answers show of the page helps to tell whether it is one.
+        All else was asked by then: what further answers show of the page helps to say whether it is one.
         """
         living = reached(case.answers)
         if not self._rules.rendering or case.is_rendered or case.is_guess or not case.readings or living is None:
@@ -421,9 +421,9 @@ class Conversation:
         ]
         if len(case.readings) + len(case.meant) > 1 and any(map(self._awaits_control, begun)):
             return None, True
-        heard = {case_.request_url: case_.answer for case_ in begun}
+        by_url = {case_.request_url: case_.answer for case_ in begun}
         controls = {case_.request_url: self._controls.get(self._neighbourhood(case_)) for case_ in begun}
-        reading = next_reading(case.readings, case.meant, heard, controls)
+        reading = next_reading(case.readings, case.meant, by_url, controls)
         return (reading, False) if reading is None or isinstance(reading, CandidateReading) else (None, True)
 
     def _case_at(self, reading: CandidateReading) -> Case | None:
@@ -521,12 +521,12 @@ class Conversation:
         yield self._ask(case, Question.CONTROL_LANDING, control)
 
     def _refusal_as_expected(self, case: Case) -> AnswerFacts | None:
-        """The answer for an object that is meant to be closed, and is: a control tells whether it is known at all."""
+        """The answer for an object that is meant to be closed, and is: a control says whether it is known at all."""
         answer = case.answers[Question.OBJECT]
         return answer if closed_for(case.ark, self._rules.closed) and answer.asks_for_a_right else None
 
     def _claim_of_withdrawal(self, case: Case) -> AnswerFacts | None:
-        """The 404 that says that the object was withdrawn: a control tells whether it says so of any name."""
+        """The 404 that says that the object was withdrawn: a control says whether it says so of any name."""
         answer = case.answers[Question.OBJECT]
         is_claim = answer.is_answered and answer.seen.status == 404 and ObjectFacts(answer).claim is not None
         return answer if is_claim else None

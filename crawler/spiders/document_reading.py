@@ -51,7 +51,7 @@ class DocumentSource:
     name: str
     stream: BinaryIO
     path: str
-    """A name whose ending may tell the format."""
+    """A name whose ending may say the format."""
     found_on: str | None = None
     hops: tuple[Hop, ...] = ()
     media_type: str | None = None
@@ -448,7 +448,7 @@ class ReadAhead(Generic[T]):
             self.close()
 
     def close(self) -> None:
-        """End all iterators where they are: nobody takes their items any more."""
+        """End all iterators where they are: no one takes their items any more."""
         for task in self._tasks:
             task.cancel()
 

@@ -144,7 +144,7 @@ class DocumentsSpider(AuditSpider):
     async def begin(self) -> AsyncIterator[Request | DocumentRecord]:
         if self._plan.max_time_s is not None:
             self._end_of_time = asyncio.get_running_loop().call_later(self._plan.max_time_s, self._time_is_up)
-        for crawl_request in self.frontier.requests():  # of a run that is gone on with
+        for crawl_request in self.frontier.requests():  # of a run that is resumed
             if crawl_request.kind is RequestKind.PAGE:
                 self._gate.remember(crawl_request)
         self._gate.remember_listed(self.frontier.listed())
@@ -222,7 +222,7 @@ class DocumentsSpider(AuditSpider):
                 self._store_failed(failure)
             finally:
                 if begun is not None:
-                    begun.cancel()  # if nobody wanted it
+                    begun.cancel()  # if no one wanted it
             return
         self.feed.answered(crawl_request.canonical)
         async with self._turns[crawl_request.host]:
@@ -288,7 +288,7 @@ class DocumentsSpider(AuditSpider):
         way = redirected(crawl_request, hops, self.frontier.find(there.canonical) or there)
         if (
             crawl_request.is_seed or crawl_request.source is not None
-        ):  # which leads further than what somebody has come upon
+        ):  # which leads further than what someone has come upon
             async for record in self._records(there, response, hops[-1:], begun):
                 if record.settles is None:
                     yield record
@@ -297,7 +297,7 @@ class DocumentsSpider(AuditSpider):
         yield way
 
     def _arrives(self, there: CrawlRequest, crawl_request: CrawlRequest) -> bool:
-        """Return whether *there* is ours, to which redirects of *lead* have led; nobody else asks for it then."""
+        """Return whether *there* is ours, to which redirects of *lead* have led; no one else asks for it then."""
         if self.frontier.arrive(there) or self.frontier.take_over(there, FrontierState.WAITING, by=crawl_request):
             return True
         if self.feed.has_handed_out(there.canonical):
@@ -342,7 +342,7 @@ class DocumentsSpider(AuditSpider):
         )
 
     async def _faults(self, crawl_request: CrawlRequest, response: Response) -> Sequence[Finding]:
-        """Return what a repository says beside a status that is no success: some send its errors with 404 or 422."""
+        """Return what a repository says next to a status that is no success: some send its errors with 404 or 422."""
         read = await self._read(crawl_request, response) if response.body else None
         return read.findings if read is not None and not read.is_document else ()
 

@@ -35,10 +35,10 @@ class Citation:
     confidence: str = ""
     """``certain``, ``likely`` or ``ambiguous``."""
     reason: str = ""
-    """The rule behind the least sure decision."""
+    """The rule of the least sure decision."""
     repairs: Sequence[str] = field(default_factory=list)
     alternatives: Sequence[str] = field(default_factory=list)
-    """Normal forms that it may stand for as well."""
+    """Normal forms that it may mean as well."""
     remarks: Sequence[str] = field(default_factory=list)
     """How its spelling departs from the specifications."""
 

@@ -72,15 +72,15 @@ class MementosSpider(AuditSpider):
     async def answered(self, response: Response, under_way: OpenSearch) -> AsyncIterator[MementoRecord | Request]:
         request = response.request
         assert request is not None
-        for outcome in self._heard(under_way, request, response):
+        for outcome in self._on_answer(under_way, request, response):
             yield outcome
 
     async def failed(self, failure: Failure) -> AsyncIterator[MementoRecord | Request]:
         request: Request = failure.request  # type: ignore[attr-defined]
-        for outcome in self._heard(request.cb_kwargs["under_way"], request, None):
+        for outcome in self._on_answer(request.cb_kwargs["under_way"], request, None):
             yield outcome
 
-    def _heard(
+    def _on_answer(
         self, under_way: OpenSearch, request: Request, response: Response | None
     ) -> Iterator[MementoRecord | Request]:
         hops, end, detail = chain_of(request)

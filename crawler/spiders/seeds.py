@@ -35,7 +35,7 @@ class Seeds:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Seeds:
-        """The seeds that *texts* name; a folder stands for all files in it, sorted.
+        """The seeds that *texts* name; a folder means all files in it, sorted.
 
         A path that names nothing is a file that can't be read. Raises `UserMistake` when there are no others.
         """
@@ -98,7 +98,7 @@ def relative_to(folder: Path, text: str) -> str:
     return f"{f'{order}:' if order else ''}{folder / location}"
 
 
-#: What may stand before a URL that was mistyped: ``htp://``, ``https:/``, ``https//``, or nothing.
+#: What may be before a URL that was mistyped: ``htp://``, ``https:/``, ``https//``, or nothing.
 _MISTYPED = re.compile(
     r"(?:(?P<scheme>h?t{1,3}ps?)(?::/{0,3}|/{2,3}))?(?P<rest>(?:[\w-]+\.)+[a-z]{2,}(?::[0-9]+)?(?:/.*)?)", re.IGNORECASE
 )
@@ -107,7 +107,7 @@ _FILE_ENDING = re.compile(r"\.(?:pdf|txt|html?|zip|csv|xml|json|md|docx?|odt|war
 
 
 def _url_meant(text: str) -> str | None:
-    """The URL that somebody may have meant with *text*, which is none; None for what looks like a file.
+    """The URL that someone may have meant with *text*, which is none; None for what looks like a file.
 
     >>> _url_meant("www.example.org"), _url_meant("htp://example.org/a"), _url_meant("thesis.pdf")
     ('https://www.example.org', 'http://example.org/a', None)
@@ -141,7 +141,7 @@ def _sorted_files(folder: Path, hidden: list[str]) -> list[Path]:
 
 # The ARKs that a user names, each in a line of its own, with the URL that asks for its object.
 
-#: What stands between two ARKs of one line, and not between one and another that its query names.
+#: What is between two ARKs of one line, and not between one and another that its query names.
 _APART = re.compile(r"\s|^[\"')\]>]*[,;|]+[\"'(\[<]*$")
 _BETWEEN = re.compile(r"\s+|,(?=ark:|https?:)", re.IGNORECASE)
 
@@ -179,7 +179,7 @@ def parted(line: str) -> list[str]:
 
 
 def words_of(text: str) -> list[str]:
-    """Split ARKs and URLs that stand in one text, between blanks, or commas where the next begins.
+    """Split ARKs and URLs that are in one text, between blanks, or commas where the next begins.
 
     >>> words_of("ark:12148/btv1b8449691v,https://n2t.net/ark:/12x45/x5 ark:12x45/a,b")
     ['ark:12148/btv1b8449691v', 'https://n2t.net/ark:/12x45/x5', 'ark:12x45/a,b']

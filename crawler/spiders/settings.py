@@ -64,7 +64,7 @@ DOWNLOADER_MIDDLEWARES = {
 SPIDER_MIDDLEWARES = {  # all of Scrapy's: each is a generator around what every answer gives
     "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,  # marks first requests; all of ours are alike
     "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None,  # a 404 is an observation; it reaches the callback
-    "scrapy.spidermiddlewares.referer.RefererMiddleware": None,  # nobody needs to know where a citation stands
+    "scrapy.spidermiddlewares.referer.RefererMiddleware": None,  # no one needs to know where a citation is
     "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,  # an ARK may be long (2023, 3.1)
     "scrapy.spidermiddlewares.depth.DepthMiddleware": None,  # leads know their depth (crawler/model/crawl_requests.py)
     "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,  # warns of what only Scrapy's own do

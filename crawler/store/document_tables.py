@@ -43,7 +43,7 @@ _LATER_DOCUMENTS = select(schema.document.c.document_id, schema.document.c.url).
     schema.document.c.document_id > bindparam("newest")
 )
 
-#: Mentions that may stand for something else, or be spelled otherwise, before what resolvers answer settles that.
+#: Mentions that may mean something else, or be spelled otherwise, before what resolvers answer settles that.
 _is_open = and_(
     schema.is_asked_mention,
     or_(schema.mention.c.alternatives != [], cast(schema.mention.c.repairs, Text).contains("line wrap")),
@@ -117,7 +117,7 @@ class DocumentTables(Database):
                 add_row(connection, schema.finding, {"run_id": run_id, "subject": subject, **asdict(finding)})
 
     def record_decisions(self, decisions: Iterable[tuple[KeptMention, CitedMention]], on: DecidedOn) -> int:
-        """Keep mentions that were decided again, each beside the rows of its earlier readings; twice does no harm.
+        """Keep mentions that were decided again, each next to the rows of its earlier readings; twice does no harm.
 
         Returns how many were not known yet.
         """
@@ -131,7 +131,7 @@ class DocumentTables(Database):
     def cited_arks(self, run_id: int, *, as_asked: bool = False) -> list[tuple[Ark, str]]:
         """Each ARK and URL to ask that the documents of a run cite, once, in the order of first citation.
 
-        With *as_asked*, as they were cited before answers settled what was doubtful: a run that is gone on with after
+        With *as_asked*, as they were cited before answers settled what was doubtful: a run that is resumed after
         that asks for nothing else.
         """
         first = func.min(schema.mention.c.mention_id)
@@ -162,7 +162,7 @@ class DocumentTables(Database):
                 yield ark_of(row)
 
     def whole_arks(self, run_id: int) -> list[Ark]:
-        """The ARKs that stand whole somewhere in the documents of a run, in order."""
+        """The ARKs that are whole somewhere in the documents of a run, in order."""
         query = (
             select(*ARK_PARTS)
             .join_from(schema.mention, schema.ark)
@@ -199,7 +199,7 @@ class DocumentTables(Database):
                 )
 
     def open_mentions(self, run_id: int) -> Iterator[KeptMention]:
-        """The mentions of a run that may stand for something else, in the order of the documents.
+        """The mentions of a run that may mean something else, in the order of the documents.
 
         They are as decided before any answer: what answers have settled changes nothing here.
         """

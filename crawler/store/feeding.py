@@ -51,11 +51,11 @@ class Recorder:
         """Called with what is to be recorded, as it was given."""
         self.on_commit: Callable[[Sequence[Recordable]], None] = lambda items: None
         """Told what a transaction has just recorded."""
-        self.beside: Callable[[], Sequence[Recordable]] = tuple
+        self.others: Callable[[], Sequence[Recordable]] = tuple
         """What is to be recorded in the same transaction as whatever else is."""
 
     def add(self, *items: Recordable) -> None:
-        """Record *items* in one transaction, at once or in a moment; and with none, what is `beside` in a moment."""
+        """Record *items* in one transaction, at once or in a moment; and with none, what `others` gives in a moment."""
         self._pending += map(self._withheld, items)
         if len(self._pending) >= COMMIT_AT_ITEMS:
             self.commit()
@@ -68,7 +68,7 @@ class Recorder:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        items, self._pending = [*self._pending, *self.beside()], []
+        items, self._pending = [*self._pending, *self.others()], []
         if not items or self._has_failed:
             return False
         try:
@@ -128,7 +128,7 @@ class Rotation(Generic[Thing]):
         return len(self._queues)
 
     def put(self, host: str, things: Iterable[Thing]) -> None:
-        """Let *things* wait at *host*, behind what waits there."""
+        """Let *things* wait at *host*, after what waits there."""
         added = deque(things)
         if added:
             self._size += len(added)
@@ -189,7 +189,7 @@ class Bounds:
 class Feed:
     """Hands out the entries of a frontier, hosts in turn, until nothing is left and every one has its outcome.
 
-    What a process that died had claimed comes first. *is_idle* tells whether nothing is under way any more: an entry
+    What a process that died had claimed comes first. *is_idle* says whether nothing is under way any more: an entry
     that is still without an outcome then was lost on the way, and *lost* must settle it.
     """
 
@@ -215,7 +215,7 @@ class Feed:
         self._in_hand: dict[str, FrontierEntry] = {}
         self._unanswered: set[str] = set()
         self._taken: set[str] = set()
-        """Of the entries in memory those that somebody else has an outcome for: they are not handed out."""
+        """Of the entries in memory those that someone else has an outcome for: they are not handed out."""
         self._left: int | None = None
         """How many entries may still be claimed, where that is limited; files don't count."""
         self._changed = asyncio.Event()
@@ -324,10 +324,10 @@ class Feed:
         bounds, rotation = self._bounds, self._rotation
         hosts = rotation.hosts + len(self._hosts)
         share = max(bounds.least_share, min(bounds.share, bounds.waiting // max(hosts, 1)))
-        room = min(bounds.hosts - rotation.hosts, (bounds.waiting - len(rotation)) // share)
+        free_hosts = min(bounds.hosts - rotation.hosts, (bounds.waiting - len(rotation)) // share)
         left = self._left
         shares: dict[str, int] = {}
-        for host in list(islice(self._hosts, max(room, 0))):
+        for host in list(islice(self._hosts, max(free_hosts, 0))):
             if left is not None and host:
                 share = min(share, left // hosts or 1)
                 if left <= 0:

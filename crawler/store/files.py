@@ -93,7 +93,7 @@ def _refuse_where_nothing_can_be_made(file: Path) -> None:
 def plain_copy(path: Path, copy: Path) -> None:
     """Copy a database to where nothing is, what is still in its log included; durable on return. Raises `NotCopied`."""
     try:
-        # Without a log nobody has it open; and SQLite would leave one, which a mere reader can't clear away.
+        # Without a log no one has it open; and SQLite would leave one, which a mere reader can't clear away.
         access = "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
         address = f"{path.absolute().as_uri()}?{access}"
         with closing(sqlite3.connect(address, uri=True)) as old, closing(sqlite3.connect(copy)) as new:
@@ -105,14 +105,14 @@ def plain_copy(path: Path, copy: Path) -> None:
         raise NotCopied(f"no copy could be made of it: {problem}") from problem
 
 
-# Folders beside a store for what is needed for a moment: locked, so that those of a killed process are recognized.
+# Folders next to a store for what is needed for a moment: locked, so that those of a killed process are recognized.
 
 _PREFIX = ".arkaudit-import-"
 
 
 @contextmanager
 def scratch_beside(store: Path) -> Iterator[Path]:
-    """A folder beside *store*, on the same disk, gone afterwards. Raises OSError."""
+    """A folder next to *store*, on the same disk, gone afterwards. Raises OSError."""
     parent = store.absolute().parent
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
@@ -129,7 +129,7 @@ def scratch_beside(store: Path) -> Iterator[Path]:
 
 
 def clear_scratch_beside(store: Path) -> None:
-    """Remove the folders beside *store* that no process holds any more; as far as that can be done."""
+    """Remove the folders next to *store* that no process holds any more; as far as that can be done."""
     with suppress(OSError):
         for folder in store.absolute().parent.glob(f"{_PREFIX}*"):
             with suppress(OSError):

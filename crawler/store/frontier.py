@@ -25,9 +25,9 @@ from extractors.model.ark import Ark
 # Rows of the table `frontier`: what a run has still to ask for, and what has its outcome.
 
 
-#: The spiders, by the names under which their entries stand.
+#: The spiders, by the names under which their entries are.
 DOCUMENTS, ARKS = "documents", "arks"
-#: For how long an entry belongs to whoever claimed it. A store has one writer, so after a crash nobody waits for it.
+#: So long an entry belongs to the one who claimed it. A store has one writer: after a crash no one waits for it.
 CLAIM = timedelta(hours=1)
 
 
@@ -63,7 +63,7 @@ class SettledEntry:
 
 
 def add_requests(connection: Connection, run_id: int, spider: str, leads: Sequence[CrawlRequest]) -> None:
-    """Put *leads* behind what is there, within a transaction of the store."""
+    """Put *leads* after what is there, within a transaction of the store."""
     if leads:
         rows = [row_of(run_id, spider, crawl_request) for crawl_request in leads]
         connection.execute(insert(frontier).on_conflict_do_nothing(), rows)
@@ -146,7 +146,7 @@ class Frontier:
         self._spider = spider
 
     def add(self, leads: Iterable[CrawlRequest]) -> None:
-        """Put *leads* behind what is there; those that are there already stay as they are. Streams in bounded pieces.
+        """Put *leads* after what is there; those that are there already stay as they are. Streams in bounded pieces.
 
         Raises `crawler.store.store_errors.StoreUnwritable`.
         """
@@ -155,7 +155,7 @@ class Frontier:
                 add_requests(connection, self._run_id, self._spider, piece)
 
     def arrive(self, crawl_request: CrawlRequest) -> bool:
-        """Claim *lead* for whom redirects have led there, unless somebody has found it; whether nobody had.
+        """Claim *lead* for whom redirects have led there, unless someone has found it; whether no one had.
 
         It counts as never handed out. Raises `crawler.store.store_errors.StoreUnwritable`.
         """

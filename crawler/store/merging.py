@@ -90,7 +90,7 @@ def _copy(connection: Connection, runs: Sequence[int], at: str) -> None:
 
 
 def _copied() -> Iterator[Table]:
-    """The tables that are copied, each behind those that it refers to."""
+    """The tables that are copied, each after those that it refers to."""
     yield from (table for table in schema.tables.sorted_tables if table not in _APART)
 
 

@@ -48,7 +48,7 @@ def add_outlinks(connection: Connection, run_id: int, documents: Iterable[tuple[
 def note_finders(connection: Connection, run_id: int) -> None:
     """Write to the documents of a run who has found them (`crawler.sources.finders`), now that all links are known.
 
-    Until then it is whoever was read first. Those of which not all links on the way are on record stay as they are.
+    Until then it is the one that was read first. Those with links on the way that are not on record stay as they are.
     """
     led_to: dict[bytes, bytes | None] = {}
     query = (

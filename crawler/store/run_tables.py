@@ -19,20 +19,20 @@ from crawler.model import schema
 from crawler.store.database import Database
 from crawler.store.outlinks import note_finders
 
-#: States of a run. One that is running although nobody has its store open has crashed.
+#: States of a run. One that is running although no one has its store open has crashed.
 RUNNING, FINISHED = "running", "finished"
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run, as far as it matters to who may go on with it."""
+    """A run, as far as it matters to who may resume it."""
 
     run_id: int
     command: str
     started_at: str
     state: str
     plan: Mapping[str, Any] | None
-    """What decides what it asks; none in a run that nobody can go on with."""
+    """What decides what it asks; none in a run that no one can resume."""
 
     @property
     def is_finished(self) -> bool:
@@ -41,7 +41,7 @@ class Run:
 
     @property
     def is_reported(self) -> bool:
-        """True if nothing is left to say of it: its report is written, and whoever wants its news has them."""
+        """True if nothing is left to say of it: its report is written, and anyone who wants its news has them."""
         return self.plan is None or bool(self.plan.get("reported", True))
 
 
@@ -62,7 +62,7 @@ class RunTables(Database):
     ) -> int:
         """A new run; returns its number.
 
-        *plan* is what it must have in common with a command that goes on with it. Its *uuid* names it in every store
+        *plan* is what it must have in common with a command that resumes it. Its *uuid* names it in every store
         that it is brought into.
         """
         with self._writing() as connection:

@@ -1,6 +1,6 @@
 """The test whether a file is a store as we make it, before anything in it is believed: cheap enough for every opening.
 
-A store can come from somebody else, or from a failing disk. SQLite itself then runs what stands in its schema: so no
+A store can come from someone else, or from a failing disk. SQLite itself then runs what is in its schema: so no
 trigger is accepted, no view in a table's place, and no function in the schema is trusted.
 """
 
@@ -44,7 +44,7 @@ _opened: dict[Path, None] = {}
 
 def is_damage(problem: BaseException | None) -> bool:
     """Return whether an error of SQLite speaks of the file, and not of the machine or of who else has it open."""
-    if isinstance(problem, UnicodeDecodeError):  # what SQLite says of a schema repeats what stands there
+    if isinstance(problem, UnicodeDecodeError):  # what SQLite says of a schema repeats what is there
         return True
     code = getattr(problem, "sqlite_errorcode", None)
     return isinstance(problem, sqlite3.Error) and (code is None or code & 0xFF not in _PASSING)
@@ -63,7 +63,7 @@ def is_ours(path: Path) -> bool:
 
 
 def not_a_file(path: Path) -> str:
-    """Return what stands at *path* instead of a file, in words; empty for a file, and for nothing."""
+    """Return what is at *path* instead of a file, in words; empty for a file, and for nothing."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -78,7 +78,7 @@ def not_a_file(path: Path) -> str:
 
 
 def distrust(connection: sqlite3.Connection) -> None:
-    """Let a connection run nothing that stands in the file, and notice damage in a page as it is read."""
+    """Let a connection run nothing that is in the file, and notice damage in a page as it is read."""
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA cell_size_check=ON")
 
@@ -156,7 +156,7 @@ def _faults(execute: Execute, path: Path | None) -> Iterator[str]:
 
 
 def _foreign_parts(execute: Execute) -> Iterator[str]:
-    """Return what no store of ours has, and what would run or stand for something else."""
+    """Return what no store of ours has, and what would run or mean something else."""
     ours = {table.name for table in schema.tables.sorted_tables}
     for kind, name, sql in execute("SELECT type, name, sql FROM sqlite_master ORDER BY rowid"):
         if kind == "trigger":

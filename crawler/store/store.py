@@ -127,7 +127,7 @@ class Store(RunTables, DocumentTables, ObservationTables, VerdictTables, Memento
             settle(connection, run_id, settled)
 
     def keep_private(self) -> None:
-        """Let nobody but its owner read the file of the store, and what SQLite keeps next to it."""
+        """Let no one but its owner read the file of the store, and what SQLite keeps next to it."""
         if self.path is None:
             return
         for path in (self.path, *(self.path.with_name(self.path.name + suffix) for suffix in ("-wal", "-shm"))):

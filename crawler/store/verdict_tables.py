@@ -188,7 +188,7 @@ class MementoTables(Database):
         )
 
     def mementos(self, run_id: int) -> Iterator[MementoRecord]:
-        """What an archive has of the ARKs that a run has judged, as it was last told, in this run or before it."""
+        """What an archive has of the ARKs that a run has judged, as it was last said, in this run or before it."""
         memento, verdict = schema.memento, schema.verdict
         query = (
             select(memento, *ARK_PARTS)

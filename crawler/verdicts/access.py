@@ -1,7 +1,7 @@
 """Pure: was the object reached? The rules, by the chain, the last status, what the page says, and the control's reply.
 
 A page that a name which can't exist is given too proves nothing. Only when it also speaks like a page for what is not
-there is it called a soft 404; otherwise nobody knows.
+there is it called a soft 404; otherwise no one knows.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _about_another(facts: ObjectFacts) -> Mapping[str, Any]:
 
 
 def _success(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Evidence, basis: str = "") -> ObjectRule:
-    """A rule about a success, with what is noted of its page beside the outcome."""
+    """A rule about a success, with what is noted of its page besides the outcome."""
     return VerdictRule(
         when,
         holds,
@@ -100,7 +100,7 @@ def _success(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Evidence
 
 
 def _resolved(when: str, holds: Holds, evidence: Evidence) -> Iterator[ObjectRule]:
-    """The two rules about a success that counts: behind a 303 what answers is not the object."""
+    """The two rules about a success that counts: after a 303 what answers is not the object."""
     yield _success(
         f"{when}; a 303 is on the way",
         lambda facts: facts.answer.is_related and holds(facts),
@@ -144,7 +144,7 @@ def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
 
 
 def _beside(facts: ObjectFacts) -> Iterator[str]:
-    """Return what is noted of a success beside its outcome."""
+    """Return what is noted of a success besides its outcome."""
     observation, neighbours = facts.answer.seen, facts.neighbours
     if facts.answer.refresh:
         yield f"the page has a refresh to {facts.answer.refresh}, which was not followed"

@@ -18,7 +18,7 @@ from extractors.model.normalize import NotAnArk
 K = TypeVar("K")
 
 _CONTROLS = (Question.CONTROL, Question.CONTROL_ELSEWHERE, Question.CONTROL_INFO, Question.CONTROL_RENDERED)
-#: Questions whose answers bear on many ARKs, beside the one for which they were put.
+#: Questions whose answers bear on many ARKs, next to the one for which they were put.
 SHARED = frozenset({*_CONTROLS, Question.CONTROL_LANDING, Question.POLICY_LINK, Question.WELL_KNOWN})
 
 
@@ -52,7 +52,7 @@ class AnswerSets:
     about: dict[str, AnswerSet]
     """By the URL of the object question."""
     policies: dict[str, AnswerFacts]
-    """The last answers for pages where commitments stand in full, by the URL asked."""
+    """The last answers for pages where commitments are in full, by the URL asked."""
     paths: dict[str, AnswerFacts]
     """The last answers for what a host says of its resolver's path, by the origin asked."""
     _landings: dict[str, AnswerFacts]
@@ -91,11 +91,11 @@ class AnswerSets:
         return self.about[url].answer if url in self.about else None
 
     def landing(self, url: str) -> AnswerFacts | None:
-        """Return what was answered for what can't exist where redirects have led, beside what is at *url*."""
+        """Return what was answered for what can't exist where redirects have led, next to what is at *url*."""
         return self._landings.get(landing_pattern(url)) if self._landings else None
 
     def control(self, ark: Ark, url: str, question: Question) -> AnswerFacts | None:
-        """Return what was answered for a name that can't exist, beside *ark* where it was asked for at *url*.
+        """Return what was answered for a name that can't exist, next to *ark* where it was asked for at *url*.
 
         Of the controls of that resolver and NAAN it is the one whose name has most of its beginning in common with
         the ARK's: that of its own shoulder where one was asked; another shoulder's is better than none. Of several
@@ -110,7 +110,7 @@ class AnswerSets:
 
 
 def control_as_written(shared: AnswerSets, ark: Ark, written_url: str, asked_url: str) -> AnswerFacts | None:
-    """Return the control beside *ark* at the resolver as written, where that is another than the one that was asked at
+    """Return the control next to *ark* at the resolver as written, where that is another than the one that was asked at
     last.
     """
     if place_of(written_url) == place_of(asked_url):
@@ -142,11 +142,11 @@ def _common(one: Ark, other: Ark) -> int:
 
 
 def _invented(observation: Observation) -> Ark:
-    """The name that a control asked for; the ARK that it stands beside where its URL holds none."""
+    """The name that a control asked for; the ARK that it is compared with where its URL holds none."""
     return _first_ark(observation.asked_url, observation.ark)
 
 
-@lru_cache(maxsize=4096)  # one control stands beside many ARKs
+@lru_cache(maxsize=4096)  # one control serves many ARKs
 def _first_ark(asked_url: str, ark: Ark) -> Ark:
     try:
         return Ark.parse(asked_url)

@@ -14,7 +14,7 @@ from extractors.model.naan import naan_and_name
 
 @dataclass(frozen=True, slots=True)
 class ClosedCollection:
-    """The ARKs of one NAAN whose names begin alike, and why nobody is let in."""
+    """The ARKs of one NAAN whose names begin alike, and why no one is let in."""
 
     naan: str
     beginning: str = ""

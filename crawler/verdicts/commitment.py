@@ -1,6 +1,6 @@
 """Pure: what a provider promises about an object and its identifier, as its genuine answers state it.
 
-A commitment is a rating by somebody, since some day; ``Not Guaranteed`` is one too (draft-kunze-ark-38, 5.1.1).
+A commitment is a rating by someone, since some day; ``Not Guaranteed`` is one too (draft-kunze-ark-38, 5.1.1).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SHOWING = (Question.INFO, Question.DOUBLE)
 
 @dataclass(frozen=True, eq=False)
 class StatementFacts:
-    """The facts of a statement of commitment, whoever states it."""
+    """The facts of a statement of commitment, no matter who states it."""
 
     statement: Mapping[str, str]
     asked: str = ""

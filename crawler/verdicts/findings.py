@@ -24,7 +24,7 @@ Findings = dict[str, tuple[Finding, ...]]
 class RunFindings:
     """Findings of a whole run, from its verdicts as they come; none of them is an error by itself.
 
-    ``shared-landing``: several objects' ARKs end at one URL, which may stand for all of them, or for none.
+    ``shared-landing``: several objects' ARKs end at one URL, which may mean all of them, or none.
     ``split-object``: one ARK ends at several URLs, by the resolvers in its citations. ``foreign-record``: the record
     for one ARK is, by what it names, about another. ``page-of-another``: so is the landing page.
     ``did-you-mean``: an ARK is not found, and one that differs from it by a single edit lives.

@@ -1,4 +1,4 @@
-"""Pure: what a doubtful or mistyped ARK may stand for: what to ask about next, and what lives when all is answered."""
+"""Pure: what a doubtful or mistyped ARK may mean: what to ask about next, and what lives when all is answered."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FormState(StrEnum):
     LIVES = "lives"
     FAILS = "fails"
     UNKNOWN = "unknown"
-    """Nobody can say: the host gave no answer, keeps programs out, or tells the same of a name that can't exist."""
+    """No one can say: the host gave no answer, keeps programs out, or says the same of a name that can't exist."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Arbitration:
 def next_form(forms: Sequence[Form]) -> Form | None:
     """The form to ask about next, or None when no further answer would change the arbitration.
 
-    *forms* stand in the order of likelihood. The first that lives ends the search, except that a form which goes on
+    *forms* are in the order of likelihood. The first that lives ends the search, except that a form which goes on
     where it ends is asked too, and so is its own beginning unless the page says that it is this form's: a truncated ARK
     often lives, and so does one with a word too many.
 
@@ -112,7 +112,7 @@ def next_form(forms: Sequence[Form]) -> Form | None:
 
 
 def arbitrate(forms: Sequence[Form]) -> Arbitration:
-    """Return which of *forms* lives: the longest that truly exists, or None when none does or nobody can say.
+    """Return which of *forms* lives: the longest that truly exists, or None when none does or no one can say.
 
     A longer form exists truly when it gets another answer than the shorter ones get, or when its page names it where
     theirs don't name them: a page that repeats whatever it was asked for proves nothing.
@@ -230,7 +230,7 @@ Answers = Mapping[str, AnswerFacts | None]
 
 @dataclass(frozen=True, slots=True)
 class CandidateReading:
-    """One ARK that a mention may stand for, and where it is asked for."""
+    """One ARK that a mention may mean, and where it is asked for."""
 
     ark: Ark
     url: str
@@ -263,7 +263,7 @@ class SettledReading:
 
 
 def other_readings(mentions: Iterable[KeptMention]) -> dict[str, tuple[CandidateReading, ...]]:
-    """Return what else *mentions* may stand for, by the URL that asks for the likeliest reading.
+    """Return what else *mentions* may mean, by the URL that asks for the likeliest reading.
 
     The same with the other hyphenation of its line wraps comes first, then the other ways to join or cut it.
     """
@@ -283,7 +283,7 @@ def other_readings(mentions: Iterable[KeptMention]) -> dict[str, tuple[Candidate
 
 
 def readings_of_mentions(mentions: Iterable[tuple[Mention, str]]) -> dict[str, tuple[CandidateReading, ...]]:
-    """Return what else ARKs that were given one by one may stand for, by the URL that asks for each."""
+    """Return what else ARKs that were given one by one may mean, by the URL that asks for each."""
     readings_by_url = {
         url: tuple(CandidateReading(ark, _at(url, str(ark))) for ark in map(Ark.parse, mention.alternatives))
         for mention, url in mentions
@@ -300,7 +300,7 @@ def readings_of(ark: Ark, url: str, others: Iterable[CandidateReading] = ()) -> 
 
 
 def learned(targets: Iterable[tuple[Ark, str]]) -> Evidence:
-    """Return what the ARKs of a run tell of their check characters and shapes."""
+    """Return what the ARKs of a run say of their check characters and shapes."""
     return Evidence.of(ark for ark, _ in targets if not ark.is_skipped)
 
 
@@ -334,30 +334,30 @@ def _at(url: str, ark: str) -> str:
 
 
 def next_reading(
-    readings: Sequence[CandidateReading], meant: Sequence[CandidateReading], heard: Answers, controls: Answers
+    readings: Sequence[CandidateReading], meant: Sequence[CandidateReading], by_url: Answers, controls: Answers
 ) -> CandidateReading | AwaitedReading | None:
     """The reading to ask about next, whether to wait for one, or None when all that helps is known.
 
-    *heard* has the answer about each URL that was asked for, None while it is on its way; *controls* what a name that
-    can't exist is asked about beside each. What was *meant* is asked about when every reading fails.
+    *by_url* has the answer about each URL that was asked for, None while it is on its way; *controls* what a name that
+    can't exist is asked about next to each. What was *meant* is asked about when every reading fails.
     """
-    if any(other.url in heard and heard[other.url] is None for other in readings):
+    if any(other.url in by_url and by_url[other.url] is None for other in readings):
         return AwaitedReading()
-    forms = _forms(readings, heard, controls)
+    forms = _forms(readings, by_url, controls)
     following = next_form(forms)
     if following is not None:
         return next(reading for reading, form in zip(readings, forms, strict=True) if form is following)
     all_fail = bool(meant and forms) and all(form.state is FormState.FAILS for form in forms)
-    return _next_meant(meant, heard, controls) if all_fail else None
+    return _next_meant(meant, by_url, controls) if all_fail else None
 
 
 def _next_meant(
-    meant: Sequence[CandidateReading], heard: Answers, controls: Answers
+    meant: Sequence[CandidateReading], by_url: Answers, controls: Answers
 ) -> CandidateReading | AwaitedReading | None:
     for reading in meant:
-        if reading.url not in heard:
+        if reading.url not in by_url:
             return reading
-        answer = heard[reading.url]
+        answer = by_url[reading.url]
         if answer is None:
             return AwaitedReading()
         if Form(reading.ark, answer, controls.get(reading.url)).state is FormState.LIVES:
@@ -368,9 +368,9 @@ def _next_meant(
 # -- what lives
 
 
-def settled(readings: Sequence[CandidateReading], heard: Answers, controls: Answers) -> SettledReading | None:
+def settled(readings: Sequence[CandidateReading], by_url: Answers, controls: Answers) -> SettledReading | None:
     """Return which of several *readings* lives; None while an answer is missing that would change it."""
-    forms = _forms(readings, heard, controls)
+    forms = _forms(readings, by_url, controls)
     if len(forms) < 2 or forms[0].state is FormState.UNASKED or next_form(forms) is not None:
         return None
     done = arbitrate(forms)
@@ -379,13 +379,13 @@ def settled(readings: Sequence[CandidateReading], heard: Answers, controls: Answ
 
 
 def meant_instead(
-    readings: Sequence[CandidateReading], meant: Sequence[CandidateReading], heard: Answers, controls: Answers
+    readings: Sequence[CandidateReading], meant: Sequence[CandidateReading], by_url: Answers, controls: Answers
 ) -> Meant | None:
     """The first ARK with a right check character that lives, where every reading of a mistyped one fails."""
-    forms = _forms(readings, heard, controls)
+    forms = _forms(readings, by_url, controls)
     if any(form.state is FormState.LIVES for form in forms[1:]):
         return _in_lower_case(readings, forms)
-    candidates = _forms(meant, heard, controls)
+    candidates = _forms(meant, by_url, controls)
     choice = did_you_mean(forms[0], candidates)
     if choice is None or choice.verdict is None:
         return None
@@ -408,7 +408,7 @@ def _in_lower_case(readings: Sequence[CandidateReading], forms: Sequence[Form]) 
     return None
 
 
-def _forms(readings: Sequence[CandidateReading], heard: Answers, controls: Answers) -> list[Form]:
+def _forms(readings: Sequence[CandidateReading], by_url: Answers, controls: Answers) -> list[Form]:
     return [
-        Form(reading.ark, heard.get(reading.url), controls.get(reading.url), reading.spelled) for reading in readings
+        Form(reading.ark, by_url.get(reading.url), controls.get(reading.url), reading.spelled) for reading in readings
     ]

@@ -1,4 +1,4 @@
-"""Pure: what is worth saying of a chain beside its verdict: conformance, safety, and what changed on the way."""
+"""Pure: what is worth saying of a chain next to its verdict: conformance, safety, and what changed on the way."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def is_resolvers(hop: Hop, following: Hop) -> bool:
 def _domain_remarks(hops: Sequence[Hop]) -> Iterator[str]:
     """That the last redirect of all led to another registered domain than the one before, as when a site has moved.
 
-    A resolver's own redirect is meant to: only what happens behind it is remarked, and a resolver that left for another
+    A resolver's own redirect is meant to: only what happens after it is remarked, and a resolver that left for another
     domain before it had been asked anything.
     """
     for number, (hop, following) in enumerate(pairwise(hops)):

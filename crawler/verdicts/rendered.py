@@ -1,7 +1,7 @@
 """Pure: app shells, whose pages only a browser shows, and the verdict by what it has shown.
 
 An app shell is the same page for every name, so that it proves nothing. What a browser makes of it is judged by the
-rules for any page, beside what it makes of the control's; where either is not whole, the verdict stays as it was.
+rules for any page, next to what it makes of the control's; where either is not whole, the verdict stays as it was.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from crawler.answers.object_facts import ControlContrast, ObjectFacts
 from crawler.model.observations import ObjectOutcome, ServiceVerdict
 from crawler.verdicts.access import judge_object
 
-#: Replies to the control that tell nothing from another page.
+#: Replies to the control that say nothing from another page.
 _UNTOLD = frozenset({ControlContrast.THE_SAME, ControlContrast.NO_OTHER, ControlContrast.NOT_COMPARED})
-#: Outcomes that rest on what the page says, as far as nobody has run its scripts.
+#: Outcomes that rest on what the page says, as far as no one has run its scripts.
 _OPEN = frozenset({ObjectOutcome.UNDETERMINED, ObjectOutcome.SOFT_404})
 #: So many things that a page lacks are named.
 _MOST_NAMED = 3
@@ -44,12 +44,12 @@ class RenderedFacts:
 
     @property
     def as_page(self) -> ObjectFacts:
-        """The facts of what was shown, beside those of what was shown for the control."""
+        """The facts of what was shown, next to those of what was shown for the control."""
         return ObjectFacts(self.rendered, self.control)
 
     @property
     def fault(self) -> str | None:
-        """Return why what was shown tells nothing; None where it does."""
+        """Return why what was shown says nothing; None where it does."""
         own = fault_of(self.rendered)
         if own is not None:
             return own
@@ -60,7 +60,7 @@ class RenderedFacts:
 
 
 def fault_of(answer: AnswerFacts) -> str | None:
-    """Return why an answer tells nothing of what a browser shows; None where it does."""
+    """Return why an answer says nothing of what a browser shows; None where it does."""
     rendering = answer.seen.rendering
     if rendering is None:
         status = answer.seen.status
@@ -76,7 +76,7 @@ def fault_of(answer: AnswerFacts) -> str | None:
 
 
 def by_what_is_shown(verdict: ServiceVerdict[ObjectOutcome], facts: RenderedFacts) -> ServiceVerdict[ObjectOutcome]:
-    """The verdict by what a browser has shown, or else *verdict*, with the reason why that tells nothing."""
+    """The verdict by what a browser has shown, or else *verdict*, with the reason why that says nothing."""
     if facts.fault is not None:
         said = f"rendered with {_browser(facts)}, which tells nothing: {facts.fault}"
         return replace(verdict, evidence=(*verdict.evidence, said))

@@ -25,7 +25,7 @@ _UNKNOWN: Final = "zzqqxx"
 
 
 class SpellingTreatment(StrEnum):
-    """The treatment of another form of an ARK, beside the form in which it was found."""
+    """The treatment of another form of an ARK, next to the form in which it was found."""
 
     SAME = "same"
     """With the same answer: the two forms are one ARK to this resolver."""
@@ -54,7 +54,7 @@ _REFUSALS: Final = frozenset({400, 404, 405, 406, 410, 414, 422, 501})
 
 @dataclass(frozen=True, slots=True)
 class SpellingAnswer:
-    """As much of an answer as tells whether two are alike."""
+    """As much of an answer as says whether two are alike."""
 
     asked_url: str
     end: ChainEnd
@@ -99,7 +99,7 @@ class SpellingFinding:
 
 
 def forms(url: str, ark: Ark) -> Iterator[tuple[Question, str]]:
-    """The questions about the resolver behind *url* that *ark* can serve for, each with the URL that puts it.
+    """The questions about the resolver after *url* that *ark* can serve for, each with the URL that puts it.
 
     >>> dict(forms("https://n2t.net/ark:/12148/btv1b84", Ark.parse("ark:12148/btv1b84")))[Question.UPPER_LABEL]
     'https://n2t.net/ARK:/12148/btv1b84'
@@ -163,7 +163,7 @@ def _longest(url: str, label_end: int) -> str | None:
 
 
 def judge_form(question: Question, reply: SpellingAnswer, plain: SpellingAnswer) -> SpellingFinding:
-    """Return how the form behind *question* was treated beside the *plain* one, which resolves."""
+    """Return how the form after *question* was treated next to the *plain* one, which resolves."""
     if not plain.succeeds:
         return SpellingFinding(
             SpellingTreatment.UNDETERMINED, None, "the ARK as found does not resolve, so nothing can be compared"

@@ -66,7 +66,7 @@ WAYS: Mapping[Question, tuple[str, str]] = {
 }
 #: Ways that lead past the resolver as written: their success is that the ARK works elsewhere.
 _ELSEWHERE = frozenset({Question.AT_PATH, Question.AT_REGISTRY, Question.AT_GLOBAL})
-#: When an outcome stands by itself, whatever the answers show.
+#: When an outcome is by itself, whatever the answers show.
 WITHOUT_RULES: Sequence[tuple[ObjectOutcome, str]] = (
     (ObjectOutcome.INVALID, "a line of input holds no ARK that could be asked for"),
     (ObjectOutcome.SKIPPED, "the NAAN is for examples or tests (12345, 99999): it is never requested"),
@@ -87,7 +87,7 @@ _UNASKED_METADATA: Mapping[Family, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ObjectAccess:
-    """The answer that stands for the object, the way by which it came, and the verdict on it."""
+    """The answer that means the object, the way by which it came, and the verdict on it."""
 
     way: Question
     answer: AnswerFacts
@@ -158,15 +158,15 @@ class VerdictContext:
     neighbours: int = 0
     """How many ARKs of other objects ended at the same URL."""
     earlier: Sequence[Observation] = ()
-    """Attempts at the same questions before those whose answers stand."""
+    """Attempts at the same questions before those whose answers are."""
     policies: Mapping[str, AnswerFacts] = field(default_factory=dict)
-    """What came of asking for the pages where commitments stand in full, by the URL asked."""
+    """What came of asking for the pages where commitments are in full, by the URL asked."""
     own_path: AnswerFacts | None = None
     """What the host says of its resolver's path, where that was asked."""
     closed: ClosedCollection | None = None
     """The collection that is meant to be closed, and holds this ARK."""
     registered: RegistryEntry | None = None
-    """What the NAAN registry has about whoever assigns such names."""
+    """What the NAAN registry has about anyone who assigns such names."""
 
 
 def judge(
@@ -278,7 +278,7 @@ def _access(
 def facts_beside(
     answer: AnswerFacts, answers: Mapping[Question, AnswerFacts], control: AnswerFacts | None, neighbours: int = 0
 ) -> ObjectFacts:
-    """The facts of an answer for the object beside the *control*'s, and beside further *answers* at its place."""
+    """The facts of an answer for the object next to the *control*'s, and next to further *answers* at its place."""
     inflected = (answers[question] for question in INFLECTED if question in answers)
     again = [
         inflected_answer
@@ -289,7 +289,7 @@ def facts_beside(
 
 
 def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectFacts:
-    """The same facts beside the *landing* host's reply for what can't exist, where the resolver's says nothing of it.
+    """The same facts next to the *landing* host's reply for what can't exist, where the resolver's says nothing of it.
 
     A page that names this ARK for another address as well, or describes an object there, is known by another part of
     that address. A page that says in more than its title that nothing is there is not made better by what others get.
@@ -399,7 +399,7 @@ def _best(
 
 
 def _policy_page(commitment: ServiceVerdict[CommitmentOutcome], around: VerdictContext) -> AnswerFacts | None:
-    """Return what came of asking for the page where a stated commitment is said to stand in full."""
+    """Return what came of asking for the page where a stated commitment is said to be in full."""
     link = policy_link(commitment.parsed) if commitment.outcome == CommitmentOutcome.STATED else None
     return around.policies.get(link) if link else None
 

@@ -74,7 +74,7 @@ class WatchedPool:
         self.persistent = pool.persistent
 
     def getConnection(self, key: Hashable, endpoint: IStreamClientEndpoint) -> Deferred[Any]:
-        """A connection that tells when the request is written to it."""
+        """A connection that says when the request is written to it."""
         return self._pool.getConnection(key, endpoint).addCallback(_Watched, self._sending)
 
 
@@ -143,7 +143,7 @@ class _BoundedParser(_LenientHTTPClientParser):
             line = b" ".join(line.split(None, 2))  # "HTTP/1.1  200 OK"
             if not line:
                 return
-        elif self._partialHeader is None and line.startswith((b" ", b"\t")):  # goes on with nothing (RFC 9112, 2.2)
+        elif self._partialHeader is None and line.startswith((b" ", b"\t")):  # resumes nothing (RFC 9112, 2.2)
             return
         super().lineReceived(line)
 

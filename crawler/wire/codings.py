@@ -11,7 +11,7 @@ from extractors.archives.compression import PIECE_BYTES, Compression, Decompress
 #: A body is a bomb when it grows to more than so many bytes, and to so many times what was sent of it.
 BOMB_BYTES, BOMB_RATIO = 2**20, 200
 _SIP_BYTES = 2**12
-#: Nobody compresses a page more often than that.
+#: No one compresses a page more often than that.
 MOST_CODINGS = 5
 
 _CODINGS: Mapping[str, tuple[Compression, ...]] = {
@@ -43,7 +43,7 @@ def codings_of(headers: Sequence[str]) -> list[str]:
 
 
 def content(body: bytes, codings: Sequence[str], *, limit: int) -> Content:
-    """The content of *body*, no more than *limit* bytes of it. Codings that nobody knows are taken for none.
+    """The content of *body*, no more than *limit* bytes of it. Codings that no one knows are taken for none.
 
     Of what is damaged or too large the beginning is given; of a bomb, nothing.
 

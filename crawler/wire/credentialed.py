@@ -95,7 +95,7 @@ class _TrustWhereItCounts:
 
 
 class Redaction:
-    """Comes first behind the wire; takes out of an answer the secrets that its host, or a proxy on the way, has."""
+    """Comes first after the wire; takes out of an answer the secrets that its host, or a proxy on the way, has."""
 
     def __init__(self, credentials: Credentials | Sessions) -> None:
         self._credentials = credentials
@@ -210,6 +210,6 @@ def _distrust(failure: Exception) -> str | None:
     words = failure_words(failure)
     if "certificate verify failed" in words or not _DISTRUST.isdisjoint(exception_names(failure)):
         return "its certificate can't be trusted"
-    if "unsafe legacy renegotiation" in words:  # whoever is on the way could put words of his own before ours
+    if "unsafe legacy renegotiation" in words:  # anyone who is on the way could put words of his own before ours
         return "its TLS is older than RFC 5746"
     return None

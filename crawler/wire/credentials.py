@@ -1,4 +1,4 @@
-"""Headers and cookies that one's own hosts ask for: sent to exactly the host they are for, and shown to nobody.
+"""Headers and cookies that one's own hosts ask for: sent to exactly the host they are for, and shown to no one.
 
 They are put on a request as it leaves, so that no redirect takes them along, and taken out of what comes back, so
 that a host which repeats them does not bring them into the store.
@@ -90,7 +90,7 @@ _PARAMETER = re.compile(r"""[A-Za-z][\w-]*=\s*(?:"([^"]*)"|'([^']*)'|([^\s,;"']+
 
 
 def _in(value: str) -> Iterable[str]:
-    """The words in a value: itself, the token behind a scheme (RFC 9110, 11.4), and a password in Basic (RFC 7617).
+    """The words in a value: itself, the token after a scheme (RFC 9110, 11.4), and a password in Basic (RFC 7617).
 
     >>> list(_in('Token id="me", key="open-sesame"'))[2:]
     ['me', 'open-sesame']

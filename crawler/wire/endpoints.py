@@ -138,7 +138,7 @@ class _Literal:
 
 
 def _resolve_at_once(receiver: _Sieve, address: str, port: int) -> IHostResolution:
-    """Tell an address as its own only address."""
+    """Report an address as its own only address."""
     resolution: Any = _Literal(address)
     resolved: Any = IPv6Address("TCP", address, port) if ":" in address else IPv4Address("TCP", address, port)
     receiver.resolutionBegan(resolution)

@@ -12,7 +12,7 @@ from crawler.model.observations import ChainEnd
 
 @dataclass(frozen=True, slots=True)
 class FailureKind:
-    """One kind of failure: how a chain ends by it, and what to tell a librarian."""
+    """One kind of failure: how a chain ends by it, and what to say a librarian."""
 
     end: ChainEnd
     words: str
@@ -75,7 +75,7 @@ def failure_kind(names: Collection[str]) -> FailureKind:
 
 
 def failure_text(kind: FailureKind, own_words: str) -> str:
-    """Return what is kept of a failure: the plain words, and the exception's own behind them.
+    """Return what is kept of a failure: the plain words, and the exception's own after them.
 
     >>> failure_text(FAILURES["SSL.Error"], "[('SSL routines', '', 'wrong version number')]")
     'no secure connection could be made (wrong version number)'

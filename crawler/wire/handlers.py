@@ -1,6 +1,6 @@
 """The download handler: each request is sent exactly as asked, to an address that is allowed, when it is its turn.
 
-How the request gets onto the wire stands in `agents.py`; here is what it comes to.
+How the request gets onto the wire is in `agents.py`; here is what it comes to.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _is_stale(failure: Exception, sending: Sending) -> bool:
 
 
 def _explained(failure: Exception, request: Request) -> Exception:
-    """*failure*, or what it means: whose fault it is when a proxy stands between, and why a name had no address."""
+    """*failure*, or what it means: whose fault it is when a proxy is between, and why a name had no address."""
     proxy = request.meta.get("proxy")
     if proxy:
         to_proxy = (CannotResolveHostError, ConnectError, NotConnectedInTime, TunnelError)

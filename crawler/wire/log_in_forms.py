@@ -1,4 +1,4 @@
-"""Pure: the log-in form of a host of one's own: what is sent, and how it is told whether that has worked."""
+"""Pure: the log-in form of a host of one's own: what is sent, and how it is reported whether that has worked."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class LogIn:
     """Of the page with the form, at this origin."""
     fields: Mapping[str, str] = field(repr=False)
     secrets: tuple[str, ...] = field(repr=False)
-    """Those of the values that nobody is shown."""
+    """Those of the values that no one is shown."""
     status: int | None = None
-    """The status that tells success;"""
+    """The status that says success;"""
     cookie: str | None = None
     """the name of a cookie that is set then;"""
     text: str | None = None

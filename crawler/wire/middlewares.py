@@ -44,7 +44,7 @@ KEPT_HEADERS = (
     "Server", "Memento-Datetime", "Content-Location",
 )  # fmt: skip
 HEADER_CHARS = 8192
-#: The content of a body may be so many times as long as the body; longer bodies are unpacked beside the reactor.
+#: The content of a body may be so many times as long as the body; longer bodies are unpacked next to the reactor.
 GROWTH, _UNPACKED_AT_ONCE = 4, 2**16
 #: Bytes of a robots.txt that are read (RFC 9309, 2.5).
 ROBOTS_LIMIT = 500 * 2**10
@@ -79,7 +79,7 @@ class UsableUrls:
 class HopRecorder:
     """Records every hop in ``meta["hops"]`` and follows redirects itself, byte for byte.
 
-    How the chain ended stands in ``meta["chain_end"]`` and ``meta["chain_detail"]``.
+    How the chain ended is in ``meta["chain_end"]`` and ``meta["chain_detail"]``.
     """
 
     def __init__(self, crawler: Crawler) -> None:

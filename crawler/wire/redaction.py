@@ -19,15 +19,15 @@ from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 
-#: What stands in the place of a secret.
+#: What replaces a secret.
 HIDDEN = "[secret]"
-#: Shorter words may stand in any page by chance, and are not looked for.
+#: Shorter words may be in any page by chance, and are not looked for.
 LEAST_CHARS = 6
 #: Escapes within escapes are decoded so often.
 _LEVELS = 3
 #: In longer bodies, which are no text, escapes are not decoded; each character is looked for in all of its spellings.
 _MOST_DECODED = 8 * 2**20
-#: Shorter pieces of what is cut off at the edge of an excerpt tell nothing.
+#: Shorter pieces of what is cut off at the edge of an excerpt say nothing.
 _LEAST_PIECE = 6
 #: An escape of which the end, or some characters of the beginning, were cut off.
 _CUT_OFF, _MOST_CUT = re.compile(rb"(?:%[0-9a-fA-F]?|\\u?[0-9a-fA-F]{0,3}|&#?[0-9a-zA-Z]{0,8})\Z"), 6
@@ -75,7 +75,7 @@ class Redactor:
         return _replaced(data, spans) if spans else data
 
     def text(self, text: str) -> str:
-        """*text* with each secret replaced, and what of one stands at its edge, where an excerpt was cut."""
+        """*text* with each secret replaced, and what of one is at its edge, where an excerpt was cut."""
         if not self.words or not text:
             return text
         data = text.encode("utf-8", "surrogatepass")
@@ -120,7 +120,7 @@ class Redactor:
 
 
 def _spans(data: bytes, patterns: Iterable[re.Pattern[bytes]], levels: int) -> Iterator[tuple[int, int]]:
-    """Return where secrets stand in *data*, and in what its escapes decode to."""
+    """Return where secrets are in *data*, and in what its escapes decode to."""
     for pattern in patterns:
         yield from (match.span() for match in pattern.finditer(data))
     if levels and len(data) <= _MOST_DECODED:
@@ -169,16 +169,16 @@ def _replaced(data: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Decoded:
-    """The bytes that escapes stand for, and where each of them came from."""
+    """The bytes that escapes mean, and where each of them came from."""
 
     data: bytes
     starts: list[int]
-    """Where pieces begin in `data`; one that stands for an escape, or one that was copied."""
+    """Where pieces begin in `data`; one that means an escape, or one that was copied."""
     sources: list[tuple[int, int]]
     """The pieces of the source, in the same order."""
 
     def source(self, start: int, end: int) -> tuple[int, int]:
-        """Return what of the source the bytes from *start* to *end* stand for; an escape is never cut."""
+        """Return what of the source the bytes from *start* to *end* mean; an escape is never cut."""
         first, last = (bisect_right(self.starts, at) - 1 for at in (start, end - 1))
         begin, until = self.sources[first]
         if until - begin == self._size(first):
@@ -221,7 +221,7 @@ def _decoded(data: bytes) -> _Decoded | None:
 
 
 def _meant(escape: re.Match[bytes]) -> bytes | None:
-    """Return what an escape stands for, in UTF-8; None where it is none."""
+    """Return what an escape means, in UTF-8; None where it is none."""
     group = cast("int", escape.lastindex)
     value = escape[group]
     if group in _BYTE_GROUPS:
@@ -236,7 +236,7 @@ def _meant(escape: re.Match[bytes]) -> bytes | None:
 
 
 def _decoded_text(text: str) -> str:
-    """*text* with all of its escapes decoded: so a secret that has some reads where somebody has decoded it."""
+    """*text* with all of its escapes decoded: so a secret that has some reads where someone has decoded it."""
     data = text.encode("utf-8", "surrogatepass")
     for _ in range(_LEVELS):
         decoded = _decoded(data)
@@ -285,7 +285,7 @@ def _spellings(character: str) -> bytes:
         forms.append(rb"\\\\*" + re.escape(character.encode("utf-8", "surrogatepass")))
     names = b"".join(b"|" + re.escape(name.encode()) for name in _NAMES.get(character, ()))
     forms.append(b"&(?:amp;)*(?:#0*%d|#[xX]0*%s%s);?" % (number, _any_case(b"%x" % number), names))
-    if character in " +":  # each stands for the other where a form was encoded, or decoded
+    if character in " +":  # each means the other where a form was encoded, or decoded
         forms += [rb" ", rb"\+", b"%(?:25)*20", b"%(?:25)*2[bB]", rb"\\\\*u00(?:20|2[bB])", rb"[\t\r\n]", b"&nbsp;?"]
     return b"(?:" + b"|".join(dict.fromkeys(forms)) + b")"
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 #: What is read of rules that are packed; as much as of others (RFC 9309, 2.5).
 _MOST_BYTES = 500 * 2**10
-#: A line that names us with more than the name: who copies it from a log adds the version, and all that is behind it.
+#: A line that names us with more than the name: who copies it from a log adds the version, and all that is after it.
 _NAMED_AT_LENGTH = re.compile(
     rb"^(?P<name>(?:\xef\xbb\xbf)?[ \t]*user[- ]?agent[ \t]*:[ \t]*arkaudit)(?![\w-])[^\r\n]*",
     re.IGNORECASE | re.MULTILINE,

@@ -106,7 +106,7 @@ def sessions_of(crawler: Crawler) -> Sessions:
 
 
 class LogIns:
-    """Comes next to the wire: has the first request to a host wait until the log-in is done, and those behind it."""
+    """Comes next to the wire: has the first request to a host wait until the log-in is done, and those after it."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler

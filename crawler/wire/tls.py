@@ -1,4 +1,4 @@
-"""The check of a host's certificate by a verifying handshake, once a host and day, beside an unverified crawl."""
+"""The check of a host's certificate by a verifying handshake, once a host and day, next to an unverified crawl."""
 
 from __future__ import annotations
 
