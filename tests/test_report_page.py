@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from reports.exports import write_report
 from reports.languages.display import escaped, link
 from reports.page import document as pages
-from reports.page import payload, shown_tables
+from reports.page import shown_tables
 from reports.page.charts import charts_of
 from reports.page.document import SCRIPTS, page
 from reports.page.payload import packed
@@ -357,7 +357,7 @@ def test_a_table_is_embedded_column_by_column_with_every_text_once() -> None:
     }
 
 
-def test_texts_are_embedded_as_they_are_however_many_are_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_are_embedded_as_they_are() -> None:
     columns = tuple(column for column in ARKS.columns if column.name == "ark")
     texts = [
         "plain",
@@ -376,10 +376,6 @@ def test_texts_are_embedded_as_they_are_however_many_are_written_at_once(monkeyp
     shown = ["plain", 'a "quote"', "back\\slash", "é", "\N{GRINNING FACE}", "del[U+007F]", "tab[U+0009]", "", "~", " "]
     table = pd.DataFrame({"ark": pd.Series(texts, dtype="str")})
     assert unpacked(packed(table, columns))["columns"] == [{"d": shown, "i": [*range(10), -1, 0]}]
-    for at_once in (1, 2, 3, 10, 12):
-        before = packed(table, columns)
-        monkeypatch.setattr(payload, "_AT_ONCE", at_once)
-        assert packed(table, columns) == before
     assert unpacked(packed(table.head(0), columns)) == {"rows": 0, "columns": [{"d": [], "i": []}]}
 
 

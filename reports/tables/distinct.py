@@ -17,8 +17,7 @@ from extractors.model.ark import Ark
 
 _TEXT: Final = pa.large_string()
 #: The beginning of a URL that says which host it names, with nothing in it that a reader of URLs would look at twice.
-_PLAIN: Final = r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?"
-_PLAIN_URL: Final = re.compile(f"{_PLAIN}(?=/)", re.ASCII)
+_PLAIN_URL: Final = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?=/)", re.ASCII)
 
 
 def host(url: str) -> str:
@@ -43,12 +42,12 @@ def _host(url: str) -> str:
 
 def hosts_of(urls: pd.Series) -> pd.Series:
     """The `host` that each of *urls* names, as text; nothing for nothing."""
-    return _by_beginning(urls, _PLAIN, _host)
+    return mapped(urls, host)
 
 
 def netlocs_of(urls: pd.Series) -> pd.Series:
     """The `netloc` of each of *urls*, as text; nothing for nothing."""
-    return _by_beginning(urls, "[A-Za-z]+://[^/?#]*", netloc)
+    return mapped(urls, netloc)
 
 
 def netloc(url: str) -> str:
@@ -131,14 +130,6 @@ def values_of(column: pd.Series) -> list[Any]:
         return list(words[column.cat.codes.to_numpy()])
     plain: list[Any] = column.astype("object").where(column.notna(), None).tolist()
     return plain
-
-
-def _by_beginning(urls: pd.Series, pattern: str, function: Callable[[str], str]) -> pd.Series:
-    """Ask *function* for the beginnings of URLs that match *pattern* before a slash: there are few of them."""
-    texts = arrow_texts(urls)
-    beginnings = pc.struct_field(pc.extract_regex(texts, f"^(?P<beginning>{pattern})/"), "beginning")
-    beginnings = pc.coalesce(beginnings, texts)
-    return _as_text(beginnings.dictionary_encode(), function, urls.index)
 
 
 def _as_text(values: pa.DictionaryArray, function: Callable[[Any], Any], index: pd.Index) -> pd.Series:

@@ -19,7 +19,6 @@ from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT, joined
 from reports.tables.archived import ARCHIVE, ARCHIVED_AT, ARCHIVED_COPY, archived_copies
 from reports.tables.ark_statuses import FAMILY_COLUMNS, ark_statuses, cited_urls, families
-from reports.tables.check_characters import checked
 from reports.tables.definitions import (
     ARK,
     CITATIONS_COLUMN,
@@ -38,7 +37,7 @@ from reports.tables.definitions import (
     TableDefinition,
     rows_of,
 )
-from reports.tables.distinct import by_identity, values_of
+from reports.tables.distinct import by_identity
 from reports.tables.wording import naan_policy_words
 
 # The table of repairs, and the words by which a citation is an example.
@@ -212,27 +211,20 @@ def checks_at(frames: Frames, ark_ids: pd.Series) -> tuple[pd.Series, pd.Series]
 @lru_cache(maxsize=2)
 def _checks(frames: Frames) -> pd.DataFrame:
     """One row per ARK that is cited or judged, by its number: `check` and `suggestions`."""
-    states = ark_statuses(frames)
-    named = frames.arks.set_index("ark_id").loc[states["ark_id"], ["ark", "naan", "name", "qualifier"]]
-    zones, check = checked(named)
-    failing = named[check.eq(CheckCharacter.FAILS)]
-    meant = _suggestions(named, failing, zones)
-    suggested = [meant.get(form, "") for form in values_of(named["ark"])] if meant else ""
-    return pd.DataFrame({"check": check}).assign(suggestions=pd.Series(suggested, index=named.index, dtype="str"))
-
-
-def _suggestions(named: pd.DataFrame, failing: pd.DataFrame, zones: Zones) -> Mapping[str, str]:
-    """Return for each ARK whose check character fails what may have been meant: names are formed as all others are."""
-    if failing.empty:
-        return {}
-    parsed = {form: Ark(*parts) for form, *parts in rows_of(named.sort_values("ark"))}
-    shapes = Shapes.learned(parsed.values())
-
-    def meant_by(form: str) -> str:
-        proposals = suggestions(parsed[form], zones=zones, fits=shapes.allows, is_seen=parsed.__contains__)
-        return JOINT.join(str(suggestion.ark) for suggestion in proposals)
-
-    return {form: meant_by(form) for form in values_of(failing["ark"])}
+    counting = frames.arks["ark_id"].isin(ark_statuses(frames)["ark_id"])
+    named = frames.arks[counting].sort_values("ark").set_index("ark_id")[["ark", "naan", "name", "qualifier"]]
+    arks = {form: Ark(*parts) for form, *parts in rows_of(named)}
+    zones = Zones.of(arks.values())
+    checks = {form: zones.check(ark) for form, ark in arks.items()}
+    meant = dict.fromkeys(arks, "")
+    if CheckCharacter.FAILS in checks.values():
+        shapes = Shapes.learned(arks.values())  # names are formed as all others are
+        for form, check in checks.items():
+            if check is CheckCharacter.FAILS:
+                proposals = suggestions(arks[form], zones=zones, fits=shapes.allows, is_seen=arks.__contains__)
+                meant[form] = JOINT.join(str(proposal.ark) for proposal in proposals)
+    words = pd.DataFrame({"check": [check.value for check in checks.values()], "suggestions": list(meant.values())})
+    return words.astype("str").set_axis(named.index, axis="index")
 
 
 def _permanence(promise: Any) -> str | None:
