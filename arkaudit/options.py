@@ -141,10 +141,10 @@ class GroupedCommand(click.Command):
                 with formatter.section(title):
                     formatter.write_dl(records)
         if any(param.name == "fail_on" for param in self.params):
-            from reports.tables.severity import GRAVITY
+            from reports.tables.severity import SEVERITY
 
             with formatter.section("Tokens of --fail-on, the gravest of each kind first"):
-                formatter.write_dl([(kind, ", ".join(tokens)) for kind, tokens in GRAVITY.items()])
+                formatter.write_dl([(kind, ", ".join(tokens)) for kind, tokens in SEVERITY.items()])
 
 
 class WordChoice(click.Choice[str]):

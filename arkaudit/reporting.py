@@ -22,8 +22,8 @@ from crawler.history.integrity import problems, unknown_words
 from crawler.model.observations import DocumentOutcome
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
-from crawler.store.contents import unreadable_rows
 from crawler.store.files import plain_copy, scratch_beside
+from crawler.store.row_checks import unreadable_rows
 from crawler.store.soundness import is_damage, is_ours
 from crawler.store.store import Store
 from crawler.store.store_errors import NotCopied, StoreDamaged

@@ -20,7 +20,7 @@ from crawler.answers.answer import read_answer
 from crawler.model import schema
 from crawler.sources.oai_pmh import Selection
 from crawler.sources.source_reading import read_source
-from crawler.store.contents import unreadable_rows
+from crawler.store.row_checks import unreadable_rows
 from crawler.store.soundness import damage_in
 from crawler.store.store import Store
 from crawler.store.store_errors import StoreError

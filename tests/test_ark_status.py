@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.history.ark_status import (
-    GRAVITY,
+    SEVERITY,
     ArkState,
     ArkStatus,
     DatedVerdict,
@@ -87,7 +87,7 @@ def test_a_state_is_as_old_as_its_first_check() -> None:
 
 
 def test_every_state_that_one_may_act_on_has_its_gravity() -> None:
-    assert set(GRAVITY) == set(ArkState) - {ArkState.HEALTHY, ArkState.SKIPPED}
+    assert set(SEVERITY) == set(ArkState) - {ArkState.HEALTHY, ArkState.SKIPPED}
 
 
 SEEN = st.builds(

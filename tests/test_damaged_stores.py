@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.store.contents import unreadable_rows
+from crawler.store.row_checks import unreadable_rows
 from crawler.store.soundness import LOOKED_THROUGH_BYTES, damage_in
 from crawler.store.store import Store
 from crawler.store.store_errors import StoreDamaged

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from crawler.model.crawl_requests import CrawlRequest, Outlinks, document_key
 from crawler.model.observations import DocumentOutcome, DocumentRecord
-from crawler.sources.finders import finders
+from crawler.sources.source_reading import finders
 from crawler.store.frontier import DOCUMENTS, Frontier
 from crawler.store.store import Store
 from tests.interrupted import Command, counts, tables

@@ -16,7 +16,7 @@ from crawler.model.observations import (
     ACCESS,
     DESCRIBED,
     FAMILY_OF,
-    GRAVITY,
+    SEVERITY,
     ChainEnd,
     Family,
     Hop,
@@ -224,8 +224,8 @@ def test_every_end_of_a_chain_has_an_outcome() -> None:
 def test_every_outcome_has_a_family_and_what_does_not_work_a_gravity() -> None:
     assert set(FAMILY_OF) == set(ObjectOutcome)
     unworking = {outcome for outcome, family in FAMILY_OF.items() if family is not Family.WORKS}
-    assert set(GRAVITY) == unworking - {ObjectOutcome.SKIPPED}
-    assert len(set(GRAVITY)) == len(GRAVITY)
+    assert set(SEVERITY) == unworking - {ObjectOutcome.SKIPPED}
+    assert len(set(SEVERITY)) == len(SEVERITY)
 
 
 def test_every_status_has_an_outcome_and_only_success_works() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from crawler.answers.erc import QUESTIONS, Record, parse_erc
 from crawler.answers.erc_values import says_something
-from crawler.answers.landings import is_visitor_counter, refresh_target
+from crawler.answers.error_addresses import is_visitor_counter, refresh_target
 from crawler.answers.page_tree import Element, Node, Text, own_part, parsed
 from crawler.answers.quirks import plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of

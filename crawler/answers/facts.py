@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 from crawler.answers.answer import is_textual
 from crawler.answers.erc import QUESTIONS
 from crawler.answers.erc_values import says_something
-from crawler.answers.landings import (
+from crawler.answers.error_addresses import (
     absent_address,
     is_absent_path,
     is_home_page,

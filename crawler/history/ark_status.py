@@ -196,7 +196,7 @@ class ArkState(StrEnum):
 
 
 #: States that someone may want to act on, gravest first.
-GRAVITY: Final = (
+SEVERITY: Final = (
     ArkState.CONFIRMED_BROKEN,
     ArkState.FLAPPING,
     ArkState.FAILING,

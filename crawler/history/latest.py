@@ -13,7 +13,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, bindparam, delete, exists, func, select, text, tuple_
 from sqlalchemy.dialects.sqlite import insert
 
-from crawler.history import citing, triaging
+from crawler.history import citation_changes, triaging
 from crawler.history.ark_status import (
     ArkState,
     ArkStatus,
@@ -193,7 +193,7 @@ def note_end(connection: Connection, run_id: int) -> None:
 def note_citations(connection: Connection, run_id: int) -> None:
     """Bring up to date what documents cite, with those of a run that has ended; twice does no harm."""
     if not has_followers(connection, run_id):
-        citing.note_citations(connection, run_id)
+        citation_changes.note_citations(connection, run_id)
     else:
         rebuild(connection)
 
@@ -212,7 +212,7 @@ def rebuild(connection: Connection, *, until: int | None = None) -> None:
         if row.ended_at is not None or row.run_id in noted:
             _note_verdicts(connection, row.run_id)
         if row.ended_at is not None:
-            citing.note_citations(connection, row.run_id)
+            citation_changes.note_citations(connection, row.run_id)
         if row.run_id == until:
             break
 

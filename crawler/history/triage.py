@@ -87,8 +87,8 @@ def decision_words(decision: TriageDecision) -> str:
     return f"{done}{until}{to} by {decision.kind} {decision.target}{_because(decision.reason)}"
 
 
-class Gravity(IntEnum):
-    """The gravity of a check's result."""
+class Severity(IntEnum):
+    """The severity of a check's result."""
 
     FINE = 0
     UNJUDGED = 1
@@ -110,21 +110,21 @@ class TriageCheck:
     """Whether it was reached in another way than it is cited."""
 
     @property
-    def gravity(self) -> Gravity:
+    def severity(self) -> Severity:
         """Return how bad that is.
 
-        >>> TriageCheck(datetime(2026, 11, 1), ObjectOutcome.DNS).gravity.name
+        >>> TriageCheck(datetime(2026, 11, 1), ObjectOutcome.DNS).severity.name
         'SILENT'
         """
         if self.object is ObjectOutcome.WORKS_ELSEWHERE:
-            return Gravity.OTHERWISE
+            return Severity.OTHERWISE
         if self.object is ObjectOutcome.SKIPPED:  # an example, or a test: no one is to ask, and nothing is amiss
-            return Gravity.FINE
+            return Severity.FINE
         return {
-            Family.WORKS: Gravity.OTHERWISE if self.is_otherwise else Gravity.FINE,
-            Family.FAILS: Gravity.FAILS,
-            Family.UNREACHABLE: Gravity.SILENT,
-            Family.NOT_JUDGED: Gravity.UNJUDGED,
+            Family.WORKS: Severity.OTHERWISE if self.is_otherwise else Severity.FINE,
+            Family.FAILS: Severity.FAILS,
+            Family.UNREACHABLE: Severity.SILENT,
+            Family.NOT_JUDGED: Severity.UNJUDGED,
         }[FAMILY_OF[self.object]]
 
 
@@ -168,7 +168,7 @@ def treatment(decisions: Iterable[TriageDecision], problem: Problem, today: date
     ignoring = [expired for expired in latest if expired.action is TriageAction.IGNORE]
     in_force = [expired for expired in ignoring if expired.until is not None and today < expired.until]
     acknowledging = [expired for expired in latest if expired.action is TriageAction.ACKNOWLEDGE]
-    is_problem = problem.now.gravity > Gravity.FINE
+    is_problem = problem.now.severity > Severity.FINE
     if in_force:
         longest = max(in_force, key=lambda expired: expired.until or today)
         words = f"ignored until {longest.until}{_because(longest.reason)}"
@@ -200,18 +200,18 @@ def worse_since(at: datetime, problem: Problem) -> str | None:
     if not earlier:
         return "it had not been checked then"
     then = earlier[-1]
-    if then.gravity is Gravity.FINE:
+    if then.severity is Severity.FINE:
         return "it worked then"
-    if problem.now.gravity > then.gravity:
+    if problem.now.severity > then.severity:
         return f"worse since: {then.object} then, {problem.now.object} now"
-    if any(at < check.at and check.gravity is Gravity.FINE for check in problem.before):
+    if any(at < check.at and check.severity is Severity.FINE for check in problem.before):
         is_lasting_flap = problem.state is ArkState.FLAPPING and problem.since is not None and problem.since <= at
         return None if is_lasting_flap else "it has worked since, and broke anew"
     if (
         problem.state in _LASTING
         and problem.since is not None
         and problem.since > at
-        and then.gravity >= Gravity.SILENT
+        and then.severity >= Severity.SILENT
     ):
         return f"worse since: {problem.state} since {problem.since:%Y-%m-%d}"
     return None

@@ -15,8 +15,8 @@ from sqlalchemy.dialects.sqlite import insert
 from crawler.history.ark_status import ArkState
 from crawler.history.rechecking import KnownArk
 from crawler.history.triage import (
-    Gravity,
     Problem,
+    Severity,
     TriageAction,
     TriageCheck,
     TriageDecision,
@@ -182,7 +182,7 @@ def _together(
     anywhere.
     """
     everywhere = treatment(whole, problem, today)
-    is_problem = problem.now.gravity > Gravity.FINE
+    is_problem = problem.now.severity > Severity.FINE
     if not any(in_documents.values()):
         return Treated(everywhere, is_problem)
     single = {url: treatment([*whole, *more], problem, today) for url, more in in_documents.items()}

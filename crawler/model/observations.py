@@ -15,7 +15,7 @@ from crawler.model.crawl_requests import CrawlRequest, Outlinks
 from crawler.model.outcomes import (
     DESCRIBED,
     FAMILY_OF,
-    GRAVITY,
+    SEVERITY,
     CommitmentOutcome,
     DocumentOutcome,
     Family,
@@ -63,7 +63,7 @@ __all__ = [
     "CONFORMANCE",
     "DESCRIBED",
     "FAMILY_OF",
-    "GRAVITY",
+    "SEVERITY",
     "ChainEnd",
     "CitedMention",
     "CommitmentOutcome",

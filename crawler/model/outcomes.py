@@ -81,7 +81,7 @@ FAMILY_OF: Mapping[ObjectOutcome, Family] = {
 
 
 #: Outcomes that someone may want to act on, gravest first: the order of ``--fail-on``.
-GRAVITY: tuple[ObjectOutcome, ...] = (
+SEVERITY: tuple[ObjectOutcome, ...] = (
     ObjectOutcome.BROKEN,
     ObjectOutcome.SOFT_404,
     ObjectOutcome.LOOP,

@@ -55,7 +55,7 @@ run = Table(
         "plan",
         JSON(none_as_null=True),
         comment="settings that decide what is asked: a command that differs in them does not resume the run; of "
-        "`run` also whether it was `told`, its report written and its news sent",
+        "`run` also whether it was `reported`, its report written and its news sent",
     ),
     comment="One row per audit.",
 )

@@ -16,7 +16,7 @@ from crawler.model.canonical import same_document
 from crawler.model.crawl_requests import Outlinks, document_key
 from crawler.model.observations import DocumentOutcome, DocumentRecord
 from crawler.model.schema import document, frontier, mention, outlinks
-from crawler.sources.finders import finders
+from crawler.sources.source_reading import finders
 from crawler.store.frontier import DOCUMENTS
 
 _ROWS_AT_ONCE = 500
@@ -46,7 +46,7 @@ def add_outlinks(connection: Connection, run_id: int, documents: Iterable[tuple[
 
 
 def note_finders(connection: Connection, run_id: int) -> None:
-    """Write to the documents of a run who has found them (`crawler.sources.finders`), now that all links are known.
+    """Write to the documents of a run who has found them, now that all links are known.
 
     Until then it is the one that was read first. Those with links on the way that are not on record stay as they are.
     """

@@ -19,7 +19,7 @@ from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.pool import NullPool
 
 from crawler.model import schema
-from crawler.store.contents import unreadable_rows
+from crawler.store.row_checks import unreadable_rows
 from crawler.store.store_errors import NotOurStore, StoreDamaged, UnknownStoreVersion
 
 #: Stores up to this size are looked through whole as they are opened (1 s a GiB, were it more); of larger ones, the

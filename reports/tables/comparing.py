@@ -22,20 +22,20 @@ from reports.tables.definitions import (
     TableDefinition,
 )
 from reports.tables.known import raised_events, without_known
-from reports.tables.severity import EVENT_GRAVITY
+from reports.tables.severity import EVENT_SEVERITY
 
 _PAIR: Final = ["ark_id", "request_url"]
 #: The word for a failure that no further check has confirmed yet.
 FAILING: Final = str(ArkState.FAILING)
-_GRAVITY: Final = (str(EventKind.BROKE), FAILING, *map(str, EVENT_GRAVITY[1:]))
+_SEVERITY: Final = (str(EventKind.BROKE), FAILING, *map(str, EVENT_SEVERITY[1:]))
 
 
 def changes(frames: Frames) -> pd.DataFrame:
-    """One row per event, or a first failure; ordered by gravity, ARK, URL and moment."""
+    """One row per event, or a first failure; ordered by severity, ARK, URL and moment."""
     outcomes = frames.verdicts[[*_PAIR, "object"]]
     events = raised_events(frames).merge(outcomes, on=_PAIR, how="left").astype({"event": "str"})
     rows = pd.concat([events, _first_failures(frames)], ignore_index=True)
-    rows = rows.assign(rank=rows["event"].map(_GRAVITY.index).astype("Int64"))
+    rows = rows.assign(rank=rows["event"].map(_SEVERITY.index).astype("Int64"))
     ordered = rows.sort_values(["rank", "ark", "request_url", "at", "event_id"], ignore_index=True)
     return CHANGES.shaped(ordered)
 

@@ -1,17 +1,17 @@
-"""The gravity of outcomes, states and events: the basis of ``--fail-on``."""
+"""The severity of outcomes, states and events: the basis of ``--fail-on``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
 
-from crawler.history.ark_status import GRAVITY as STATE_GRAVITY
+from crawler.history.ark_status import SEVERITY as STATE_SEVERITY
 from crawler.history.ark_status import EventKind
-from crawler.model.observations import GRAVITY as OUTCOME_GRAVITY
+from crawler.model.observations import SEVERITY as OUTCOME_SEVERITY
 from crawler.model.observations import DocumentOutcome
 
 #: The events, gravest first.
-EVENT_GRAVITY: Final = (
+EVENT_SEVERITY: Final = (
     EventKind.BROKE,
     EventKind.GONE,
     EventKind.MOVED,
@@ -20,14 +20,14 @@ EVENT_GRAVITY: Final = (
     EventKind.NEW,
 )
 #: What can be asked for, by kind, the gravest of each first; nothing of one kind is graver than anything of another.
-GRAVITY: Final = {
-    "state": tuple(str(state) for state in STATE_GRAVITY),
-    "event": tuple(str(event) for event in EVENT_GRAVITY),
-    "outcome": tuple(str(outcome) for outcome in OUTCOME_GRAVITY),
+SEVERITY: Final = {
+    "state": tuple(str(state) for state in STATE_SEVERITY),
+    "event": tuple(str(event) for event in EVENT_SEVERITY),
+    "outcome": tuple(str(outcome) for outcome in OUTCOME_SEVERITY),
     "document": (str(DocumentOutcome.UNREADABLE),),
 }
 #: A word that is both a state and an outcome means both.
-TOKENS: Final = tuple(dict.fromkeys(token for tokens in GRAVITY.values() for token in tokens))
+TOKENS: Final = tuple(dict.fromkeys(token for tokens in SEVERITY.values() for token in tokens))
 
 
 def at_least(token: str) -> frozenset[str]:
@@ -36,7 +36,7 @@ def at_least(token: str) -> frozenset[str]:
     >>> sorted(at_least("flapping")), sorted(at_least("gone"))
     (['confirmed-broken', 'flapping'], ['broke', 'gone'])
     """
-    orders = [tokens[: tokens.index(token) + 1] for tokens in GRAVITY.values() if token in tokens]
+    orders = [tokens[: tokens.index(token) + 1] for tokens in SEVERITY.values() if token in tokens]
     return frozenset(grave for order in orders for grave in order)
 
 

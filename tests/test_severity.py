@@ -9,15 +9,15 @@ import pytest
 
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
-from reports.tables.severity import EVENT_GRAVITY, GRAVITY, at_least, is_reached
+from reports.tables.severity import EVENT_SEVERITY, SEVERITY, at_least, is_reached
 from reports.vocabulary import FORMATS, ONLY
 
 
 def test_every_event_has_its_gravity_and_no_state_or_outcome_that_is_well_has_one() -> None:
-    assert set(EVENT_GRAVITY) == set(EventKind)
-    assert set(GRAVITY["state"]) == {str(state) for state in ArkState} - {"healthy", "skipped"}
+    assert set(EVENT_SEVERITY) == set(EventKind)
+    assert set(SEVERITY["state"]) == {str(state) for state in ArkState} - {"healthy", "skipped"}
     works = {str(outcome) for outcome, family in FAMILY_OF.items() if family is Family.WORKS}
-    assert set(GRAVITY["outcome"]) == {str(outcome) for outcome in ObjectOutcome} - works - {"skipped"}
+    assert set(SEVERITY["outcome"]) == {str(outcome) for outcome in ObjectOutcome} - works - {"skipped"}
 
 
 @pytest.mark.parametrize(
@@ -42,23 +42,23 @@ def test_a_kind_is_only_held_against_itself(fail_on: list[str], found: list[str]
 
 
 def test_each_token_includes_itself_and_the_one_before_it() -> None:
-    for tokens in GRAVITY.values():
+    for tokens in SEVERITY.values():
         for before, token in zip(("", *tokens), tokens, strict=False):
             assert token in at_least(token)
             assert not before or before in at_least(token)
 
 
 def test_what_of_arks_can_be_failed_on_can_be_chosen() -> None:
-    assert {token for kind, tokens in GRAVITY.items() for token in tokens if kind != "document"} <= set(ONLY)
+    assert {token for kind, tokens in SEVERITY.items() for token in tokens if kind != "document"} <= set(ONLY)
 
 
 REPORTS = (Path(__file__).parent.parent / "docs" / "reports.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("kind", list(GRAVITY))
+@pytest.mark.parametrize("kind", list(SEVERITY))
 def test_the_documentation_has_the_tokens_in_their_order(kind: str) -> None:
     [row] = re.findall(rf"^\| {kind} \| (.*) \|$", REPORTS, re.MULTILINE)
-    assert tuple(re.findall("`([a-z0-9-]+)`", row)) == GRAVITY[kind]
+    assert tuple(re.findall("`([a-z0-9-]+)`", row)) == SEVERITY[kind]
 
 
 def test_the_documentation_has_every_format() -> None:
