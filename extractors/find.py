@@ -23,7 +23,7 @@ from extractors.mentions.fast_path import (
 )
 from extractors.mentions.labels import LabelSigns, label_signs
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
-from extractors.mentions.mention_reader import Reader
+from extractors.mentions.mention_reader import MentionReader
 from extractors.model.ark import Ark
 from extractors.model.documents import Block, Role
 from extractors.model.offset_map import ODD_BLANK, UNSPACED, offset_map
@@ -221,14 +221,6 @@ def read_block(
         read_up_to = max(read_up_to, region.signs[-1])
 
 
-def read_fully(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> Iterator[Mention | NamespaceMention]:
-    """Yield what is in *block*, all of it read step by step: what `read_block` gives, and is held against."""
-    read_up_to = 0
-    for region in _regions(block.text, label_signs(block.text)):
-        read_up_to = yield from _read(block, region, read_up_to, evidence, linked, patterns=False)
-        read_up_to = max(read_up_to, region.signs[-1])
-
-
 def _clean_in(
     block: Block, region: _Region, read_up_to: int, evidence: Evidence, linked: Mapping[int, Ark]
 ) -> list[Mention] | None:
@@ -259,8 +251,6 @@ def _read(
     read_up_to: int,
     evidence: Evidence,
     linked: Mapping[int, Ark],
-    *,
-    patterns: bool = True,
 ) -> Generator[Mention | NamespaceMention, None, int]:
     """Yield what is in *region* after *read_up_to*; return how far it was read."""
     text = block.text
@@ -272,13 +262,13 @@ def _read(
             at = offsets.source_offset(label.start())
             if at < read_up_to:
                 continue
-            if patterns and is_on_one_page and label[0] in _PLAIN_LABELS:
+            if is_on_one_page and label[0] in _PLAIN_LABELS:
                 mention = clean_mention(block, at, region.start, region.end, evidence.zones)
                 if mention is not None and not _is_linked_otherwise(mention, linked):
                     read_up_to = at + 1
                     yield mention
                     continue
-            reader = Reader(block, offsets, label, evidence, linked)
+            reader = MentionReader(block, offsets, label, evidence, linked)
             found = reader.read()
             if reader.ran_out and region.end < len(text):
                 is_of_next = region.signs[-1] < at and region.next_sign < offsets.source_end(label.end())

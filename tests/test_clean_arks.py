@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractors.find import find_arks, read_block, read_fully, scan
+from extractors.find import find_arks, read_block, scan
 from extractors.mentions import mention_reader
 from extractors.model import conformance
 from extractors.model.ark import Ark
@@ -22,6 +22,7 @@ from extractors.model.documents import Anchor, Block, Role
 from extractors.model.naan import Registry
 from extractors.model.normalize import NotAnArk, Profile
 from extractors.wraps.evidence import Evidence
+from tests.fully_read import read_fully
 from tests.test_find import cases
 from tests.vectors import FOLDER
 
@@ -183,7 +184,7 @@ CLEAN = {
 def test_no_clean_ark_goes_to_the_full_reader(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = list(read_fully(Block(text), Evidence(), {}))
     assert expected
-    monkeypatch.setattr(mention_reader.Reader, "__init__", None)
+    monkeypatch.setattr(mention_reader.MentionReader, "__init__", None)
     assert list(read_block(Block(text), Evidence(), {})) == expected
 
 

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from extractors.find import read_fully
 from extractors.mentions import fast_path
 from extractors.mentions.label_spellings import _BEFORE_SIGN, _SIGNS, label_places
 from extractors.model.documents import Block
@@ -14,6 +13,7 @@ from extractors.readers.markup import html
 from extractors.readers.markup.html import read_html
 from extractors.readers.markup.prefilter import holds_no_label, nests_little
 from extractors.wraps.evidence import Evidence
+from tests.fully_read import read_fully
 from tests.test_clean_arks import met
 from tests.test_html_reader import PAGES
 

@@ -20,7 +20,7 @@ Piece = tuple[str, int, int]
 
 
 @dataclass(slots=True)
-class Pieces:
+class ArkBuilder:
     """Characters of an ARK and the stretches of the repaired text that they are in, in order."""
 
     offsets: OffsetMap

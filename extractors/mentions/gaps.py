@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import regex
 
-from extractors.mentions.ark_builder import Pieces
+from extractors.mentions.ark_builder import ArkBuilder
 from extractors.mentions.mention import STANDS_WHOLE
 from extractors.model.ark import Ark
 from extractors.model.documents import Block, Role
@@ -112,39 +112,39 @@ class Gaps:
         self.ran_out = False
         """Whether the next word goes on where the piece of the text that is read ends."""
         self._block = block
-        self._tape = offsets
+        self._offsets = offsets
         self._evidence = evidence
         self._notes = notes
         self._is_encoded = is_encoded
 
-    def goes_on(self, label: str, pieces: Pieces, pos: int) -> bool:
+    def goes_on(self, label: str, builder: ArkBuilder, pos: int) -> bool:
         """Return whether the ARK goes on after the wrap or odd blank at *pos*; a hyphen that only marked the wrap
         goes.
         """
         if len(self._notes.decisions) >= _MOST_GAPS:
             return False
-        is_wrap = self._tape.text[pos] == WRAP
-        wrap = self._wrap(label, pieces, pos)
+        is_wrap = self._offsets.text[pos] == WRAP
+        wrap = self._wrap(label, builder, pos)
         decision = self._over_wrap(wrap, pos) if is_wrap else self._over_blank(wrap, pos)
         self._notes.is_beyond_name |= wrap.is_beyond_name and decision.rule != NOTHING_FOLLOWS
         self._notes.decided(decision, otherwise=wrap.left if decision.join else wrap.left + wrap.right)
         if decision.join:
             self._notes.repaired(
-                "line wrap" if is_wrap else "blank" if self._tape.text[pos] == " " else "no-break space"
+                "line wrap" if is_wrap else "blank" if self._offsets.text[pos] == " " else "no-break space"
             )
-            if wrap.hyphen and "-" not in pieces.name[:-1]:  # names such as UUIDs that have others keep theirs
-                pieces.cut(1)
+            if wrap.hyphen and "-" not in builder.name[:-1]:  # names such as UUIDs that have others keep theirs
+                builder.cut(1)
                 self._notes.repaired("hyphen at line wrap")
         return decision.join
 
-    def over_literals(self, label: str, pieces: Pieces, after: int, *, is_joined: bool) -> bool:
+    def over_literals(self, label: str, builder: ArkBuilder, after: int, *, is_joined: bool) -> bool:
         """Return whether the ARK goes on *after* the end of a string literal, in the next one.
 
         A line break or an operator joins the two (*is_joined*); side by side in one line they may be two values.
         """
         if len(self._notes.decisions) >= _MOST_GAPS:
             return False
-        wrap = self._wrap(label, pieces, after - 1)
+        wrap = self._wrap(label, builder, after - 1)
         rules = (another_identifier, *_BLANK_RULES, shape_decides, word_follows)
         decision = self._by(rules, wrap) or WrapDecision(is_joined, "string literals", Confidence.LIKELY)
         self._notes.is_beyond_name |= wrap.is_beyond_name
@@ -153,24 +153,24 @@ class Gaps:
             self._notes.repaired("string literals")
         return decision.join
 
-    def end_at_dash(self, label: str, pieces: Pieces, start: int, end: int) -> int:
+    def end_at_dash(self, label: str, builder: ArkBuilder, start: int, end: int) -> int:
         """Return where the ARK ends between two offsets: at a dash of the sentence around it, or where they end.
 
         A typesetter may have made a dash of a hyphen, but a sentence may also go on after a dash without a blank.
         """
-        text = self._tape.text
-        self._note_typewritten_dash(label, pieces, start, end)
-        for at in self._tape.places("look-alike hyphen", start, end):
-            if self._tape.written(at) not in _DASHES or not (pieces.name or "/" in text[start:at]):
+        text = self._offsets.text
+        self._note_typewritten_dash(label, builder, start, end)
+        for at in self._offsets.places("look-alike hyphen", start, end):
+            if self._offsets.written(at) not in _DASHES or not (builder.name or "/" in text[start:at]):
                 continue
             following = text[at + 1 : at + 2]
             if following in ("", WRAP):  # a hyphen at the end of a line, unless the sentence goes on there
-                if self._sentence_goes_on(label + pieces.chars + text[start:at], at + 2):
+                if self._sentence_goes_on(label + builder.chars + text[start:at], at + 2):
                     return at
                 continue
             if len(self._notes.decisions) >= _MOST_GAPS or not following.isalnum():
                 return at
-            left = label + pieces.chars + text[start:at]
+            left = label + builder.chars + text[start:at]
             right = _TOKEN.match(text, at + 1, at + _LONGEST_WORD)[0]
             wrap = Wrap(left, right, hyphen=False, line_slack=0)
             self._notes.is_beyond_name |= wrap.is_beyond_name
@@ -181,11 +181,11 @@ class Gaps:
                 return at
         return end
 
-    def _note_typewritten_dash(self, label: str, pieces: Pieces, start: int, end: int) -> None:
+    def _note_typewritten_dash(self, label: str, builder: ArkBuilder, start: int, end: int) -> None:
         """Hyphens are inert wherever they are, but two before a word may be the dash of a sentence."""
-        dash = _TYPEWRITTEN_DASH.search(self._tape.text, start, end) if self._block.role is Role.TEXT else None
-        if dash and (pieces.name or "/" in self._tape.text[start : dash.start()]):
-            left = label + pieces.chars + self._tape.text[start : dash.start()]
+        dash = _TYPEWRITTEN_DASH.search(self._offsets.text, start, end) if self._block.role is Role.TEXT else None
+        if dash and (builder.name or "/" in self._offsets.text[start : dash.start()]):
+            left = label + builder.chars + self._offsets.text[start : dash.start()]
             if self._word_behind(left, dash.end()):
                 decision = WrapDecision(True, "hyphens that may be a dash", Confidence.LIKELY)
                 self._notes.decided(decision, otherwise=left)
@@ -195,19 +195,19 @@ class Gaps:
         decision = self._word_behind(left, after)
         if decision is None:
             return False
-        self._notes.decided(decision, otherwise=left + _TOKEN.match(self._tape.text, after)[0])
+        self._notes.decided(decision, otherwise=left + _TOKEN.match(self._offsets.text, after)[0])
         return True
 
     def _word_behind(self, left: str, after: int) -> WrapDecision | None:
         """The decision that an ARK ends before a word of the sentence, where that is so."""
-        right = _TOKEN.match(self._tape.text, after, after + _LONGEST_WORD)[0]
+        right = _TOKEN.match(self._offsets.text, after, after + _LONGEST_WORD)[0]
         wrap = Wrap(left, right, hyphen=False, line_slack=0)
         decision = self._by((whole_elsewhere, check_character_decides, word_follows), wrap)
         return decision if decision is not None and not decision.join else None
 
     def _over_blank(self, wrap: Wrap, pos: int) -> WrapDecision:
-        is_odd = self._tape.text[pos] == ODD_BLANK
-        is_clear = is_odd and (not _RESTS.match(wrap.right) or "\t" in self._tape.written(pos))
+        is_odd = self._offsets.text[pos] == ODD_BLANK
+        is_clear = is_odd and (not _RESTS.match(wrap.right) or "\t" in self._offsets.written(pos))
         ended = WrapDecision(False, "a blank", Confidence.CERTAIN if is_clear else Confidence.LIKELY)
         if is_odd:
             return self._by(_BLANK_RULES, wrap) or ended
@@ -224,17 +224,17 @@ class Gaps:
     def _by(self, rules: tuple[Rule, ...], wrap: Wrap) -> WrapDecision | None:
         return first_decision(rules, wrap, self._evidence)
 
-    def _wrap(self, label: str, pieces: Pieces, pos: int) -> Wrap:
-        text = self._tape.text
-        hyphen = pieces.ends_with("-")
+    def _wrap(self, label: str, builder: ArkBuilder, pos: int) -> Wrap:
+        text = self._offsets.text
+        hyphen = builder.ends_with("-")
         token = _TOKEN.match(text, pos + 1)
         if token.end() == len(text):
             self.ran_out = True
         return Wrap(
-            left=label + (pieces.chars[:-1] if hyphen else pieces.chars),
+            left=label + (builder.chars[:-1] if hyphen else builder.chars),
             right=unquote(token[0]) if self._is_encoded else token[0],
             hyphen=hyphen,
-            line_slack=self._line_slack(self._tape.source_offset(pos)) if text[pos] == WRAP else None,
+            line_slack=self._line_slack(self._offsets.source_offset(pos)) if text[pos] == WRAP else None,
             beyond=text[token.end() : token.end() + _BEYOND_CHARS],
             is_paged=self._block.page is not None,
         )

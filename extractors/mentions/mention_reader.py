@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import regex
 
-from extractors.mentions.ark_builder import Pieces, mapped_ark
+from extractors.mentions.ark_builder import ArkBuilder, mapped_ark
 from extractors.mentions.gaps import Gaps, Notes
 from extractors.mentions.mention import Mention, NamespaceMention
 from extractors.mentions.resolver import WrittenResolver, resolver_before
@@ -89,7 +89,7 @@ _LONGEST_BLANK = 1000
 _LOOK_AHEAD = 16
 
 
-class Reader:
+class MentionReader:
     """Reads one mention from its label on."""
 
     def __init__(
@@ -97,7 +97,7 @@ class Reader:
     ) -> None:
         self._is_at_end = False
         self._block = block
-        self._tape = offsets
+        self._offsets = offsets
         self._text = offsets.text
         self._evidence = evidence
         self._zones = evidence.zones
@@ -107,7 +107,7 @@ class Reader:
         self._is_encoded = "%" in colon or "%" in slashes
         word = unquote(re.sub("%(?:25)+", "%", label["word"])).replace("-", "").replace(WRAP, "")
         self._written_label = word + ":" + "/" * (slashes.count("/") + len(re.findall("%(?:25)*2[fF]", slashes)))
-        self._pieces = Pieces(offsets)
+        self._builder = ArkBuilder(offsets)
         self._notes = Notes()
         self._inflection = ""
         self._fragment = ""
@@ -138,7 +138,7 @@ class Reader:
         self._is_at_end = is_cut or not self._text[last : last + _LONGEST_BLANK].strip(" ")  # a line may end so
         self._url_goes_on = self._is_encoded and re.match(r"/\w", self._text[end : end + 2]) is not None
         self._drop_tail()
-        naan, slash, name = self._pieces.chars.partition("/")
+        naan, slash, name = self._builder.chars.partition("/")
         if not _NAAN.match(naan) or (len(naan) < 5 and _BLANK_BEHIND_COLON.search(self._label[0])):
             return None
         if not self._label["slashes"] and not self._mapped and self._is_host():
@@ -156,7 +156,7 @@ class Reader:
         if self._zones.names_shoulder(ark):
             return self._namespace(slash)
         ark = self._parted(ark)
-        if _ELLIPSIS.match(self._text, self._pieces.end) and self._zones.check(ark) is not CheckCharacter.PASSES:
+        if _ELLIPSIS.match(self._text, self._builder.end) and self._zones.check(ark) is not CheckCharacter.PASSES:
             return None
         return self._mention(ark)
 
@@ -166,10 +166,10 @@ class Reader:
         if not shorter or self._linked == ark or self._evidence.holds(str(ark)):
             return ark
         name = shorter[0].name
-        after = self._pieces.name[len(name) :]
-        is_word = self._pieces.name.startswith(name) and _GLUED_WORD.match(name[-1] + after, 1) is not None
+        after = self._builder.name[len(name) :]
+        is_word = self._builder.name.startswith(name) and _GLUED_WORD.match(name[-1] + after, 1) is not None
         if is_word and self._zones.check(shorter[0]) is CheckCharacter.PASSES:
-            self._pieces.cut(len(after))
+            self._builder.cut(len(after))
             self._notes.decided(WrapDecision(False, "a word is glued to it", Confidence.LIKELY), otherwise=str(ark))
             return shorter[0]
         self._notes.mark_likely("what follows may be glued to it")
@@ -191,9 +191,9 @@ class Reader:
             plain = run.match(text, pos)
             if plain:
                 end = plain.end()
-                if self._tape.changes or "--" in plain[0]:
-                    end = self._gaps.end_at_dash(self._written_label, self._pieces, pos, end)
-                self._pieces.add(text[pos:end], pos, end)
+                if self._offsets.changes or "--" in plain[0]:
+                    end = self._gaps.end_at_dash(self._written_label, self._builder, pos, end)
+                self._builder.add(text[pos:end], pos, end)
                 pos = end
                 if end < plain.end():
                     break
@@ -204,7 +204,9 @@ class Reader:
             literals = _LITERALS.match(text, pos) if char in _QUOTES and self._block.role is Role.TEXT else None
             if literals:
                 is_joined = literals["between"].strip(" ") != ""
-                if not self._gaps.over_literals(self._written_label, self._pieces, literals.end(), is_joined=is_joined):
+                if not self._gaps.over_literals(
+                    self._written_label, self._builder, literals.end(), is_joined=is_joined
+                ):
                     break
                 pos = literals.end()
                 continue
@@ -214,8 +216,8 @@ class Reader:
                 continue
             if char in (WRAP, ODD_BLANK) or (char == " " and self._is_seam(pos)):
                 if char == ODD_BLANK and self._is_escaped_blank(pos):
-                    self._pieces.add("%20", pos, pos + 1)
-                elif not self._gaps.goes_on(self._written_label, self._pieces, pos):
+                    self._builder.add("%20", pos, pos + 1)
+                elif not self._gaps.goes_on(self._written_label, self._builder, pos):
                     break
                 pos += 1
                 continue
@@ -231,7 +233,7 @@ class Reader:
                 break
             if not self._belongs(char, pos + width, raw=width == 1):
                 break
-            self._pieces.add(char, pos, pos + width)
+            self._builder.add(char, pos, pos + width)
             pos += width
         return pos
 
@@ -241,40 +243,40 @@ class Reader:
         if char[0] == "%":
             return len(char) > 1 or _DIRECTIVE_BEHIND.match(self._text, after) is not None
         if char == "/":  # the outer URL goes on after an encoded ARK
-            return not (raw and self._pieces.has_slashes(1) and not self._pieces.ends_with("/"))
+            return not (raw and self._builder.has_slashes(1) and not self._builder.ends_with("/"))
         if _RUN.match(char):
             return True
         if _NAME_CHAR.match(char):
-            return not (_UNSPACED.match(char) and self._pieces.name.isascii() and bool(self._pieces.name))
+            return not (_UNSPACED.match(char) and self._builder.name.isascii() and bool(self._builder.name))
         if char == ":":
             if _WRAP_AHEAD.match(self._text, after):
                 return True
             first = self._text[after + 1 : after + 2] if following == "-" else following
             return first.isalnum() and not _NEXT_IDENTIFIER.match(self._text, after)
         if char == ",":
-            return self._pieces.has_slashes(2) and (  # regions and sizes of IIIF: 0,0,100,100/!200,200 600,/0 /,600/
-                (following.isdigit() and (self._pieces.last.isdigit() or self._pieces.ends_with("/")))
-                or (following == "/" and self._pieces.last.isdigit())
+            return self._builder.has_slashes(2) and (  # regions and sizes of IIIF: 0,0,100,100/!200,200 600,/0 /,600/
+                (following.isdigit() and (self._builder.last.isdigit() or self._builder.ends_with("/")))
+                or (following == "/" and self._builder.last.isdigit())
             )
         if char == "!":
-            return following.isdigit() and self._pieces.ends_with("/")
+            return following.isdigit() and self._builder.ends_with("/")
         return False
 
     def _is_marked_off(self) -> bool:
         """Return whether it ends with the mark of markup that it also begins after: ``_ark:/12148/btv1b84_``."""
-        mark = self._pieces.last
+        mark = self._builder.last
         return mark != "" and mark in _MARKUP_RUN and self._is_closed_by(mark)
 
     def _is_closed_by(self, mark: str) -> bool:
         """Return whether *mark* is doubled, or opens what is before: ``_see ark:/12148/btv1b84_``."""
-        if self._pieces.ends_with(2 * mark):
+        if self._builder.ends_with(2 * mark):
             return True
         around = self._text[max(0, self._start - _CONTEXT_CHARS) : self._start].rpartition(PARAGRAPH)[2]
         return re.search(rf"(?<![\w/]){re.escape(mark)}+(?=\S|\Z)", around) is not None
 
     def _is_escaped_blank(self, pos: int) -> bool:
         """Return whether the odd blank at *pos* is part of a file's name in the qualifier, which has it as ``%20``."""
-        return self._tape.written(pos) == "%20" and self._pieces.has_slashes(2)
+        return self._offsets.written(pos) == "%20" and self._builder.has_slashes(2)
 
     def _is_spaced_colon(self, pos: int) -> bool:
         """Return whether French typography put the blank at *pos* before a colon of the name, as it did in the
@@ -282,17 +284,17 @@ class Reader:
         """
         if self._text[pos + 1 : pos + 2] != ":" or not _SPACED_LABEL.search(self._label[0]):
             return False
-        return self._text[pos + 2 : pos + 3].isalnum() and bool(self._pieces.name)
+        return self._text[pos + 2 : pos + 3].isalnum() and bool(self._builder.name)
 
     def _label_begins(self, after: int) -> bool:
         """Return whether another label or URL begins with what was read last; that is then given back."""
-        if self._pieces.ends_with("ark") and self._pieces.name[3:] and _GLUED_LABEL.match(self._text, after):
-            self._pieces.cut(3)
+        if self._builder.ends_with("ark") and self._builder.name[3:] and _GLUED_LABEL.match(self._text, after):
+            self._builder.cut(3)
             return True
-        leads = _LEADS_TO_LABEL.search(self._pieces.found[-1][0]) if self._pieces.found else None
+        leads = _LEADS_TO_LABEL.search(self._builder.found[-1][0]) if self._builder.found else None
         if leads is None or (leads[0].lower() != "ark" and not self._text.startswith("//", after)):
             return False
-        self._pieces.cut(len(leads[0]))
+        self._builder.cut(len(leads[0]))
         return True
 
     def _note_query(self, pos: int) -> None:
@@ -312,28 +314,28 @@ class Reader:
     def _read_mapped(self) -> int:
         """The ARK in a form that file systems take; returns where it ends."""
         is_file_name = self._mapped == "_"
-        self._pieces.found = mapped_ark(self._text, self._label.end(), is_file_name=is_file_name)
+        self._builder.found = mapped_ark(self._text, self._label.end(), is_file_name=is_file_name)
         self._written_label = "ark:/"
         self._notes.repaired("file name" if is_file_name else "pairtree")
         self._notes.mark_likely("an ARK mapped to a file name")
-        return self._pieces.end if self._pieces.found else int(self._label.end())
+        return self._builder.end if self._builder.found else int(self._label.end())
 
     # -- what was read
 
     def _drop_tail(self) -> None:
         """Drop what belongs to the prose around: final punctuation, and markup that also is before."""
-        chars = self._pieces.chars
+        chars = self._builder.chars
         name = chars.rstrip(_TAIL)
         if "/" in name and self._is_urls_slash(chars[len(name) :]):
             is_target = self._block.role is Role.LINK_TARGET
             if surplus := len(chars) - len(name) - is_target:
-                self._pieces.cut(surplus)
+                self._builder.cut(surplus)
             self._slash = "" if is_target else "/"  # in a text it may end a phrase, and marks no part of a name
             return
-        self._pieces.strip(_TAIL)
-        mark = self._pieces.last
+        self._builder.strip(_TAIL)
+        mark = self._builder.last
         if mark and mark in _MARKUP_RUN and self._is_closed_by(mark):
-            self._pieces.strip(_TAIL + mark)
+            self._builder.strip(_TAIL + mark)
 
     def _is_urls_slash(self, tail: str) -> bool:
         """Return whether a URL, or the target of a link, ends with the slash that *tail* begins with: it is sent, too.
@@ -341,31 +343,31 @@ class Reader:
         It makes no other ARK (2023, 4.1), but some resolvers know no other URL.
         """
         is_url = self._written.url is not None or self._block.role is Role.LINK_TARGET
-        after = self._text[self._pieces.end : self._pieces.end + 1]
+        after = self._text[self._builder.end : self._builder.end + 1]
         return is_url and _SLASH.fullmatch(tail) is not None and after not in ("{", "<", "[", "(", "%", "$")
 
     def _is_template(self, end: int) -> bool:
         """Return whether a placeholder is where a name should be: ``ark:/67531/{id}``, ``ark:/12148/xxxxx``."""
-        chars = self._pieces.chars
+        chars = self._builder.chars
         opened = self._text[end : end + 1] in ("{", "<", "[") and chars[-1] in "/=$"
         if _EXPRESSION.match(self._text, end) or self._is_pattern():
             return True
         if (
             _DATE.match(chars)
-            or _VARIABLE.search(self._pieces.name)
+            or _VARIABLE.search(self._builder.name)
             or (chars[-1] == "%" and self._text[end : end + 1] == "(")
         ):
             return True
         if opened or is_placeholder(chars):
             return True
-        return len(chars) <= _LONGEST_PLACEHOLDER and _DIRECTIVE.match(self._pieces.name) is not None
+        return len(chars) <= _LONGEST_PLACEHOLDER and _DIRECTIVE.match(self._builder.name) is not None
 
     def _is_pattern(self) -> bool:
         """Return whether a star after a few letters represents all names that begin so: ``ark:/53355/cl*``.
 
         After a whole name it is the mark of a note.
         """
-        naan, _, name = self._pieces.chars.replace("-", "").partition("/")
+        naan, _, name = self._builder.chars.replace("-", "").partition("/")
         stem = name.rstrip("*")
         if stem == name or "/" in stem or self._text[self._start - 1 : self._start] == "*":
             return False
@@ -382,10 +384,10 @@ class Reader:
     def _mention(self, ark: Ark) -> Mention:
         start, end = self._source_range()
         self._note_label_repairs()
-        if self._tape.changes:
-            for repair in self._tape.repairs(self._start, self._pieces.end):
+        if self._offsets.changes:
+            for repair in self._offsets.repairs(self._start, self._builder.end):
                 self._notes.repaired(repair)
-        chars = self._pieces.chars
+        chars = self._builder.chars
         self._note_uncertainty(chars, ark)
         if self._block.seams and self._is_on_seam(start, end):
             self._notes.decisions.append(WrapDecision(False, "the gaps on the page", Confidence.LIKELY))
@@ -407,7 +409,7 @@ class Reader:
         return Mention(
             ark=ark,
             as_written=self._block.text[start:end],
-            spans=self._pieces.spans(self._start, self._label.end()),
+            spans=self._builder.spans(self._start, self._label.end()),
             repaired=(self._written.url or "") + self._written_label + chars + self._slash,
             resolver=self._written.url,
             inflection=self._inflection,
@@ -434,7 +436,7 @@ class Reader:
 
     def _is_seam(self, pos: int) -> bool:
         """Return whether the blank at *pos* may be none, by the gaps on the page."""
-        at = self._tape.source_offset(pos)
+        at = self._offsets.source_offset(pos)
         index = bisect_left(self._block.seams, at)
         return index < len(self._block.seams) and self._block.seams[index] == at
 
@@ -493,8 +495,8 @@ class Reader:
         return anchors[index].link if index >= 0 and at < anchors[index].end else None
 
     def _source_range(self) -> tuple[int, int]:
-        last = self._pieces.end if self._pieces.found else self._label.end()
-        return self._tape.source_offset(self._start), self._tape.source_end(last)
+        last = self._builder.end if self._builder.found else self._label.end()
+        return self._offsets.source_offset(self._start), self._offsets.source_end(last)
 
     def _context(self, start: int, end: int) -> str:
         around = self._block.text[max(0, start - _CONTEXT_CHARS) : end + _CONTEXT_CHARS]
