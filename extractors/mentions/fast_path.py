@@ -67,8 +67,6 @@ _CONTEXT_CHARS = 60
 
 #: Characters before a colon that are no k, nor what may be between a k and its colon, nor the mark of a quoted line.
 _NOT_K = frozenset("\"'()[]{}<,.!?=~@$^`+:_")
-#: Wider than the regions of a text in which its labels are read (`extractors.find`).
-_NEAR_CHARS = 1000
 _LETTERS_AND_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
 _NOT_R = _LETTERS_AND_DIGITS - frozenset("rR")
 _NOT_A = _LETTERS_AND_DIGITS - frozenset("aA")
@@ -164,13 +162,12 @@ def holds_no_label(text: str) -> bool:
     >>> any(map(holds_no_label, ["an ark:/12148/x5", "ar-\\n  k:/12148/x5", "ar%6B%3A", "ar&shy;k :"]))
     False
     """
-    may_hide = has_hints(text) and may_hide_label(text, 0, len(text))
+    has_signs = False
     for sign in label_signs(text):
         if text[sign] != ":" or not is_no_label(text, sign):
             return False
-        if may_hide and may_hide_label(text, max(0, sign - _NEAR_CHARS), sign + _NEAR_CHARS):
-            return False
-    return True
+        has_signs = True
+    return not (has_signs and has_hints(text) and may_hide_label(text, 0, len(text)))
 
 
 def is_no_label(text: str, sign: int) -> bool:
