@@ -75,6 +75,8 @@ EXTRAS: Final[Mapping[str, Extra]] = {
     "cluster": Extra("distributed", "extract --workers"),
     "render": Extra("playwright", "pages that only a browser shows"),
     "s3": Extra("s3fs", "documents and datasets on object storage"),
+    "schedule": Extra("cronsim", "audits on a schedule"),
+    "xlsx": Extra("xlsxwriter", "report --format xlsx"),
     "notify": Extra("apprise", "notifications by mail, chat and webhooks"),
     "demo": Extra("arklet", "demo"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -281,7 +282,12 @@ def fail_on_option(command: Command) -> Command:
 
 def format_option(command: Command) -> Command:
     """Add the option for which files a report is made of."""
-    from reports.vocabulary import DEFAULT_FORMATS, FORMATS
+    from reports.vocabulary import DEFAULT_FORMATS, FORMAT_MODULES, FORMATS
+
+    def chosen(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+        if EVERY in given:  # of those that this installation can write
+            return tuple(name for name in FORMATS if find_spec(FORMAT_MODULES.get(name, "reports")) is not None)
+        return given or DEFAULT_FORMATS
 
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in FORMATS.items())
     return click.option(
@@ -289,7 +295,7 @@ def format_option(command: Command) -> Command:
         "formats",
         type=click.Choice([*FORMATS, EVERY]),
         multiple=True,
-        callback=lambda _, __, given: tuple(FORMATS) if EVERY in given else given or DEFAULT_FORMATS,
+        callback=chosen,
         metavar="FORMAT",
         help=f"Repeatable.  [default: {' and '.join(DEFAULT_FORMATS)}]  {meanings}; {EVERY}.",
     )(command)

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from string import Template
 from typing import Annotated, Any
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 import regex
 from pydantic import (
@@ -18,7 +19,6 @@ from pydantic import (
 )
 
 from arkaudit.exits import question_for_nearest
-from arkaudit.schedules.moments import Schedule
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.resolving import url_fault
 from crawler.sources.gate import LinkPatterns
@@ -81,12 +81,19 @@ def _service_url(text: str) -> str:
 
 
 def _cron(text: str) -> str:
+    if find_spec("cronsim") is None:
+        raise ValueError("needs cronsim: pip install 'arkaudit[schedule]'")
+    from arkaudit.schedules.moments import Schedule
+
     Schedule.parse(text)
     return text
 
 
 def _zone(name: str) -> str:
-    Schedule.parse("0 0 * * *", name)
+    try:
+        ZoneInfo(name)
+    except (KeyError, OSError, ValueError):
+        raise ValueError(f"no time zone: {name!r}") from None
     return name
 
 

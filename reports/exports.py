@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -29,7 +30,7 @@ from reports.page.document import PagePart, page_pieces, part_of
 from reports.store.frames import Frames
 from reports.tables.definitions import TableDefinition
 from reports.tables.headline import VERDICT_TABLES
-from reports.vocabulary import DEFAULT_FORMATS
+from reports.vocabulary import DEFAULT_FORMATS, FORMAT_MODULES
 
 # Every format, by name.
 
@@ -133,6 +134,10 @@ def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
 
     An audit asks before it sends its first request.
     """
+    for name in formats:
+        module = FORMAT_MODULES.get(name)
+        if module is not None and find_spec(module) is None:
+            raise ReportUnwritable(f"the format {name} needs {module}: pip install 'arkaudit[{name}]'")
     places = [relative for name in formats for relative in FORMATS[name].paths]
     for folder in dict.fromkeys((out, *(out / relative.parent for relative in places))):
         if (why := unwritable(folder)) is not None:

@@ -21,6 +21,8 @@ FORMATS: Final[Mapping[str, str]] = {
     "badge": "how many ARKs resolve, as a picture and as JSON for shields.io",
     "sarif": "each place to fix as a result, for code hosts and editors",
 }
+#: The modules that formats need, which are extras of the same names as the formats.
+FORMAT_MODULES: Final[Mapping[str, str]] = {"xlsx": "xlsxwriter"}
 #: What is written when nothing else is asked for.
 DEFAULT_FORMATS: Final = ("html", "csv")
 

@@ -123,7 +123,7 @@ def test_each_module_can_be_imported(wheel: Path, installed: Path, tmp_path: Pat
         tmp_path,
         f"""
 from importlib import import_module
-extras = {{"apprise", "distributed", "dask", "playwright", "s3fs", "fsspec", "duckdb", "dns"}}
+extras = {{"apprise", "cronsim", "xlsxwriter", "distributed", "dask", "playwright", "s3fs", "fsspec", "duckdb", "dns"}}
 for name in {names!r}:
     try:
         import_module(name)
@@ -234,6 +234,8 @@ def test_a_foreign_project_around_it_does_not_mislead_it(installed: Path, tmp_pa
     [
         ("trustme", ["demo"], "the demo needs trustme: pip install 'arkaudit[demo]'"),
         ("apprise", ["schedule", "list"], "needs apprise: pip install 'arkaudit[notify]'"),
+        ("cronsim", ["schedule", "list"], "needs cronsim: pip install 'arkaudit[schedule]'"),
+        ("xlsxwriter", ["run", "a.txt", "--out", "report", "--format", "xlsx"], "pip install 'arkaudit[xlsx]'"),
         ("dns", ["check", "-c", "arkaudit.toml", "ark:12345/x5"], "resolve.maptr: needs dnspython: pip install"),
     ],
 )
@@ -243,7 +245,7 @@ def test_an_extra_that_is_not_there_is_named_in_one_line(
     audits = (
         '[audits.a]\nseeds = ["http://site.example/"]\nschedule = "0 3 * * *"\nnotify.urls = ["json://a.example"]\n'
     )
-    (tmp_path / "arkaudit.toml").write_text(audits if missing == "apprise" else "[resolve]\nmaptr = true\n")
+    (tmp_path / "arkaudit.toml").write_text("[resolve]\nmaptr = true\n" if missing == "dns" else audits)
     program = f"import sys; sys.modules[{missing!r}] = None; from arkaudit.cli import main; main({arguments!r})"
     done = run_python(installed, tmp_path, program)
     assert done.returncode == 2, done.stdout + done.stderr

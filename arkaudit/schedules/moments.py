@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
-
-from cronsim import CronSim, CronSimError
 
 from extractors.model.errors import ArkauditError
 
@@ -39,6 +37,8 @@ class Schedule:
         >>> Schedule.parse("0 3 * * MON", "Europe/Paris").expression
         '0 3 * * MON'
         """
+        from cronsim import CronSimError
+
         try:
             schedule = cls(expression, ZoneInfo(zone) if zone else None)
         except (ValueError, OSError) as problem:  # ZoneInfoNotFoundError is a KeyError on some systems, see below
@@ -57,14 +57,16 @@ class Schedule:
         >>> Schedule("30 2 * * *").next_after(datetime(2026, 3, 1, 2, 30, tzinfo=UTC)).isoformat()
         '2026-03-02T02:30:00+00:00'
         """
-        return next(CronSim(self.expression, self._local(moment))).astimezone(UTC)
+        return next(self._moments(moment)).astimezone(UTC)
 
     def last_until(self, moment: datetime) -> datetime:
         """The last moment of the schedule that is not after *moment*, in UTC."""
-        return next(CronSim(self.expression, self._local(moment + timedelta(seconds=1)), reverse=True)).astimezone(UTC)
+        return next(self._moments(moment + timedelta(seconds=1), is_backwards=True)).astimezone(UTC)
 
-    def _local(self, moment: datetime) -> datetime:
-        return moment.astimezone(self.zone or UTC)
+    def _moments(self, start: datetime, *, is_backwards: bool = False) -> Iterator[datetime]:
+        from cronsim import CronSim
+
+        return CronSim(self.expression, start.astimezone(self.zone or UTC), reverse=is_backwards)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 import pandas as pd
-import xlsxwriter
 
 from reports.formats.report import EVERY_TABLE, Files, OfWholeReport, Report, ReportFormat
 from reports.languages.display import heading
@@ -31,6 +30,8 @@ _FORMATS: Final[dict[Any, dict[str, Any]]] = {
 
 def workbook_bytes(report: Report) -> bytes:
     """The report as a workbook: a header that stays, filters, and text that is never taken for a formula or a link."""
+    import xlsxwriter
+
     sink = io.BytesIO()
     options = {
         "constant_memory": True,
