@@ -71,7 +71,7 @@ class Progress:
         return f"{self._name}: {done:,}{of}{more}"
 
     def _left(self, done: int, now: float) -> str:
-        if self._total is None or done <= self._before:
+        if self._total is None or not self._before < done < self._total:
             return ""
         seconds = (self._total - done) * (now - self._began) / (done - self._before)
         return f"; about {duration(seconds)} left"
