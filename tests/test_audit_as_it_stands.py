@@ -97,7 +97,7 @@ def test_what_is_due_or_listed_is_merged_in_too(site: Site) -> None:
     site.command("check", "--resolver", f"{site.server.url}/", "--inventory", inventory)
     report = site.report("--inventory", inventory)
     presence = {row["ark"][-1]: row["presence"] for row in report["tables"]["inventory"]["rows"]}
-    assert presence == {"a": "seen", "z": "never-cited"}
+    assert presence == {"a": "seen", "z": "never-cited", "b": None, "c": None}, "b and c are cited and not listed"
     assert {row["ark"][-1] for row in report["tables"]["arks"]["rows"]} == {"a", "b", "c"}
 
 

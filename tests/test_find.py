@@ -18,7 +18,7 @@ from extractors.model.ark import Ark
 from extractors.model.documents import Block, Role
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import decide
-from extractors.wraps.wrap import Wrap
+from extractors.wraps.wrap import Confidence, Wrap
 from tests.vectors import FOLDER
 
 
@@ -409,8 +409,8 @@ TABLES = {
 @pytest.mark.parametrize(("text", "arks"), TABLES.values(), ids=TABLES)
 def test_a_name_goes_on_in_its_own_column(text: str, arks: list[str]) -> None:
     found = find_arks(text)
-    assert [str(mention.ark) for mention in found] == arks
-    for mention in found:
+    for mention, ark in zip(found, arks, strict=True):
+        assert str(mention.ark) == ark or (mention.confidence < Confidence.CERTAIN and ark in mention.alternatives)
         shown = "".join(text[start:end] for start, end in mention.spans)
         assert re.sub(r"\s", "", mention.as_written) == shown
 

@@ -233,7 +233,7 @@ def test_a_foreign_project_around_it_does_not_mislead_it(installed: Path, tmp_pa
     ("missing", "arguments", "words"),
     [
         ("trustme", ["demo"], "the demo needs trustme: pip install 'arkaudit[demo]'"),
-        ("apprise", ["schedule", "list"], "needs apprise: pip install 'arkaudit[notify]'"),
+        ("apprise", ["notify", "-c", "arkaudit.toml"], "needs apprise: pip install 'arkaudit[notify]'"),
         ("cronsim", ["schedule", "list"], "needs cronsim: pip install 'arkaudit[schedule]'"),
         ("xlsxwriter", ["run", "a.txt", "--out", "report", "--format", "xlsx"], "pip install 'arkaudit[xlsx]'"),
         ("dns", ["check", "-c", "arkaudit.toml", "ark:12345/x5"], "resolve.maptr: needs dnspython: pip install"),
@@ -242,10 +242,13 @@ def test_a_foreign_project_around_it_does_not_mislead_it(installed: Path, tmp_pa
 def test_an_extra_that_is_not_there_is_named_in_one_line(
     missing: str, arguments: list[str], words: str, installed: Path, tmp_path: Path
 ) -> None:
-    audits = (
-        '[audits.a]\nseeds = ["http://site.example/"]\nschedule = "0 3 * * *"\nnotify.urls = ["json://a.example"]\n'
-    )
-    (tmp_path / "arkaudit.toml").write_text("[resolve]\nmaptr = true\n" if missing == "dns" else audits)
+    configurations = {
+        "apprise": '[notify]\nurls = ["json://a.example"]\n',
+        "cronsim": '[audits.a]\nseeds = ["http://site.example/"]\nschedule = "0 3 * * *"\n',
+        "dns": "[resolve]\nmaptr = true\n",
+    }
+    (tmp_path / "arkaudit.toml").write_text(configurations.get(missing, ""))
+    (tmp_path / "a.txt").write_text("see ark:/12345/x5")
     program = f"import sys; sys.modules[{missing!r}] = None; from arkaudit.cli import main; main({arguments!r})"
     done = run_python(installed, tmp_path, program)
     assert done.returncode == 2, done.stdout + done.stderr
@@ -255,9 +258,9 @@ def test_an_extra_that_is_not_there_is_named_in_one_line(
 
 def test_extras_that_are_not_there_are_missed_by_nothing_else(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "arkaudit.toml").write_text(
-        '[resolve]\nmaptr = false\n[audits.a]\nseeds = ["http://site.example/"]\nschedule = "0 3 * * *"\n'
+        '[resolve]\nmaptr = false\n[notify]\nfile = "news.md"\n[audits.a]\nseeds = ["http://site.example/"]\n'
     )
-    for arguments in (["check", "-c", "arkaudit.toml", "ark:12345/x5"], ["schedule", "due", "--dry-run"]):
+    for arguments in (["check", "-c", "arkaudit.toml", "ark:12345/x5"], ["doctor", "--format", "json"]):
         program = (
             "import sys; sys.modules |= dict.fromkeys(['trustme', 'django', 'arklet']);"
             f" from arkaudit.cli import main; main({arguments!r})"
