@@ -2,8 +2,7 @@
 
 ArkauditError
 ├── NotAnArk, ValueError        a text holds no ARK
-│   ├── NamespaceOnly           it names a NAAN or a shoulder, not an object
-│   └── MisplacedSuffix         a component after a variant
+│   └── NamespaceOnly           it names a NAAN or a shoulder, not an object
 ├── SourceUnreadable, OSError   `extract`: a path names nothing, or it is a URL
 ├── UserMistake                 a seed, an option or a file that the user can put right
 │   ├── ConfigError             a configuration that can't be used; it names the key, and the line
@@ -102,7 +101,7 @@ from extractors.model.errors import (
     UserMistake,
 )
 from extractors.model.naan_records import NotARegistry
-from extractors.model.normalize import MisplacedSuffix, NamespaceOnly, NotAnArk
+from extractors.model.normalize import NamespaceOnly, NotAnArk
 from extractors.processes.worker import (
     WorkerDied,
     WorkerError,
@@ -131,7 +130,6 @@ __all__ = [
     "DatasetUnreadable",
     "InventoryUnreadable",
     "LookUpNotBegun",
-    "MisplacedSuffix",
     "NameFailure",
     "NameNotFound",
     "NameNotRouted",

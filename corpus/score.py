@@ -26,7 +26,7 @@ from pathlib import Path
 from extractors.extraction import extraction_of, with_evidence
 from extractors.mentions.mention import Mention
 from extractors.wraps.evidence import Evidence
-from extractors.wraps.wrap import Confidence
+from extractors.wraps.rules import Confidence
 
 HERE = Path(__file__).resolve().parent
 FLOORS = HERE / "floors.toml"

@@ -13,4 +13,4 @@ from extractors.model.errors import SourceUnreadable as SourceUnreadable
 from extractors.model.naan import Registry as Registry
 from extractors.model.normalize import NamespaceOnly as NamespaceOnly
 from extractors.model.normalize import NotAnArk as NotAnArk
-from extractors.wraps.wrap import Confidence as Confidence
+from extractors.wraps.rules import Confidence as Confidence

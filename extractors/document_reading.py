@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from extractors.model.documents import Finding, Reading
-from extractors.model.formats import document_beginning, format_of, format_of_text
-from extractors.model.signatures import OLE, Format, binary_kind, package_format
+from extractors.model.formats import (
+    OLE,
+    Format,
+    binary_kind,
+    document_beginning,
+    format_of,
+    format_of_text,
+    package_format,
+)
 from extractors.readers.markup.html import read_html
 from extractors.readers.markup.xml import read_xml
 from extractors.readers.plain import read_plain

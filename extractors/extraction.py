@@ -26,7 +26,7 @@ from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.suggestions import suggestions
 from extractors.unresolved import UnresolvedMention, decided_again, unresolved_mentions
 from extractors.wraps.evidence import Evidence
-from extractors.wraps.wrap import Confidence
+from extractors.wraps.rules import Confidence
 
 Found = Mention | NamespaceMention
 

@@ -16,8 +16,7 @@ from extractors.extraction import (
     is_cut,
 )
 from extractors.model.documents import Finding, Reading
-from extractors.model.formats import format_of
-from extractors.model.signatures import Format
+from extractors.model.formats import Format, format_of
 from extractors.processes.worker import Worker, WorkerDied, WorkerError, WorkerKilled, WorkerOutOfMemory, WorkerTimeout
 from extractors.processes.worker_executor import WorkerExecutor
 

@@ -16,8 +16,7 @@ from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.documents import Anchor, Block
 from extractors.wraps.evidence import Evidence
-from extractors.wraps.rules import ANOTHER_BEGINS, NOTHING_FOLLOWS
-from extractors.wraps.wrap import NEAR_CHARS, Confidence
+from extractors.wraps.rules import ANOTHER_BEGINS, NEAR_CHARS, NOTHING_FOLLOWS, Confidence
 
 #: Rules that no evidence overrules: an ARK ends where nothing follows that could be part of it.
 _PLAIN = frozenset({ANOTHER_BEGINS, NOTHING_FOLLOWS})

@@ -13,18 +13,15 @@ from extractors.model.ark import BETANUMERIC, Ark
 from extractors.model.check_characters import (
     CHANCE_LEVEL,
     ENOUGH_NAMES,
+    KNOWN,
     KNOWN_CLAIMS,
     PASSING_SHARE,
     CheckCharacter,
     CheckCharacterRule,
     Zone,
     Zones,
-    _Tally,
     chance_of,
-    check,
     check_character,
-    learned_zones,
-    zone_of,
 )
 from tests.vectors import vectors
 
@@ -60,7 +57,7 @@ def test_check_character_over_a_zone(vector: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("vector", vectors("known_zones"))
 def test_what_is_known_without_learning(vector: dict[str, Any]) -> None:
-    assert check(Ark.parse(vector["ark"])).value == vector["check"]
+    assert KNOWN.check(Ark.parse(vector["ark"])).value == vector["check"]
 
 
 @given(st.sampled_from([Zone.NAAN_AND_NAME, Zone.NAME]), st.text(BETANUMERIC, min_size=3, max_size=20), st.data())
@@ -86,7 +83,7 @@ def test_known_starts_are_as_long_as_they_are_looked_up() -> None:
 
 def test_known_zones_are_those_of_the_claims() -> None:
     assert KNOWN_CLAIMS
-    assert all(zone_of(naan, f"{start or ''}0000000") is claim.zone for (naan, start), claim in KNOWN_CLAIMS.items())
+    assert all(KNOWN.claim(naan, f"{start or ''}0000000") is claim for (naan, start), claim in KNOWN_CLAIMS.items())
 
 
 @pytest.mark.parametrize("claim", KNOWN_CLAIMS.values(), ids=map(str, KNOWN_CLAIMS))
@@ -106,31 +103,31 @@ def test_the_chance_of_few_names_is_the_binomial_tail() -> None:
 @pytest.mark.parametrize("zone", Zone)
 def test_a_zone_is_learned_from_enough_names(zone: Zone) -> None:
     arks = minted(zone, "54321", "4", ENOUGH_NAMES)
-    assert learned_zones(arks) == {("54321", "4"): CheckCharacterRule(zone, ENOUGH_NAMES, ENOUGH_NAMES)}
+    assert Zones.of(arks).learned == {("54321", "4"): CheckCharacterRule(zone, ENOUGH_NAMES, ENOUGH_NAMES)}
     zones = Zones.of(arks)
     fresh = checked(zone, "54321", "4BCDF" if zone is Zone.UPPER_CASE else "4bcdf")
     assert zones.check(fresh) is CheckCharacter.PASSES
     assert zones.check(mistyped(fresh)) is CheckCharacter.FAILS
-    assert check(fresh) is CheckCharacter.UNKNOWN
+    assert KNOWN.check(fresh) is CheckCharacter.UNKNOWN
 
 
 def test_too_few_names_teach_nothing() -> None:
-    assert learned_zones(minted(Zone.NAME, "54321", "x5", ENOUGH_NAMES - 1)) == {}
+    assert Zones.of(minted(Zone.NAME, "54321", "x5", ENOUGH_NAMES - 1)).learned == {}
 
 
 def test_the_same_name_again_teaches_nothing_more() -> None:
     few = minted(Zone.NAME, "54321", "x5", ENOUGH_NAMES - 1)
     parts = [Ark(ark.naan, ark.name, "/f1.item") for ark in few]
-    assert learned_zones(few * 3 + parts) == {}
+    assert Zones.of(few * 3 + parts).learned == {}
 
 
 def test_mistyped_names_are_tolerated_up_to_the_share() -> None:
     arks = minted(Zone.NAME, "54321", "x5", 100)
     allowed = round(100 * (1 - PASSING_SHARE))
     spoilt = [*map(mistyped, arks[:allowed]), *arks[allowed:]]
-    assert learned_zones(spoilt)["54321", "x5"] == CheckCharacterRule(Zone.NAME, 100, 100 - allowed)
+    assert Zones.of(spoilt).learned["54321", "x5"] == CheckCharacterRule(Zone.NAME, 100, 100 - allowed)
     one_more = [*map(mistyped, arks[: allowed + 1]), *arks[allowed + 1 :]]
-    assert learned_zones(one_more) == {}
+    assert Zones.of(one_more).learned == {}
 
 
 def test_names_at_chance_level_have_no_check_characters() -> None:
@@ -145,7 +142,7 @@ def test_names_at_chance_level_have_no_check_characters() -> None:
 
 def test_a_mixture_of_both_teaches_nothing() -> None:
     arks = minted(Zone.NAME, "54321", "x5", 50) + without_check("54321", "x5", 50)
-    assert learned_zones(arks) == {}
+    assert Zones.of(arks).learned == {}
 
 
 def test_shoulders_are_learned_apart() -> None:
@@ -165,7 +162,7 @@ def test_a_small_shoulder_takes_the_zone_of_its_naan_if_its_own_names_support_it
 
 def test_a_small_shoulder_without_check_characters_is_not_taken_along() -> None:
     arks = minted(Zone.NAAN_AND_NAME, "54321", "x5", 200) + without_check("54321", "qt0", 2)
-    assert set(learned_zones(arks)) == {("54321", "x5")}
+    assert set(Zones.of(arks).learned) == {("54321", "x5")}
 
 
 @given(st.data())
@@ -173,7 +170,7 @@ def test_the_order_of_the_arks_teaches_nothing(data: st.DataObject) -> None:
     arks = minted(Zone.NAAN_AND_NAME, "54321", "x5", 25) + minted(Zone.NAME, "54321", "t1", 3)
     arks += without_check("54321", "qt0", 30) + without_check("12148", "b", 25)
     shuffled = data.draw(st.permutations(arks))
-    assert list(learned_zones(shuffled).items()) == list(learned_zones(arks).items())
+    assert list(Zones.of(shuffled).learned.items()) == list(Zones.of(arks).learned.items())
 
 
 def test_of_two_claims_the_one_with_more_names_speaks() -> None:
@@ -189,19 +186,3 @@ def test_of_two_claims_the_one_with_more_names_speaks() -> None:
 def test_learning_from_anything_never_fails(arks: list[Ark]) -> None:
     zones = Zones.of(arks)
     assert all(zones.check(ark) in CheckCharacter for ark in arks)
-
-
-@given(
-    st.text(BETANUMERIC + "aAB/é-", max_size=7),
-    st.lists(st.text(BETANUMERIC + "aAZBé-~ſ", min_size=2, max_size=9), max_size=30),
-)
-def test_names_are_counted_by_zone_as_each_zone_tests_them(naan: str, names: list[str]) -> None:
-    tally = _Tally.of(naan, names)
-    assert tally.seen == len(set(names))
-    assert tally.passed == {zone: sum(zone.passes(naan, name) for name in set(names)) for zone in Zone}
-
-
-@given(st.sampled_from(Zone), st.text(BETANUMERIC, min_size=1, max_size=6), st.text(BETANUMERIC, max_size=8))
-def test_a_name_with_its_check_character_is_counted(zone: Zone, naan: str, stem: str) -> None:
-    name = stem + check_character(zone.covered(naan, stem), zone.alphabet)
-    assert _Tally.of(naan, [name]).passed[zone] == (1 if stem else 0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import re
 from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, replace
 from typing import Any
@@ -15,12 +14,8 @@ from hypothesis import strategies as st
 
 from extractors.find import find_arks, read_block, scan
 from extractors.mentions import mention_reader
-from extractors.model import conformance
 from extractors.model.ark import Ark
-from extractors.model.conformance import remarks
 from extractors.model.documents import Anchor, Block, Role
-from extractors.model.naan import Registry
-from extractors.model.normalize import NotAnArk, Profile
 from extractors.wraps.evidence import Evidence
 from tests.fully_read import read_fully
 from tests.test_find import cases
@@ -203,26 +198,3 @@ def test_values_are_frozen_and_survive_pickling(value: Any) -> None:
     assert type(again) is type(value)
     with pytest.raises(FrozenInstanceError):
         setattr(again, name, None)
-
-
-# -- remarks
-
-NOTHING = re.compile(r"(?!)")
-
-
-@settings(max_examples=500)
-@given(arks, st.sampled_from((None, "12345", "67531")), st.sampled_from(Profile), st.booleans())
-def test_remarks_on_clean_forms_are_those_of_all_rules(
-    written: str, naan: str | None, profile: Profile, is_followed: bool
-) -> None:
-    try:
-        ark = Ark.parse(written)
-    except NotAnArk:
-        return
-    if naan is not None:  # as where a link's target stands for a text that is cut off
-        ark = Ark(naan, ark.name, ark.qualifier)
-    registry = Registry((), "none")
-    given = remarks(written, ark, registry, profile=profile, url_goes_on=is_followed)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(conformance, "_CLEAN", NOTHING)
-        assert given == remarks(written, ark, registry, profile=profile, url_goes_on=is_followed)

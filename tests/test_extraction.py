@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from extractors.extraction import extraction_of
 from extractors.model.ark import Ark
-from extractors.wraps.shapes import Fit, Shapes
+from extractors.wraps.evidence import Fit, Shapes
 
 WHOLE = "ark:/76543/pf1kq8x, ark:/76543/pf2m3zv and ark:/76543/pf9tt4w are intact. "
 

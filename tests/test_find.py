@@ -17,8 +17,7 @@ from extractors.find import Mention, NamespaceMention, find_arks, scan
 from extractors.model.ark import Ark
 from extractors.model.documents import Block, Role
 from extractors.wraps.evidence import Evidence
-from extractors.wraps.rules import decide
-from extractors.wraps.wrap import Confidence, Wrap
+from extractors.wraps.rules import Confidence, Wrap, decide
 from tests.vectors import FOLDER
 
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from extractors import document_reading
 from extractors.document_reading import read_document
-from extractors.model.formats import format_of, parse_content_type
-from extractors.model.signatures import Format, package_format
+from extractors.model.formats import Format, format_of, package_format, parse_content_type
 from tests.readings import assert_sound
 
 HTML, XML, PDF, PLAIN = "text/html", "application/xml", "application/pdf", "text/plain"

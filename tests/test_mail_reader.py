@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from extractors.extraction import extract_in_time, extraction_of
 from extractors.isolated import extract_isolated
-from extractors.model.formats import format_of
-from extractors.model.signatures import Format
+from extractors.model.formats import Format, format_of
 from extractors.processes.worker import Worker
 from tests.loopback import json_lines, run_command
 

@@ -13,8 +13,6 @@ from extractors.model.normalize import (
     CLEAN,
     CUT,
     STEPS,
-    Misplaced,
-    MisplacedSuffix,
     NamespaceOnly,
     NotAnArk,
     Profile,
@@ -98,11 +96,11 @@ def test_normalizing_twice_is_normalizing_once(start: str, tail: str, profile: P
         assert normalize(once, profile) == once
 
 
-@given(tails, st.sampled_from(Profile), st.sampled_from(Misplaced))
-def test_nothing_else_is_raised_on_any_text(tail: str, profile: Profile, misplaced: Misplaced) -> None:
+@given(tails, st.sampled_from(Profile))
+def test_nothing_else_is_raised_on_any_text(tail: str, profile: Profile) -> None:
     for start in ("", "ark:12345/", "https://n2t.net/ark:/"):
         try:
-            form = normalize(start + tail, profile, misplaced=misplaced)
+            form = normalize(start + tail, profile)
         except NotAnArk:
             continue
         assert form.startswith("ark:/" if profile is Profile.DRAFT_2005 else "ark:")
@@ -117,32 +115,6 @@ def test_a_hyphen_outside_escapes_changes_nothing(start: str, tail: str, at: int
         assert hyphenated is None
     else:
         assert hyphenated == whole
-
-
-@pytest.mark.parametrize(
-    ("written", "profile"),
-    [
-        ("ark:12345/x5.v2/c3", Profile.DRAFT_2023),
-        ("ark:/12345/x5.v2/c3", Profile.DRAFT_2005),
-        ("https://n2t.net/ark:12345/x.a/y.b/z.c?info", Profile.DRAFT_2023),
-        ("ark:12345/x5.-v2/c3", Profile.DRAFT_2023),
-    ],
-)
-def test_misplaced_suffixes_are_refused_on_request(written: str, profile: Profile) -> None:
-    with pytest.raises(MisplacedSuffix):
-        normalize(written, profile, misplaced=Misplaced.REFUSE)
-    assert normalize(written, profile)
-
-
-@given(tails, st.sampled_from([Profile.DRAFT_2023, Profile.DRAFT_2005]))
-def test_refusing_changes_nothing_else(tail: str, profile: Profile) -> None:
-    moved = normal_form("ark:12345/x" + tail, profile)
-    try:
-        assert normalize("ark:12345/x" + tail, profile, misplaced=Misplaced.REFUSE) == moved
-    except MisplacedSuffix:
-        assert moved is not None
-    except NotAnArk:
-        assert moved is None
 
 
 @pytest.mark.parametrize("profile", Profile)

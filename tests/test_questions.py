@@ -26,7 +26,7 @@ from crawler.model.observations import ACCESS, ChainEnd, Hop, Observation, Quest
 from crawler.model.resolving import same_host
 from crawler.spiders.conversation import is_worth_asking
 from extractors.model.ark import Ark
-from extractors.model.check_characters import CheckCharacter, check
+from extractors.model.check_characters import KNOWN, CheckCharacter
 from extractors.model.naan import Registry, RegistryEntry, ResolverTarget
 from tests.test_verdict import observation
 from tests.vectors import vectors
@@ -194,7 +194,7 @@ def test_a_control_is_another_name_of_the_same_resolver_and_naan(naan: str, name
     assert control.naan == naan
     assert control != ark
     assert control.shoulder == ark.shoulder
-    assert check(control) is not CheckCharacter.PASSES
+    assert KNOWN.check(control) is not CheckCharacter.PASSES
     assert len(control.name) >= len(ark.name)
 
 

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from extractors.model.ark import BETANUMERIC, Ark, shoulder_of
-from extractors.model.check_characters import CheckCharacter, Zone, Zones, check
+from extractors.model.check_characters import KNOWN, CheckCharacter, Zone, Zones
 from extractors.model.suggestions import LONGEST_NAME, Edit, Suggestion, lower_case_form, series_of, suggestions
 from tests.test_checkchar import checked, minted
 from tests.vectors import vectors
@@ -51,7 +51,7 @@ def test_what_was_meant_is_among_the_suggestions(naan: str, stem: str, data: st.
     found = {suggestion.ark.base for suggestion in suggestions(written, limit=1000)}
     keeps_shoulder = shoulder_of(written.name.lower()) in (None, shoulder_of(meant.name))
     assume(series_of(written.name) == series_of(meant.name))
-    assert (meant in found) is (check(written) is CheckCharacter.FAILS and keeps_shoulder)
+    assert (meant in found) is (KNOWN.check(written) is CheckCharacter.FAILS and keeps_shoulder)
 
 
 @pytest.mark.parametrize("written", ["bpt6k8301662", "bpt6k8301661g", "cb21903518g", "btv1b8449961x", "cb328956905z"])
@@ -96,7 +96,7 @@ def test_suggestions_pass_keep_the_rest_and_are_bounded(name: str, limit: int) -
     found = suggestions(ark, limit=limit)
     assert len(found) <= limit
     assert len({suggestion.ark for suggestion in found}) == len(found)
-    assert all(check(suggestion.ark) is CheckCharacter.PASSES for suggestion in found)
+    assert all(KNOWN.check(suggestion.ark) is CheckCharacter.PASSES for suggestion in found)
     assert all((suggestion.ark.naan, suggestion.ark.qualifier) == ("12148", "/f1.item") for suggestion in found)
     assert found == suggestions(ark, limit=100)[:limit]
 

@@ -15,7 +15,7 @@ from extractors.model.documents import Anchor, Block, Role
 from extractors.processes.codec import decoded, encoded, from_plain, plain
 from extractors.unresolved import UnresolvedMention, decided_again, unresolved_mentions
 from extractors.wraps.evidence import Evidence
-from extractors.wraps.wrap import NEAR_CHARS, Confidence
+from extractors.wraps.rules import NEAR_CHARS, Confidence
 
 #: Doubtful alone: what follows may be a part of the name, or a word of the sentence.
 BROKEN = "see ark:/76543/pf5\nb4x there"

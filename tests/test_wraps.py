@@ -15,10 +15,8 @@ from hypothesis import strategies as st
 from extractors.find import Mention, find_arks, scan
 from extractors.model.ark import BETANUMERIC, Ark
 from extractors.model.documents import Anchor, Block, Role
-from extractors.wraps.evidence import Evidence
-from extractors.wraps.rules import RULES, decide
-from extractors.wraps.shapes import Fit, Shapes
-from extractors.wraps.wrap import Wrap, WrapDecision
+from extractors.wraps.evidence import Evidence, Fit, Shapes
+from extractors.wraps.rules import RULES, Wrap, WrapDecision, decide
 from tests.vectors import vectors
 
 ROWS = vectors("wraps")

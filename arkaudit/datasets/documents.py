@@ -27,7 +27,7 @@ from extractors.model.ark import Ark
 from extractors.model.conformance import Remark
 from extractors.model.documents import Finding, Role
 from extractors.model.errors import UserMistake
-from extractors.wraps.wrap import Confidence
+from extractors.wraps.rules import Confidence
 
 #: A dataset of so many documents and mentions at most is taken whole.
 WHOLE_ROWS: Final = 1_000_000

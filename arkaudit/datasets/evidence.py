@@ -14,9 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from extractors.model.ark import Ark
-from extractors.model.check_characters import CheckCharacterRule, Zone, Zones, zones_of_distinct
-from extractors.wraps.evidence import Evidence, qualifier_words
-from extractors.wraps.shapes import Shape, Shapes
+from extractors.model.check_characters import CheckCharacterRule, Zone, Zones, learned_zones
+from extractors.wraps.evidence import Evidence, Shape, Shapes, qualifier_words
 
 # Normal forms of ARKs, sorted, as a column of Arrow: millions of them, looked up in a file that is memory-mapped.
 
@@ -164,9 +163,9 @@ def evidence_of(names: SortedNames) -> Evidence:
     others = SortedNames.of_column(joined(_bases_of_qualified(names)))
     return Evidence(
         names,
-        Shapes.of_distinct(_bases(names, others)),
+        Shapes.learned(_bases(names, others)),
         qualifier_words(_arks(names)),
-        zones=Zones(zones_of_distinct(_bases(names, others))),
+        zones=Zones(learned_zones(_bases(names, others))),
     )
 
 

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from crawler.model.resolving import resolver_of
 from extractors.model.ark import BETANUMERIC, Ark, shoulder_of
-from extractors.model.check_characters import CheckCharacter, check
+from extractors.model.check_characters import KNOWN, CheckCharacter
 from extractors.model.naan import Registry
 from extractors.model.normalize import LABEL
 
@@ -99,14 +99,14 @@ def control_ark(ark: Ark, resolver: str) -> Ark:
     prefix = _PREFIX.match(ark.name)
     kept = ark.shoulder or (prefix[0] if prefix else "")
     shape = ark.name[len(kept) :]
-    least = _INVENTED_CHECKED if check(ark) in (CheckCharacter.PASSES, CheckCharacter.FAILS) else _INVENTED
+    least = _INVENTED_CHECKED if KNOWN.check(ark) in (CheckCharacter.PASSES, CheckCharacter.FAILS) else _INVENTED
     shape += (shape[-1:] if shape[-1:].isalnum() else "x") * max(0, least - sum(map(str.isalnum, shape)))
     seed = hashlib.sha256(f"{resolver} {ark.naan} {kept} {len(shape)}".encode()).digest()
     octets = _octets(seed)
     is_hexadecimal = bool(_HEXADECIMAL.match(ark.name))
     name = kept + "".join(_stand_in(character, next(octets), is_hexadecimal=is_hexadecimal) for character in shape)
     invented = Ark(ark.naan, name)
-    if check(invented) is CheckCharacter.PASSES or invented.name == ark.name:
+    if KNOWN.check(invented) is CheckCharacter.PASSES or invented.name == ark.name:
         return Ark(ark.naan, name[:-1] + ("b" if name[-1] != "b" else "c"))
     return invented
 

@@ -13,7 +13,7 @@ from crawler.verdicts.readings import CandidateReading, SettledReading, other_re
 from extractors.mentions.mention import Mention
 from extractors.model.documents import Finding
 from extractors.model.normalize import LABEL
-from extractors.wraps.wrap import Confidence
+from extractors.wraps.rules import Confidence
 
 #: The reason of a mention that was settled.
 LIVES = "the reading that lives at its resolver"

@@ -33,8 +33,7 @@ from extractors.isolated import (
 )
 from extractors.mentions.resolver import relative_resolver
 from extractors.model.documents import NOTHING_READ, Finding
-from extractors.model.formats import format_of
-from extractors.model.signatures import Format
+from extractors.model.formats import Format, format_of
 from extractors.processes.batches import BatchReading, part_weight
 from extractors.processes.worker import Worker, WorkerError
 from extractors.processes.worker_executor import WorkerExecutor

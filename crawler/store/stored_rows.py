@@ -14,7 +14,7 @@ from crawler.model import schema
 from crawler.model.observations import Observation
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
-from extractors.wraps.wrap import Confidence
+from extractors.wraps.rules import Confidence
 
 T = TypeVar("T")
 

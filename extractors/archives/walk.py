@@ -28,8 +28,7 @@ from extractors.archives.compression import (
 )
 from extractors.archives.members import INSIDE, ArchiveMember, Limits, inside, may_be_document
 from extractors.model.documents import Finding
-from extractors.model.formats import part_end
-from extractors.model.signatures import package_format, package_format_of
+from extractors.model.formats import package_format, package_format_of, part_end
 
 _HEAD_BYTES = 2**10
 _BZIP2_BLOCK = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")

@@ -18,7 +18,7 @@ from extractors.mentions.mention import Mention
 from extractors.mentions.mention_reader import is_cut_from
 from extractors.model.ark import Ark
 from extractors.model.documents import Block, Finding, Reading, Role
-from extractors.wraps.wrap import Confidence
+from extractors.wraps.rules import Confidence
 
 _TARGETS = (Role.LINK_TARGET, Role.LINK_ANNOTATION)
 #: Hosts that resolve ARKs under ``/ark:``, of which no document need say anything.

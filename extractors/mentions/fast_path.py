@@ -15,8 +15,7 @@ from extractors.mentions.mention_reader import is_placeholder, shorter_names
 from extractors.model.ark import Ark
 from extractors.model.check_characters import Zones
 from extractors.model.documents import Block, Role
-from extractors.wraps.rules import ANOTHER_BEGINS
-from extractors.wraps.wrap import Confidence
+from extractors.wraps.rules import ANOTHER_BEGINS, Confidence
 
 _CHAR = "[0-9A-Za-z=~+_]"
 #: The label, and an ARK in normal form but for single hyphens in its name; it ends in a letter or digit.

@@ -17,7 +17,10 @@ from extractors.model.offset_map import ODD_BLANK, WRAP, OffsetMap
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import (
     NOTHING_FOLLOWS,
+    Confidence,
     Rule,
+    Wrap,
+    WrapDecision,
     another_identifier,
     check_character_decides,
     decide,
@@ -25,10 +28,10 @@ from extractors.wraps.rules import (
     no_name_yet,
     nothing_follows,
     shape_decides,
+    slack_in_text,
     whole_elsewhere,
     word_follows,
 )
-from extractors.wraps.wrap import Confidence, Wrap, WrapDecision, slack_in_text
 
 # Notes taken while one mention is read: decisions, repairs, and other readings.
 

@@ -8,7 +8,7 @@ from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.conformance import Remark
 from extractors.model.documents import Role
-from extractors.wraps.wrap import Confidence
+from extractors.wraps.rules import Confidence
 
 #: The reason of a mention about which nothing had to be decided.
 STANDS_WHOLE = "stands whole"

@@ -21,8 +21,15 @@ from extractors.model.normalize import NotAnArk
 from extractors.model.offset_map import ODD_BLANK, PARAGRAPH, UNSPACED, WRAP, OffsetMap
 from extractors.model.suggestions import lower_case_form
 from extractors.wraps.evidence import Evidence
-from extractors.wraps.rules import CHECK_CHARACTER, LINK_ENDS, SHORTEST_CHECKED, WHOLE_ELSEWHERE, may_be_rest
-from extractors.wraps.wrap import Confidence, WrapDecision
+from extractors.wraps.rules import (
+    CHECK_CHARACTER,
+    LINK_ENDS,
+    SHORTEST_CHECKED,
+    WHOLE_ELSEWHERE,
+    Confidence,
+    WrapDecision,
+    may_be_rest,
+)
 
 #: A date in the place of NAAN and name, perhaps with a path after it: ``2023/11``, ``1999/12/24/map.jpg``.
 _DATE = re.compile(r"(?:1[5-9]|20)[0-9]{2}/(?:0?[1-9]|1[0-2])(?:/(?:0?[1-9]|[12][0-9]|3[01])(?:/.*)?)?\Z")

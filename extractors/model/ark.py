@@ -89,37 +89,18 @@ class Ark:
         return shoulder_of(self.name)
 
     @property
-    def implied_variants(self) -> Iterator[Ark]:
-        """The ARKs that its suffixes declare to exist, nearest first: each without the last suffix (2.5.2).
-
-        >>> [str(ark) for ark in Ark.parse("ark:12345/x54.v18.fr.odf").implied_variants]
-        ['ark:12345/x54.v18.fr', 'ark:12345/x54.v18', 'ark:12345/x54']
-        """
-        return self._without_parts_from(".", self.qualifier)
-
-    @property
-    def implied_containers(self) -> Iterator[Ark]:
-        """The ARKs of all that contains it, nearest first, down to the base name, never the NAAN (2.5.1).
-
-        >>> [str(ark) for ark in Ark.parse("ark:12345/x54/xz/321").implied_containers]
-        ['ark:12345/x54/xz', 'ark:12345/x54']
-        """
-        return self._without_parts_from("/", self.qualifier.partition(".")[0])
-
-    @property
     def implied(self) -> Iterator[Ark]:
-        """Every ARK whose existence it declares by its form, nearest first; made one by one as they are asked for.
+        """Every ARK whose existence it declares by its form (2.5), nearest first: without its last suffix and so on,
+        then all that contains it, down to the base name. They are made one by one as they are asked for.
 
         >>> [str(ark) for ark in Ark.parse("ark:12345/a/b.c.d").implied]
         ['ark:12345/a/b.c', 'ark:12345/a/b', 'ark:12345/a']
         """
-        yield from self.implied_variants
-        yield from self.implied_containers
-
-    def _without_parts_from(self, delimiter: str, qualifier: str) -> Iterator[Ark]:
-        while (end := qualifier.rfind(delimiter)) >= 0:
-            qualifier = qualifier[:end]
-            yield Ark(self.naan, self.name, qualifier)
+        qualifier = self.qualifier
+        for delimiter in "./":
+            while (end := qualifier.rfind(delimiter)) >= 0:
+                qualifier = qualifier[:end]
+                yield Ark(self.naan, self.name, qualifier)
 
     def form_under(self, profile: Profile) -> str | None:
         """Its normal form under *profile*; None where that has no ARK of this form.
@@ -132,14 +113,6 @@ class Ark:
             return normalize(str(self), profile)
         except NotAnArk:
             return None
-
-    def equal_under(self, other: Ark, profile: Profile) -> bool:
-        """Return whether *profile* takes the two for one: where they aren't equal otherwise, possible duplicates.
-
-        >>> Ark.parse("ark:12345/x.svg.en").equal_under(Ark.parse("ark:12345/x.en.svg"), Profile.DRAFT_2005)
-        True
-        """
-        return self == other or ((form := self.form_under(profile)) is not None and form == other.form_under(profile))
 
     @property
     def is_skipped(self) -> bool:

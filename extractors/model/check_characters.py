@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
 from itertools import count
 from operator import mul
 
@@ -167,60 +166,31 @@ def chance_of(names: int, passed: int) -> float:
     return min(total, 1.0)
 
 
-def _zones_passed(naan: str, name: str) -> Iterator[Zone]:
-    """Return the zones in which *name* passes: as `Zone.passes` has it, in one look at each character.
-
-    A NAAN and a slash before the name move every position by as much, and add what they add to any name of that NAAN.
-    """
-    last = name[-1:]
-    if len(name) > 1 and last in BETANUMERIC:
-        ordinals = _ordinals(name[:-1])
-        weighed, letters, expected = sum(map(mul, ordinals, count(1))), len(BETANUMERIC), BETANUMERIC.index(last)
-        before = f"{naan}/"
-        if (_weight(before) + weighed + len(before) * sum(ordinals)) % letters == expected:
-            yield Zone.NAAN_AND_NAME
-        if weighed % letters == expected:
-            yield Zone.NAME
-    if last in UPPER_CASE and Zone.UPPER_CASE.passes(naan, name):
-        yield Zone.UPPER_CASE
-
-
-@lru_cache(maxsize=1_000)
-def _weight(text: str) -> int:
-    """Return positions times ordinals of *text*, in the alphabet of the specification."""
-    return sum(map(mul, _ordinals(text), count(1)))
-
-
-def _ordinals(text: str, alphabet: str = BETANUMERIC) -> bytes:
+def _ordinals(text: str, alphabet: str) -> bytes:
     """Return the ordinal of each character; those that don't count have 0."""
     return text.encode("ascii", "replace").translate(_ORDINALS[alphabet])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Tally:
-    """The counts of names that pass, by zone."""
+    """The counts of names, and of those that pass, by zone."""
 
-    seen: int
-    passed: Mapping[Zone, int]
+    seen: int = 0
+    passed: Counter[Zone] = field(default_factory=Counter)
 
-    @classmethod
-    def of(cls, naan: str, names: Iterable[str]) -> _Tally:
-        distinct = set(names)
-        passed = Counter(zone for name in distinct for zone in _zones_passed(naan, name))
-        return cls(len(distinct), {zone: passed[zone] for zone in Zone})
-
-    @property
-    def best(self) -> Zone:
-        """The zone where most names pass; of equals the first, which is the specification's."""
-        return max(self.passed, key=lambda zone: self.passed[zone])
+    def add(self, naan: str, name: str) -> None:
+        """Count one more name."""
+        self.seen += 1
+        self.passed.update(zone for zone in Zone if zone.passes(naan, name))
 
     def claim(self) -> CheckCharacterRule | None:
         """Return what these names show: a zone, that there is none, or nothing."""
-        passed = self.passed[self.best]
         if self.seen < ENOUGH_NAMES:
             return None
+        zone = max(Zone, key=lambda zone: self.passed[zone])  # of equals the first, which is the specification's
+        passed = self.passed[zone]
         if passed >= PASSING_SHARE * self.seen:
-            return CheckCharacterRule(self.best, self.seen, passed)
+            return CheckCharacterRule(zone, self.seen, passed)
         return CheckCharacterRule(None, self.seen, passed) if chance_of(self.seen, passed) >= CHANCE_LEVEL else None
 
     def supports(self, zone: Zone) -> bool:
@@ -231,98 +201,36 @@ class _Tally:
         return weight >= math.log(LIKELIER)
 
 
-def learned_zones(arks: Iterable[Ark]) -> Mapping[Key, CheckCharacterRule]:
-    """Return what *arks* show about check characters, by NAAN and primordinal shoulder (None: names without one).
+def learned_zones(bases: Iterable[Ark]) -> Mapping[Key, CheckCharacterRule]:
+    """Return what distinct ARKs without qualifiers show, by NAAN and primordinal shoulder (None: names without one).
 
-    Only distinct base names count, and their order doesn't. A shoulder with too few names of its own takes the zone
-    that all names of its NAAN show, if its own names support that.
+    Their order changes nothing. A shoulder with too few names of its own takes the zone that all names of its NAAN
+    show, if its own names support that.
 
     >>> arks = [Ark("12345", f"x6{number}" + check_character(f"12345/x6{number}")) for number in range(100, 120)]
     >>> learned_zones(arks)
     {('12345', 'x6'): CheckCharacterRule(zone=<Zone.NAAN_AND_NAME: 'naan-and-name'>, seen=20, passed=20)}
     """
-    names: dict[str, dict[str | None, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for ark in arks:
-        if len(ark.name) > 1:
-            names[ark.naan][ark.shoulder].add(ark.name)
-    return {(naan, shoulder): claim for naan in sorted(names) for shoulder, claim in _claims(naan, names[naan])}
-
-
-def _claims(naan: str, names: Mapping[str | None, set[str]]) -> Iterator[tuple[str | None, CheckCharacterRule]]:
-    if sum(map(len, names.values())) < ENOUGH_NAMES:  # as in most documents: nothing comes of counting
-        return
-    shoulders = sorted(names, key=lambda key: key or "")
-    if not any(_most_pass(naan, names, zone) for zone in Zone):  # a shoulder with few names takes no zone
-        shoulders = [shoulder for shoulder in shoulders if len(names[shoulder]) >= ENOUGH_NAMES]
-    yield from _claims_of({shoulder: _Tally.of(naan, names[shoulder]) for shoulder in shoulders})
-
-
-def _claims_of(tallies: Mapping[str | None, _Tally]) -> Iterator[tuple[str | None, CheckCharacterRule]]:
-    """The claims that the names of one NAAN make, by shoulder; those with few names take what all of them show."""
-    of_all = _Tally(
-        sum(tally.seen for tally in tallies.values()),
-        {zone: sum(tally.passed[zone] for tally in tallies.values()) for zone in Zone},
-    ).claim()
-    for shoulder, tally in tallies.items():
-        claim = tally.claim()
-        if claim is None and tally.seen < ENOUGH_NAMES and of_all and of_all.zone and tally.supports(of_all.zone):
-            claim = of_all
-        if claim is not None:
-            yield shoulder, claim
-
-
-def zones_of_distinct(bases: Iterable[Ark]) -> Mapping[Key, CheckCharacterRule]:
-    """Return the same of distinct ARKs without qualifiers, in memory that grows with their shoulders only.
-
-    >>> arks = [Ark("12345", f"x6{number}" + check_character(f"12345/x6{number}")) for number in range(100, 120)]
-    >>> zones_of_distinct(arks) == learned_zones(arks)
-    True
-    """
-    counts: dict[str, Counter[str | None]] = defaultdict(Counter)
-    passed: dict[tuple[str, str | None], Counter[Zone]] = defaultdict(Counter)
+    tallies: dict[str, dict[str | None, _Tally]] = defaultdict(lambda: defaultdict(_Tally))
     for base in bases:
         if len(base.name) > 1:
-            counts[base.naan][base.shoulder] += 1
-            passed[base.naan, base.shoulder].update(_zones_passed(base.naan, base.name))
-    return zones_of_counts(counts, passed)
+            tallies[base.naan][base.shoulder].add(base.naan, base.name)
+    return {(naan, shoulder): claim for naan in sorted(tallies) for shoulder, claim in _claims(tallies[naan])}
 
 
-def zones_of_counts(
-    counts: Mapping[str, Mapping[str | None, int]], passed: Mapping[tuple[str, str | None], Mapping[Zone, int]]
-) -> Mapping[Key, CheckCharacterRule]:
-    """Return the same of *counts* of names by NAAN and shoulder, and of those that *passed* in each zone.
-
-    A shoulder of which nothing has passed need not be among those, nor a zone.
-    """
-    claims: dict[Key, CheckCharacterRule] = {}
-    for naan in sorted(counts):
-        tallies = {
-            shoulder: _Tally(number, {zone: passed.get((naan, shoulder), {}).get(zone, 0) for zone in Zone})
-            for shoulder, number in sorted(counts[naan].items(), key=lambda item: item[0] or "")
-        }
-        claims |= {(naan, shoulder): claim for shoulder, claim in _claims_of(_that_count(tallies))}
-    return claims
-
-
-def _that_count(tallies: Mapping[str | None, _Tally]) -> Mapping[str | None, _Tally]:
-    """Those of the shoulders of a NAAN of which something can be said: see `_claims`."""
-    total = sum(tally.seen for tally in tallies.values())
-    if total < ENOUGH_NAMES:
-        return {}
-    if any(sum(tally.passed[zone] for tally in tallies.values()) >= PASSING_SHARE * total for zone in Zone):
-        return tallies
-    return {shoulder: tally for shoulder, tally in tallies.items() if tally.seen >= ENOUGH_NAMES}
-
-
-def _most_pass(naan: str, names: Mapping[str | None, set[str]], zone: Zone) -> bool:
-    """Return whether enough of all *names* pass in *zone* for a claim about them; looks no further than it must."""
-    passing = total = sum(map(len, names.values()))
-    for of_shoulder in names.values():
-        for name in of_shoulder:
-            passing -= not zone.passes(naan, name)
-            if passing < PASSING_SHARE * total:
-                return False
-    return True
+def _claims(tallies: Mapping[str | None, _Tally]) -> Iterator[tuple[str | None, CheckCharacterRule]]:
+    """The claims that the names of one NAAN make, by shoulder."""
+    of_all = _Tally()
+    for tally in tallies.values():
+        of_all.seen += tally.seen
+        of_all.passed.update(tally.passed)
+    general = of_all.claim()
+    for shoulder, tally in sorted(tallies.items(), key=lambda item: item[0] or ""):
+        claim = tally.claim()
+        if tally.seen < ENOUGH_NAMES and general and general.zone and tally.supports(general.zone):
+            claim = general
+        if claim is not None:
+            yield shoulder, claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,7 +248,7 @@ class Zones:
     @classmethod
     def of(cls, arks: Iterable[Ark]) -> Zones:
         """The known claims together with those that *arks* show."""
-        return cls(learned_zones(arks))
+        return cls(learned_zones(dict.fromkeys(ark.base for ark in arks)))
 
     def claim(self, naan: str, name: str) -> CheckCharacterRule | None:
         """The claim about names like this one, or none.
@@ -353,11 +261,6 @@ class Zones:
         if learned is None or rule is None:
             return learned or rule
         return rule if rule.seen > learned.seen else learned
-
-    def zone_of(self, naan: str, name: str) -> Zone | None:
-        """The zone that is claimed for names like this one, or none."""
-        claim = self.claim(naan, name)
-        return claim.zone if claim else None
 
     def names_shoulder(self, ark: Ark) -> bool:
         """Return whether *ark* is wholly a shoulder under which names are known to be assigned, and so names no object.
@@ -380,24 +283,5 @@ class Zones:
         return CheckCharacter.PASSES if claim.zone.passes(ark.naan, ark.name) else CheckCharacter.FAILS
 
 
+#: What is known of check characters before any ARK is read.
 KNOWN = Zones()
-
-
-def zone_of(naan: str, name: str, zones: Zones = KNOWN) -> Zone | None:
-    """The zone for names like this one, or none.
-
-    >>> zone_of("13030", "qt1234abcd") is None
-    True
-    """
-    return zones.zone_of(naan, name)
-
-
-def check(ark: Ark, zones: Zones = KNOWN) -> CheckCharacter:
-    """Return whether the base name's last character is its check character, where a zone is known.
-
-    >>> check(Ark.parse("ark:/12148/btv1b8449691v/f29")).value
-    'passes'
-    >>> check(Ark.parse("ark:/12148/btv1b8449961v")).value
-    'fails'
-    """
-    return zones.check(ark)

@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+import re
+import zipfile
+from collections.abc import Iterable
 from email.message import Message
+from enum import StrEnum
 from functools import lru_cache
+from io import BytesIO
 from pathlib import PurePosixPath
 
 from extractors.model.decoding import BEGINNING_BYTES, decode_beginning
-from extractors.model.signatures import (
-    Format,
-    binary_kind,
-    format_by_content,
-    format_by_likeness,
-    package_format,
-)
+
+
+class Format(StrEnum):
+    """The formats that have a reader."""
+
+    HTML = "html"
+    XML = "xml"
+    PDF = "pdf"
+    PLAIN = "plain"
+    MARKDOWN = "markdown"
+    RESTRUCTURED = "restructured"
+    LATEX = "latex"
+    BIBTEX = "bibtex"
+    TABULAR = "tabular"
+    JSON = "json"
+    JSON_LINES = "json-lines"
+    MARC = "marc"
+    DOCX = "docx"
+    PPTX = "pptx"
+    XLSX = "xlsx"
+    ODT = "odt"
+    ODP = "odp"
+    ODS = "ods"
+    EPUB = "epub"
+    MAIL = "mail"
+
 
 _BY_MEDIA_TYPE = {
     "application/bibtex": Format.BIBTEX,
@@ -180,3 +204,256 @@ def _format_by_label(media_type: str | None, name: str) -> Format | None:
     if media_type.startswith("text/"):
         return by_name if by_name in _SENT_AS_PLAIN else Format.PLAIN
     return by_name
+
+
+# Signatures: the format of a document by its content, whatever its sender or its name say.
+
+#: The media type of Office documents of before 2007, and of those that ask for a password.
+OLE = "application/x-ole-storage"
+
+#: Formats without a reader: the first bytes, the media type, and what to call it.
+_BINARIES = (
+    (b"PK\x03\x04", "application/zip", "a ZIP archive"),
+    (b"PK\x05\x06", "application/zip", "an empty ZIP archive"),
+    (b"\x1f\x8b", "application/gzip", "gzip data"),
+    (b"BZh", "application/x-bzip2", "bzip2 data"),
+    (b"\xfd7zXZ\0", "application/x-xz", "xz data"),
+    (b"(\xb5/\xfd", "application/zstd", "Zstandard data"),
+    (b"7z\xbc\xaf'\x1c", "application/x-7z-compressed", "a 7z archive"),
+    (b"Rar!\x1a\x07", "application/vnd.rar", "a RAR archive"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", OLE, "an Office document of before 2007"),
+    (b"\x89PNG\r\n\x1a\n", "image/png", "a PNG image"),
+    (b"\xff\xd8\xff", "image/jpeg", "a JPEG image"),
+    (b"GIF8", "image/gif", "a GIF image"),
+    (b"II*\0", "image/tiff", "a TIFF image"),
+    (b"MM\0*", "image/tiff", "a TIFF image"),
+    (b"AT&TFORM", "image/vnd.djvu", "a DjVu document"),
+    (b"SQLite format 3\0", "application/vnd.sqlite3", "an SQLite database"),
+    (b"PAR1", "application/vnd.apache.parquet", "a Parquet file"),
+)
+#: Control characters without a use in text.
+_NO_TEXT = bytes([*range(9), *range(0x0E, 0x1B), 0x7F])
+
+_ZIP = b"PK\x03\x04"
+#: Folders that only one kind of Office Open XML document has.
+_OPC_FOLDERS = {"word/": Format.DOCX, "xl/": Format.XLSX, "ppt/": Format.PPTX}
+#: OpenDocument by the last part of its media type; templates and master documents are read as what they are made for.
+_ODF_KINDS = {"text": Format.ODT, "spreadsheet": Format.ODS, "presentation": Format.ODP}
+_PACKAGE_TYPE = re.compile(
+    rb".{26}\x08\0.{2}mimetype\s*application/(?P<type>epub\+zip|vnd\.oasis\.opendocument\.(?P<odf>[a-z]+))", re.DOTALL
+)
+_FLAT_TYPE = re.compile(r"""\bmimetype\s*=\s*["']application/vnd\.oasis\.opendocument\.(\w+)""")
+_HEAD_BYTES = 2**16
+_MOST_DIRECTORY_BYTES = 8 * 2**20
+
+#: The header of a PDF after junk, such as the HTTP headers that it came with: alone on its line.
+_LATE_PDF = re.compile(rb"%PDF-[12]\.[0-9][\t ]*[\r\n]")
+#: The leader of ISO 2709, and the first entry of the directory after it.
+_MARC = re.compile(rb"\s*+[0-9 ]{5}[\x20-\x7e]{7}[0-9]{5}[\x20-\x7e]{7}[0-9A-Za-z]{3}[0-9]{9}[^\x1d]*?\x1e")
+
+#: The fields at the beginning of a message: three that every mail program writes, among whatever others.
+_FIELD = r"(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)"
+_MAIL_FIELD = re.compile(
+    r"^(?:from|to|cc|date|subject|message-id|mime-version|received|return-path|content-type|reply-to|sender):",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MAIL = re.compile(rf"(?:From [^\n]*[0-9]{{2}}:[0-9]{{2}}[^\n]*\n)?(?P<fields>{_FIELD}{{3,200}}+)")
+_FEWEST_MAIL_FIELDS = 3
+_SENT = frozenset({"from:", "message-id:", "mime-version:", "received:", "return-path:"})
+
+_JSON = re.compile(
+    r"""
+    [\s\x1e]*+
+    (?: \{ \s*+ (?: "(?: [^"\\] | \\. )*+" \s*+ : | \} \s*+ \Z )
+      | \[ \s*+ (?: \{ \s*+ [\"}] | \[ | "(?: [^"\\] | \\. )*+" \s*+ [],] | -?[0-9.]++ \s*+ , | \] \s*+ \Z )
+    )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+#: A line that is a whole object or array, and after it the beginning of another.
+_JSON_LINES = re.compile(r"[\s\x1e]*+ (?: \{ [^\n]* \} | \[ [^\n]* \] ) [ \t\r]*+ \n [\s\x1e]*+ [{[]", re.VERBOSE)
+
+_TEX_COMMENTS = r"(?: \s++ | %[^\n]*+ )*+"
+_LATEX = re.compile(
+    rf"""
+    {_TEX_COMMENTS}
+    \\ (?: documentclass | documentstyle | begin\s*\{{ | section | chapter | part\b | usepackage | RequirePackage
+         | NeedsTeXFormat | Provides(?:Package|Class|File) | input\s*\{{ | newcommand | makeatletter )
+    """,
+    re.VERBOSE,
+)
+_LATEX_INSIDE = re.compile(r"^[ \t]*+\\(?:documentclass[\[{]|begin\{document\})", re.MULTILINE)
+#: Of a field or a key with a field after it: Texinfo has ``@uref{https://…, text}``.
+_BIBTEX_ENTRY = (
+    r"@[ \t]*+[A-Za-z]{3,20}+\s*+[{(]\s*+[^\s,{}()\"=]{1,200}+\s*+"
+    r"(?:=|,(?=(?:\s++|%[^\n]*+\n)*+(?:[A-Za-z][\w:.+-]*+\s*+=|[})])))"
+)
+_BIBTEX = re.compile(rf"(?:\s++|%[^\n]*+)*+(?:@(?i:comment|preamble)\s*+[{{(]|{_BIBTEX_ENTRY})")
+_BIBTEX_INSIDE = re.compile(rf"^[ \t]*+{_BIBTEX_ENTRY}", re.MULTILINE)
+
+_HTML_SKELETON = re.compile(r"<(?:!DOCTYPE\s+html|html|head|body)\b", re.IGNORECASE)
+#: With these a piece of HTML begins; a piece of another vocabulary hardly ever does.
+_HTML_TAG = re.compile(
+    r"a|b|br|center|div|font|form|h[1-6r]|i|img|li|link|meta|nav|ol|p|pre|s(?:cript|ection|pan|tyle)|table|title|ul"
+)
+_BEGINNING = re.compile(
+    r"""
+    (?: \s++
+      | <\? .*? \?>
+      | <!-- .*? -->
+      | <!DOCTYPE \s+ (?P<doctype> [\w.:-]++ ) [^>\[]*+ (?: \[ .*? \] \s*+ )? >
+    )*+
+    (?: < (?P<root> [a-z_] [\w.:-]*+ ) (?= [\s/>] ) (?P<attributes> [^>]*+ ) )?
+    """,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+
+
+def binary_kind(head: bytes, start: str) -> tuple[str, str] | None:
+    """Media type and likeness of a document that no reader can read, or None; *start* is *head* decoded.
+
+    >>> binary_kind(b"GIF89a", "GIF89a"), binary_kind(b"%PDF-1.7\\0\\0", "%PDF-1.7\\0\\0")
+    (('image/gif', 'looks like a GIF image'), None)
+    """
+    for signature, media_type, looks_like in _BINARIES:
+        if head.startswith(signature):
+            return media_type, f"looks like {looks_like}"
+    if not _is_pdf(head) and 20 * _count_of_no_text(start) > len(start):
+        return "application/octet-stream", "binary data"
+    return None
+
+
+def _count_of_no_text(start: str) -> int:
+    r"""Return how many control characters without a use in text there are; in UTF-8 each is one byte.
+
+    >>> _count_of_no_text("a\0\x7f\n"), _count_of_no_text("\u4e2d\ud800\0\x7f\n")
+    (2, 2)
+    """
+    encoded = start.encode("utf-8", "surrogatepass")
+    return len(encoded) - len(encoded.translate(None, _NO_TEXT))
+
+
+def package_format(data: bytes) -> Format | None:
+    """The format of a document that is a ZIP package (DOCX, ODT, EPUB …), or None for any other data.
+
+    >>> package_format(b"PK\\x03\\x04" + bytes(22) + b"\\x08\\0\\0\\0mimetypeapplication/epub+zip")
+    <Format.EPUB: 'epub'>
+    """
+    if not data.startswith(_ZIP):
+        return None
+    stated = _PACKAGE_TYPE.match(data)
+    if stated is not None:
+        return Format.EPUB if stated["odf"] is None else _odf_format(stated["odf"].decode("ascii", "replace"))
+    return package_format_of(_member_names(data))
+
+
+def package_format_of(names: Iterable[str]) -> Format | None:
+    """The format of the document that an archive with members of these *names* is, or None.
+
+    >>> package_format_of(["[Content_Types].xml", "word/document.xml"]), package_format_of(["a/word/document.xml"])
+    (<Format.DOCX: 'docx'>, None)
+    """
+    members = set(names)
+    if "[Content_Types].xml" in members:
+        return next(
+            (kind for name in members for folder, kind in _OPC_FOLDERS.items() if name.startswith(folder)), None
+        )
+    if "META-INF/container.xml" in members:
+        return Format.EPUB
+    return Format.ODT if {"content.xml", "META-INF/manifest.xml"} <= members else None
+
+
+def format_by_content(head: bytes, start: str) -> Format | None:
+    """The format that the document itself declares.
+
+    >>> format_by_content(b"", "<?xml version='1.0'?><!-- TEI --><TEI>")
+    <Format.XML: 'xml'>
+    >>> format_by_content(b"", "% see README\\n@book{key, title = {T}}")
+    <Format.BIBTEX: 'bibtex'>
+    >>> format_by_content(b"", "<p>may be anything</p>")
+    """
+    doctype, root, attributes = _beginning(start)
+    if "html" in (doctype, root):
+        return Format.HTML
+    if root == "office:document":
+        flat = _FLAT_TYPE.search(attributes)
+        return _odf_format(flat[1] if flat else "text")
+    if doctype or "xmlns" in attributes or start.lstrip().startswith("<?xml"):
+        return Format.XML
+    if _is_pdf(head):
+        return Format.PDF
+    if _MARC.match(head):
+        return Format.MARC
+    if _is_mail(start):
+        return Format.MAIL
+    if _JSON.match(start):
+        return Format.JSON_LINES if _JSON_LINES.match(start) else Format.JSON
+    if _BIBTEX.match(start):
+        return Format.BIBTEX
+    return Format.LATEX if _LATEX.match(start) else None
+
+
+def format_by_likeness(start: str) -> Format:
+    """The format that text without any declaration is most like.
+
+    >>> format_by_likeness("<p>See ark:/12148/btv1b8"), format_by_likeness("<ead><eadid>1</eadid></ead>")
+    (<Format.HTML: 'html'>, <Format.XML: 'xml'>)
+    """
+    _, root, attributes = _beginning(start)
+    if _HTML_TAG.fullmatch(root) or _HTML_SKELETON.search(start):
+        return Format.HTML
+    is_closed = attributes.endswith("/") or f"</{root}" in start.lower()
+    if root and is_closed:
+        return Format.XML
+    if _LATEX_INSIDE.search(start):
+        return Format.LATEX
+    return Format.BIBTEX if _BIBTEX_INSIDE.search(start) else Format.PLAIN
+
+
+def _is_mail(start: str) -> bool:
+    r"""Return whether text begins as a message or a mailbox does.
+
+    >>> _is_mail("From: a@b.example\nDate: today\nSubject: x\n\n"), _is_mail("Date: today\nSubject: x\nNote: y\n")
+    (True, False)
+    """
+    fields = _MAIL.match(start.replace("\r\n", "\n"))
+    if fields is None:
+        return False
+    names = {field[0].lower() for field in _MAIL_FIELD.finditer(fields["fields"])}
+    return len(names) >= _FEWEST_MAIL_FIELDS and not names.isdisjoint(_SENT)
+
+
+def _is_pdf(head: bytes) -> bool:
+    return head.startswith(b"%PDF-") or _LATE_PDF.search(head) is not None
+
+
+def _odf_format(kind: str) -> Format:
+    """The reader for an OpenDocument of *kind*; a drawing or a formula is read as a text.
+
+    >>> _odf_format("presentation"), _odf_format("graphics")
+    (<Format.ODP: 'odp'>, <Format.ODT: 'odt'>)
+    """
+    return _ODF_KINDS.get(kind.partition("-")[0], Format.ODT)
+
+
+def _member_names(data: bytes) -> list[str]:
+    """The names in the directory of an archive; where it is damaged, those in its first bytes that are known."""
+    if data.count(b"PK\x01\x02") * 46 <= _MOST_DIRECTORY_BYTES:
+        try:
+            with zipfile.ZipFile(BytesIO(data)) as archive:
+                return archive.namelist()
+        except Exception:  # `zipfile` raises whatever a damaged directory makes its parts raise
+            pass
+    names = ("[Content_Types].xml", "META-INF/container.xml", "META-INF/manifest.xml", "content.xml", *_OPC_FOLDERS)
+    return [name for name in names if b"\0" + name.encode() in data[:_HEAD_BYTES]]
+
+
+def _beginning(start: str) -> tuple[str, str, str]:
+    """The names of the document type and the root element in lower case, and the attributes of the latter.
+
+    >>> _beginning("<!-- JATS --><!DOCTYPE article><article lang='en'>")
+    ('article', 'article', " lang='en'")
+    """
+    beginning = _BEGINNING.match(start)
+    assert beginning is not None  # all of it is optional
+    return (beginning["doctype"] or "").lower(), (beginning["root"] or "").lower(), beginning["attributes"] or ""

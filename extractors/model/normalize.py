@@ -235,8 +235,6 @@ def _decoded(text: str, characters: frozenset[str]) -> str:
 __all__ = [
     "CLEAN",
     "LABEL",
-    "Misplaced",
-    "MisplacedSuffix",
     "NamespaceOnly",
     "NotAnArk",
     "Profile",
@@ -255,10 +253,6 @@ class NamespaceOnly(NotAnArk):
     """Raised when a string names a NAAN but no object under it (draft-kunze-ark-38, 2.4)."""
 
 
-class MisplacedSuffix(NotAnArk):
-    """Raised on request when a ``.suffix`` is left of a ``/component`` (draft-kunze-ark-38, 3.2, step 9)."""
-
-
 class Profile(StrEnum):
     """A specification's rules on when two ARKs are one."""
 
@@ -268,13 +262,6 @@ class Profile(StrEnum):
     """draft-kunze-ark-10, 2.7."""
     SCHEME_2020 = "scheme-2020"
     """The ARK URI scheme, section 6; defined only for strings that fit its grammar."""
-
-
-class Misplaced(StrEnum):
-    """The treatment of a ``.suffix`` left of a ``/component``: the drafts allow both."""
-
-    MOVE = "move"
-    REFUSE = "refuse"
 
 
 Step = Callable[[str], str]
@@ -358,11 +345,11 @@ _ANY_CASE_LABEL = re.compile("ark:", re.IGNORECASE | re.ASCII)
 _BIDI_CONTROL = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-def normalize(ark: str, profile: Profile = Profile.DRAFT_2023, *, misplaced: Misplaced = Misplaced.MOVE) -> str:
+def normalize(ark: str, profile: Profile = Profile.DRAFT_2023) -> str:
     """The normal form of *ark* under *profile*: equal ARKs have equal normal forms.
 
     Raises `NotAnArk` when there is no label or nothing usable after it, or the string doesn't fit the grammar of
-    2020; `NamespaceOnly` when a NAAN is alone; `MisplacedSuffix` when such suffixes are to be refused.
+    2020; `NamespaceOnly` when a NAAN is alone.
     Sources: draft-kunze-ark-38, 3.2; draft-kunze-ark-10, 2.7; ARK URI scheme, 6.
 
     >>> normalize("https://sneezy.dopey.com/ark:/12345/x54--xz32-1?info")
@@ -382,11 +369,7 @@ def normalize(ark: str, profile: Profile = Profile.DRAFT_2023, *, misplaced: Mis
     label = LABEL.match(form)
     if not label:
         raise NotAnArk(f"no ark: label: {_shown(ark)}")
-    if profile is Profile.DRAFT_2023:
-        without_any = "ark:" + form[label.end() :].replace("-", "")
-        if CLEAN.fullmatch(without_any):
-            return "ark:" + without_any[5:] if without_any[4] == "/" else without_any
-    form = _settled(form, profile, misplaced)
+    form = _settled(form, STEPS[profile])
     naan, _, name = form[LABEL.match(form).end() :].partition("/")  # type: ignore[union-attr]
     if not naan:
         raise NotAnArk(f"no NAAN behind the label: {_shown(ark)}")
@@ -401,17 +384,12 @@ def _through(form: str, steps: tuple[Step, ...]) -> str:
     return form
 
 
-def _settled(form: str, profile: Profile, misplaced: Misplaced) -> str:
-    """*form* after the profile's steps, repeated until nothing changes."""
-    steps = STEPS[profile]
-    if misplaced is Misplaced.REFUSE:
-        steps = tuple(step for step in steps if step is not with_suffixes_last)
+def _settled(form: str, steps: tuple[Step, ...]) -> str:
+    """*form* after *steps*, repeated until nothing changes."""
     previous = None
     while form != previous:
         previous = form
         form = _through(form, steps)
-    if misplaced is Misplaced.REFUSE and with_suffixes_last(form) != form:
-        raise MisplacedSuffix(f"a suffix left of a component: {_shown(form)}")
     return form
 
 
@@ -422,7 +400,7 @@ def _normalized_2020(ark: str, form: str) -> str:
     extended = _SCHEME_2020.fullmatch("ark:" + form[label.end() :])
     if not extended or _BIDI_CONTROL.search(form):
         raise NotAnArk(f"not an ARK under the scheme of 2020: {_shown(ark)}")
-    basic = _settled(extended["basic"], Profile.SCHEME_2020, Misplaced.MOVE)
+    basic = _settled(extended["basic"], STEPS[Profile.SCHEME_2020])
     if not _SCHEME_2020.fullmatch(basic):  # nothing was left of a part, or its NAAN hid a character that is none
         raise NotAnArk(f"not an ARK under the scheme of 2020: {_shown(ark)}")
     return basic + _through(extended["tail"], QUERY_STEPS_2020)

@@ -74,7 +74,9 @@ def suggestions(
     """
     if zones.check(ark) is not CheckCharacter.FAILS or len(ark.name) > LONGEST_NAME:
         return ()
-    zone = zones.zone_of(ark.naan, ark.name)
+    claim = zones.claim(ark.naan, ark.name)
+    assert claim is not None
+    zone = claim.zone
     assert zone is not None
     edits: dict[str, Edit] = {}
     for name, edit in _edited(ark.naan, ark.name, zone):

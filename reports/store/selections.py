@@ -37,7 +37,7 @@ from crawler.model.schema import (
     verdict,
 )
 from extractors.model.documents import Role
-from extractors.wraps.wrap import Confidence
+from extractors.wraps.rules import Confidence
 from reports.store.typed_columns import (
     INTEGER,
     MOMENT,

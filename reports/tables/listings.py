@@ -14,7 +14,7 @@ from crawler.model.observations import Family, Question
 from extractors.model.ark import SKIPPED_NAANS, Ark
 from extractors.model.check_characters import CheckCharacter, Zones
 from extractors.model.suggestions import suggestions
-from extractors.wraps.shapes import Shapes
+from extractors.wraps.evidence import Shapes
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT, joined
 from reports.tables.archived import ARCHIVE, ARCHIVED_AT, ARCHIVED_COPY, archived_copies
@@ -218,7 +218,7 @@ def _checks(frames: Frames) -> pd.DataFrame:
     checks = {form: zones.check(ark) for form, ark in arks.items()}
     meant = dict.fromkeys(arks, "")
     if CheckCharacter.FAILS in checks.values():
-        shapes = Shapes.learned(arks.values())  # names are formed as all others are
+        shapes = Shapes.learned({ark.base for ark in arks.values()})  # names are formed as all others are
         for form, check in checks.items():
             if check is CheckCharacter.FAILS:
                 proposals = suggestions(arks[form], zones=zones, fits=shapes.allows, is_seen=arks.__contains__)
