@@ -14,8 +14,8 @@ from extractors.extraction import extraction_of
 from extractors.find import scan
 from extractors.model.documents import Block, Reading, Role
 from extractors.processes.worker import Worker, WorkerDied
-from extractors.readers.pdf.geometry import Lines, without_false_breaks
-from extractors.readers.pdf.open_ends import is_open
+from extractors.readers.pdf.geometry import Line, without_false_breaks
+from extractors.readers.pdf.pdf_pages import is_open
 from extractors.readers.pdf.pdf_reader import read_pdf
 from extractors.wraps.evidence import Evidence
 from tests.readings import assert_sound
@@ -627,7 +627,7 @@ def lines_at(text, *boxes):
     """The lines of *text*, each with its left, bottom, right and top."""
     spans = [found.span() for found in re.finditer(r"[^\r\n]+", text)]
     starts, ends = zip(*spans, strict=True)
-    return Lines([starts, ends, *zip(*boxes, strict=True)])
+    return [Line(start, end, *box) for start, end, box in zip(starts, ends, boxes, strict=True)]
 
 
 def test_line_breaks_at_zero_width_spaces_within_a_line_are_none():

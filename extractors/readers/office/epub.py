@@ -6,17 +6,14 @@ Its parts are XHTML, left to `extractors.readers.markup.html`. EbookLib, the lib
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from urllib.parse import unquote
 
 from extractors.mentions.label_spellings import may_hold_ark
 from extractors.model.documents import Anchor, Block, Finding, Reading, Role
 from extractors.readers.markup.html import read_html
-from extractors.readers.office.opc import natural_order
-from extractors.readers.office.package import NEEDS_PASSWORD, Package, shown
-from extractors.readers.office.xml_events import EventTarget, Leaves, by_local_name, local_name
+from extractors.readers.office.package import NEEDS_PASSWORD, Package, XmlElement, natural_order, shown
 
 MEDIA_TYPE = "application/epub+zip"
 
@@ -66,20 +63,22 @@ class _Book:
 
     def read_package_document(self, name: str) -> None:
         """The metadata of a package document, then what its spine and its manifest list."""
-        document = _PackageDocument()
-        self._package.parse(name, document)
-        for leaf in document.metadata:
-            self._add([Block(leaf.text, Role.METADATA, place=f"opf/{leaf.place}")])
-            if leaf.place == "title" and not self._title:
-                self._title = " ".join(leaf.text.split())
+        document = _PackageDocument.of(self._package.elements(name))
+        for place, value in document.metadata:
+            self._add([Block(value, Role.METADATA, place=f"opf/{place}")])
+            if place == "title" and not self._title:
+                self._title = " ".join(value.split())
         folder = posixpath.dirname(name)
-        spine = (document.items[item_id] for item_id in document.spine if item_id in document.items)
-        for item in chain(spine, document.items.values()):
-            member = self._member(folder, item.href)
-            if item.media_type in _CHAPTER_TYPES:
+        for item in [*map(document.items.get, document.spine), *document.items.values()]:
+            if item is None:
+                continue
+            href, media_type = item
+            member = self._member(folder, href)
+            if media_type in _CHAPTER_TYPES:
                 self.read_chapter(member)
-            elif item.media_type == _NCX_TYPE:
-                self._read_contents(member)
+            elif media_type == _NCX_TYPE and self._begin(member):  # of EPUB 2: it repeats the headings of the chapters
+                headings = (leaf for leaf in self._package.elements(member) if leaf.text)
+                self._add(Block(heading.text, place=f"{member}/{heading.name}") for heading in headings)
 
     def read_chapter(self, name: str) -> None:
         """One XHTML page, if there is one of that name that wasn't read."""
@@ -91,19 +90,13 @@ class _Book:
         )
         self._add(_renumbered(reading.blocks, name, self._links))
         self._links += 1 + max(_link_numbers(reading.blocks), default=0)
-        self._targets |= dict.fromkeys(link for link in reading.links if _is_on_the_web(link))
+        on_the_web = (link for link in reading.links if link.strip().lower().startswith(("http://", "https://")))
+        self._targets |= dict.fromkeys(on_the_web)
 
     def reading(self) -> Reading:
         """All of it."""
         findings = tuple(self._package.findings)
         return Reading(MEDIA_TYPE, tuple(self._blocks), tuple(self._targets), title=self._title, findings=findings)
-
-    def _read_contents(self, name: str) -> None:
-        """The table of contents of EPUB 2, whose headings repeat those of the chapters."""
-        if self._begin(name):
-            leaves = Leaves()
-            self._package.parse(name, leaves)
-            self._add(Block(leaf.text, place=f"{name}/{leaf.name}") for leaf in leaves.found)
 
     def _begin(self, name: str) -> bool:
         if name not in self._package or name in self._done:
@@ -114,7 +107,7 @@ class _Book:
             return False
         return True
 
-    def _add(self, blocks: Iterator[Block] | list[Block]) -> None:
+    def _add(self, blocks: Iterable[Block]) -> None:
         for block in blocks:
             if len(self._blocks) >= _MOST_BLOCKS:
                 self._package.note(Finding("cut-off", f"only the first {_MOST_BLOCKS} pieces of text were kept"))
@@ -143,115 +136,59 @@ def _renumbered(blocks: tuple[Block, ...], chapter: str, links_before: int) -> I
         yield replace(block, place=f"{chapter}/{block.place}", link=link, anchors=anchors)
 
 
-def _is_on_the_web(target: str) -> bool:
-    """Return whether a link leads out of the book.
-
-    >>> _is_on_the_web("https://n2t.net/ark:12148/x5"), _is_on_the_web("chapter2.xhtml#p3")
-    (True, False)
-    """
-    return target.strip().lower().startswith(("http://", "https://"))
-
-
 def _rootfiles(package: Package) -> list[str]:
     """The package documents by the container file; without one, those that there are."""
-    container = _Container()
-    package.parse(_CONTAINER, container)
-    listed = [name for name in dict.fromkeys(container.rootfiles) if name in package]
+    rootfiles = (element for element in package.elements(_CONTAINER) if element.name == "rootfile")
+    paths = (unquote(rootfile.attributes.get("full-path", "")).lstrip("/") for rootfile in rootfiles)
+    listed = [name for name in dict.fromkeys(paths) if name in package]
     return listed or [name for name in package.names if name.lower().endswith(".opf")]
 
 
 def _encrypted_members(package: Package) -> set[str]:
-    """The members that no one can read without a key."""
-    encryption = _Encryption()
-    package.parse(_ENCRYPTION, encryption)
-    return encryption.found
-
-
-@dataclass(frozen=True, slots=True)
-class _Metadatum:
-    text: str
-    place: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """An entry of the manifest."""
-
-    href: str
-    media_type: str
+    """The members that no one can read without a key, fonts apart: in each entry the method is before the member."""
+    encrypted: set[str] = set()
+    algorithm = ""
+    for element in package.elements(_ENCRYPTION):
+        if element.name == "EncryptedData":
+            algorithm = ""
+        elif element.name == "EncryptionMethod":
+            algorithm = algorithm or element.attributes.get("Algorithm", "")
+        elif element.name == "CipherReference" and algorithm not in _FONT_ALGORITHMS:
+            encrypted.add(unquote(element.attributes.get("URI", "")).lstrip("/"))
+    return encrypted
 
 
 @dataclass(slots=True)
-class _PackageDocument(EventTarget):
-    """Takes the events of a package document."""
+class _PackageDocument:
+    """The content of a package document."""
 
-    metadata: list[_Metadatum] = field(default_factory=list)
-    items: dict[str, _Item] = field(default_factory=dict)
+    metadata: list[tuple[str, str]] = field(default_factory=list)
+    """Places and values."""
+    items: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """The manifest: reference and media type of each item, by its id."""
     spine: list[str] = field(default_factory=list)
-    _is_metadata: bool = False
-    _text: list[str] = field(default_factory=list)
-    _property: str = ""
 
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins."""
-        name, named = local_name(tag), by_local_name(attributes)
-        self._text.clear()
-        if name == "metadata":
-            self._is_metadata = True
-        elif name == "item" and len(self.items) < _MOST_ITEMS:
-            self.items.setdefault(named.get("id", ""), _Item(named.get("href", ""), named.get("media-type", "")))
-        elif name == "itemref" and len(self.spine) < _MOST_ITEMS:
-            self.spine.append(named.get("idref", ""))
-        elif self._is_metadata:
-            self._property = named.get("property", "")
-            self._keep(named.get("content", ""), named.get("name", name))
-            if may_hold_ark(named.get("href", "")):
-                self._keep(named["href"], name)
+    @classmethod
+    def of(cls, elements: Iterable[XmlElement]) -> _PackageDocument:
+        """Return what *elements* say, up to a limit."""
+        document = cls()
+        within: set[int] = set()
+        for element in elements:
+            name, named = element.name, element.attributes
+            is_metadata = id(element.around) in within
+            if name == "metadata" or is_metadata:
+                within.add(id(element))
+            if name == "item" and len(document.items) < _MOST_ITEMS:
+                document.items.setdefault(named.get("id", ""), (named.get("href", ""), named.get("media-type", "")))
+            elif name == "itemref" and len(document.spine) < _MOST_ITEMS:
+                document.spine.append(named.get("idref", ""))
+            elif is_metadata:
+                document._keep(named.get("name", name), named.get("content", ""))
+                if may_hold_ark(named.get("href", "")):
+                    document._keep(name, named["href"])
+                document._keep(named.get("property", "") or name, element.text)
+        return document
 
-    def data(self, text: str) -> None:
-        """Text, in pieces as the parser likes."""
-        if self._is_metadata:
-            self._text.append(text)
-
-    def end(self, tag: str) -> None:
-        """An element ends."""
-        name = local_name(tag)
-        if name == "metadata":
-            self._is_metadata = False
-        elif self._is_metadata:
-            self._keep("".join(self._text).strip(), self._property or name)
-        self._text.clear()
-
-    def _keep(self, value: str, location: str) -> None:
+    def _keep(self, place: str, value: str) -> None:
         if value.strip() and len(self.metadata) < _MOST_ITEMS:
-            self.metadata.append(_Metadatum(value, location))
-
-
-@dataclass(slots=True)
-class _Container(EventTarget):
-    """Takes the events of the container file: where the package documents are."""
-
-    rootfiles: list[str] = field(default_factory=list)
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """A root file has no content: all of it is in its attributes."""
-        if local_name(tag) == "rootfile" and len(self.rootfiles) < _MOST_ITEMS:
-            self.rootfiles.append(unquote(by_local_name(attributes).get("full-path", "")).lstrip("/"))
-
-
-@dataclass(slots=True)
-class _Encryption(EventTarget):
-    """Takes the events of the encryption file: which members are encrypted, fonts apart."""
-
-    found: set[str] = field(default_factory=set)
-    _algorithm: str = ""
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins: in each entry the method is before the member."""
-        name = local_name(tag)
-        if name == "EncryptedData":
-            self._algorithm = ""
-        elif name == "EncryptionMethod" and not self._algorithm:
-            self._algorithm = attributes.get("Algorithm", "")
-        elif name == "CipherReference" and self._algorithm not in _FONT_ALGORITHMS:
-            self.found.add(unquote(attributes.get("URI", "")).lstrip("/"))
+            self.metadata.append((place, value))

@@ -4,21 +4,30 @@ No library does what is asked here. Of the 63 ARKs in ``tests/fixtures/office/te
 knows no text boxes, and footnotes neither; docx2python 3.7 shows 57, with notes' marks glued to them or written out,
 soft hyphens gone and text boxes twice, so that no offset holds. Openpyxl has no links when it streams and a tree when
 it doesn't. None has a limit for a bomb. So packages are opened by `zipfile` and `zlib` (`package`), and their parts are
-read as events of lxml (`xml_events`).
+read as events of lxml.
 """
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
-from extractors.model.documents import Finding, Reading
-from extractors.readers.office import opc
-from extractors.readers.office.opendocument import Manifest, OpenDocumentPart
-from extractors.readers.office.package import NEEDS_PASSWORD, Package
-from extractors.readers.office.spreadsheet import SharedStrings, SheetPart, Sheets
-from extractors.readers.office.wordprocessing import MarkupPart, RaisedStyles
-from extractors.readers.office.xml_events import send_events
+from extractors.mentions.label_spellings import may_hold_ark
+from extractors.model.documents import Finding, Reading, Role
+from extractors.readers.office.opendocument import OpenDocumentPart
+from extractors.readers.office.package import (
+    NEEDS_PASSWORD,
+    Package,
+    Relation,
+    natural_order,
+    number_of,
+    relations_of,
+    root_name,
+    send_events,
+)
+from extractors.readers.office.spreadsheet import SharedStrings, SheetPart
+from extractors.readers.office.wordprocessing import MarkupPart, raised_styles
 from extractors.readers.running_text import RunningText
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -65,8 +74,8 @@ def read_pptx(data: bytes) -> Reading:
 def read_xlsx(data: bytes) -> Reading:
     """An Excel workbook: every cell with a string is a text at ``Sheet1!B12``; links, comments, properties."""
     package, text = Package(data), RunningText()
-    roots = opc.parts_by_root(package)
-    properties = opc.read_properties(package, text, roots)
+    roots = parts_by_root(package)
+    properties = read_properties(package, text, roots)
     strings = SharedStrings()
     for name in _with_root(roots, "sst"):
         package.parse(name, strings)
@@ -106,17 +115,15 @@ def read_odp(data: bytes) -> Reading:
 def _read_markup(data: bytes, media_type: str, places: Mapping[str, str]) -> Reading:
     """A document whose parts, by their root elements, are in *places*."""
     package, text = Package(data), RunningText()
-    roots = opc.parts_by_root(package)
-    properties = opc.read_properties(package, text, roots)
+    roots = parts_by_root(package)
+    properties = read_properties(package, text, roots)
     main = next(iter(places))
-    styles = RaisedStyles()
-    for name in _with_root(roots, "styles"):
-        package.parse(name, styles)
+    raised = {style for name in _with_root(roots, "styles") for style in raised_styles(package.elements(name))}
     for root, location in places.items():
         for name in _with_root(roots, root):
-            called = location if root in _ONLY_ONE else location + opc.number_of(name)
-            _read_markup_part(package, text, name, called, styles.found)
-    opc.read_custom_xml(package, text, roots)
+            called = location if root in _ONLY_ONE else location + number_of(name)
+            _read_markup_part(package, text, name, called, raised)
+    read_custom_xml(package, text, roots)
     if main not in roots.values():
         _note_missing(package, "it has no body" if main == "document" else "it has no slides")
     return _reading(media_type, package, text, properties)
@@ -125,22 +132,22 @@ def _read_markup(data: bytes, media_type: str, places: Mapping[str, str]) -> Rea
 def _read_markup_part(
     package: Package, text: RunningText, name: str, location: str, raised: Collection[str] = ()
 ) -> None:
-    relations = opc.relations_of(package, name)
+    relations = relations_of(package, name)
     part = MarkupPart(text, location, relations, raised)
     package.parse(name, part)
-    opc.add_unused_targets(text, relations, part.used, location)
+    add_unused_targets(text, relations, part.used, location)
 
 
 def _read_sheet(
     package: Package, text: RunningText, name: str, sheet: str, strings: list[str], roots: Mapping[str, str]
 ) -> None:
     """A sheet, and what is drawn and noted on it."""
-    relations = opc.relations_of(package, name)
+    relations = relations_of(package, name)
     part = SheetPart(text, sheet, relations, strings)
     package.parse(name, part)
-    opc.add_unused_targets(text, relations, part.used, sheet)
+    add_unused_targets(text, relations, part.used, sheet)
     related = {relation.target for relation in relations.values() if not relation.is_external}
-    for other in sorted(related & roots.keys(), key=opc.natural_order):
+    for other in sorted(related & roots.keys(), key=natural_order):
         if roots[other] in _SHEET_NOTES:
             package.parse(other, SheetPart(text, sheet, {}))
         elif roots[other] in _DRAWINGS:
@@ -151,10 +158,11 @@ def _sheet_names(package: Package, roots: Mapping[str, str]) -> dict[str, str]:
     """The sheets' parts and names, in the order of the workbook; a part that it doesn't know is called as its file."""
     names: dict[str, str] = {}
     for workbook in _with_root(roots, "workbook"):
-        sheets = Sheets()
-        package.parse(workbook, sheets)
-        relations = opc.relations_of(package, workbook)
-        names |= {relations[relation].target: sheet for relation, sheet in sheets.found if relation in relations}
+        relations = relations_of(package, workbook)
+        for element in package.elements(workbook):
+            relation = relations.get(element.attributes.get("id", "")) if element.name == "sheet" else None
+            if relation is not None:
+                names[relation.target] = element.attributes.get("name", "")
     unknown = {name: posixpath.basename(name).removesuffix(".xml") for name in _with_root(roots, "worksheet")}
     return names | {name: stem for name, stem in unknown.items() if name not in names}
 
@@ -174,22 +182,79 @@ def _read_opendocument(data: bytes, media_type: str) -> Reading:
         links = text.targets
         return Reading(media_type, tuple(text.blocks), links, title=part.title, findings=findings + text.findings)
     package = Package(data)
-    manifest = Manifest()
-    package.parse(_MANIFEST, manifest)
-    if manifest.encrypted:
+    encrypted = {
+        element.around.attributes.get("full-path", "")
+        for element in package.elements(_MANIFEST)
+        if element.name == "encryption-data" and element.around is not None
+    }
+    if encrypted:
         package.note(NEEDS_PASSWORD)
-    for name in _opendocument_parts(package):
-        if name not in manifest.encrypted:
-            package.parse(name, part)
-    if "content.xml" not in package and not manifest.encrypted:
-        _note_missing(package, "it has no content")
-    return _reading(media_type, package, text, opc.Properties(part.title))
-
-
-def _opendocument_parts(package: Package) -> list[str]:
-    """Metadata, then styles, which say what is raised in the content, then content, then that of embedded objects."""
+    # Metadata, then styles, which say what is raised in the content, then content, then that of embedded objects.
     embedded = [name for name in package.names if name.endswith("/content.xml")]
-    return [name for name in ("meta.xml", "styles.xml", "content.xml") if name in package] + embedded
+    for name in ("meta.xml", "styles.xml", "content.xml", *embedded):
+        if name not in encrypted:
+            package.parse(name, part)
+    if "content.xml" not in package and not encrypted:
+        _note_missing(package, "it has no content")
+    return _reading(media_type, package, text, Properties(part.title))
+
+
+# -- the packaging of Office Open XML (ECMA-376, part 2): what is said of the whole
+
+
+def parts_by_root(package: Package) -> dict[str, str]:
+    """The XML members and the local names of their root elements, in natural order of their names.
+
+    What a part is can be seen in itself. By the standard its name is free, the relations lead to it and
+    ``[Content_Types].xml`` says what it is; in a damaged package both may be lost.
+    """
+    names = (name for name in package.names if name.lower().endswith(".xml"))
+    return {name: root_name(package.head(name)) for name in sorted(names, key=natural_order)}
+
+
+def add_unused_targets(text: RunningText, relations: Mapping[str, Relation], used: set[str], location: str) -> None:
+    """Add what is linked without visible text: the links of pictures, linked files, and what an editor forgot."""
+    for identifier, relation in relations.items():
+        if identifier in used or not relation.is_external:
+            continue
+        if relation.kind == "hyperlink" or may_hold_ark(relation.target):
+            text.add_link(relation.target, location, leads_on=relation.kind == "hyperlink")
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """The properties that a document states of itself."""
+
+    title: str = ""
+    base: str | None = None
+    """The base of its relative links."""
+
+
+def read_properties(package: Package, text: RunningText, roots: Mapping[str, str]) -> Properties:
+    """Core, custom and extended properties; their values become metadata of *text*."""
+    title, base = "", None
+    for name, root in roots.items():
+        if root not in ("coreProperties", "Properties"):
+            continue
+        for element in filter(lambda element: element.text, package.elements(name)):
+            custom = element.around.attributes.get("name") if element.around else None
+            if root == "coreProperties":
+                text.add_value(element.text, f"core/{element.name}")
+                title = title or (" ".join(element.text.split()) if element.name == "title" else "")
+            elif custom:
+                text.add_value(element.text, f"custom/{custom}")
+            elif element.name == "HyperlinkBase":
+                base = element.text
+    return Properties(title, base)
+
+
+def read_custom_xml(package: Package, text: RunningText, roots: Mapping[str, str]) -> None:
+    """The data with a document, such as the sources of its bibliography, where they may hold an ARK."""
+    for name in roots:
+        if name.lower().startswith("customxml/item"):
+            for element in package.elements(name):
+                if may_hold_ark(element.text):
+                    text.add_value(element.text, f"{name}/{element.name}", Role.STRUCTURED_DATA)
 
 
 # -- both
@@ -201,7 +266,7 @@ def _note_missing(package: Package, what: str) -> None:
         package.note(Finding("unreadable", what))
 
 
-def _reading(media_type: str, package: Package, text: RunningText, properties: opc.Properties) -> Reading:
+def _reading(media_type: str, package: Package, text: RunningText, properties: Properties) -> Reading:
     return Reading(
         media_type,
         tuple(text.blocks),

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from extractors.mentions.label_spellings import may_hold_ark
 from extractors.model.documents import Role
+from extractors.readers.office.package import EnoughRead, EventTarget, by_local_name, local_name
 from extractors.readers.office.spreadsheet import column_letters
 from extractors.readers.office.wordprocessing import formula_target
-from extractors.readers.office.xml_events import EnoughRead, EventTarget, by_local_name, local_name
 from extractors.readers.running_text import RunningText
 
 # Elements go by their local name and the last word of their namespace, which is the usual prefix; so the formats
 # of OpenOffice.org 1 read the same.
 _PASSED_OVER = frozenset({"office:scripts", "text:ruby-text", "text:script", "text:tracked-changes"})
-_PARAGRAPHS = frozenset({"text:h", "text:p"})
 _CELLS = frozenset({"table:covered-table-cell", "table:table-cell"})
-_LINKS = frozenset({"drawing:a", "text:a"})
+_STRUCTURE = _CELLS | frozenset(
+    """
+    drawing:page office:spreadsheet presentation:notes style:properties style:style style:text-properties table:table
+    table:table-row
+    """.split()  # noqa: SIM905
+)
+_INLINE = frozenset("drawing:a office:annotation text:a text:h text:note text:p text:s text:span".split())  # noqa: SIM905
 _CHARACTERS = {"text:line-break": "\n", "text:tab": "\t", "text:tab-stop": "\t"}
 _HEADERS = {f"style:{kind}{page}": kind for kind in ("footer", "header") for page in ("", "-first", "-left")}
 #: Elements whose own text is a value, kept where it may hold an ARK: alternative texts, the footers of slides.
@@ -76,23 +81,6 @@ class OpenDocumentPart(EventTarget):
         self._raised: set[str] = set()
         self._value: list[str] | None = None
         self._value_place = ""
-        self._starts: dict[str, Callable[[_Element, Mapping[str, str]], None]] = {
-            "drawing:page": self._start_slide,
-            "office:annotation": self._start_comment,
-            "office:spreadsheet": self._start_spreadsheet,
-            "presentation:notes": self._start_slide_notes,
-            "style:style": self._start_style,
-            "style:text-properties": self._read_text_properties,
-            "style:properties": self._read_text_properties,
-            "table:table": self._start_table,
-            "table:table-row": self._start_row,
-            "text:note": self._start_note,
-            "text:s": self._write_blanks,
-            "text:span": self._start_span,
-            **dict.fromkeys(_CELLS, self._start_cell),
-            **dict.fromkeys(_LINKS, self._start_link),
-            **dict.fromkeys(_PARAGRAPHS, self._start_paragraph),
-        }
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""
@@ -106,8 +94,10 @@ class OpenDocumentPart(EventTarget):
         if around.name == "office:meta":
             named = by_local_name(attributes)
             self._begin_value(f"meta/{named.get('name') or local_name(tag)}")
-        elif name in self._starts:
-            self._starts[name](element, by_local_name(attributes))
+        elif name in _STRUCTURE:
+            self._start_structure(element, by_local_name(attributes))
+        elif name in _INLINE:
+            self._start_inline(element, by_local_name(attributes))
         elif name in _HEADERS:
             element.place = _HEADERS[name]
         elif name in _VALUES:
@@ -160,81 +150,70 @@ class OpenDocumentPart(EventTarget):
         self._names[tag] = name
         return name
 
-    # -- paragraphs and what is in them
+    def _start_structure(self, element: _Element, attributes: Mapping[str, str]) -> None:
+        """A style, a table, a slide, or what is in them but for text."""
+        match element.name:
+            case "style:style":
+                self._style = attributes.get("name", "")
+            case "style:text-properties" | "style:properties":
+                if _RAISED.match(attributes.get("text-position", "")):
+                    self._raised.add(self._style)
+            case "office:spreadsheet":
+                self._is_spreadsheet = True
+            case "table:table":
+                self._tables.append(_Table(attributes.get("name", "")))
+                if self._is_spreadsheet:
+                    element.place = attributes.get("name", "")
+            case "table:table-row" if self._tables:
+                table = self._tables[-1]
+                table.row, table.next_column = table.next_row, 1
+                table.next_row += _count(attributes, "number-rows-repeated")
+            case "table:table-cell" | "table:covered-table-cell" if self._is_spreadsheet and self._tables:
+                self._start_cell(element, attributes)
+            case "drawing:page":
+                self._counts["slide"] += 1
+                element.place = f"slide{self._counts['slide']}"
+            case "presentation:notes":
+                element.place = f"notes{self._counts['slide']}"
 
-    def _start_paragraph(self, element: _Element, _: Mapping[str, str]) -> None:
-        """A paragraph; in a cell of a spreadsheet, a line of its text."""
-        element.is_inline = True
-        if self._open[-1].is_paragraph and self._open[-1].name in _CELLS:
-            self._text.break_line()
-        else:
-            element.is_paragraph = True
-            self._text.begin(element.place)
-
-    def _start_span(self, element: _Element, attributes: Mapping[str, str]) -> None:
-        """A raised 3 after an ARK is a footnote mark, and must not become its last character."""
-        element.is_apart = attributes.get("style-name") in self._raised
-
-    def _start_note(self, element: _Element, attributes: Mapping[str, str]) -> None:
-        element.is_apart, element.is_inline = True, False
-        element.place = self._numbered(attributes.get("note-class", "footnote"))
-
-    def _start_comment(self, element: _Element, _: Mapping[str, str]) -> None:
-        element.place = f"{element.place}/comment" if self._is_spreadsheet else self._numbered("comment")
-
-    def _start_link(self, element: _Element, attributes: Mapping[str, str]) -> None:
-        target = attributes.get("href", "").strip()
-        if target and not target.startswith("#"):
-            element.link = self._text.add_link(target, element.place)
-            self._text.open_link(element.link)
-
-    def _write_blanks(self, element: _Element, attributes: Mapping[str, str]) -> None:
-        if element.is_inline:
-            self._text.write(" " * min(_count(attributes, "c"), _MOST_BLANKS))
-
-    def _start_style(self, _: _Element, attributes: Mapping[str, str]) -> None:
-        self._style = attributes.get("name", "")
-
-    def _read_text_properties(self, _: _Element, attributes: Mapping[str, str]) -> None:
-        if _RAISED.match(attributes.get("text-position", "")):
-            self._raised.add(self._style)
-
-    # -- tables, sheets and slides
-
-    def _start_spreadsheet(self, _: _Element, __: Mapping[str, str]) -> None:
-        self._is_spreadsheet = True
-
-    def _start_table(self, element: _Element, attributes: Mapping[str, str]) -> None:
-        self._tables.append(_Table(attributes.get("name", "")))
-        if self._is_spreadsheet:
-            element.place = attributes.get("name", "")
-
-    def _start_row(self, _: _Element, attributes: Mapping[str, str]) -> None:
-        if self._tables:
-            table = self._tables[-1]
-            table.row, table.next_column = table.next_row, 1
-            table.next_row += _count(attributes, "number-rows-repeated")
+    def _start_inline(self, element: _Element, attributes: Mapping[str, str]) -> None:
+        """A paragraph or something in it; in a cell of a spreadsheet, a paragraph is a line of its text."""
+        match element.name:
+            case "text:h" | "text:p":
+                element.is_inline = True
+                if self._open[-1].is_paragraph and self._open[-1].name in _CELLS:
+                    self._text.break_line()
+                else:
+                    element.is_paragraph = True
+                    self._text.begin(element.place)
+            case "text:span":  # a raised 3 after an ARK is a footnote mark, and must not become its last character
+                element.is_apart = attributes.get("style-name") in self._raised
+            case "text:note":
+                element.is_apart, element.is_inline = True, False
+                element.place = self._numbered(attributes.get("note-class", "footnote"))
+            case "office:annotation":
+                element.place = f"{element.place}/comment" if self._is_spreadsheet else self._numbered("comment")
+            case "text:a" | "drawing:a":
+                target = attributes.get("href", "").strip()
+                if not target.startswith("#"):
+                    self._open_link(element, target)
+            case "text:s" if element.is_inline:
+                self._text.write(" " * min(_count(attributes, "c"), _MOST_BLANKS))
 
     def _start_cell(self, element: _Element, attributes: Mapping[str, str]) -> None:
-        """A cell; in a spreadsheet a paragraph, for its lines are one value. What is repeated is read once."""
-        if not self._is_spreadsheet or not self._tables:
-            return
+        """A cell of a spreadsheet: a paragraph, for its lines are one value. What is repeated is read once."""
         table = self._tables[-1]
         element.place = f"{table.name}!{column_letters(table.next_column)}{table.row}"
         table.next_column += _count(attributes, "number-columns-repeated")
-        target = formula_target(attributes.get("formula", ""))
-        if target:
-            element.link = self._text.add_link(target, element.place)
-            self._text.open_link(element.link)
+        self._open_link(element, formula_target(attributes.get("formula", "")))
         element.is_paragraph = True
         self._text.begin(element.place)
 
-    def _start_slide(self, element: _Element, _: Mapping[str, str]) -> None:
-        self._counts["slide"] += 1
-        element.place = f"slide{self._counts['slide']}"
-
-    def _start_slide_notes(self, element: _Element, _: Mapping[str, str]) -> None:
-        element.place = f"notes{self._counts['slide']}"
+    def _open_link(self, element: _Element, target: str) -> None:
+        """Let the text of *element* be that of a link, if it has a target."""
+        if target:
+            element.link = self._text.add_link(target, element.place)
+            self._text.open_link(element.link)
 
     def _numbered(self, kind: str) -> str:
         self._counts[kind] += 1
@@ -267,19 +246,3 @@ def _count(attributes: Mapping[str, str], name: str) -> int:
     """
     count = attributes.get(name, "")
     return int(count) if count.isdecimal() and len(count) <= 9 else 1
-
-
-class Manifest(EventTarget):
-    """Takes the events of ``META-INF/manifest.xml``: which members are encrypted."""
-
-    def __init__(self) -> None:
-        self.encrypted: set[str] = set()
-        self._member = ""
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins."""
-        name = local_name(tag)
-        if name == "file-entry":
-            self._member = by_local_name(attributes).get("full-path", "")
-        elif name == "encryption-data":
-            self.encrypted.add(self._member)

@@ -1,4 +1,4 @@
-"""Packages: the ZIP archives that office documents and e-books are, read member by member and within bounds.
+"""Packages: the ZIP archives of XML that office documents and e-books are, read member by member and within bounds.
 
 `zipfile` lists the members, no more: it believes the sizes that an archive states, refuses a whole archive for a
 fault in its directory, and inflates some methods without a limit. The inflating is done here, by `zlib`.
@@ -6,16 +6,158 @@ fault in its directory, and inflates some methods without a limit. The inflating
 
 from __future__ import annotations
 
+import posixpath
 import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from io import BytesIO
+from typing import Any
+from urllib.parse import unquote
+
+from lxml import etree
 
 from extractors.model.documents import Finding
-from extractors.readers.office.xml_events import EventTarget, send_events
+from extractors.readers.markup.xml import without_surrogates
+
+# XML as events, for formats whose vocabulary is known: no tree, so that a part of any size takes little memory.
+
+#: The tag of the first element. NULs are dropped before, for a part may be in UTF-16.
+_ROOT = re.compile(rb"<(?:[\w.-]+:)?([A-Za-z][\w.-]*)[\s/>]")
+_MOST_ELEMENTS = 200_000
+
+
+class EnoughRead(Exception):
+    """Raised by a target that takes no more events, and caught where they are sent."""
+
+
+class EventTarget:
+    """A target for the events of a parser; this one lets all of them pass."""
+
+    __slots__ = ()
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element begins."""
+
+    def data(self, text: str) -> None:
+        """Text, in pieces as the parser likes."""
+
+    def end(self, tag: str) -> None:
+        """An element ends; in damaged markup, not every one that began."""
+
+    def close(self) -> None:
+        """There is no more."""
+
+
+def send_events(data: bytes, target: EventTarget) -> tuple[Finding, ...]:
+    """Parse *data* as far as it goes, with its events to *target*; what went wrong, if anything.
+
+    >>> elements = _Elements()
+    >>> send_events(b"<a><b>1</b><c>2</c>", elements)
+    (Finding(kind='malformed-markup', detail='line 1: Premature end of data in tag a line 1'),)
+    >>> [(element.name, element.text) for element in elements.begun]
+    [('a', ''), ('b', '1'), ('c', '2')]
+    """
+    # lxml's published types are those of version 4, so these two have none.
+    untyped: Any = target
+    # Left alone, entities would be in attributes as they are written, and even "&amp;" would be "&#38;".
+    internal: Any = "internal"
+    # Strangers write this: no entity from outside, and libxml2's own limits on depth, length and amplification.
+    parser = etree.XMLParser(
+        target=untyped,
+        resolve_entities=internal,
+        no_network=True,
+        huge_tree=False,
+        recover=True,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        etree.fromstring(without_surrogates(data), parser)
+    except (etree.XMLSyntaxError, EnoughRead):
+        target.close()
+    faults = [entry for entry in parser.error_log if entry.level == etree.ErrorLevels.FATAL]
+    limits = [entry for entry in faults if entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT]
+    if limits:
+        return (Finding("cut-off", f"not read beyond line {limits[0].line}: {limits[0].message}"),)
+    return tuple(Finding("malformed-markup", f"line {entry.line}: {entry.message.strip()}") for entry in faults[:1])
+
+
+@lru_cache(maxsize=1024)  # a document has few names, and each many times
+def local_name(qualified: str) -> str:
+    """The name without its namespace, or without a prefix that was never bound.
+
+    >>> local_name("{http://www.w3.org/1999/xlink}href"), local_name("dc:identifier")
+    ('href', 'identifier')
+    """
+    return qualified.rpartition("}")[2].rpartition(":")[2]
+
+
+def by_local_name(attributes: Mapping[str, str]) -> dict[str, str]:
+    """The attributes of an element without their namespaces, which differ between the editions of a format."""
+    return {local_name(name): value for name, value in attributes.items()}
+
+
+def root_name(head: bytes) -> str:
+    """The local name of the root element, by the first bytes of a part; empty where none is to be seen.
+
+    >>> root_name(b"<?xml version='1.0'?><!-- x --><w:hdr xmlns:w='...'>")
+    'hdr'
+    """
+    root = _ROOT.search(head.replace(b"\0", b""))
+    return root[1].decode("ascii", "replace") if root else ""
+
+
+@dataclass(slots=True)
+class XmlElement:
+    """An element of a small vocabulary, where all of a part may be in memory."""
+
+    name: str
+    """Its local name."""
+    attributes: Mapping[str, str]
+    """By their local names."""
+    around: XmlElement | None
+    pieces: list[str] = field(default_factory=list)
+    is_leaf: bool = True
+
+    @property
+    def text(self) -> str:
+        """Its own text, without the blanks around it, if it holds no other element."""
+        return "".join(self.pieces).strip() if self.is_leaf else ""
+
+
+class _Elements(EventTarget):
+    """Gathers all elements, in the order in which they begin."""
+
+    def __init__(self) -> None:
+        self.begun: list[XmlElement] = []
+        self._open: list[XmlElement] = []
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element begins; the one around it is no leaf."""
+        if len(self.begun) >= _MOST_ELEMENTS:
+            raise EnoughRead
+        around = self._open[-1] if self._open else None
+        if around is not None:
+            around.is_leaf = False
+        self._open.append(XmlElement(local_name(tag), by_local_name(attributes), around))
+        self.begun.append(self._open[-1])
+
+    def data(self, text: str) -> None:
+        """Text, in pieces as the parser likes."""
+        if self._open:
+            self._open[-1].pieces.append(text)
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+        if self._open:
+            self._open.pop()
+
+
+# The members of a package.
 
 MOST_MEMBERS = 10_000
 MOST_MEMBER_BYTES = 64 * 2**20
@@ -114,6 +256,12 @@ class Package:
         if data:
             faults = send_events(data, target)
             self.note(*(Finding(fault.kind, f"{shown(name)}: {fault.detail}") for fault in faults))
+
+    def elements(self, name: str) -> list[XmlElement]:
+        """The elements of an XML member with a small vocabulary, in the order in which they begin."""
+        elements = _Elements()
+        self.parse(name, elements)
+        return elements.begun
 
     def note(self, *findings: Finding) -> None:
         """Add what a reader found wrong with the package or its members; each once, and not without end."""
@@ -257,3 +405,55 @@ def shown(name: str) -> str:
     'word/?document.xml'
     """
     return "".join(char if char.isprintable() else "?" for char in name[:100])
+
+
+# Parts of a package, and how they relate (ECMA-376, part 2).
+
+_DIGITS = re.compile(r"(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """From a part to another one, or to something outside of the package."""
+
+    target: str
+    """As written if external, else the name of a member."""
+    is_external: bool
+    kind: str
+    """The last piece of its type: ``hyperlink``, ``image``, ``attachedTemplate`` …"""
+
+
+def relations_of(package: Package, part: str) -> Mapping[str, Relation]:
+    """The relations of a part by their ids; none if it has none."""
+    folder, name = posixpath.split(part)
+    relations: dict[str, Relation] = {}
+    for element in package.elements(posixpath.join(folder, "_rels", f"{name}.rels")):
+        target = element.attributes.get("Target", "").strip()
+        if element.name != "Relationship" or not target:
+            continue
+        kind = element.attributes.get("Type", "").rpartition("/")[2]
+        is_external = element.attributes.get("TargetMode", "").lower() == "external" or kind == "hyperlink"
+        if not is_external:
+            target = posixpath.normpath(posixpath.join("/", folder, unquote(target))).lstrip("/")
+        relations[element.attributes.get("Id", "")] = Relation(target, is_external, kind)
+    return relations
+
+
+def natural_order(name: str) -> tuple[tuple[int, str], ...]:
+    """A key by which ``slide10`` comes after ``slide9``.
+
+    >>> sorted(["s10", "s9", "a"], key=natural_order)
+    ['a', 's9', 's10']
+    """
+    pieces = enumerate(_DIGITS.split(name))
+    return tuple((int(piece[:18]), piece) if index % 2 else (0, piece) for index, piece in pieces)
+
+
+def number_of(name: str) -> str:
+    """The number at the end of a part's name, if it has one.
+
+    >>> number_of("word/header2.xml"), number_of("word/kopf.xml")
+    ('2', '')
+    """
+    digits = _DIGITS.findall(posixpath.basename(name))
+    return digits[-1] if digits else ""

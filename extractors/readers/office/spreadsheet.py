@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from extractors.model.documents import Anchor, Role
-from extractors.readers.office.opc import Relation
+from extractors.readers.office.package import EnoughRead, EventTarget, Relation, by_local_name, local_name
 from extractors.readers.office.wordprocessing import formula_target
-from extractors.readers.office.xml_events import EnoughRead, EventTarget, by_local_name, local_name
 from extractors.readers.running_text import MOST_BLOCKS, RunningText
 
 _TEXTS = frozenset({"f", "t", "text", "v"})
@@ -69,20 +68,6 @@ class SharedStrings(EventTarget):
             if len(self.found) < MOST_BLOCKS:
                 self.found.append("".join(self._pieces))
             self._pieces.clear()
-
-
-class Sheets(EventTarget):
-    """Takes the events of the workbook part: which sheets there are, in order."""
-
-    def __init__(self) -> None:
-        self.found: list[tuple[str, str]] = []
-        """Relation and name of each."""
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """A sheet has no content: all of it is in its attributes."""
-        if local_name(tag) == "sheet":
-            named = by_local_name(attributes)
-            self.found.append((named.get("id", ""), named.get("name", "")))
 
 
 class SheetPart(EventTarget):

@@ -6,13 +6,19 @@ Elements go by their local names: the strict and the transitional edition differ
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from extractors.mentions.label_spellings import may_hold_ark
 from extractors.model.documents import Role
-from extractors.readers.office.opc import Relation
-from extractors.readers.office.xml_events import EnoughRead, EventTarget, by_local_name, local_name
+from extractors.readers.office.package import (
+    EnoughRead,
+    EventTarget,
+    Relation,
+    XmlElement,
+    by_local_name,
+    local_name,
+)
 from extractors.readers.running_text import RunningText
 
 # Computed links: the target of a field of a text document, or of the formula of a cell.
@@ -62,6 +68,7 @@ _PASSED_OVER = frozenset({"del", "moveFrom", "pPrChange", "rPrChange", "rt", "ta
 _NUMBERED = frozenset({"comment", "endnote", "footnote"})
 _NOTE_MARKS = frozenset({"endnoteRef", "endnoteReference", "footnoteRef", "footnoteReference"})
 _RUNS = frozenset({"fld", "r"})
+_RAISING = frozenset({"position", "rPr", "rStyle", "vertAlign"})
 _CHARACTERS = {
     "cr": "\n",
     "noBreakHyphen": "\N{NON-BREAKING HYPHEN}",
@@ -88,25 +95,14 @@ class _Field:
     link: int | None = None
 
 
-class RaisedStyles(EventTarget):
-    """Takes the events of the styles part: which styles of characters raise them."""
-
-    def __init__(self) -> None:
-        self.found: set[str] = set()
-        self._style = ""
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins; what a style is based on is not followed."""
-        name = local_name(tag)
-        if name == "style":
-            self._style = by_local_name(attributes).get("styleId", "")
-        elif self._style and _raises(name, by_local_name(attributes)):
-            self.found.add(self._style)
-
-    def end(self, tag: str) -> None:
-        """An element ends."""
-        if local_name(tag) == "style":
-            self._style = ""
+def raised_styles(elements: Iterable[XmlElement]) -> Iterator[str]:
+    """Yield which styles of characters raise them, by the styles part; what a style is based on is not followed."""
+    style = ""
+    for element in elements:
+        if element.name == "style":
+            style = element.attributes.get("styleId", "")
+        elif style and _raises(element.name, element.attributes):
+            yield style
 
 
 def _raises(name: str, attributes: Mapping[str, str]) -> bool:
@@ -139,17 +135,10 @@ class MarkupPart(EventTarget):
         """Those of the fields whose code isn't at its end."""
         self._paragraph_links: dict[str, int] = {}
         self._starts: dict[str, Callable[[dict[str, str]], None]] = {
-            "br": self._break,
             "fldChar": self._field_character,
-            "fldSimple": self._start_simple_field,
             "hlinkClick": self._run_link,
             "hyperlink": self._start_hyperlink,
-            "p": self._start_paragraph,
-            "position": self._position,
-            "rPr": self._run_properties,
-            "rStyle": self._run_style,
             "sym": self._symbol,
-            "vertAlign": self._vertical_alignment,
         }
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -161,6 +150,15 @@ class MarkupPart(EventTarget):
             self._content = name
         elif name in self._starts:
             self._starts[name](by_local_name(attributes))
+        elif name == "p":
+            self._text.begin(self._place)
+            self._paragraph_links = {}
+        elif name == "br":
+            self._write("\f" if by_local_name(attributes).get("type") == "page" else "\n")
+        elif name == "fldSimple":
+            self._links.append(self._read_code(by_local_name(attributes).get("instr", "")))
+        elif name in _RAISING:
+            self._read_raising(name, by_local_name(attributes))
         elif name in _CHARACTERS:
             self._write(_CHARACTERS[name])
         elif name in _NOTE_MARKS:
@@ -172,7 +170,9 @@ class MarkupPart(EventTarget):
         elif name == "pPr":
             self._in_paragraph_mark = True
         elif name in _ALTERNATIVE_TEXT:
-            self._read_alternative_text(attributes)
+            for value in (attributes.get("title", ""), attributes.get("descr", "")):
+                if may_hold_ark(value):
+                    self._text.add_value(value, self._place)
         elif "href" in attributes:  # shapes of VML
             self._text.add_link(attributes["href"], self._place)
 
@@ -199,7 +199,10 @@ class MarkupPart(EventTarget):
             if self._text.is_full:
                 raise EnoughRead
         elif name in _RUNS and self._runs:
-            self._end_run(self._runs.pop())
+            run = self._runs.pop()
+            if run.is_apart:
+                self._text.set_apart()
+            self._close_link(run.link)
         elif name in {"fldSimple", "hyperlink"} and self._links:
             self._close_link(self._links.pop())
         elif name == "AlternateContent" and self._alternatives:
@@ -233,13 +236,6 @@ class MarkupPart(EventTarget):
 
     # -- paragraphs and runs
 
-    def _start_paragraph(self, _: dict[str, str]) -> None:
-        self._text.begin(self._place)
-        self._paragraph_links = {}
-
-    def _break(self, attributes: dict[str, str]) -> None:
-        self._write("\f" if attributes.get("type") == "page" else "\n")
-
     def _symbol(self, attributes: dict[str, str]) -> None:
         """A character by its code, in a font of symbols by its place there: U+F000 and what ASCII has."""
         try:
@@ -252,34 +248,20 @@ class MarkupPart(EventTarget):
         if not 0xD800 <= code <= 0xDFFF:
             self._write(char)
 
-    def _run_properties(self, attributes: dict[str, str]) -> None:
-        """Only DrawingML says here what is raised; in per mille, or per cent in the strict edition."""
+    def _read_raising(self, name: str, attributes: dict[str, str]) -> None:
+        """What may raise a run. In DrawingML that is its properties; in per mille, or per cent in the strict edition.
+
+        A raised 3 after an ARK is a footnote mark, and must not become its last character.
+        """
         baseline = attributes.get("baseline", "")
-        if baseline.rstrip("%").isdigit() and baseline.strip("0%"):
-            self._stand_apart()
-
-    def _vertical_alignment(self, attributes: dict[str, str]) -> None:
-        if _raises("vertAlign", attributes):
-            self._stand_apart()
-
-    def _position(self, attributes: dict[str, str]) -> None:
-        if _raises("position", attributes):
-            self._stand_apart()
-
-    def _run_style(self, attributes: dict[str, str]) -> None:
-        if attributes.get("val") in self._raised:
-            self._stand_apart()
-
-    def _stand_apart(self) -> None:
-        """A raised 3 after an ARK is a footnote mark, and must not become its last character."""
-        if self._runs and not self._runs[-1].is_apart:
+        is_raised = (
+            _raises(name, attributes)
+            or (name == "rStyle" and attributes.get("val") in self._raised)
+            or (name == "rPr" and baseline.rstrip("%").isdigit() and baseline.strip("0%") != "")
+        )
+        if is_raised and self._runs and not self._runs[-1].is_apart:
             self._runs[-1].is_apart = True
             self._text.set_apart()
-
-    def _end_run(self, run: _Run) -> None:
-        if run.is_apart:
-            self._text.set_apart()
-        self._close_link(run.link)
 
     # -- links
 
@@ -307,11 +289,6 @@ class MarkupPart(EventTarget):
         self._runs[-1].link = self._paragraph_links[identifier]
         self._text.open_link(self._paragraph_links[identifier])
 
-    def _read_alternative_text(self, attributes: Mapping[str, str]) -> None:
-        for name in ("title", "descr"):
-            if may_hold_ark(attributes.get(name, "")):
-                self._text.add_value(attributes[name], self._place)
-
     def _open_link(self, target: str) -> int:
         link = self._text.add_link(target, self._place)
         self._text.open_link(link)
@@ -322,9 +299,6 @@ class MarkupPart(EventTarget):
             self._text.close_link(link)
 
     # -- fields
-
-    def _start_simple_field(self, attributes: dict[str, str]) -> None:
-        self._links.append(self._read_code(attributes.get("instr", "")))
 
     def _field_character(self, attributes: dict[str, str]) -> None:
         match attributes.get("fldCharType"):

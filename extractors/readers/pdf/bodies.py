@@ -13,10 +13,8 @@ from itertools import count, islice, pairwise
 from statistics import median
 
 from extractors.model.documents import Anchor, Block, Role
-from extractors.readers.pdf.annotations import Link
 from extractors.readers.pdf.geometry import LINE_END_HYPHEN, Lines
-from extractors.readers.pdf.open_ends import goes_on, is_open
-from extractors.readers.pdf.pdf_pages import PdfPage
+from extractors.readers.pdf.pdf_pages import Link, PdfPage, goes_on, is_open
 from extractors.wraps.rules import may_be_rest
 
 # The running heads and feet of PDF pages: lines that say the same from page to page, or count on.
@@ -51,23 +49,18 @@ def running_lines(page: PdfPage, *neighbours: PdfPage | None) -> frozenset[int]:
 
 def _rows(lines: Lines) -> list[Row]:
     """The indexes of lines by rows, from the top."""
-    middles = _middles(lines)
     rows: list[Row] = []
-    for index in sorted(range(len(middles)), key=middles.__getitem__, reverse=True):
-        if rows and middles[rows[-1][0]] - middles[index] < _SAME_HEIGHT:
+    for index in sorted(range(len(lines)), key=lambda index: -lines[index].middle):
+        if rows and lines[rows[-1][0]].middle - lines[index].middle < _SAME_HEIGHT:
             rows[-1].append(index)
         else:
             rows.append([index])
     return rows
 
 
-def _middles(lines: Lines) -> list[float]:
-    return [(bottom + top) / 2 for bottom, top in zip(lines.bottoms, lines.tops, strict=True)]
-
-
 def _leading(lines: Lines) -> float:
     """Return how far apart the lines of a page usually are."""
-    steps = [above - below for above, below in pairwise(_middles(lines))]
+    steps = [above.middle - below.middle for above, below in pairwise(lines)]
     return median([step for step in steps if step > _SAME_HEIGHT] or [0.0])
 
 
@@ -84,13 +77,12 @@ def _is_running(page: PdfPage, outer: Row, inner: Row, leading: float, neighbour
 
 def _runs_on(page: PdfPage, index: int, other: PdfPage) -> bool:
     """Return whether *other* has a line at the height of this one that says the same, or counts on."""
-    start, end, _, bottom, _, top = page.lines[index]
-    text = page.text[start:end]
-    twins = zip(other.lines.starts, other.lines.ends, other.lines.bottoms, other.lines.tops, strict=True)
+    line = page.lines[index]
+    text = page.text[line.start : line.end]
     return any(
-        _same(text, other.text[twin_start:twin_end], other.number - page.number)
-        for twin_start, twin_end, twin_bottom, twin_top in twins
-        if -_SAME_HEIGHT < twin_bottom - bottom < _SAME_HEIGHT and abs(twin_top - top) < _SAME_HEIGHT
+        _same(text, other.text[twin.start : twin.end], other.number - page.number)
+        for twin in other.lines
+        if abs(twin.bottom - line.bottom) < _SAME_HEIGHT and abs(twin.top - line.top) < _SAME_HEIGHT
     )
 
 
@@ -152,15 +144,17 @@ class Part:
     @property
     def first_size(self) -> float:
         """The size of the font in which it begins, 0 if unknown."""
-        return self._size(zip(self.page.lines.starts, self.page.font_sizes, strict=False))
+        return self._sizes[0] if self._sizes else 0.0
 
     @property
     def last_size(self) -> float:
         """The size of the font in which it ends, 0 if unknown."""
-        return self._size(zip(reversed(self.page.lines.starts), reversed(self.page.font_sizes), strict=False))
+        return self._sizes[-1] if self._sizes else 0.0
 
-    def _size(self, sizes: Iterable[tuple[int, float]]) -> float:
-        return next((size for start, size in sizes if self.moved(start) is not None), 0.0)
+    @property
+    def _sizes(self) -> list[float]:
+        sizes = zip(self.page.lines, self.page.font_sizes, strict=False)
+        return [size for line, size in sizes if self.moved(line.start) is not None]
 
 
 def blocks_of(pages: Iterable[PdfPage]) -> Iterator[Block]:
@@ -215,7 +209,7 @@ def _divided(page: PdfPage, before: PdfPage | None, after: PdfPage | None) -> tu
 def _part(page: PdfPage, indexes: Sequence[int]) -> Part:
     """The lines with these *indexes* (in order), with the line breaks between those that follow one another."""
     spans: list[tuple[int, int]] = []
-    starts = [*page.lines.starts, len(page.text)]
+    starts = [*(line.start for line in page.lines), len(page.text)]
     for index in indexes:
         start, end = starts[index], starts[index + 1]
         if spans and spans[-1][1] == start:
@@ -234,13 +228,13 @@ def _note_going_on(part: Part, body: Part) -> Part | None:
     The notes of a page are set apart from its text, and begin with what may be the rest of the name in *part*.
     """
     lines, text = body.page.lines, body.page.text
-    indexes = [index for index, start in enumerate(lines.starts) if body.moved(start) is not None]
-    if not indexes or not is_open(part.text) or _may_begin_with_rest(text, lines.starts[indexes[0]]):
+    indexes = [index for index, line in enumerate(lines) if body.moved(line.start) is not None]
+    if not indexes or not is_open(part.text) or _may_begin_with_rest(text, lines[indexes[0]].start):
         return None
-    steps = [above - below for above, below in pairwise(lines.bottoms[index] for index in indexes)]
+    steps = [above - below for above, below in pairwise(lines[index].bottom for index in indexes)]
     leading = median([step for step in steps if step > 0] or [0.0])
     for at in range(len(steps), 0, -1):
-        if steps[at - 1] > _SET_APART * leading > 0 and _may_begin_with_rest(text, lines.starts[indexes[at]]):
+        if steps[at - 1] > _SET_APART * leading > 0 and _may_begin_with_rest(text, lines[indexes[at]].start):
             return _part(body.page, indexes[at:])
     return None
 
@@ -264,29 +258,20 @@ def _goes_on(part: Part, following: Part) -> bool:
     return abs(size - next_size) <= _SAME_FONT * size and goes_on(part.text, following.text)
 
 
-@dataclass(frozen=True, slots=True)
-class _Citation:
-    """A link with all of its text on one page."""
-
-    link: Link
-    page: PdfPage
-    ranges: tuple[tuple[int, int], ...]
-
-
-def _citations(page: PdfPage) -> list[_Citation]:
-    """The links of a page: annotations with one URI over text that hangs together are one link.
+def _citations(page: PdfPage) -> list[Link]:
+    """The links of a page, each with all of its text: annotations with one URI over text that hangs together are one.
 
     Links that can't hold an ARK are distinguished by their URI only.
     """
-    citations: list[_Citation] = []
+    citations: list[Link] = []
     last_of_uri: dict[str, int] = {}
     for link in page.links:
         at = last_of_uri.get(link.uri)
         if at is None or not _hangs_together(page.text, citations[at].ranges, link.ranges):
             last_of_uri[link.uri] = len(citations)
-            citations.append(_Citation(link, page, link.ranges))
+            citations.append(link)
         else:
-            citations[at] = _Citation(citations[at].link, page, citations[at].ranges + link.ranges)
+            citations[at] = citations[at]._replace(ranges=citations[at].ranges + link.ranges)
     return citations
 
 
@@ -306,13 +291,12 @@ def _blocks(run: Sequence[Part], aside: Sequence[Part], numbers: Iterator[int]) 
         for cited in _citations(page):
             link, is_new = None, True
             for text in texts if cited.ranges else ():
-                ranges = text.ranges(cited)
+                ranges = text.ranges(page, cited)
                 if ranges:
-                    link, is_new = text.numbered(cited.link.uri, ranges, numbers)
+                    link, is_new = text.numbered(cited.uri, ranges, numbers)
                     break
             if is_new:
-                location = cited.link.place
-                targets.append(Block(cited.link.uri, Role.LINK_ANNOTATION, page.number, location, link=link))
+                targets.append(Block(cited.uri, Role.LINK_ANNOTATION, page.number, cited.place, link=link))
     yield from (text.block() for text in texts if text.text.strip())
     yield from targets
 
@@ -335,11 +319,11 @@ class _Text:
             length += len(pieces[-1])
         self.text = "".join(pieces)
 
-    def ranges(self, cited: _Citation) -> list[tuple[int, int]]:
-        """Return where in this text the text of a link is, if it does."""
-        if cited.page.number not in self._parts:
+    def ranges(self, page: PdfPage, cited: Link) -> list[tuple[int, int]]:
+        """Return where in this text the text of a link on *page* is, if it is in it."""
+        if page.number not in self._parts:
             return []
-        part, base = self._parts[cited.page.number]
+        part, base = self._parts[page.number]
         moved = ((part.moved(start), part.moved(end)) for start, end in cited.ranges)
         return [(base + start, base + end) for start, end in moved if start is not None and end is not None]
 

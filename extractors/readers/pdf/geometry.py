@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import re
-import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple, Self, overload
+from operator import attrgetter
+from typing import Any, NamedTuple, Self
 
 import pypdfium2.raw as pdfium
 from pypdfium2 import PdfTextPage
@@ -30,23 +30,6 @@ _FEWEST_LINES = 3  # of a column, for its right edge to be known
 _ENOUGH_LINES = 8  # of a stretch of text, not to look for others of its column
 _UPRIGHT = 0.1  # the least width of an average character, in heights of its font
 _WIDEST_LEADING = 2.2  # line heights between two lines of one column
-_RECTANGLE = struct.Struct("4f")  # FS_RECTF: left, top, right, bottom
-
-
-def called_fast(function: Any, result_type: Any, *argument_types: Any) -> Callable[..., Any]:
-    """A function of PDFium without the checks of its bindings: there are thousands of characters on a page.
-
-    Handles and buffers are addresses. It keeps the global interpreter lock: it takes less time than to give that away.
-    """
-    address = ctypes.cast(function, ctypes.c_void_p).value
-    return ctypes.PYFUNCTYPE(result_type, *argument_types)(address or 0)
-
-
-_PAGE, _INDEX, _RECTANGLE_ADDRESS = ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p
-_char_box = called_fast(pdfium.FPDFText_GetLooseCharBox, ctypes.c_int, _PAGE, _INDEX, _RECTANGLE_ADDRESS)
-_is_generated = called_fast(pdfium.FPDFText_IsGenerated, ctypes.c_int, _PAGE, _INDEX)
-_ink_box = called_fast(pdfium.FPDFText_GetCharBox, ctypes.c_int, _PAGE, _INDEX, *[ctypes.c_void_p] * 4)
-_font_size = called_fast(pdfium.FPDFText_GetFontSize, ctypes.c_double, _PAGE, _INDEX)
 
 
 class Box(NamedTuple):
@@ -81,50 +64,20 @@ class Line(NamedTuple):
         return (self.bottom + self.top) / 2
 
 
-class Lines(Sequence[Line]):
-    """The lines of a page; kept by column, for there are many pages."""
-
-    def __init__(self, columns: Sequence[Sequence[Any]]) -> None:
-        self.starts, self.ends, self.lefts, self.bottoms, self.rights, self.tops = columns
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    @overload
-    def __getitem__(self, index: int) -> Line: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Line]: ...
-    def __getitem__(self, index: int | slice) -> Line | list[Line]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        return Line(
-            self.starts[index],
-            self.ends[index],
-            self.lefts[index],
-            self.bottoms[index],
-            self.rights[index],
-            self.tops[index],
-        )
-
-    def moved(self, moved: Callable[[int], int]) -> Lines:
-        """The same lines after their text was changed."""
-        starts, ends = list(map(moved, self.starts)), list(map(moved, self.ends))
-        return Lines((starts, ends, self.lefts, self.bottoms, self.rights, self.tops))
+Lines = Sequence[Line]
 
 
-NO_LINES = Lines(((),) * 6)
+def line_at(lines: Lines, offset: int) -> int:
+    """Return the index of the last line that begins at *offset* or before; -1 if none does."""
+    return bisect_right(lines, offset, key=attrgetter("start")) - 1
 
 
 class Glyphs:
     """The boxes of the characters of a text page, by their offsets in its text, as long as the page is open."""
 
     def __init__(self, text_page: PdfTextPage, char_index: Callable[[int], int] | None = None) -> None:
-        self._page = ctypes.cast(text_page.raw, ctypes.c_void_p).value
+        self._page = text_page
         self._char_index = char_index
-        self._buffer = ctypes.create_string_buffer(_RECTANGLE.size)
-        self._buffer_address = ctypes.addressof(self._buffer)
-        self._ink = [ctypes.c_double() for _ in range(4)]  # left, right, bottom, top
-        self._ink_addresses = [ctypes.addressof(corner) for corner in self._ink]
 
     @classmethod
     def of(cls, text_page: PdfTextPage, text: str) -> Self | None:
@@ -137,48 +90,42 @@ class Glyphs:
             return None
         return cls(text_page, lambda offset: int(pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, offset)))
 
-    def corners(self, offset: int) -> tuple[float, float, float, float]:
-        """Left, top, right and bottom: of the character's advance width, and of its font, not of its letter."""
-        index = offset if self._char_index is None else self._char_index(offset)
-        _char_box(self._page, index, self._buffer_address)
-        return _RECTANGLE.unpack(self._buffer)
+    def box(self, offset: int) -> Any:
+        """The rectangle (FS_RECTF) of the character's advance width and of its font, not of its letter."""
+        box = pdfium.FS_RECTF()
+        pdfium.FPDFText_GetLooseCharBox(self._page, self._index(offset), box)
+        return box
 
-    def all_corners(self, offsets: Sequence[int]) -> tuple[list[float], list[float], list[float], list[float]]:
+    def all_corners(self, offsets: Iterable[int]) -> tuple[list[float], list[float], list[float], list[float]]:
         """The corners of several characters: their lefts, tops, rights and bottoms."""
-        indexes = offsets if self._char_index is None else list(map(self._char_index, offsets))
-        values = (ctypes.c_float * (4 * len(indexes)))()
-        page, address, size = self._page, ctypes.addressof(values), _RECTANGLE.size
-        for index in indexes:
-            _char_box(page, index, address)
-            address += size
-        corners = values[:]
-        return corners[0::4], corners[1::4], corners[2::4], corners[3::4]
+        boxes = [self.box(offset) for offset in offsets]
+        lefts, tops = [box.left for box in boxes], [box.top for box in boxes]
+        return lefts, tops, [box.right for box in boxes], [box.bottom for box in boxes]
 
-    def feet(self, offsets: Sequence[int]) -> list[float]:
+    def feet(self, offsets: Iterable[int]) -> list[float]:
         """The lowest points of the letters at *offsets*: most are on the base line of their line."""
-        indexes = offsets if self._char_index is None else list(map(self._char_index, offsets))
-        page, foot = self._page, self._ink[2]
-        left, right, bottom, top = self._ink_addresses
+        left, right, foot, top = (ctypes.c_double() for _ in range(4))
         feet = []
-        for index in indexes:
-            _ink_box(page, index, left, right, bottom, top)
+        for offset in offsets:
+            pdfium.FPDFText_GetCharBox(self._page, self._index(offset), left, right, foot, top)
             feet.append(foot.value)
         return feet
 
     def center(self, offset: int) -> float:
         """Return where between left and right a character is."""
-        left, _, right, _ = self.corners(offset)
-        return (left + right) / 2
+        box = self.box(offset)
+        return float(box.left + box.right) / 2
 
     def is_generated(self, offset: int) -> bool:
         """Return whether PDFium concluded from a gap that a space must be here."""
-        index = offset if self._char_index is None else self._char_index(offset)
-        return bool(_is_generated(self._page, index) == 1)
+        return bool(pdfium.FPDFText_IsGenerated(self._page, self._index(offset)) == 1)
 
     def font_size(self, offset: int) -> float:
         """The size of the font as the page sets it; what scales it is mostly the same all over a page."""
-        index = offset if self._char_index is None else self._char_index(offset)
-        return float(_font_size(self._page, index))
+        return float(pdfium.FPDFText_GetFontSize(self._page, self._index(offset)))
+
+    def _index(self, offset: int) -> int:
+        return offset if self._char_index is None else self._char_index(offset)
 
 
 def lines_of(text: str, glyphs: Glyphs) -> Lines:
@@ -189,7 +136,7 @@ def lines_of(text: str, glyphs: Glyphs) -> Lines:
     ends = [last if text[last] == LINE_END_HYPHEN else last + 1 for last in lasts]
     lefts, tops, _, bottoms = glyphs.all_corners(starts)
     _, _, rights, _ = glyphs.all_corners(lasts)
-    return Lines((starts, ends, lefts, bottoms, rights, tops))
+    return list(map(Line, starts, ends, lefts, bottoms, rights, tops))
 
 
 def without_false_breaks(text: str, lines: Lines) -> str:
@@ -203,7 +150,7 @@ def without_false_breaks(text: str, lines: Lines) -> str:
         gap = following.left - line.right
         height = max(near.height for near in lines[max(0, index - 2) : min(len(lines), index + 4)])
         if _is_level(line, following) and -_SLACK < gap < _NO_SPACE * height and text[line.end] != LINE_END_HYPHEN:
-            between = following.start - lines.ends[index]
+            between = following.start - line.end
             pieces += [text[done : line.end], ZERO_WIDTH_SPACE * between]
             done = following.start
     return "".join((*pieces, text[done:]))
@@ -248,14 +195,13 @@ def _stretches(lines: Lines) -> tuple[list[tuple[int, int]], set[int]]:
     ranges: list[tuple[int, int]] = []
     continued: set[int] = set()
     first = 0
-    corners = zip(lines.lefts, lines.bottoms, lines.rights, lines.tops, strict=True)
-    for index, (last, line) in enumerate(pairwise(corners), start=1):
-        last_left, last_bottom, last_right, last_top = last
-        left, bottom, right, top = line
-        leading, height = last_bottom - bottom, max(top - bottom, last_top - last_bottom)
-        if _SLACK < leading < _WIDEST_LEADING * height and left < last_right and last_left < right:
+    for index, (last, line) in enumerate(pairwise(lines), start=1):
+        leading, height = last.bottom - line.bottom, max(line.height, last.height)
+        is_below = _SLACK < leading < _WIDEST_LEADING * height
+        if is_below and line.left < last.right and last.left < line.right:
             continue
-        if left >= last_right - _SLACK and bottom < last_top and last_bottom < top and abs(leading) < 0.6 * height:
+        overlaps = line.bottom < last.top and last.bottom < line.top and abs(leading) < 0.6 * height
+        if overlaps and line.left >= last.right - _SLACK:
             continued.add(index - 1)  # to the eye it is one line: PDFium breaks lines at raised footnote marks
             continue
         ranges.append((first, index))
@@ -267,23 +213,25 @@ def _stretches(lines: Lines) -> tuple[list[tuple[int, int]], set[int]]:
 
 def _column_of(lines: Lines, first: int, stretches: Iterable[tuple[int, int]]) -> list[int]:
     """The lines, by index, of all *stretches* that begin at the left where the one from *first* on does."""
-    left = lines.lefts[first]
-    near = 2 * (lines.rights[first] - left) / (lines.ends[first] - lines.starts[first])
-    return [index for start, stop in stretches if abs(lines.lefts[start] - left) < near for index in range(start, stop)]
+    line = lines[first]
+    near = 2 * (line.right - line.left) / (line.end - line.start)
+    alike = (range(*stretch) for stretch in stretches if abs(lines[stretch[0]].left - line.left) < near)
+    return [index for stretch in alike for index in stretch]
 
 
 def _right_edge(lines: Lines, column: Sequence[int]) -> float | None:
     """Return where the lines of a column end at most: where many of them do, else the longest that isn't overfull."""
     if len(column) < _FEWEST_LINES:
         return None
-    rights = [lines.rights[index] for index in column]
-    chars = sum([lines.ends[index] - lines.starts[index] for index in column])
-    width: float = (sum(rights) - sum([lines.lefts[index] for index in column])) / chars
+    in_column = [lines[index] for index in column]
+    rights = [line.right for line in in_column]
+    chars = sum(line.end - line.start for line in in_column)
+    width = (sum(rights) - sum(line.left for line in in_column)) / chars
     if not width > 0:  # mirrored text, or what has no width: there is no edge to speak of
         return None
     rights.sort()
     low = most = 0
-    edge: float = rights[-1]
+    edge = rights[-1]
     for high, right in enumerate(rights):
         while rights[low] < right - width / 2:
             low += 1
@@ -300,17 +248,14 @@ class Rows:
 
     def __init__(self, text: str, lines: Lines, glyphs: Glyphs) -> None:
         self._text = text
-        self._lines = lines
-        middles = [(bottom + top) / 2 for bottom, top in zip(lines.bottoms, lines.tops, strict=True)]
-        self._order = sorted(range(len(middles)), key=middles.__getitem__)
-        self._middles = sorted(middles)
+        self._rows = sorted(lines, key=attrgetter("middle"))
         self._glyphs = glyphs
 
     def under(self, rectangle: Box) -> list[tuple[int, int]]:
         """The ranges of the text that lie in *rectangle*, in order, without blanks around them."""
-        low = bisect_left(self._middles, rectangle.bottom - _SLACK)
-        high = bisect_right(self._middles, rectangle.top + _SLACK)
-        ranges = (self._part(self._lines[index], rectangle) for index in self._order[low:high])
+        low = bisect_left(self._rows, rectangle.bottom - _SLACK, key=attrgetter("middle"))
+        high = bisect_right(self._rows, rectangle.top + _SLACK, key=attrgetter("middle"))
+        ranges = (self._part(line, rectangle) for line in self._rows[low:high])
         return sorted(span for span in ranges if span is not None)
 
     def _part(self, line: Line, rectangle: Box) -> tuple[int, int] | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+import ctypes
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pypdfium2.raw as pdfium
 import regex
@@ -15,21 +16,163 @@ from pypdfium2 import PdfDocument, PdfTextPage
 from pypdfium2 import PdfPage as PdfiumPage
 
 from extractors.mentions.label_spellings import may_hold_ark
-from extractors.readers.pdf.annotations import Link, comments_of, links_of
+from extractors.model.decoding import decode
 from extractors.readers.pdf.geometry import (
-    NO_LINES,
+    LINE_END_HYPHEN,
     ZERO_WIDTH_SPACE,
+    Box,
     Glyphs,
     Line,
     Lines,
     Rows,
+    line_at,
     lines_of,
     rooms_of,
     without_false_breaks,
 )
-from extractors.readers.pdf.open_ends import open_lines
 from extractors.readers.pdf.right_to_left import is_right_to_left, ordered
 from extractors.readers.pdf.spacing import corrections
+
+# The annotations of a page: links with their rectangles, comments, and what was filled into forms.
+
+_MOST_LINKS = 10_000
+_MOST_COMMENTS = 1_000
+_COMMENT_KEYS = {b"Contents": "comment", b"V": "field"}
+
+
+class Link(NamedTuple):
+    """A link annotation: a link whose text is broken has one for each line, each with the whole URI."""
+
+    uri: str
+    box: Box | None
+    ranges: tuple[tuple[int, int], ...]
+    """The text under it, if it was looked for."""
+
+    @property
+    def place(self) -> str:
+        return "rect:" + ",".join(f"{corner:z.0f}" for corner in self.box) if self.box else ""
+
+
+def links_of(document: PdfDocument, page: PdfiumPage) -> Iterator[Link]:
+    """The link annotations of a page; one that leads to a place in the document has an empty URI."""
+    position, link, corners = ctypes.c_int(0), pdfium.FPDF_LINK(), pdfium.FS_RECTF()
+    for _ in range(_MOST_LINKS):
+        if not pdfium.FPDFLink_Enumerate(page, position, link):
+            return
+        action = pdfium.FPDFLink_GetAction(link)
+        uri, box = "", None
+        if action and pdfium.FPDFAction_GetType(action) == pdfium.PDFACTION_URI:
+            uri = _uri(document, action)
+            if pdfium.FPDFLink_GetAnnotRect(link, corners):
+                box = Box(corners.left, corners.bottom, corners.right, corners.top)
+        yield Link(uri, box, ())
+
+
+def _uri(document: PdfDocument, action: Any) -> str:
+    """The URI of an action: ASCII by the standard; UTF-8, UTF-16 or windows-1252 in the wild."""
+    size = pdfium.FPDFAction_GetURIPath(document, action, None, 0)
+    buffer = ctypes.create_string_buffer(size)
+    pdfium.FPDFAction_GetURIPath(document, action, buffer, size)
+    uri: bytes = buffer.raw[: size - 1]
+    return uri.decode("ascii") if uri.isascii() and b"\0" not in uri else decode(uri).text
+
+
+def comments_of(page: PdfiumPage, links: int) -> Iterator[tuple[str, str]]:
+    """Kind and text of annotations other than the *links* (how many there are): comments, and what forms hold."""
+    count = pdfium.FPDFPage_GetAnnotCount(page)
+    if count <= links:
+        return
+    for index in range(min(count, _MOST_COMMENTS)):
+        annotation = pdfium.FPDFPage_GetAnnot(page, index)
+        if not annotation:
+            continue
+        try:
+            for key, kind in _COMMENT_KEYS.items():
+                text = _string(annotation, key)
+                if text:
+                    yield kind, text
+        finally:
+            pdfium.FPDFPage_CloseAnnot(annotation)
+
+
+def _string(annotation: Any, key: bytes) -> str:
+    """A text of an annotation; empty if there is none."""
+    size = pdfium.FPDFAnnot_GetStringValue(annotation, key, None, 0)
+    buffer = (ctypes.c_ushort * (size // 2 + 1))()
+    pdfium.FPDFAnnot_GetStringValue(annotation, key, buffer, size)
+    return bytes(buffer)[: max(0, size - 2)].decode("utf-16-le", "ignore").strip()
+
+
+# Texts that end in the middle of a URL or an ARK, as far as one can say before anything is joined.
+
+_LINE_BREAK = re.compile(rf"[\r\n]+|{LINE_END_HYPHEN}")
+_INVISIBLE = re.compile("[\N{ZERO WIDTH SPACE}\N{WORD JOINER}\N{ZERO WIDTH NON-JOINER}]+")
+_HYPHENS = "-\N{HYPHEN}"
+_LABEL_OR_SCHEME = re.compile(r"https?:|ark:", re.IGNORECASE)
+_BEGUN = re.compile(r"https?:|ark:|\A:/", re.IGNORECASE)  # French: a space before the colon
+_LABEL_BEGUN = re.compile(r"(?:\A|[\W_])(a|ar|ark|h|ht|htt|http|https)\Z", re.IGNORECASE)
+_COLON_OR_BEGIN = re.compile(
+    rf":|(?<![^\W_])(?:a|ar|ark|h|ht|htt|https?)-?\s*(?:[\r\n{LINE_END_HYPHEN}]|\Z)", re.IGNORECASE
+)
+_TAIL_CHARS = 300
+_HEAD_CHARS = 12
+_LAST_LINES = 5  # of a page: a running foot of a few lines may follow its text
+
+
+def is_open(text: str) -> bool:
+    r"""Return whether *text* ends within a URL or an ARK, or with letters that a label may begin with.
+
+    >>> is_open("see https:"), is_open("see ark:/12345/\r\nx5"), is_open("see ark:/12345/x5 and")
+    (True, True, False)
+    """
+    return _is_open(_last_word(_lines(text)))
+
+
+def open_lines(page: str) -> list[int]:
+    r"""Return how many lines from its end the text of a *page* is open, as far as a running foot may follow there.
+
+    >>> open_lines("see ark:/12345/\r\n12\r\nin press")
+    [1, 2]
+    """
+    if not _COLON_OR_BEGIN.search(page, max(0, len(page) - _TAIL_CHARS)):
+        return []
+    lines = _lines(page)
+    counts = range(min(_LAST_LINES, len(lines)))
+    return [after for after in counts if _is_open(_last_word(lines[: len(lines) - after]))]
+
+
+def goes_on(text: str, following: str) -> bool:
+    """Return whether what is open at the end of *text* may go on in *following*; a label that is begun must end there.
+
+    >>> goes_on("see ar", "k:/12345/x5"), goes_on("is a", "word"), goes_on("ark:/12345/x", "word")
+    (True, False, True)
+    """
+    word = _last_word(_lines(text))
+    begun = _LABEL_BEGUN.search(word)
+    if begun is None or _BEGUN.search(word):
+        return bool(following)
+    return _LABEL_OR_SCHEME.match(begun[1] + "".join(_lines(following[:_HEAD_CHARS]))) is not None
+
+
+def _is_open(word: str) -> bool:
+    return _BEGUN.search(word) is not None or _LABEL_BEGUN.search(word) is not None
+
+
+def _lines(text: str) -> list[str]:
+    """The last lines of a text, without what is invisible, and without the hyphens at their ends."""
+    visible = _INVISIBLE.sub("", text[-_TAIL_CHARS:])
+    return [line.rstrip().rstrip(_HYPHENS) for line in _LINE_BREAK.split(visible.rstrip())]
+
+
+def _last_word(lines: list[str]) -> str:
+    """The word in which the last line ends; where that is all of it, with the one before it."""
+    pieces = []
+    for line in reversed(lines):
+        pieces.append(line[line.rfind(" ") + 1 :])
+        if " " in line:
+            break
+    return "".join(reversed(pieces))
+
 
 # The cells of tables on a PDF page: after the last line of one, another begins, and no name goes on there.
 
@@ -56,12 +199,10 @@ def is_table_like(lines: Lines) -> bool:
 
     Columns of running text don't.
     """
-    corners = zip(lines.lefts, lines.bottoms, lines.rights, strict=True)
     returns = (
-        right <= last_left + _SLACK and bottom < last_bottom - _SLACK
-        for (last_left, last_bottom, _), (_, bottom, right) in pairwise(corners)
+        line.right <= last.left + _SLACK and line.bottom < last.bottom - _SLACK for last, line in pairwise(lines)
     )
-    return sum(map(bool, returns)) >= _FEWEST_RETURNS
+    return sum(returns) >= _FEWEST_RETURNS
 
 
 def _edge(rights: list[float], width: float) -> float:
@@ -154,7 +295,7 @@ class PdfPage:
     links: tuple[Link, ...] = ()
     comments: tuple[tuple[str, str], ...] = ()
     """Kind and text of other annotations."""
-    lines: Lines = NO_LINES
+    lines: Lines = ()
     """Only where they may matter: around labels, and after a page that may go on."""
     line_slack: tuple[tuple[int, float], ...] = ()
     has_cells: bool = False
@@ -240,7 +381,7 @@ def _with_text(page: PdfiumPage, read: PdfPage, parts: _Parts, *, continues: boo
                 shown = without_false_breaks(text, lines)
                 lines = lines_of(shown, glyphs)
             may_go_on = any(_may_end(lines, after) for after in open_ends)
-            sizes = tuple(map(glyphs.font_size, lines.starts)) if continues or may_go_on else ()
+            sizes = tuple(glyphs.font_size(line.start) for line in lines) if continues or may_go_on else ()
             placed = replace(read, text=shown, lines=lines, font_sizes=sizes, may_go_on=may_go_on)
             return _with_geometry(placed, labels, ark_links, glyphs)
 
@@ -300,7 +441,8 @@ def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], gl
     table = CellTable(text, lines, glyphs, _near(text, labels, lines)) if is_table_like(lines) else None
     if wrong:
         moved = wrong.moved
-        text, lines, labels = wrong.applied(text), lines.moved(moved), [moved(label) for label in labels]
+        text, labels = wrong.applied(text), [moved(label) for label in labels]
+        lines = [line._replace(start=moved(line.start), end=moved(line.end)) for line in lines]
         links = tuple(link._replace(ranges=tuple((moved(a), moved(b)) for a, b in link.ranges)) for link in links)
     placed = replace(page, text=text, links=links, lines=lines, seams=wrong.seams)
     if table is None:
@@ -313,9 +455,9 @@ def _near(text: str, labels: Iterable[int], lines: Lines) -> list[bool]:
     """Return which lines end in a word with a label, or in one that leads up to it."""
     near = [False] * len(lines)
     for label in labels:
-        at = bisect_right(lines.starts, label) - 1
+        at = line_at(lines, label)
         space = _WORD_END.search(text, label + _LABEL_CHARS)
-        stop = bisect_right(lines.starts, space.start()) - 1 if space else len(lines)
+        stop = line_at(lines, space.start()) if space else len(lines)
         for index in range(max(0, at - _LINES_BEFORE_LABEL), min(stop, at + _LINES_FROM_LABEL)):
             near[index] = True
     return near

@@ -6,14 +6,14 @@ Only words around a label are looked at, and only gaps and base lines decide: no
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import inf
 from statistics import median
 
-from extractors.readers.pdf.geometry import Glyphs, Lines
+from extractors.readers.pdf.geometry import Glyphs, Lines, line_at
 
 #: Gaps as parts of the height of the font. The space of a book face is a quarter of it at its narrowest.
 _NO_SPACE = 0.16
@@ -115,7 +115,7 @@ class _Spacing:
         doubtful: set[int] = set()
         done = 0
         for label in self._labels:
-            at = bisect_right(self._lines.starts, label) - 1
+            at = line_at(self._lines, label)
             if at < 0 or label < done:
                 continue
             self._spread.update(self._letterspaced(label, at))
@@ -163,11 +163,11 @@ class _Spacing:
 
     def _letterspaced(self, label: int, at: int) -> Iterator[int]:
         """The gaps in the letterspaced words around *label* that were taken for spaces, over the lines around *at*."""
-        starts, ends = self._lines.starts, self._lines.ends
-        before = self._text.rfind(" ", max(starts[at], label - _NEAR), label)
-        if before < 0 or label in self._spread or self._text.find(" ", label, min(ends[at], label + _NEAR)) < 0:
+        start, end = self._lines[at].start, self._lines[at].end
+        before = self._text.rfind(" ", max(start, label - _NEAR), label)
+        if before < 0 or label in self._spread or self._text.find(" ", label, min(end, label + _NEAR)) < 0:
             return
-        letters, gaps = self._letters(starts[at], ends[at])
+        letters, gaps = self._letters(start, end)
         middle = bisect_left(letters, label)
         usual = median(gaps[max(0, middle - _NEAR) : middle + _NEAR] or [0.0])
         if usual < _WIDE:
@@ -178,12 +178,12 @@ class _Spacing:
         if first == 0:
             yield from self._spread_lines(range(at - 1, max(-1, at - _MOST_LINES), -1), usual)
         if last == len(letters) - 1:
-            yield from self._spread_lines(range(at + 1, min(len(starts), at + _MOST_LINES)), usual)
+            yield from self._spread_lines(range(at + 1, min(len(self._lines), at + _MOST_LINES)), usual)
 
     def _spread_lines(self, indexes: range, usual: float) -> Iterator[int]:
         """The same in the lines of these *indexes*, as far as one letterspaced word goes on over them."""
         for index in indexes:
-            letters, gaps = self._letters(self._lines.starts[index], self._lines.ends[index])
+            letters, gaps = self._letters(self._lines[index].start, self._lines[index].end)
             edge = 0 if indexes.step > 0 else len(letters) - 1
             reached = self._spread_from(edge, letters, gaps, usual, indexes.step)
             yield from self._spaces(letters[min(edge, reached)], letters[max(edge, reached)])
@@ -232,27 +232,27 @@ class _Spacing:
 
     def _false_before(self, label: int, at: int) -> Iterator[int]:
         """The false spaces of the word that leads up to *label* in the line *at*, such as a resolver."""
-        text, starts, ends = self._text, self._lines.starts, self._lines.ends
         for index in range(at, max(-1, at - _MOST_LINES), -1):
-            space = min(label, ends[index])
-            while (space := text.rfind(" ", starts[index] + 1, space)) != -1:
+            line = self._lines[index]
+            space = min(label, line.end)
+            while (space := self._text.rfind(" ", line.start + 1, space)) != -1:
                 if not self._is_false(space, index):
                     return
                 yield space
 
     def _pieces_after(self, label: int, at: int) -> Iterator[tuple[int, int, list[int]]]:
         """The word that goes on from *label* in the line *at*: line by line its start, its end, its false spaces."""
-        text, starts, ends = self._text, self._lines.starts, self._lines.ends
         start = label
-        for index in range(at, min(len(starts), at + _MOST_LINES)):
-            start = space = max(start, starts[index])
+        for index in range(at, min(len(self._lines), at + _MOST_LINES)):
+            line = self._lines[index]
+            start = space = max(start, line.start)
             false: list[int] = []
-            while (space := text.find(" ", space + 1, ends[index] - 1)) != -1:
+            while (space := self._text.find(" ", space + 1, line.end - 1)) != -1:
                 if not self._is_false(space, index):
                     yield start, space, false
                     return
                 false.append(space)
-            yield start, ends[index], false
+            yield start, line.end, false
 
     def _is_false(self, space: int, index: int) -> bool:
         """Return whether no space is at *space*, in the line with this *index*, but only wide letter spacing."""
@@ -285,14 +285,14 @@ class _Spacing:
         _, tops, _, bottoms = self._glyphs.all_corners([space - 1, space + 1])
         if abs(bottoms[0] - bottoms[1]) > _RAISED * (tops[0] - bottoms[0]):  # of another line, or raised
             return False
-        others = self._gaps(bisect_right(self._lines.starts, space) - 1)
+        others = self._gaps(line_at(self._lines, space))
         usual = median(others) if len(others) > _FEW else self._usual
         return not usual or gap < _UNUSUAL * usual
 
     def _gaps(self, index: int) -> list[float]:
         """The gaps at the spaces of a line that PDFium made, in order of size."""
         if index not in self._gaps_of_line:
-            start, end = self._lines.starts[index], self._lines.ends[index]
+            start, end = self._lines[index].start, self._lines[index].end
             spaces = (start + match.start() for match in re.finditer(r"(?<=\S) (?=\S)", self._text[start:end]))
             generated = list(islice(filter(self._glyphs.is_generated, spaces), _MOST_SPACES))
             self._gaps_of_line[index] = sorted(self._gaps_at(generated))
@@ -303,8 +303,8 @@ class _Spacing:
     def _base_line(self, label: int) -> tuple[float, float]:
         """The base line on which the letter at *label* is, and the height of its font."""
         [foot] = self._glyphs.feet([label])
-        _, top, _, bottom = self._glyphs.corners(label)
-        return foot, top - bottom
+        box = self._glyphs.box(label)
+        return foot, box.top - box.bottom
 
     def _raised_mark(self, start: int, end: int, base: float | None, height: float) -> int | None:
         """Return where in the word from *start* to *end* a footnote mark begins, on the *base* line if that is known.
