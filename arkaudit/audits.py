@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, date, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import scrapy.core.downloader.contextfactory  # noqa: F401  (first, while there are few frames: it looks at each)
 from scrapy import signals
@@ -103,9 +103,9 @@ def crawl_plan(config: Config, seeds: Seeds, *, today: date) -> CrawlPlan:
 
 Target = tuple[Ark, str]
 #: The weight of a mention, where documents are recorded in batches.
-_MENTION_BYTES: Final = 128
+_MENTION_BYTES = 128
 #: Of what was fetched and is not read yet, so much is in memory for each process that reads, before less is asked for.
-_AHEAD_BYTES: Final = 2_500_000
+_AHEAD_BYTES = 2_500_000
 
 
 class AuditInterrupted(RunInterrupted):

@@ -14,7 +14,6 @@ from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 from platform import platform, python_version
-from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
@@ -38,7 +37,7 @@ from extractors.processes.worker import Worker, WorkerError
 from reports.languages.display import counted, escaped
 
 #: Days after which a copy of the NAAN registry is called old: new NAANs are assigned every week.
-OLD_DAYS: Final = 90
+OLD_DAYS = 90
 
 
 class State(StrEnum):
@@ -69,7 +68,7 @@ class Extra:
 
 
 #: The extras of pyproject.toml, by name.
-EXTRAS: Final[Mapping[str, Extra]] = {
+EXTRAS: Mapping[str, Extra] = {
     "duckdb": Extra("duckdb", "report --dataset"),
     "dns": Extra("dns", "resolve.maptr, the historical look-up of NAANs"),
     "cluster": Extra("distributed", "extract --workers"),

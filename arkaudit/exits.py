@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from reports.hints import Fault, fault_lines, next_words
 from reports.languages import ENGLISH, Language
@@ -278,7 +278,7 @@ def question_for_nearest(word: str, words: Iterable[str]) -> str:
 # What a command prints at its end: what is wrong and where, one line of totals, one hint what to do next.
 
 #: So many names of documents are in a command that is suggested; more are left to the user.
-_MOST_NAMES: Final = 3
+_MOST_NAMES = 3
 
 
 def tell_ending(

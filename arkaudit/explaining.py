@@ -6,7 +6,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlsplit
 
 from rich.console import Console
@@ -42,7 +42,7 @@ from reports.tables.wording import (
 # The questions of an audit in words for people who keep collections: what was asked, what came, what it means.
 
 
-CONTROLS: Final = (
+CONTROLS = (
     Question.CONTROL,
     Question.CONTROL_ELSEWHERE,
     Question.CONTROL_LANDING,
@@ -50,7 +50,7 @@ CONTROLS: Final = (
     Question.CONTROL_RENDERED,
 )
 
-_ASKED: Final[dict[Question, str]] = {
+_ASKED: dict[Question, str] = {
     Question.OBJECT: "We asked {host} for the object.",
     Question.NO_SLASH: "We asked {host} again without the slash at the end, which should make no difference.",
     Question.HYPHENS: "We asked {host} again without the hyphens of the name, which should make no difference.",
@@ -72,9 +72,9 @@ _ASKED: Final[dict[Question, str]] = {
     Question.RENDERED: "We had a browser show the page of {host}: without scripts it says the same of any name.",
     Question.CONTROL_RENDERED: "We had a browser show the page of {host} for an object that can't exist, to compare.",
 }
-_ASKED_FOR_ANOTHER: Final = "We asked {host} for {ark}, which may have been meant."
+_ASKED_FOR_ANOTHER = "We asked {host} for {ark}, which may have been meant."
 #: What a last status means, in words; the others are described by their class (4xx, 5xx).
-_STATUSES: Final[dict[int, str]] = {
+_STATUSES: dict[int, str] = {
     202: "has taken note of the question and answers later",
     204: "says that all is well, and shows nothing",
     300: "offers several addresses to choose from",
@@ -91,20 +91,20 @@ _STATUSES: Final[dict[int, str]] = {
     451: "may not show it, for legal reasons",
     999: "does not let programs in",
 }
-_HUNDREDS: Final[dict[int, str]] = {
+_HUNDREDS: dict[int, str] = {
     2: "answered",
     3: "answered with a redirect that we don't follow",
     4: "does not accept the request",
     5: "reports a fault of its own",
 }
-_ENDS: Final[dict[ChainEnd, str]] = {
+_ENDS: dict[ChainEnd, str] = {
     ChainEnd.NON_WEB: "That is no web address, so no one can ask further; as far as the web goes, this is a success.",
     ChainEnd.LOOP: "That is an address where we had been already: the redirects go in a circle.",
     ChainEnd.TOO_MANY_REDIRECTS: "There were more redirects than anybody would follow, and we stopped.",
     ChainEnd.BAD_REDIRECT: "That is no address that can be asked, so the way ends here.",
     ChainEnd.SKIPPED: "That is an example or a test, which is never requested.",
 }
-_UNANSWERED: Final[dict[ChainEnd, str]] = {
+_UNANSWERED: dict[ChainEnd, str] = {
     ChainEnd.NON_WEB: "The ARK is known, and leads out of the web.",
     ChainEnd.LOOP: "The fault is in the redirects: no one gets any further, a browser neither.",
     ChainEnd.TOO_MANY_REDIRECTS: "The fault is in the redirects: no one gets any further, a browser neither.",
@@ -113,15 +113,15 @@ _UNANSWERED: Final[dict[ChainEnd, str]] = {
     ChainEnd.REFUSED_ADDRESS: "It was our own rules that held this request back.",
     ChainEnd.SKIPPED: "Nothing follows from this for the ARK.",
 }
-_RENDERED: Final[dict[Question, str]] = {
+_RENDERED: dict[Question, str] = {
     Question.RENDERED: "This is what a person with a browser sees; whether it is the object is said below.",
     Question.CONTROL_RENDERED: "This is what a person sees of what can't exist: another page must differ from it.",
 }
 #: So many addresses that a rendered page has asked for are named.
-_MOST_NAMED: Final = 10
+_MOST_NAMED = 10
 #: So many characters of a refusing page are quoted.
-_MOST_QUOTED: Final = 160
-_SAYS_UNKNOWN: Final = frozenset({400, 404, 410, 414})
+_MOST_QUOTED = 160
+_SAYS_UNKNOWN = frozenset({400, 404, 410, 414})
 
 
 @dataclass(frozen=True, slots=True)

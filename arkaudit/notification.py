@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from string import Template
-from typing import Any, Final
+from typing import Any
 from urllib.parse import quote
 
 from arkaudit.config import Config, Notify
@@ -30,7 +30,7 @@ from reports.tables.failing import diagnosed_failures
 from reports.tables.wording import CAUSE_NAMES
 
 #: The kinds of news, the most severe first, with their headings.
-HEADINGS: Final = {
+HEADINGS = {
     "broke": "Broken, confirmed by several checks over days",
     "failing": "Fails, not yet confirmed",
     "silent": "Gave no answer, which is not link rot: ask again",
@@ -41,9 +41,9 @@ HEADINGS: Final = {
     "recovered": "Works again",
 }
 #: The kinds that `failing` in the configuration means.
-_FAILING: Final = frozenset({"failing", "silent"})
+_FAILING = frozenset({"failing", "silent"})
 #: So many ARKs of a kind are listed; the report has them all.
-MOST_LISTED: Final = 50
+MOST_LISTED = 50
 
 
 @dataclass(frozen=True, slots=True)

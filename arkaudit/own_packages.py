@@ -12,13 +12,12 @@ from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Final
 
 #: In the order in which they need each other.
-NAMES: Final = ("extractors", "crawler", "reports")
-HOME: Final = Path(__file__).resolve().parents[1]
+NAMES = ("extractors", "crawler", "reports")
+HOME = Path(__file__).resolve().parents[1]
 
-WAYS_OUT: Final = "rename it, or install arkaudit in an environment of its own (venv, pipx) or use the container"
+WAYS_OUT = "rename it, or install arkaudit in an environment of its own (venv, pipx) or use the container"
 
 
 def import_own_packages() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 from arkaudit.exits import errors, quiet
 from crawler.model.observations import DocumentRecord, Observation, Question
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from crawler.answers.mementos import MementoRecord
 
 #: Seconds between two lines where there is no terminal.
-LINE_EVERY_S: Final = 60.0
+LINE_EVERY_S = 60.0
 #: The stage after all questions; a line about it says nothing once it has ended.
-JUDGING: Final = "verdicts"
+JUDGING = "verdicts"
 
 
 class Progress:

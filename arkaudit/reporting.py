@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 from rich.console import Console
@@ -58,7 +58,7 @@ class Reported:
 
 
 #: Characters of a failure in a line.
-_LONGEST_REASON: Final = 200
+_LONGEST_REASON = 200
 #: Where a report goes that is written to standard output.
 STANDARD_OUTPUT = Path("-")
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from rich.box import SIMPLE_HEAD
@@ -145,7 +145,7 @@ def _decision(
 
 
 #: What the entries of a file are called, in their order, and where a decision has them.
-_FIELDS: Final[Mapping[str, str]] = {"until": "until", "to": "assignee", "reason": "reason", "at": "at"}
+_FIELDS: Mapping[str, str] = {"until": "until", "to": "assignee", "reason": "reason", "at": "at"}
 
 
 def triage_text(decisions: Iterable[TriageDecision]) -> str:
@@ -173,15 +173,15 @@ def _toml(value: str | date | datetime) -> str:
 Found = TypeVar("Found")
 
 #: What is said of a decision that has just been made.
-_DONE: Final[Mapping[TriageAction, str]] = {
+_DONE: Mapping[TriageAction, str] = {
     TriageAction.ACKNOWLEDGE: "acknowledged",
     TriageAction.IGNORE: "ignored",
     TriageAction.ASSIGN: "assigned",
     TriageAction.RECHECK: "due now",
 }
 #: Of so many decisions that are about nothing it is said one by one.
-_MOST_IDLE: Final = 10
-_TROUBLE: Final = frozenset(
+_MOST_IDLE = 10
+_TROUBLE = frozenset(
     {ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING, ArkState.BLOCKED, ArkState.UNDETERMINED}
 )
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Protocol, Self
+from typing import Any, Protocol, Self
 
 import pyarrow as pa
 
@@ -89,12 +89,12 @@ def own_worker() -> PartWorker:
 
 #: The names of files that are removed when they are of no use any more: of parts, evidence, tables without rows, and of
 #: what is being written (`p000001-3f0c9a1b2c4d5e6f-8c1d22aa.parquet`).
-OUR_NAMES: Final = re.compile(
+OUR_NAMES = re.compile(
     rf"p[0-9]{{6,}}[ab]*(?:\.json|-[0-9a-f]{{8}}\.(?:jsonl\.zst|whole\.arrow)|-[0-9a-f]{{16}}-[0-9a-f]{{8}}\.parquet)"
     rf"|none-[0-9a-f]{{16}}\.parquet|{re.escape(LEARNED_FILE)}|{re.escape(NAMES_FILE)}|[0-9a-f]{{16}}"
 )
 #: So often a part is tried that fails without taking its worker with it.
-_ATTEMPTS: Final = 3
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)

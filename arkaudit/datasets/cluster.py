@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from itertools import islice
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import arkaudit.datasets.plan
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from distributed import Client
 
 #: A part is given up when so many workers have ended over it.
-LOSSES: Final = 3
+LOSSES = 3
 _CONNECT_S = 10
-_GONE: Final = "the scheduler is gone"
+_GONE = "the scheduler is gone"
 #: Seconds between two looks whether the scheduler is there, and how many workers it has; and how long it may be silent.
 _LOOK_EVERY_S = 5.0
 _SILENT_S = 60.0

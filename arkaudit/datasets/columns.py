@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -48,7 +48,7 @@ class DatasetTable:
 _TEXT, _NUMBER, _LARGE = ColumnKind.TEXT, ColumnKind.NUMBER, ColumnKind.LARGE_NUMBER
 _TEXTS, _PAIRS = ColumnKind.TEXTS, ColumnKind.PAIRS
 
-_WHERE: Final = (
+_WHERE = (
     DatasetColumn(
         "document", _TEXT, "name as `arkaudit extract` has it: a path, and for what is in an archive `a.warc!/URL`, say"
     ),
@@ -56,7 +56,7 @@ _WHERE: Final = (
     DatasetColumn("record", _TEXT, "what it is in the archive: a path, a URL; empty for a whole file"),
 )
 
-DOCUMENTS: Final = DatasetTable(
+DOCUMENTS = DatasetTable(
     "documents",
     "One row per document that was read, or should have been; unique by document. An archive as such has a row only if "
     "something in it, or all of it, could not be read.",
@@ -71,7 +71,7 @@ DOCUMENTS: Final = DatasetTable(
         DatasetColumn("mentions", _NUMBER, "mentions of ARKs in it", "mentions"),
     ),
 )
-MENTIONS: Final = DatasetTable(
+MENTIONS = DatasetTable(
     "mentions",
     "One row per place that cites an ARK, as decided on all documents of the dataset; unique by document and ordinal.",
     (
@@ -120,7 +120,7 @@ MENTIONS: Final = DatasetTable(
         ),
     ),
 )
-FINDINGS: Final = DatasetTable(
+FINDINGS = DatasetTable(
     "findings",
     "One row per remark that a reader must know about a document, an archive as such, or a folder that was named.",
     (
@@ -130,13 +130,13 @@ FINDINGS: Final = DatasetTable(
     ),
 )
 #: All of them.
-DATASET_TABLES: Final = (DOCUMENTS, MENTIONS, FINDINGS)
+DATASET_TABLES = (DOCUMENTS, MENTIONS, FINDINGS)
 
 
 # The files of a dataset's tables: rows as Parquet, some thousands at a time in memory.
 
 _ROWS_A_GROUP = 20_000
-_TYPES: Final = {
+_TYPES = {
     ColumnKind.TEXT: pa.string(),
     ColumnKind.NUMBER: pa.int32(),
     ColumnKind.LARGE_NUMBER: pa.int64(),

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 #: DuckDB writes what goes beyond it into temporary files; a little more is taken besides.
-MEMORY: Final = "1GB"
+MEMORY = "1GB"
 #: Files are counted in so many groups at most, each by one query.
-_MOST_GROUPS: Final = 100
-ROWS_AT_ONCE: Final = 50_000
+_MOST_GROUPS = 100
+ROWS_AT_ONCE = 50_000
 #: The types of columns, as DuckDB calls them.
-_TYPES: Final = {
+_TYPES = {
     ColumnKind.TEXT: "VARCHAR",
     ColumnKind.NUMBER: "INTEGER",
     ColumnKind.LARGE_NUMBER: "BIGINT",
@@ -160,13 +160,13 @@ def _sql_list(texts: Sequence[str]) -> str:
 # What is counted of a dataset, as temporary tables that the published tables are made of.
 
 #: The mentions of some files, with a number for each document: numbers are counted several times as fast as names.
-_NUMBERED: Final = """
+_NUMBERED = """
     SELECT number, citation, ordinal, ark, naan, coalesce(shoulder, '') AS shoulder, coalesce(resolver, '') AS resolver,
         repairs, len(repairs) > 0 AS is_repaired, confidence = 'ambiguous' AS is_unsure, as_written, repaired, document
     FROM $files
     JOIN (SELECT document, row_number() OVER () AS number FROM (SELECT DISTINCT document FROM $files)) USING (document)
 """
-_CITED: Final = """
+_CITED = """
     SELECT naan, NULL, sum(citations), count(*)
     FROM (SELECT naan, number, count(DISTINCT citation) AS citations FROM numbered GROUP BY naan, number)
     GROUP BY naan
@@ -176,7 +176,7 @@ _CITED: Final = """
           FROM numbered GROUP BY naan, shoulder, number)
     GROUP BY naan, shoulder
 """
-_BY_DOCUMENT: Final = """
+_BY_DOCUMENT = """
     SELECT document, places, citations, arks, repaired, coalesce(mended, 0), coalesce(unsure, 0)
     FROM (SELECT number, any_value(document) AS document, count(*) AS places, count(DISTINCT citation) AS citations,
               count(DISTINCT ark) AS arks, count(*) FILTER (is_repaired) AS repaired
@@ -186,21 +186,21 @@ _BY_DOCUMENT: Final = """
     LEFT JOIN (SELECT number, count(DISTINCT citation) AS unsure FROM numbered WHERE is_unsure GROUP BY number)
     USING (number)
 """
-_BY_REPAIR: Final = """
+_BY_REPAIR = """
     SELECT repair, count(DISTINCT (number, ordinal)), count(DISTINCT (number, citation)), count(DISTINCT number),
         min({'document': document, 'ordinal': ordinal, 'as_written': as_written, 'repaired': repaired})
     FROM (SELECT unnest(repairs) AS repair, number, ordinal, citation, document, as_written, repaired
           FROM numbered WHERE is_repaired)
     GROUP BY repair
 """
-_BY_HOST: Final = """
+_BY_HOST = """
     SELECT host, sum(citations), count(*)
     FROM (SELECT host, number, count(DISTINCT citation) AS citations
           FROM numbered JOIN resolver_host USING (resolver) GROUP BY host, number)
     GROUP BY host
 """
 #: The tables to which each group of files adds its counts. The first example of a repair is the least by document.
-_TABLES: Final = {
+_TABLES = {
     "cited_in_files (naan VARCHAR, shoulder VARCHAR, citations BIGINT, documents BIGINT)": _CITED,
     "by_document (document VARCHAR, places BIGINT, citations BIGINT, arks BIGINT, repaired BIGINT, mended BIGINT, "
     "unsure BIGINT)": _BY_DOCUMENT,
@@ -210,7 +210,7 @@ _TABLES: Final = {
 }
 #: The part of a document's name by which its section is known: one value for very many documents. Names with blanks
 #: or control characters are asked about whole.
-_SECTION_KEY: Final = r"""
+_SECTION_KEY = r"""
     CASE WHEN regexp_matches(document, '[\x00-\x20]') THEN document
          WHEN regexp_matches(document, '^https?://', 'i')
          THEN regexp_extract(document, '^([^/]*//[^/?#]*(?:/[^/?#]*/?)?)', 1)

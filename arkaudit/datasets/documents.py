@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,12 +30,12 @@ from extractors.model.errors import UserMistake
 from extractors.wraps.rules import Confidence
 
 #: A dataset of so many documents and mentions at most is taken whole.
-WHOLE_ROWS: Final = 1_000_000
+WHOLE_ROWS = 1_000_000
 #: Of a larger one so many documents are taken for each ARK as it is asked for, or as many as there are.
-DOCUMENTS_AN_ARK: Final = 3
-_ROWS_AT_ONCE: Final = 5_000
+DOCUMENTS_AN_ARK = 3
+_ROWS_AT_ONCE = 5_000
 #: What says how an ARK is asked for. A dataset of an earlier version has no ``link_resolver``.
-_TARGET: Final = ("ark", "repaired", "resolver", "link_resolver")
+_TARGET = ("ark", "repaired", "resolver", "link_resolver")
 
 Row = Mapping[str, Any]
 Target = tuple[Ark, str]

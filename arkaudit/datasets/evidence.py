@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, overload
+from typing import Any, overload
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -131,8 +131,8 @@ def read_names(path: Path) -> pa.LargeBinaryArray:
 
 
 #: The files of the evidence.
-NAMES_FILE: Final = "whole.arrow"
-LEARNED_FILE: Final = "learned.json"
+NAMES_FILE = "whole.arrow"
+LEARNED_FILE = "learned.json"
 
 _BASE = re.compile(r"[^/.]*")
 #: ARKs of which the bases are gathered before those that were there already are dropped.

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
 
 import pyarrow as pa
 
@@ -105,7 +104,7 @@ def lines_in(path: Path) -> Iterator[Iterator[bytes]]:
 
 
 #: Where the results of the first pass are.
-READ: Final = "work/read"
+READ = "work/read"
 #: Of so many documents that could not be read a record has the names.
 _MOST_NAMES = 3
 

@@ -6,7 +6,6 @@ import gzip
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from arkaudit.datasets.plan import FolderFinding, Part
 from arkaudit.datasets.storage import InputFile, is_object, objects_of
@@ -19,14 +18,14 @@ _GZIP = b"\x1f\x8b"
 #: Bytes that a core reads in a second, compressed as they are, by the ends of file names; the first that fits counts.
 #: Those of WARC and WET files were measured in November 2026 on one core of a server; the others are guesses, and what
 #: has another name is taken for a PDF.
-_RATES: Final = (
+_RATES = (
     ((".wet.gz",), 11e6),
     ((".warc.gz",), 8e6),
     ((".warc",), 35e6),
     ((".gz", ".zip", ".zst", ".xz", ".bz2"), 6e6),
     ((".txt", ".md", ".xml", ".json", ".jsonl", ".csv", ".html", ".htm"), 15e6),
 )
-_OTHER_RATE: Final = 6e6
+_OTHER_RATE = 6e6
 
 
 @dataclass(frozen=True, slots=True)

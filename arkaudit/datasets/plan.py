@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Any
 
 import extractors
 from arkaudit.datasets.columns import DATASET_TABLES
@@ -26,10 +26,10 @@ from extractors.model.errors import UserMistake
 
 
 #: Libraries that read documents.
-_READERS: Final = (
+_READERS = (
     "beautifulsoup4", "ijson", "lxml", "markdown-it-py", "pikepdf", "pymarc", "pypdfium2", "regex",
 )  # fmt: skip
-_MISSING: Final = "missing"
+_MISSING = "missing"
 
 
 @cache
@@ -89,13 +89,13 @@ def difference(expected: Iterable[str], actual: Iterable[str]) -> str:
 
 
 #: Compressed bytes that make a part, and files that do.
-PART_BYTES: Final = 128 * 2**20
-PART_FILES: Final = 1_000
+PART_BYTES = 128 * 2**20
+PART_FILES = 1_000
 
-_PLANS: Final = "work/plans"
-_HALVED: Final = "work/halved"
-_FORMAT: Final = "arkaudit dataset plan 1"
-_KEY: Final = re.compile(r"p[0-9]{6,}")
+_PLANS = "work/plans"
+_HALVED = "work/halved"
+_FORMAT = "arkaudit dataset plan 1"
+_KEY = re.compile(r"p[0-9]{6,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,9 +281,9 @@ def _check_head(head: Any, made_by: Sequence[str], dataset: str) -> None:
 
 # The manifest of a dataset: what it consists of. It comes last, and readers trust nothing else.
 
-MANIFEST: Final = "manifest.json"
-FORMAT: Final = "arkaudit dataset"
-FORMAT_VERSION: Final = 2
+MANIFEST = "manifest.json"
+FORMAT = "arkaudit dataset"
+FORMAT_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 import pandas as pd
 from rich.box import SIMPLE_HEAD
@@ -35,7 +34,7 @@ from reports.terminal import place_sentence
 
 
 #: The formats that a report on a dataset can have.
-DATASET_FORMATS: Final = ("csv", "parquet")
+DATASET_FORMATS = ("csv", "parquet")
 
 
 def write_dataset_report(

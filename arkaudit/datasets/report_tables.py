@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
 
 import pandas as pd
 
@@ -35,16 +34,16 @@ from reports.tables.definitions import (
 Frames = Iterator[pd.DataFrame]
 
 #: So many mentions at most are repeated one by one, in `citations`; of more, those that are doubtful or examples.
-MOST_CITATIONS: Final = 1_000_000
+MOST_CITATIONS = 1_000_000
 #: What an ``ark`` implies (`extractors.model.ark.Ark.implied`): what precedes each dot, and each slash in front
 #: of the first one, but for that after the NAAN.
-IMPLIED: Final = """
+IMPLIED = """
     [left(ark, i - 1) FOR i IN range(1, length(ark) + 1)
      IF ark[i] = '.' OR (ark[i] = '/' AND i > instr(ark, '/') AND i < instr(ark || '.', '.'))]
 """
 #: An ARK without its qualifier.
-_BASE: Final = "^ark:[^/]*/[^/.]*"
-_NOT_JUDGED: Final = "0 AS works, 0 AS fails, 0 AS unreachable, {} AS not_judged"
+_BASE = "^ark:[^/]*/[^/.]*"
+_NOT_JUDGED = "0 AS works, 0 AS fails, 0 AS unreachable, {} AS not_judged"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -260,7 +259,7 @@ def _of_datasets_only(*_: object) -> pd.DataFrame:
     raise TypeError("this table is made of datasets only")
 
 
-CITED_HOSTS: Final = TableDefinition(
+CITED_HOSTS = TableDefinition(
     "cited_hosts",
     "By cited resolver",
     "One row per host with which ARKs are cited; an ARK that is cited with several counts at each. The row without a "
@@ -274,7 +273,7 @@ CITED_HOSTS: Final = TableDefinition(
     ),
 )
 
-CHECK_FAILURES: Final = TableDefinition(
+CHECK_FAILURES = TableDefinition(
     "check_failures",
     "Check characters that fail",
     "One row per ARK whose last character should confirm the others and does not, where names are known to have one.",
@@ -290,10 +289,10 @@ CHECK_FAILURES: Final = TableDefinition(
     ),
 )
 
-SUMMARY: Final = DatasetTable(sums.SUMMARY, _summary)
-NAANS: Final = DatasetTable(overviews.NAANS, _naans)
+SUMMARY = DatasetTable(sums.SUMMARY, _summary)
+NAANS = DatasetTable(overviews.NAANS, _naans)
 #: All of them, in their order.
-DATASET_REPORT: Final = (
+DATASET_REPORT = (
     SUMMARY,
     NAANS,
     DatasetTable(places.SHOULDERS, _shoulders),

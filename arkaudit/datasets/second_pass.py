@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from arkaudit.datasets.columns import DATASET_TABLES, MENTIONS, ParquetFile
 from arkaudit.datasets.evidence import LEARNED_FILE, NAMES_FILE, read_evidence
@@ -22,10 +22,10 @@ from extractors.processes.worker import WorkerDied, WorkerOutOfMemory, WorkerTim
 from extractors.processes.worker_executor import WorkerExecutor
 from extractors.wraps.evidence import Evidence
 
-DECIDED: Final = "work/decided"
-EVIDENCE: Final = "work/evidence"
+DECIDED = "work/decided"
+EVIDENCE = "work/evidence"
 #: The name by which processes share the evidence.
-SHARED: Final = "evidence of a dataset"
+SHARED = "evidence of a dataset"
 
 Rows = dict[str, list[list[Any]]]
 
@@ -183,7 +183,7 @@ def _about(document: Document, origin: Origin) -> list[Any]:
     return [origin.url, outcome, document.media_type, document.title, origin.size, origin.sha256, mentions]
 
 
-_CELLS: Final = [column.name for column in MENTIONS.columns[4:]]
+_CELLS = [column.name for column in MENTIONS.columns[4:]]
 
 
 def _decided_again(alone: Document, document: Document) -> frozenset[int]:

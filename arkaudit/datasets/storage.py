@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Final, Protocol, cast
+from typing import IO, Any, BinaryIO, Protocol, cast
 from urllib.parse import urlsplit
 
 from extractors.model.errors import StorageFailed, UserMistake
@@ -21,9 +21,9 @@ from extractors.model.errors import StorageFailed, UserMistake
 # Object storage (S3 and what speaks like it): documents are read from there, and datasets are made there.
 
 
-_SCHEME: Final = "s3"
+_SCHEME = "s3"
 #: What is fetched of an object at a time.
-_BLOCK_BYTES: Final = 8 * 2**20
+_BLOCK_BYTES = 8 * 2**20
 _WILD = frozenset("*?[")
 
 
@@ -248,7 +248,7 @@ def _reason(problem: Exception) -> str:
 
 
 #: Where files are written before they are put into their place.
-SCRATCH: Final = "work/scratch"
+SCRATCH = "work/scratch"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
 from zoneinfo import ZoneInfo
 
 from extractors.model.errors import ArkauditError
 
 #: So often a run that did not come to its end is taken up again; then it waits for the next moment of the schedule.
-MOST_ATTEMPTS: Final = 3
+MOST_ATTEMPTS = 3
 #: Before the second further attempt; each further wait is longer by as much.
-BETWEEN_ATTEMPTS: Final = timedelta(minutes=5)
+BETWEEN_ATTEMPTS = timedelta(minutes=5)
 #: Exit codes of runs that came to their end, whatever they found; 2 is a mistake that another attempt would repeat.
-_ENDED: Final = frozenset({0, 1, 2})
+_ENDED = frozenset({0, 1, 2})
 
 
 class BadSchedule(ArkauditError, ValueError):
