@@ -66,8 +66,7 @@ from arkaudit.config_files import ConfigError, TomlUnreadable
 from arkaudit.datasets.cluster import AnotherWorker, SchedulerLost
 from arkaudit.datasets.connection import DatasetUnreadable
 from arkaudit.output_rows import OutputUnwritable
-from arkaudit.schedules.ledger import Running
-from arkaudit.schedules.moments import BadSchedule
+from arkaudit.schedule_ledger import BadSchedule, Running
 from crawler.model.addresses import BadRoute
 from crawler.model.resolving import BadLocation
 from crawler.politeness.throttle import NotAsked

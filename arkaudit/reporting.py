@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from rich.console import Console
-from sqlalchemy import Connection
 
-from arkaudit.exits import EXIT_FINDING, after_run, forget_output, say, tell_ending
+from arkaudit.exits import after_run, forget_output, say, tell_ending
 from arkaudit.output_rows import OutputClosed, whole, write
-from crawler.history.integrity import problems, unknown_words
 from crawler.model.observations import DocumentOutcome
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
-from crawler.store.files import plain_copy, scratch_beside
-from crawler.store.row_checks import unreadable_rows
-from crawler.store.soundness import is_damage, is_ours
-from crawler.store.store import Store
-from crawler.store.store_errors import NotCopied, StoreDamaged
-from extractors.model.ark import Ark
 from extractors.model.documents import READ_IN_PART
 from extractors.model.errors import UserMistake
-from extractors.model.normalize import NotAnArk
-from reports.ark_history import SPARKS, Checked, Life, LifeAtUrl, life
 from reports.exports import FORMATS, check_out, text_of, write_report
 from reports.formats.report import Report
 from reports.hints import failing_arks
 from reports.languages import Spoken
-from reports.languages.display import counted, escaped
-from reports.store.frames import Frames, load_frames, read
+from reports.store.frames import Frames, load_frames
 from reports.store.inventory_file import InventoryUnreadable, read_inventory
 from reports.tables.filters import Choice, chosen
 from reports.tables.known import raised_events, without_known
@@ -163,162 +149,3 @@ def _tokens(frames: Frames) -> Iterator[str]:
     in_part = frames.findings.loc[frames.findings["kind"].isin({*READ_IN_PART, "empty"}), "document_id"]
     is_unread |= documents["document_id"].isin(in_part.dropna())
     yield from [DocumentOutcome.UNREADABLE.value] * int(is_unread.sum())
-
-
-# Do what `store check`, `store export` and `store import` do.
-
-
-def check_store(store_file: Path) -> None:
-    """Say what is wrong with a store; ends with 1 if anything is. Raises `reports.store.frames.StoreUnreadable`."""
-    try:
-        damage = read(store_file, _problems)
-    except StoreDamaged as failure:
-        damage = [str(failure)]
-    for problem in damage:
-        sys.stdout.write(escaped(problem) + "\n")
-    if damage:
-        say(f"{store_file}: {len(damage)} {'problem' if len(damage) == 1 else 'problems'}")
-        sys.exit(EXIT_FINDING)
-    say(f"{store_file} is whole")
-
-
-def export_store(store_file: Path, out: Path) -> None:
-    """Write the runs of a store as Parquet. Raises `StoreUnreadable` and `reports.exports.ReportUnwritable`."""
-    from reports.exports import ReportUnwritable
-    from reports.store_export import export
-
-    if out.exists() and not out.is_dir():
-        raise ReportUnwritable(f"{out}: is not a folder")
-    require_readable(store_file)
-    done = export(store_file, out)
-    unended = f", {done.unended} not ended yet" if done.unended else ""
-    say(f"{_runs(done.written)} written to {out}, {done.unchanged} there already{unended}")
-
-
-def import_store(other: Path, store_file: Path) -> None:
-    """Bring the runs of another store into the store; *other* itself stays as it is.
-
-    Raises `UserMistake` and `crawler.store.store_errors.StoreError`.
-    """
-    if not other.is_file():
-        raise UserMistake(f"there is no store at {other}")
-    if store_file.exists() and other.samefile(store_file):
-        raise UserMistake(f"{other} is the store itself")
-    try:
-        with scratch_beside(store_file) as folder:
-            copy = folder / "other.db"
-            plain_copy(other, copy)
-            Store.open(copy).close()  # refuses a foreign one
-            require_readable(copy, name=other)
-            with Store.open(store_file) as store:
-                done = store.bring_in(copy, at=datetime.now(UTC).isoformat(timespec="milliseconds"))
-    except NotCopied as problem:
-        if is_ours(other) and is_damage(problem.__cause__):
-            raise StoreDamaged(f"{other}: can't be read: {problem.__cause__}") from None
-        raise UserMistake(f"{other} can't be read: {problem}") from None
-    unended = f", {done.unended} not ended there and left out" if done.unended else ""
-    decided = f", and {counted(done.decisions, 'decision')}" if done.decisions else ""
-    say(f"{_runs(done.brought)} brought into {store_file}, {done.known} there already{unended}{decided}")
-
-
-def _problems(connection: Connection) -> list[str]:
-    """Return what is wrong with a store; its contradictions only where all of it can be read."""
-    unreadable = list(unreadable_rows(connection))
-    return [*unknown_words(connection), *unreadable] if unreadable else list(problems(connection))
-
-
-def require_readable(store_file: Path, *, name: Path | None = None) -> None:
-    """Raise `StoreDamaged` for a store that has a row which can't be read: it is not copied anywhere."""
-    damage = read(store_file, lambda connection: next(unreadable_rows(connection), None))
-    if damage:
-        raise StoreDamaged(f"{name or store_file}: {damage}")
-
-
-def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count} runs"
-
-
-# Do what `history` does: show the life of one ARK, to people and to programs.
-
-
-def show(asked: str, store_file: Path, form: str, console: Console) -> None:
-    """Print the life of the ARK that is *asked* about; ends with 1 when the store has never seen it.
-
-    Raises `UserMistake`, `crawler.store.store_errors.StoreUnopenable`, `reports.store.frames.StoreUnreadable`, and what
-    `arkaudit.output_rows.write` raises.
-    """
-    try:
-        ark = Ark.parse(asked)
-    except NotAnArk:
-        raise UserMistake(f"not an ARK: {escaped(repr(asked))}") from None
-    history = life(store_file, ark)
-    if history is None:
-        say(escaped(f"{store_file} has never seen {ark}"))
-        sys.exit(EXIT_FINDING)
-    if form == "json":
-        write(json.dumps(as_row(history), ensure_ascii=False, indent=2) + "\n", sys.stdout)
-        return
-    is_unicode = (console.encoding or "").lower().startswith("utf")
-    with whole(console):
-        for line in lines(history, is_unicode=is_unicode):
-            console.print(escaped(line), highlight=False, markup=False, soft_wrap=True)
-
-
-def as_row(history: Life) -> dict[str, Any]:
-    """The life as plain values, the spark lines included."""
-    row = asdict(history)
-    for url, at_url in zip(row["urls"], history.urls, strict=True):
-        url["spark"] = at_url.spark(is_unicode=False)
-    return row
-
-
-def lines(history: Life, *, is_unicode: bool) -> Iterator[str]:
-    """The life in lines for people."""
-    yield history.ark
-    yield ""
-    if not history.citations:
-        yield "No document cites it."
-    for cited in history.citations:
-        count = "1 citation" if cited.citations == 1 else f"{cited.citations} citations"
-        span = (
-            _day(cited.first_at)
-            if _day(cited.first_at) == _day(cited.last_at)
-            else (f"{_day(cited.first_at)} to {_day(cited.last_at)}")
-        )
-        yield f"cited in {cited.document}: {count}, {span}"
-    for at_url in history.urls:
-        yield ""
-        yield from _at_url(at_url, is_unicode=is_unicode)
-    signs = ", ".join(f"{sparks[not is_unicode]} {family}" for family, sparks in SPARKS.items())
-    yield ""
-    yield f"({signs})"
-
-
-def _at_url(history: LifeAtUrl, *, is_unicode: bool) -> Iterator[str]:
-    yield history.request_url
-    yield f"  {history.state} since {_day(history.since)}: {history.reason}"
-    if history.gone_at:
-        yield f"  gone from the documents since {_day(history.gone_at)}"
-    if history.checks:
-        yield f"  {history.spark(is_unicode=is_unicode)}"
-    before = [None, *(check.state for check in history.checks)]
-    lines = [(check.at, 0, _checked(check, was)) for was, check in zip(before, history.checks, strict=False)]
-    lines += [
-        (event.at, 1, f"  {event.event}{f': {event.detail}' if event.detail else ''}") for event in history.events
-    ]
-    lines += [(decision.at, 2, f"  {decision.detail}") for decision in history.decisions]
-    for at, _, words in sorted(lines):
-        yield f"  {at[:16].replace('T', ' ')}  {words}"
-
-
-def _checked(check: Checked, was: str | None) -> str:
-    state = check.state if was in (None, check.state) else f"{was} > {check.state}"
-    status = f" {check.status}" if check.status is not None else ""
-    suspect = " [in a suspect run]" if check.is_suspect else ""
-    landed = f"  {check.final_url}" if check.final_url else ""
-    words = f"  ({check.words})" if check.words else ""
-    return f"{state}: {check.object}{status}{suspect}{landed}{words}"
-
-
-def _day(at: str) -> str:
-    return at[:10]

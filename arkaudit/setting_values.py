@@ -83,7 +83,7 @@ def _service_url(text: str) -> str:
 def _cron(text: str) -> str:
     if find_spec("cronsim") is None:
         raise ValueError("needs cronsim: pip install 'arkaudit[schedule]'")
-    from arkaudit.schedules.moments import Schedule
+    from arkaudit.schedule_ledger import Schedule
 
     Schedule.parse(text)
     return text

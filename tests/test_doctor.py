@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from arkaudit.config_files import load_audits
-from arkaudit.doctor import (
+from arkaudit.commands.doctor_command import (
     EXTRAS,
     OLD_DAYS,
     State,
@@ -23,6 +22,7 @@ from arkaudit.doctor import (
     examined_sandbox,
     examined_store,
 )
+from arkaudit.config_files import load_audits
 from crawler.store.store import Store
 from extractors.model.naan import Registry
 from extractors.processes.sandbox import Means

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.schedules.moments import BadSchedule, Due, Schedule, ScheduledRun, due_now
+from arkaudit.schedule_ledger import BadSchedule, Due, Schedule, ScheduledRun, due_now
 from tests.vectors import vectors
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arkaudit.exits import end_interrupted, exit_on
+from arkaudit.exits import after_check, checked_words, end_interrupted, exit_on, tell_ending
 from arkaudit.options import (
     GroupedCommand,
     config_of,
@@ -83,6 +83,8 @@ def check(
     arkaudit check --naan 12148 --store audit.db
     arkaudit check --inventory ours.csv --prefix ark:12148/bpt6
     """  # fmt: skip
+    from crawler.spiders.seeds import parted
+
     if explain and form == "table":
         raise UserMistake("an explanation does not fit into a table: give --explain alone, or with --format jsonl")
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
@@ -90,7 +92,7 @@ def check(
     selection = _selection(naans, prefixes, hosts)
     from_lines = {} if dataset is not None else _lines(from_file)
     listed = _inventoried(inventory, selection)
-    asked = [text for given in (*arks, *from_lines.values()) for text in _parted(given)] + listed
+    asked = [text for given in (*arks, *from_lines.values()) for text in parted(given)] + listed
     of_store = due or (bool(selection) and inventory is None)
     if of_store and (asked or dataset is not None):
         raise UserMistake(
@@ -111,7 +113,7 @@ def check(
             else "nothing to check: give ARKs, --from FILE, --inventory FILE, or --due"
         )
     if of_store:
-        from arkaudit.due import due_now, selected_now
+        from arkaudit.checking import due_now, selected_now
 
         store_file = store_file or config.store or Path("audit.db")
         if due:
@@ -130,13 +132,11 @@ def check(
         return
     from rich.console import Console
 
-    from arkaudit.checking import CheckResult, checked, checked_again, checked_dataset
-    from arkaudit.exits import after_check, checked_words, tell_ending
+    from arkaudit.checking import checked, checked_again, checked_dataset
+    from arkaudit.commands.triage_command import tell_idle_in
     from arkaudit.explaining import print_explanations
     from arkaudit.output_rows import print_verdicts, write_jsonl
-    from arkaudit.triage_commands import tell_idle_in
 
-    done: CheckResult
     if of_store:
         assert store_file is not None
         done = checked_again(again, config, store_file, explain=explain)
@@ -145,7 +145,7 @@ def check(
     else:
         lines: defaultdict[str, list[str]] = defaultdict(list)
         for number, line in from_lines.items():
-            for text in _parted(line):
+            for text in parted(line):
                 lines[text].append(f"{from_file}:{number}")
         for text in listed:
             lines[text].append(str(inventory))
@@ -186,12 +186,6 @@ def _lines(source: str | None) -> dict[int, str]:
     return {number: line.strip() for number, line in enumerate(text.splitlines(), start=1) if line.strip()}
 
 
-def _parted(line: str) -> list[str]:
-    from crawler.spiders.seeds import parted
-
-    return parted(line)
-
-
 def _inventoried(path: Path | None, selection: KnownSelection) -> list[str]:
     """The ARKs of an inventory that are selected."""
     if path is None:
@@ -199,8 +193,7 @@ def _inventoried(path: Path | None, selection: KnownSelection) -> list[str]:
     from arkaudit.reporting import listed_in
 
     listed = listed_in(path)
-    if listed is None:
-        return []
+    assert listed is not None
     return [ark for ark in listed["ark"] if selection.names(ark, ark.partition(":")[2].partition("/")[0])]
 
 

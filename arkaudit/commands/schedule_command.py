@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
-from datetime import UTC, datetime
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import click
+from rich.console import Console
+from rich.table import Table
 
-from arkaudit.exits import EXIT_FINDING, say
+from arkaudit.__main__ import OWN_PROCESS
+from arkaudit.config import Config
+from arkaudit.config_files import load_audits
+from arkaudit.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, say
 from arkaudit.options import audit_option, config_of
+from arkaudit.output_rows import whole, write
+from arkaudit.schedule_ledger import FOLDER, Due, Ledger, Schedule, ScheduledRun, due_now
+from extractors.model.errors import UserMistake
 
 
 @click.group()
@@ -40,19 +57,13 @@ _SCHEDULED = click.option(
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def schedule_list(config_file: Path, form: str) -> None:
     """Print when each audit runs next, and how its last run ended."""
-    from arkaudit.output_rows import whole, write
-    from arkaudit.schedules import scheduler as listing
-    from arkaudit.schedules.scheduler import planned_in
-
-    planned = listing.rows(planned_in(config_file), datetime.now(UTC))
+    audits = rows(planned_in(config_file), datetime.now(UTC))
     if form == "json":
-        write(json.dumps(planned, indent=2) + "\n", sys.stdout)
+        write(json.dumps(audits, indent=2) + "\n", sys.stdout)
     else:
-        from rich.console import Console
-
         console = Console()
         with whole(console):
-            console.print(listing.table(planned))
+            console.print(table(audits))
 
 
 @schedule.command("due", short_help="Run what is due now, and end.")
@@ -64,8 +75,6 @@ def schedule_due(config_file: Path, dry_run: bool) -> None:
     An audit is due when a moment of its schedule has passed since it last began, or since its schedule was first seen;
     however many have passed, it runs once. A run that did not come to its end goes on first.
     """
-    from arkaudit.schedules.scheduler import Runs, planned_in, run_due, until_stopped
-
     audits = planned_in(config_file)
     if dry_run:
         for audit in audits:
@@ -87,8 +96,6 @@ def schedule_run(config_file: Path) -> None:
     A signal (Ctrl-C, or what a service manager sends) lets what runs finish what it has in flight; it goes on when
     this is started again.
     """
-    from arkaudit.schedules.scheduler import Runs, planned_in, serve
-
     serve(planned_in(config_file), Runs(config_file))
 
 
@@ -115,3 +122,208 @@ def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id
 
     if not send_news_again(config_of(config_file, {}, audit=audit), store_file, run_id, is_dry=dry_run):
         sys.exit(EXIT_FINDING)
+
+
+# Runs the named audits that are due, each as a process of its own: Twisted's reactor can be started only once.
+
+#: A run that did not come to its end is looked after at least this often.
+_LOOK_AGAIN = timedelta(minutes=1)
+#: After the first signal a run finishes what is in flight; after so many seconds it is signalled again.
+_PATIENCE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A named audit with a schedule."""
+
+    name: str
+    schedule: Schedule
+    ledger: Ledger
+
+    def due(self, now: datetime) -> Due | None:
+        """Return whether it is to run now; None also while it is running."""
+        since = self.ledger.seen(now)
+        if self.ledger.is_running():
+            return None
+        return due_now(self.schedule, self.ledger.entries(), since=since, now=now)
+
+
+def planned(audits: Mapping[str | None, Config], config_file: Path) -> list[Planned]:
+    """The audits of a configuration that have a schedule, in its order."""
+    folder = config_file.parent / FOLDER
+    return [
+        Planned(name, Schedule.parse(config.schedule, config.timezone), Ledger(folder, name))
+        for name, config in audits.items()
+        if name is not None and config.schedule is not None
+    ]
+
+
+def planned_in(config_file: Path) -> list[Planned]:
+    """The audits with a schedule in a configuration file. Raises `ConfigError`, and `UserMistake` if there are none."""
+    audits = planned(load_audits(config_file), config_file)
+    if not audits:
+        raise UserMistake(f"{config_file} has no audit with a schedule: see [audits.NAME]")
+    return audits
+
+
+class Runs:
+    """The runs that this process has begun, so that a signal can end them."""
+
+    def __init__(self, config_file: Path) -> None:
+        self._config_file = config_file
+        self._children: set[subprocess.Popen[bytes]] = set()
+        self._guard = threading.Lock()
+        self.is_stopping = False
+
+    def run(self, name: str, due: Due) -> int:
+        """Run one audit to its end; returns its exit code."""
+        command = [*OWN_PROCESS, "run", "-c", str(self._config_file), "--audit", name]
+        resumed = ", goes on" if due.resumes else ""
+        with self._guard:
+            if self.is_stopping:
+                return EXIT_INTERRUPTED
+            begun = time.monotonic()
+            say(f"{name}: due {due.moment:%Y-%m-%d %H:%M} UTC{resumed}: begins")
+            child = subprocess.Popen([*command, "--scheduled", due.moment.isoformat()], stdin=subprocess.DEVNULL)
+            self._children.add(child)
+        code = child.wait()
+        with self._guard:
+            self._children.discard(child)
+        say(f"{name}: ended with {_words(code)}, after {time.monotonic() - begun:.0f} s")
+        return code
+
+    def stop(self) -> None:
+        """Let nothing begin any more, and what runs finish what it has in flight; later once more, with emphasis."""
+        with self._guard:
+            is_first, self.is_stopping = not self.is_stopping, True
+            for child in self._children:
+                with suppress(ProcessLookupError):
+                    child.send_signal(signal.SIGTERM)
+        if is_first:
+            again = threading.Timer(_PATIENCE_S, self.stop)
+            again.daemon = True
+            again.start()
+
+
+def run_due(audits: Iterable[Planned], runs: Runs, *, now: Callable[[], datetime]) -> list[int]:
+    """Run what is due, one after the other; returns the exit codes."""
+    codes = []
+    for audit in audits:
+        due = audit.due(now())
+        if due is not None:
+            codes.append(runs.run(audit.name, due))
+    return codes
+
+
+def serve(audits: Sequence[Planned], runs: Runs) -> None:
+    """Run every audit when it is due, until a signal comes; first what was missed or did not end.
+
+    Different audits run in parallel, each host at its own pace all the same.
+    """
+    ended = threading.Event()
+    under_way: dict[str, Future[None]] = {}
+    with until_stopped(runs, ended), ThreadPoolExecutor(len(audits)) as pool:
+        while not ended.is_set():
+            for audit in audits:
+                if audit.name not in under_way or under_way[audit.name].done():
+                    under_way[audit.name] = pool.submit(_run_if_due, audit, runs)
+            now = datetime.now(UTC)
+            wake = min(now + _LOOK_AGAIN, *(audit.schedule.next_after(now) for audit in audits))
+            while not ended.wait(1.0) and datetime.now(UTC) < wake:  # in slices, for a signal to be handled at once
+                pass
+
+
+def _run_if_due(audit: Planned, runs: Runs) -> None:
+    try:
+        run_due([audit], runs, now=lambda: datetime.now(UTC))
+    except UserMistake as problem:  # its ledger can't be read or written: the other audits are not concerned
+        say(f"{audit.name}: {problem}")
+
+
+@contextmanager
+def until_stopped(runs: Runs, ended: threading.Event | None = None) -> Iterator[None]:
+    """Until Ctrl-C, or what a service manager sends: then let what runs end, and begin nothing more."""
+
+    def stop(*_: object) -> None:
+        say("stops; what runs finishes what it has in flight, and goes on the next time")
+        runs.stop()
+        if ended is not None:
+            ended.set()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _words(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else f"signal {-code}"
+
+
+# An overview of the planned runs and the results of the last ones.
+
+_OUTCOMES = {
+    0: "done",
+    EXIT_FINDING: "done, with findings",
+    EXIT_MISTAKE: "a mistake in its configuration",
+    EXIT_UNFINISHED: "could not finish",
+    EXIT_INTERRUPTED: "interrupted",
+}
+
+
+def rows(audits: Iterable[Planned], now: datetime) -> list[dict[str, Any]]:
+    """One row for each audit with a schedule: when it runs next, and how its last run ended."""
+    return [_row(audit, now) for audit in audits]
+
+
+def _row(audit: Planned, now: datetime) -> dict[str, Any]:
+    is_running = audit.ledger.is_running()
+    due = audit.due(now)
+    entries = audit.ledger.entries()
+    last = entries[-1] if entries else None
+    return {
+        "audit": audit.name,
+        "schedule": audit.schedule.expression,
+        "timezone": str(audit.schedule.zone or "UTC"),
+        "next": (due.moment if due else audit.schedule.next_after(now)).isoformat(),
+        "is_due": due is not None,
+        "last_started": last.started.isoformat() if last else None,
+        "last_ended": last.ended.isoformat() if last and last.ended else None,
+        "outcome": outcome(last, is_running=is_running),
+    }
+
+
+def outcome(last: ScheduledRun | None, *, is_running: bool) -> str:
+    """Return how the last run ended, in a word or two.
+
+    >>> outcome(ScheduledRun(datetime(2026, 3, 1, tzinfo=UTC)), is_running=False)
+    'killed'
+    """
+    if is_running:
+        return "running"
+    if last is None:
+        return "not yet run"
+    if last.ended is None:
+        return "killed"
+    return _OUTCOMES.get(last.exit_code if last.exit_code is not None else -1, f"exit code {last.exit_code}")
+
+
+def table(listed: Iterable[dict[str, Any]]) -> Table:
+    """The rows for people."""
+    shown = Table("audit", "schedule", "next (UTC)", "last began (UTC)", "took", "outcome", box=None)
+    for row in listed:
+        next_at = "now" if row["is_due"] else _minute(row["next"])
+        shown.add_row(row["audit"], row["schedule"], next_at, _minute(row["last_started"]), _took(row), row["outcome"])
+    return shown
+
+
+def _minute(moment: str | None) -> str:
+    return f"{datetime.fromisoformat(moment).astimezone(UTC):%Y-%m-%d %H:%M}" if moment else ""
+
+
+def _took(row: dict[str, Any]) -> str:
+    if not row["last_ended"]:
+        return ""
+    return str(datetime.fromisoformat(row["last_ended"]) - datetime.fromisoformat(row["last_started"]))
