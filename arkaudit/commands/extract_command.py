@@ -114,7 +114,7 @@ def extract(
     arkaudit extract papers/ --out dataset/
     """
     if from_file is not None:
-        from arkaudit.datasets.inputs import lines_of
+        from arkaudit.datasets.command import lines_of
 
         places = (*places, *lines_of(from_file))
     if not places:

@@ -118,7 +118,7 @@ def _report_on_dataset(
     context: click.Context, dataset: str, out: Path | None, formats: tuple[str, ...], lang: str | None
 ) -> None:
     """Report on a dataset, for which no option about a store means anything."""
-    from arkaudit.datasets.report import report_on_dataset
+    from arkaudit.datasets.report_tables import report_on_dataset
 
     given = [
         option.opts[0]
