@@ -18,14 +18,13 @@ from arkaudit.exits import say
 from arkaudit.options import cores
 from arkaudit.progress import JUDGING, RunProgress
 from arkaudit.resuming import ResumeDecision
-from crawler.asking.maptr import dns_look_up, with_resolvers
 from crawler.model.observations import DocumentRecord, Verdict
-from crawler.model.registry import cache_folder
+from crawler.model.registry import cache_folder, dns_look_up, with_resolvers
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import sendable
 from crawler.politeness.pacing import host_of
 from crawler.process import SpiderStage, run_stages
-from crawler.runs.choose_readings import settle_readings
+from crawler.runs.doubtful_mentions import settle_readings
 from crawler.runs.judging import Background, judge_run, judge_settled
 from crawler.sources.gate import CrawlPlan, Rules
 from crawler.spiders.arks_spider import ArksSpider
@@ -289,7 +288,7 @@ class AuditRun:
         if self._targets is not None:
             return list(self._targets)
         if not self._is_read:
-            from crawler.runs.second_pass import conclude_documents
+            from crawler.runs.doubtful_mentions import conclude_documents
 
             conclude_documents(self._store, self._run_id, self._registry, resolver=self._config.resolver)
             self._is_read = True

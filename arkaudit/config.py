@@ -50,8 +50,8 @@ from crawler.model.scope import Extent
 from crawler.politeness.pacing import Allowance, Allowances, is_own
 from crawler.rendering.options import PageLimits, RenderOptions, find_browser
 from crawler.sources.gate import LinkPatterns
-from crawler.sources.oai_pmh import Selection
-from crawler.verdicts.closed import ClosedCollection
+from crawler.sources.xml_sources import Selection
+from crawler.verdicts.verdict import ClosedCollection
 from crawler.wire.credentials import Credential, Credentials, Origin, of_proxy
 from crawler.wire.log_in_forms import LogIn
 

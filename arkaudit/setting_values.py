@@ -22,7 +22,7 @@ from arkaudit.exits import question_for_nearest
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.resolving import url_fault
 from crawler.sources.gate import LinkPatterns
-from crawler.verdicts.closed import ClosedCollection
+from crawler.verdicts.verdict import ClosedCollection
 from crawler.wire.credentials import Origin, names_user
 from extractors.model.normalize import NotAnArk
 from reports.languages import WORDS as LANGUAGE_WORDS

@@ -19,11 +19,10 @@ from crawler.answers.notices import PageWords
 from crawler.answers.object_facts import ObjectFacts
 from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
 from crawler.verdicts.access import OBJECT_RULES, WORTH
-from crawler.verdicts.closed import CLOSED_RULES, ClosedFacts
 from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts, StatementFacts
 from crawler.verdicts.inflection import METADATA_RULES
 from crawler.verdicts.rules import RuleTable
-from crawler.verdicts.verdict import UNASKED_RULES, WITHOUT_RULES
+from crawler.verdicts.verdict import CLOSED_RULES, UNASKED_RULES, WITHOUT_RULES, ClosedFacts
 
 #: The tables, each under the letter that its rules are numbered with.
 TABLES: dict[str, RuleTable[Any, Any]] = {

@@ -18,8 +18,8 @@ from arkaudit.config_files import ConfigError, load
 from arkaudit.triage_file import load_triage
 from crawler.answers.answer import read_answer
 from crawler.model import schema
-from crawler.sources.oai_pmh import Selection
 from crawler.sources.source_reading import read_source
+from crawler.sources.xml_sources import Selection
 from crawler.store.row_checks import unreadable_rows
 from crawler.store.soundness import damage_in
 from crawler.store.store import Store

@@ -24,11 +24,11 @@ from tests.waiting import PATIENCE_S
 #: What takes long to import. `arkaudit` itself is not among it: its consoles look at the environment as they are made.
 IMPORTED = (
     "click",
-    "crawler.runs.second_pass",
+    "crawler.runs.doubtful_mentions",
     "crawler.history.integrity",
     "crawler.history.triaging",
     "crawler.runs.judging",
-    "crawler.runs.choose_readings",
+    "crawler.runs.doubtful_mentions",
     "crawler.pipelines",
     "crawler.politeness.request_queue",
     "crawler.wire.middlewares",
@@ -37,7 +37,7 @@ IMPORTED = (
     "crawler.wire.robots",
     "cronsim",
     "extractors.two_passes",
-    "crawler.asking.maptr",
+    "crawler.model.registry",
     "crawler.pipelines",
     "crawler.process",
     "crawler.spiders.arks_spider",

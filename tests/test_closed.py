@@ -9,8 +9,7 @@ import pytest
 
 from arkaudit.config_files import ConfigError, load
 from crawler.model.observations import Question
-from crawler.verdicts.closed import ClosedCollection, closed_for
-from crawler.verdicts.verdict import VerdictContext, judge
+from crawler.verdicts.verdict import ClosedCollection, VerdictContext, closed_for, judge
 from extractors.model.ark import Ark
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 from tests.test_verdict import URL, facts

@@ -15,8 +15,8 @@ from crawler.model.observations import CONFORMANCE, Hop, ObjectOutcome, Observat
 from crawler.runs.judging import verdicts_of_run
 from crawler.spiders.conversation import Ask, AskingRules, Conversation, Finished, Outgoing
 from crawler.store.store import Store
-from crawler.verdicts.closed import ClosedCollection
 from crawler.verdicts.readings import CandidateReading
+from crawler.verdicts.verdict import ClosedCollection
 from extractors.model.ark import Ark
 from extractors.model.naan import Registry, RegistryEntry, ResolverTarget
 from tests.test_replaying import observation_of

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.answers.answer import parse_record, read_answer
-from crawler.answers.erc import parse_erc
-from crawler.answers.erc_values import MISSING, decoded, missing_code, parse_dates, parse_value
+from crawler.answers.erc import MISSING, decoded, missing_code, parse_dates, parse_erc, parse_value
 from crawler.answers.structured import from_turtle, from_xml, from_yaml
 from tests.vectors import vectors
 

@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.model.canonical import same_document
-from crawler.model.crawl_requests import CrawlRequest, Reach
-from crawler.model.listing import ListedItem, SourceKind, SourceReading
+from crawler.model.crawl_requests import CrawlRequest, ListedItem, Reach, SourceKind, SourceReading, same_document
 from crawler.model.scope import Extent, Scope
 from crawler.sources.gate import MOST_CUT_OFF, Gate, LinkPatterns, Passed, Rules, TooSlow
 from crawler.sources.link_targets import Headers

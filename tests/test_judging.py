@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from crawler.model.observations import Observation, Question, TlsResult, Verdict
 from crawler.runs.judging import judge_run, verdicts_of_run
 from crawler.store.store import Store
-from crawler.verdicts.findings import Findings, RunFindings
+from crawler.verdicts.remarks import Findings, RunFindings
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from tests.test_verdict import observation

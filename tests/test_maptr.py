@@ -12,7 +12,7 @@ import dns.resolver
 import dns.rrset
 import pytest
 
-from crawler.asking.maptr import MOST_NAMES, Naptr, dns_look_up, resolvers, with_resolvers
+from crawler.model.registry import MOST_NAMES, Naptr, dns_look_up, resolvers, with_resolvers
 from extractors.model.ark import Ark
 from extractors.model.naan import Registry, RegistryEntry, ResolverTarget
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.answers.captures import ArchiveAnswer, memento_links
 from crawler.answers.mementos import (
     MOST_CAPTURES,
+    ArchiveAnswer,
     ArchiveAsk,
     CaptureWish,
     MementoOutcome,
@@ -20,6 +20,7 @@ from crawler.answers.mementos import (
     capture_search,
     capture_wish,
     is_due,
+    memento_links,
 )
 from crawler.model.observations import ChainEnd, Hop
 from extractors.model.ark import Ark

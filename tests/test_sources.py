@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.model.listing import SourceKind
-from crawler.sources.oai_pmh import Selection, next_url, read_oai
-from crawler.sources.source_reading import MOST_ENTRIES, read_sitemap, read_source, source_kind, unpacked, unpacked_head
+from crawler.model.crawl_requests import SourceKind
+from crawler.sources.source_reading import read_source, source_kind, unpacked, unpacked_head
+from crawler.sources.xml_sources import MOST_ENTRIES, Selection, next_url, read_oai, read_sitemap
 from tests.vectors import vectors
 
 URL = "https://a.example/"

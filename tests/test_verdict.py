@@ -29,10 +29,9 @@ from crawler.model.observations import (
     Verdict,
 )
 from crawler.verdicts.access import WORTH, judge_object
-from crawler.verdicts.closed import ClosedCollection
 from crawler.verdicts.commitment import CommitmentFacts, judge_commitment
 from crawler.verdicts.inflection import judge_metadata
-from crawler.verdicts.verdict import WAYS, VerdictContext, judge, skipped
+from crawler.verdicts.verdict import WAYS, ClosedCollection, VerdictContext, judge, skipped
 from extractors.model.ark import Ark
 from tests.vectors import vectors
 

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from crawler.answers.erc import QUESTIONS, Record, parse_erc
-from crawler.answers.erc_values import says_something
-from crawler.answers.error_addresses import is_visitor_counter, refresh_target
+from crawler.answers.erc import QUESTIONS, Record, parse_erc, says_something
 from crawler.answers.page_tree import Element, Node, Text, own_part, parsed
-from crawler.answers.quirks import plain, quirks
+from crawler.answers.quirks import is_visitor_counter, plain, quirks, refresh_target
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
 from crawler.model.observations import MOST_ARKS, PageFacts
 from extractors.find import find_arks

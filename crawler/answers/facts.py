@@ -13,22 +13,29 @@ from functools import cached_property
 from urllib.parse import unquote, urlsplit
 
 from crawler.answers.answer import is_textual
-from crawler.answers.erc import QUESTIONS
-from crawler.answers.erc_values import says_something
-from crawler.answers.error_addresses import (
+from crawler.answers.claims import (
+    Subject,
+    declared_other,
+    declares,
+    linked_arks,
+    named_arks,
+    own_places,
+    statement_in,
+    subject_of,
+)
+from crawler.answers.erc import QUESTIONS, says_something
+from crawler.answers.notices import PageWords, is_fault
+from crawler.answers.quirks import (
     absent_address,
     is_absent_path,
     is_home_page,
     is_log_in,
     is_search,
     is_sent_away,
+    quirks,
     refresh_target,
 )
-from crawler.answers.notices import PageWords, is_fault
-from crawler.answers.quirks import quirks
-from crawler.answers.statements import statement_in
 from crawler.answers.structured import KERNEL, kernel
-from crawler.answers.subject import Subject, declared_other, declares, linked_arks, named_arks, own_places, subject_of
 from crawler.model.observations import ChainEnd, ObjectOutcome, Observation
 from crawler.model.resolving import SUCCESSES, same_host
 from extractors.model.ark import Ark
@@ -37,23 +44,8 @@ from extractors.model.ark import Ark
 
 
 BLOCKED = frozenset({401, 403, 407, 429, 451, 999})
-#: What a chain that got no last answer means for the object; complete over the ends that are no answer.
-OUTCOME_OF_END: Mapping[ChainEnd, ObjectOutcome] = {
-    ChainEnd.NON_WEB: ObjectOutcome.NON_WEB,
-    ChainEnd.LOOP: ObjectOutcome.LOOP,
-    ChainEnd.TOO_MANY_REDIRECTS: ObjectOutcome.TOO_MANY_REDIRECTS,
-    ChainEnd.BAD_REDIRECT: ObjectOutcome.BAD_REDIRECT,
-    ChainEnd.DNS: ObjectOutcome.DNS,
-    ChainEnd.REFUSED: ObjectOutcome.REFUSED,
-    ChainEnd.TIMEOUT: ObjectOutcome.TIMEOUT,
-    ChainEnd.RESET: ObjectOutcome.RESET,
-    ChainEnd.TLS: ObjectOutcome.TLS,
-    ChainEnd.PROTOCOL_ERROR: ObjectOutcome.PROTOCOL_ERROR,
-    ChainEnd.ROBOTS: ObjectOutcome.ROBOTS,
-    ChainEnd.REFUSED_ADDRESS: ObjectOutcome.REFUSED_ADDRESS,
-    ChainEnd.SKIPPED: ObjectOutcome.SKIPPED,
-    ChainEnd.UNDETERMINED: ObjectOutcome.UNDETERMINED,
-}
+#: What a chain that got no last answer means for the object: the same words.
+OUTCOME_OF_END = {end: ObjectOutcome(end.value) for end in ChainEnd if end is not ChainEnd.ANSWERED}
 #: Statuses by which a resolver says that it knows no such name (2020, 7.1.2).
 NOT_FOUND = frozenset({400, 404, 410})
 #: Statuses of success that come without a body.

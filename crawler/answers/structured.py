@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from lxml import etree
 
-from crawler.answers.erc import QUESTIONS, Element, Record, Segment
-from crawler.answers.erc_values import Value
+from crawler.answers.erc import QUESTIONS, Element, Record, Segment, Value
 from crawler.answers.quirks import bare, quirks
 from extractors.find import find_arks
 from extractors.model.ark import Ark

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from crawler.answers.likeness import likeness
@@ -196,7 +196,7 @@ class ArkState(StrEnum):
 
 
 #: States that someone may want to act on, gravest first.
-SEVERITY: Final = (
+SEVERITY = (
     ArkState.CONFIRMED_BROKEN,
     ArkState.FLAPPING,
     ArkState.FAILING,
@@ -292,13 +292,13 @@ class ArkStatus:
 
 
 #: What a check that says nothing against an ARK without strikes makes of it.
-_STATE_OF: Final = {
+_STATE_OF = {
     ObjectOutcome.BLOCKED: ArkState.BLOCKED,
     ObjectOutcome.ROBOTS: ArkState.BLOCKED,
     ObjectOutcome.SKIPPED: ArkState.SKIPPED,
     ObjectOutcome.UNDETERMINED: ArkState.UNDETERMINED,
 }
-_DEFAULT: Final = StatusPolicy()
+_DEFAULT = StatusPolicy()
 
 
 def step(

@@ -5,15 +5,16 @@ All of it follows from the other tables: `rebuild` makes the same of them that r
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, exists, func, select, text, tuple_
+from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, select, text, tuple_, update
 from sqlalchemy.dialects.sqlite import insert
 
-from crawler.history import citation_changes, triaging
+from crawler.history import triaging
 from crawler.history.ark_status import (
     ArkState,
     ArkStatus,
@@ -28,7 +29,7 @@ from crawler.history.ark_status import (
 from crawler.history.outages import MISSES_EXPECTED, Contact, assess, host_of
 from crawler.history.rechecking import KnownArk
 from crawler.model import schema
-from crawler.model.observations import ACCESS, FAMILY_OF, ChainEnd, Family, ObjectOutcome
+from crawler.model.observations import ACCESS, FAMILY_OF, ChainEnd, DocumentOutcome, Family, ObjectOutcome
 
 # The contact of each run with each host, read from its hops: who answered, who was silent, and what that proves.
 
@@ -132,13 +133,13 @@ def _misses(connection: Connection, run_id: int, hosts: Iterable[str]) -> dict[s
 
 
 #: What is written of an ARK once, when it is first seen.
-_KEPT: Final = ("ark_id", "request_url", "host", "first_seen_at")
+_KEPT = ("ark_id", "request_url", "host", "first_seen_at")
 #: What follows from the other tables, each after those that it refers to.
-DERIVED: Final = (schema.contact, schema.assessment, schema.latest, schema.event)
+DERIVED = (schema.contact, schema.assessment, schema.latest, schema.event)
 #: Verdicts that are noted at a time: of a run of a million not all are in memory.
-_PAGE: Final = 500
-_OF_SEEN: Final = tuple(field.name for field in fields(Seen))
-_OF_VERDICT: Final = (
+_PAGE = 500
+_OF_SEEN = tuple(field.name for field in fields(Seen))
+_OF_VERDICT = (
     "verdict_id",
     "ark_id",
     "request_url",
@@ -149,7 +150,7 @@ _OF_VERDICT: Final = (
     "commitment_parsed",
     "final_url",
 )
-_OF_ANSWER: Final = ("request_url", "final_url", "at", "body_sha256", "body_complete", "similarity")
+_OF_ANSWER = ("request_url", "final_url", "at", "body_sha256", "body_complete", "similarity")
 
 
 def policy_of(connection: Connection) -> StatusPolicy:
@@ -193,7 +194,7 @@ def note_end(connection: Connection, run_id: int) -> None:
 def note_citations(connection: Connection, run_id: int) -> None:
     """Bring up to date what documents cite, with those of a run that has ended; twice does no harm."""
     if not has_followers(connection, run_id):
-        citation_changes.note_citations(connection, run_id)
+        _note_citations(connection, run_id)
     else:
         rebuild(connection)
 
@@ -212,7 +213,7 @@ def rebuild(connection: Connection, *, until: int | None = None) -> None:
         if row.ended_at is not None or row.run_id in noted:
             _note_verdicts(connection, row.run_id)
         if row.ended_at is not None:
-            citation_changes.note_citations(connection, row.run_id)
+            _note_citations(connection, row.run_id)
         if row.run_id == until:
             break
 
@@ -414,3 +415,145 @@ def moment(at: datetime) -> str:
 
 def _when(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text is not None else None
+
+
+# -- The ARKs that the documents cite today: new ones, and those that are gone
+
+
+#: Outcomes of a document that say what it cites now: it was read, or it is there no more.
+_TOLD = frozenset({DocumentOutcome.READ.value, ObjectOutcome.BROKEN.value})
+_REDIRECTED = DocumentOutcome.REDIRECTED.value
+
+#: ARKs that are read at a time; each time all mentions of a run are looked through.
+_CITED_PAGE = 5000
+
+
+def _note_citations(connection: Connection, run_id: int) -> None:
+    """Bring `latest` up to date with the documents of a run; ARKs that no one cites any more are gone.
+
+    Only a run that has finished shows that something is gone. What its documents no longer cite is gone unless one
+    of the documents that did could not be had this time, or the last finished run from other seeds cites it.
+    """
+    run, latest = schema.run, schema.latest
+    this = connection.execute(select(run).where(run.c.run_id == run_id)).one()
+    _add_new(connection, this)
+    cited = tuple_(latest.c.ark_id, latest.c.request_url).in_(_cited_in(run_id))
+    again = select(latest.c.ark_id, latest.c.request_url).where(cited, latest.c.gone_at.is_not(None))
+    _happened(connection, this, connection.execute(again).all(), EventKind.NEW, "cited again")
+    connection.execute(update(latest).where(cited).values(cited_in=run_id, gone_at=None))
+    if this.state == "finished" and this.seeds:
+        _note_gone(connection, this)
+
+
+def _cited_in(run_id: int) -> Select[Any]:
+    mention, document = schema.mention, schema.document
+    return (
+        select(mention.c.ark_id, mention.c.request_url)
+        .join(document, document.c.document_id == mention.c.document_id)
+        .where(document.c.run_id == run_id, mention.c.request_url.is_not(None), schema.is_current_mention)
+        .distinct()
+    )
+
+
+def _add_new(connection: Connection, this: Any) -> None:
+    """ARKs that are cited and have never been checked; some thousands at a time, for there may be millions."""
+    latest, cited = schema.latest, _cited_in(this.run_id).subquery()
+    is_known = exists().where(latest.c.ark_id == cited.c.ark_id, latest.c.request_url == cited.c.request_url)
+    order = (cited.c.ark_id, cited.c.request_url)
+    is_behind = tuple_(*order) > tuple_(bindparam("last_ark"), bindparam("last_url"))
+    query = select(cited).where(is_behind, ~is_known).order_by(*order).limit(_CITED_PAGE)
+    last_ark, last_url = 0, ""
+    while new := connection.execute(query, {"last_ark": last_ark, "last_url": last_url}).all():
+        _happened(connection, this, new, EventKind.NEW, "")
+        connection.execute(insert(latest), [_unchecked(row, this) for row in new])
+        last_ark, last_url = new[-1]
+
+
+def _unchecked(row: Any, this: Any) -> dict[str, Any]:
+    return {
+        "ark_id": row.ark_id,
+        "request_url": row.request_url,
+        "host": host_of(row.request_url) or "",
+        "first_seen_at": this.started_at,
+        "state": ArkState.UNDETERMINED.value,
+        "since": this.started_at,
+        "reason": "it was never checked",
+        "strikes": 0,
+        "memory": {},
+    }
+
+
+def _note_gone(connection: Connection, this: Any) -> None:
+    run, latest = schema.run, schema.latest
+    alike = select(run.c.run_id).where(run.c.seeds == this.seeds, run.c.run_id != this.run_id)
+    candidates = {
+        (row.ark_id, row.request_url): row.cited_in
+        for row in connection.execute(
+            select(latest.c.ark_id, latest.c.request_url, latest.c.cited_in).where(
+                latest.c.gone_at.is_(None), latest.c.cited_in.in_(alike)
+            )
+        )
+    }
+    if not candidates:
+        return
+    open_documents = _open_documents(connection, this)
+    citing = _citing_documents(connection, set(candidates.values()))
+    elsewhere = _cited_elsewhere(connection, this)
+    gone = [
+        pair
+        for pair, cited_in in candidates.items()
+        if pair not in elsewhere and open_documents.isdisjoint(citing[cited_in, *pair])
+    ]
+    here = (latest.c.ark_id == bindparam("its_ark")) & (latest.c.request_url == bindparam("its_url"))
+    if gone:
+        connection.execute(
+            update(latest).where(here).values(gone_at=this.started_at),
+            [{"its_ark": ark_id, "its_url": request_url} for ark_id, request_url in gone],
+        )
+    _happened(connection, this, gone, EventKind.GONE, "no document that could be read cites it any more")
+
+
+def _open_documents(connection: Connection, this: Any) -> set[str]:
+    """The documents of which a run does not show what they cite now; a redirect shows what its document does."""
+    document = schema.document
+    query = select(document.c.url, document.c.outcome, document.c.final_url).where(document.c.run_id == this.run_id)
+    untold = [row for row in connection.execute(query) if row.outcome not in _TOLD]
+    urls = {row.url for row in untold if row.outcome != _REDIRECTED}
+    return urls | {row.url for row in untold if row.outcome == _REDIRECTED and row.final_url in urls}
+
+
+def _citing_documents(connection: Connection, runs: set[int]) -> dict[tuple[int, int, str], set[str]]:
+    """The documents that cite each ARK and URL, in each of *runs*."""
+    mention, document = schema.mention, schema.document
+    documents: defaultdict[tuple[int, int, str], set[str]] = defaultdict(set)
+    query = (
+        select(document.c.run_id, mention.c.ark_id, mention.c.request_url, document.c.url)
+        .join_from(mention, document)
+        .where(document.c.run_id.in_(runs), schema.is_current_mention)
+    )
+    for row in connection.execute(query):
+        documents[row.run_id, row.ark_id, row.request_url].add(row.url)
+    return documents
+
+
+def _cited_elsewhere(connection: Connection, this: Any) -> set[tuple[int, str]]:
+    """Return what the last finished run from each other set of seeds cites, up to this run."""
+    run = schema.run
+    before = tuple_(run.c.started_at, run.c.run_id) < tuple_(this.started_at, this.run_id)
+    order = func.row_number().over(partition_by=run.c.seeds, order_by=(run.c.started_at.desc(), run.c.run_id.desc()))
+    ranked = (
+        select(run.c.run_id, order.label("back"))
+        .where(run.c.state == "finished", run.c.seeds != this.seeds, before)
+        .subquery()
+    )
+    pairs: set[tuple[int, str]] = set()
+    for run_id in connection.scalars(select(ranked.c.run_id).where(ranked.c.back == 1)).all():
+        pairs.update((row.ark_id, row.request_url) for row in connection.execute(_cited_in(run_id)))
+    return pairs
+
+
+def _happened(connection: Connection, this: Any, rows: Iterable[Any], kind: EventKind, detail: str) -> None:
+    values = {"run_id": this.run_id, "at": this.started_at, "event": kind.value, "detail": detail}
+    events = [{"ark_id": ark_id, "request_url": request_url, **values} for ark_id, request_url in rows]
+    if events:
+        connection.execute(insert(schema.event), events)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
 from urllib.parse import urlsplit
 
 #: A host is expected to answer unless it left so many runs that asked it, one after the other, without an answer.
-MISSES_EXPECTED: Final = 2
+MISSES_EXPECTED = 2
 #: One host that does not answer is its own fault, however few others were asked.
-LEAST_MISSING: Final = 2
+LEAST_MISSING = 2
 
-_PORTS: Final = {"http": 80, "https": 443}
+_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from typing import Final
 
 from crawler.history.ark_status import ArkState
 
-_EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +145,7 @@ def _may_be_due(known_ark: KnownArk, policy: RecheckPolicy, moment: datetime) ->
     return waited >= days * _HALF_A_DAY_S - 1
 
 
-_HALF_A_DAY_S: Final = 43_200
+_HALF_A_DAY_S = 43_200
 
 
 def _in_turn(queues: Iterable[deque[KnownArk]]) -> Iterator[KnownArk]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from enum import IntEnum, StrEnum
 from fnmatch import fnmatchcase
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from crawler.history.ark_status import ArkState
 from crawler.history.outages import host_of
@@ -47,7 +47,7 @@ class TriageTarget(StrEnum):
 TriageKey: TypeAlias = tuple[TriageAction, TriageTarget, str]
 
 #: What a decision says of a problem that it covers.
-PARTICIPLES: Final = {TriageAction.ACKNOWLEDGE: "acknowledged", TriageAction.IGNORE: "ignored"}
+PARTICIPLES = {TriageAction.ACKNOWLEDGE: "acknowledged", TriageAction.IGNORE: "ignored"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class TriageState:
 
 
 #: States that last, and of which one can say since when they do.
-_LASTING: Final = frozenset({ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING})
+_LASTING = frozenset({ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING})
 
 
 def treatment(decisions: Iterable[TriageDecision], problem: Problem, today: date) -> TriageState:

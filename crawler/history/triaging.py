@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
@@ -33,8 +33,8 @@ from crawler.verdicts.verdict import WAYS
 Pair = tuple[int, str]
 """An ARK by its number, and the URL that is asked for it."""
 
-_OTHERWISE: Final = frozenset(remark for _, remark in WAYS.values())
-_AT_ONCE: Final = 500
+_OTHERWISE = frozenset(remark for _, remark in WAYS.values())
+_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from crawler.model.observations import ChainEnd, Hop, Observation, Question
+from crawler.model.observations import ACCESS, ChainEnd, Hop, Observation
 
 #: Statuses that speak of this moment, and not of what was asked for.
 PASSING_STATUSES = frozenset({429, 502, 503, 504})
@@ -18,20 +18,6 @@ SLOW_LOOK_UPS = (
     "our own machine did not get to looking the name up, which says nothing of the host",
 )
 _PASSING_ENDS = frozenset({ChainEnd.TIMEOUT, ChainEnd.RESET})
-#: Questions on which a verdict about the object rests; the others are asked twice at most.
-_DECISIVE = frozenset(
-    {
-        Question.OBJECT,
-        Question.NO_SLASH,
-        Question.HYPHENS,
-        Question.OTHER_LABEL,
-        Question.PLAIN,
-        Question.CONFIRMED,
-        Question.AT_PATH,
-        Question.AT_REGISTRY,
-        Question.AT_GLOBAL,
-    }
-)
 _SECONDS = re.compile(r"(?P<whole>[0-9]+)(?P<part>\.[0-9]+)?(?:\s*,.*)?\Z", re.ASCII)
 _SPOKEN = re.compile(r"(?:(?P<h>[0-9]+)\s*h)?\s*(?:(?P<m>[0-9]+)\s*m)?\s*(?:(?P<s>[0-9]+)\s*s)?\Z", re.I)
 
@@ -68,7 +54,8 @@ def next_attempt(answer: Observation, patience: Patience) -> float | None:
     because its host seems dead. The host's own wish (Retry-After, RFC 9110, 10.2.3) is heeded; one beyond our patience
     is on record with the answer, and not waited for.
     """
-    most = patience.attempts if answer.question in _DECISIVE else min(patience.attempts, 2)
+    # A verdict about the object rests on the questions of access; the others are asked twice at most.
+    most = patience.attempts if answer.question in ACCESS else min(patience.attempts, 2)
     return next_fetch(answer.hops, answer.end, answer.attempt, patience, most=most)
 
 

@@ -2,15 +2,111 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import blake2b
 from urllib.parse import urlsplit
 
-from crawler.model.canonical import is_for_once, names_session, same_document
-from crawler.model.listing import SourceKind
+from w3lib.url import canonicalize_url
+
 from extractors.model.ark import Ark
+from extractors.model.documents import Finding
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_SESSION_NAME = r"(?:jsessionid|phpsessid|aspsessionid[a-z]*|session_?id|cfid|cftoken|oscsid|xtcsid|zenid)"
+#: ``;jsessionid=1A2B`` of Java, ``/(S(1a2b))`` of ASP.NET.
+_SESSION_IN_PATH = re.compile(rf";{_SESSION_NAME}=[^/;]*|/\([A-Z]\([a-z0-9]{{20,}}\)\)(?=/|\Z)", re.IGNORECASE)
+_SESSION_PARAMETER = re.compile(
+    rf"""
+    {_SESSION_NAME} = .*
+    | (?: sid | sess | session ) = (?= [a-z]*+ [0-9] ) [0-9a-z]{{16,}}   # short ones may name a series
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_CAMPAIGN_PARAMETER = re.compile(
+    r"(?:utm_[a-z_]+|fbclid|gclid|dclid|yclid|msclkid|igshid|mc_cid|mc_eid|_ga|_gl)=.*", re.IGNORECASE
+)
+#: What signs a URL, or names the moment at which it expires: storage in the cloud, content networks, log-ins.
+_PERMIT = re.compile(
+    r"""
+    (?: x-[a-z]+-signature | signature | sig | hdnea | hdnts | expires ) = .{8,}
+    | (?: token | access_token | ticket ) = (?= .*[0-9] ) .{16,}
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=2**13)  # pages of a site mostly link to the same
+def same_document(url: str) -> str:
+    """The form in which *url* is compared: two URLs with one form are asked for once. Raises ValueError for no URL.
+
+    >>> same_document("HTTP://Www.Example.org:80/%7Ea/./b;jsessionid=1A2B?z=1&a=%c3%a9&utm_source=x#top")
+    'http://www.example.org/~a/b?a=%C3%A9&z=1'
+    >>> same_document("https://example.org/ark:/12148/x?"), same_document("https://example.org")
+    ('https://example.org/ark:/12148/x?', 'https://example.org/')
+    """
+    scheme, authority, path, query, _ = urlsplit(url)
+    path = _SESSION_IN_PATH.sub("", path)
+    kept = (
+        [
+            parameter
+            for parameter in query.split("&")
+            if not bool(_SESSION_PARAMETER.fullmatch(parameter) or _CAMPAIGN_PARAMETER.fullmatch(parameter))
+        ]
+        if query
+        else []
+    )
+    compared = canonicalize_url(f"{scheme}://{_authority(scheme, authority)}{path or '/'}?{'&'.join(kept)}")
+    is_bare = not query and url.partition("#")[0].endswith("?")
+    return f"{compared}?" if is_bare else compared
+
+
+def names_session(url: str) -> bool:
+    """Return whether a session id is part of *url*.
+
+    >>> names_session("http://example.org/a;jsessionid=1A2B"), names_session("http://example.org/?sid=12")
+    (True, False)
+    """
+    if ";" not in url and "?" not in url and "/(" not in url:  # most
+        return False
+    parts = urlsplit(url)
+    return _SESSION_IN_PATH.search(parts.path) is not None or any(
+        _SESSION_PARAMETER.fullmatch(parameter) for parameter in parts.query.split("&")
+    )
+
+
+def is_for_once(url: str) -> bool:
+    """Return whether *url* holds a permit that expires, so that it is no one's name for what is there now.
+
+    >>> is_for_once("https://bucket.example/1.pdf?X-Amz-Expires=60&X-Amz-Signature=0123456789abcdef")
+    True
+    >>> is_for_once("https://example.org/auction?token=3"), is_for_once("https://example.org/1.pdf")
+    (False, False)
+    """
+    return any(_PERMIT.fullmatch(parameter) for parameter in urlsplit(url).query.split("&"))
+
+
+def _authority(scheme: str, authority: str) -> str:
+    """Host and port without what is understood.
+
+    >>> _authority("https", "me:secret@Example.org.:443"), _authority("http", "[::1]:8080")
+    ('example.org', '[::1]:8080')
+    """
+    host_and_port = authority.rpartition("@")[2].lower()
+    host, colon, port = host_and_port.rpartition(":")
+    if not colon or port.endswith("]"):
+        host, port = host_and_port, ""
+    if port and (not port.isascii() or not port.isdigit()):
+        raise ValueError(f"not a port: {port!r}")
+    is_default = not port or int(port) == _DEFAULT_PORTS.get(scheme)
+    return host.rstrip(".") + ("" if is_default else f":{int(port)}")
+
+
+# -- when two URLs are taken for the same document. They are compared in this form, and sent as they were found
+
 
 #: Among a hundred million documents, two have the same key with a chance of one in four thousand.
 KEY_BYTES = 8
@@ -184,3 +280,57 @@ def host_of(url: str) -> str:
     'n2t.net:443'
     """
     return urlsplit(url).netloc.rpartition("@")[2].lower()
+
+
+# -- what a document is as a source, and what it lists
+
+
+class SourceKind(StrEnum):
+    """The kind of a document as a source of further ones; before a seed (``oai:https://…``) it is an order."""
+
+    PAGE = "page"
+    SITEMAP = "sitemap"
+    OAI = "oai"
+    FEED = "feed"
+    IIIF = "iiif"
+    LIST = "list"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedItem:
+    """One item that a source lists."""
+
+    url: str
+    """As it is sent."""
+    found_on: str | None = None
+    """The document within the source that names it, such as a record; None for the source itself."""
+    is_elsewhere: bool = True
+    """Whether it is asked for wherever it is; otherwise only within the scope of the crawl."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRecord:
+    """A document within a source: the metadata of one OAI record."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReading:
+    """The reading of one document as a source."""
+
+    kind: SourceKind
+    items: tuple[ListedItem, ...] = ()
+    """What it lists, in order."""
+    further: tuple[str, ...] = ()
+    """Where the source goes on: the next page, the sitemaps of an index, nested collections."""
+    records: tuple[ListedRecord, ...] = ()
+    listed: tuple[str, ...] = ()
+    """Names of what it holds next to its items, such as the identifiers of all records: two parts of a source that list
+    the same are one and the same part."""
+    findings: tuple[Finding, ...] = ()
+    is_faulty: bool = False
+    """Whether it says that it can't give what it was asked for, or says nothing at all."""
+    is_document: bool = True
+    """Whether it is also read as a document itself; one of records is not, or each would be read twice."""

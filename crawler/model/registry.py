@@ -1,17 +1,23 @@
-"""The copy of the NAAN registry in the user's cache, as far as it can be used."""
+"""Load the copy of the NAAN registry in the user's cache, and add resolvers that NAPTR records name."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import replace
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from platformdirs import user_cache_path
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
-from extractors.model.naan import Registry
+from extractors.model.naan import Registry, RegistryEntry, ResolverTarget
 from extractors.model.naan_records import NotARegistry, read_registry
+
+if TYPE_CHECKING:
+    from dns.resolver import Resolver
 
 #: Overrides where the copy is kept.
 CACHE_VARIABLE = "ARKAUDIT_CACHE"
@@ -92,3 +98,87 @@ def bounded(path: Path) -> bytes:
     if len(data) > REGISTRY_LIMIT:
         raise NotARegistry(f"more than {REGISTRY_LIMIT} bytes")
     return data
+
+
+# -- The Maptr procedure: resolvers of a NAAN from NAPTR records, for whom the registry knows none (2005, 4.2)
+
+
+#: So many names are looked up for one NAAN at most, each once.
+MOST_NAMES = 10
+#: Seconds for one look-up, all name servers together.
+LOOK_UP_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Naptr:
+    """As much of a NAPTR record as Maptr looks at; order and preference are ignored."""
+
+    flags: str
+    service: str
+    regexp: str
+    replacement: str
+
+
+#: From a domain name to its NAPTR records; none for a name that has none, or can't be looked up.
+LookUp = Callable[[str], Sequence[Naptr]]
+
+
+def resolvers(naan: str, look_up: LookUp) -> Iterator[ResolverTarget]:
+    """The resolvers that NAPTR records name for *naan*, in their order.
+
+    A record with flag ``h`` names a resolver as host and port, one without a flag a domain to look up in turn.
+
+    >>> list(resolvers("12026", lambda name: [Naptr("h", "ark", "USLC", "lhc.nlm.nih.gov:8080")]))
+    [ResolverTarget(template='http://lhc.nlm.nih.gov:8080/ark:/${content}', status=None, label='USLC')]
+    """
+    pending, looked_up = deque([f"{naan}.ark.arpa"]), set[str]()
+    while pending and len(looked_up) < MOST_NAMES:
+        name = pending.popleft().lower().rstrip(".")
+        if name in looked_up:
+            continue
+        looked_up.add(name)
+        for record in look_up(name):
+            if record.service.lower() != "ark":
+                continue
+            if record.flags.lower() == "h":
+                yield ResolverTarget(f"http://{record.replacement.rstrip('.')}/ark:/${{content}}", label=record.regexp)
+            elif record.flags == "":
+                pending.append(record.replacement)
+
+
+def with_resolvers(registry: Registry, naans: Iterable[str], look_up: LookUp) -> Registry:
+    """*registry* with the resolvers that NAPTR records name for those of *naans* for which it knows none."""
+    entries = []
+    for naan in sorted(set(naans)):
+        entry = registry.entry(naan)
+        if entry is not None and any(target.fault is None for target in entry.targets):
+            continue
+        targets = tuple(target for target in resolvers(naan, look_up) if target.fault is None)
+        if targets:
+            entries.append(
+                replace(entry, targets=targets) if entry is not None else RegistryEntry(naan, targets=targets)
+            )
+    return replace(registry, entries=(*registry.entries, *entries)) if entries else registry
+
+
+def dns_look_up(resolver: Resolver | None = None) -> LookUp:
+    """Looks NAPTR records up by the machine's own name servers, or by *resolver*'s. Never raises."""
+    import dns.exception
+    import dns.rdatatype
+    import dns.resolver
+
+    asked = resolver or dns.resolver.Resolver()
+
+    def look_up(name: str) -> Sequence[Naptr]:
+        try:
+            answer: Any = asked.resolve(name, dns.rdatatype.NAPTR, lifetime=LOOK_UP_S, search=False)
+        except dns.exception.DNSException:
+            return ()
+        return [_naptr(record) for record in answer]
+
+    return look_up
+
+
+def _naptr(record: Any) -> Naptr:
+    flags, service, regexp = (part.decode("ascii", "replace") for part in (record.flags, record.service, record.regexp))
+    return Naptr(flags, service, regexp, record.replacement.to_text(omit_final_dot=True))

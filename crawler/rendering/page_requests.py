@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import urlsplit
 
-from crawler.answers.error_addresses import is_visitor_counter
+from crawler.answers.quirks import is_visitor_counter
 from crawler.model.observations import ChainEnd, Hop
 from crawler.model.resolving import names_skipped_ark, url_fault
 

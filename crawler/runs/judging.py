@@ -12,10 +12,9 @@ from crawler.model.observations import Meant, Question, TlsResult, Verdict
 from crawler.store.frontier import ARKS, Frontier
 from crawler.store.store import Store
 from crawler.verdicts.answer_sets import SHARED, AnswerSet, AnswerSets, control_as_written
-from crawler.verdicts.closed import ClosedCollection, closed_for
-from crawler.verdicts.findings import RunFindings
 from crawler.verdicts.readings import CandidateReading, learned, meant_by, meant_instead, readings_of
-from crawler.verdicts.verdict import VerdictContext, judge, skipped
+from crawler.verdicts.remarks import RunFindings
+from crawler.verdicts.verdict import ClosedCollection, VerdictContext, closed_for, judge, skipped
 from extractors.model.ark import Ark
 from extractors.model.naan import SHARED_NAANS, Registry
 

@@ -17,8 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 import regex
 
-from crawler.model.crawl_requests import CrawlRequest, Outlinks, Reach, document_key
-from crawler.model.listing import SourceKind, SourceReading
+from crawler.model.crawl_requests import CrawlRequest, Outlinks, Reach, SourceKind, SourceReading, document_key
 from crawler.model.resolving import names_skipped_ark
 from crawler.model.scope import Extent, Scope, site_of
 from crawler.sources.link_targets import (
@@ -29,8 +28,8 @@ from crawler.sources.link_targets import (
     forbids_indexing,
     page_targets,
 )
-from crawler.sources.oai_pmh import Selection, harvest_url
 from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, Rule, Traps, refusal_text, turns_page
+from crawler.sources.xml_sources import Selection, harvest_url
 from extractors.archives.members import names_no_document
 from extractors.model.documents import Finding, Reading
 from extractors.model.errors import ArkauditError

@@ -1,137 +1,135 @@
-"""Pure: what a document is as a source. Its content says, unless the user has ordered how it is to be read."""
+"""Read documents as sources. Their content says what they are, unless the user has ordered how to read them.
+
+Sources in XML are read by `crawler.sources.xml_sources`; lists of URLs, and the JSON of IIIF, here.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from crawler.model.crawl_requests import Outlinks
-from crawler.model.listing import ListedItem, SourceKind, SourceReading
-from crawler.sources.iiif import may_be_iiif, read_iiif
+from crawler.model.crawl_requests import ListedItem, Outlinks, SourceKind, SourceReading
 from crawler.sources.link_targets import absolute
-from crawler.sources.oai_pmh import NAMESPACE, Selection, read_oai
-from crawler.sources.xml_walk import Element, elements, local_name, root_name, text_of
+from crawler.sources.xml_sources import NAMESPACE, Selection, read_feed, read_oai, read_sitemap, root_name
 from extractors.find import find_arks
 from extractors.model.decoding import decode
 from extractors.model.documents import Finding
 from extractors.processes.worker import Worker, WorkerError
 
-# Pure: Atom and RSS feeds, as far as they lead somewhere.
+# -- collections and manifests of the IIIF Presentation API, versions 2 and 3
+#
+# A collection leads to its manifests, one by one or by further collections; a manifest to what it is about (``related``,
+# ``homepage``), to what describes it (``seeAlso``) and to other forms of it (``rendering``, mostly a PDF). Images, their
+# services, canvases, annotations and what a manifest is part of lead nowhere.
+
+#: What is looked at to recognize a JSON document of IIIF.
+_CONTEXT = b"iiif.io/api/presentation/"
+_IIIF_HEAD_BYTES = 2**14
+#: Where documents are named, in this order; the first two are pages, and a manifest may have several of each.
+_ABOUT = ("homepage", "related", "rendering", "seeAlso")
+_MEMBERS = ("collections", "manifests", "members", "items")
+_NO_DOCUMENT_TYPES = ("image/", "audio/", "video/")
+MOST_ITEMS = 50_000
 
 
-#: Where a feed goes on (RFC 5005, 3 and 4).
-_FURTHER = frozenset({"next", "prev-archive"})
-#: What an entry is about or brings along; ``self``, ``edit``, ``replies`` and others are about the entry.
-_CONTENT = frozenset({"alternate", "enclosure"})
+def may_be_iiif(data: bytes) -> bool:
+    """Return whether a JSON document names the context of the Presentation API near its beginning."""
+    return _CONTEXT in data[:_IIIF_HEAD_BYTES].replace(b"\\/", b"/")
 
 
-def read_feed(data: bytes, *, url: str) -> SourceReading:
-    """Return what the feed at *url* lists: the pages of its entries, what they enclose, and where the feed goes on.
+def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
+    """Return what the collection or manifest at *url* leads to; None for any other JSON.
 
-    >>> feed = b'<entry><link href="/a"/></entry><link rel="next" href="?p=2"/>'
-    >>> read = read_feed(b'<feed xmlns="http://www.w3.org/2005/Atom">' + feed, url="http://a.example/feed")
-    >>> [item.url for item in read.items], read.further
-    (['http://a.example/a'], ('http://a.example/feed?p=2',))
+    >>> manifest = b'{"@context": "http://iiif.io/api/presentation/3/context.json", "type": "Manifest",'
+    >>> read = read_iiif(manifest + b' "rendering": [{"id": "/x.pdf"}]}', url="https://a.example/m.json")
+    >>> [item.url for item in read.items]
+    ['https://a.example/x.pdf']
     """
-    items: dict[str, None] = {}
-    for entry in elements(data, "{*}entry", "{*}item"):
-        items |= dict.fromkeys(_joined(url, _entry_targets(entry)))
-    further = dict.fromkeys(_joined(url, _further_targets(data)))
-    findings = () if items else (Finding("empty-source", "this feed lists nothing"),)
-    return SourceReading(SourceKind.FEED, tuple(map(ListedItem, items)), tuple(further), findings=findings)
+    try:
+        resource = json.loads(decode(data).text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(resource, dict) or "iiif.io/api/presentation/" not in str(resource.get("@context", "")):
+        return None
+    kind = _kind(resource)
+    if kind not in ("Collection", "Manifest"):
+        return None
+    further = dict.fromkeys(_absolute_ids(url, _listed_members(resource, "Collection"))) if kind == "Collection" else {}
+    listed = dict.fromkeys(_absolute_ids(url, _listed_members(resource, "Manifest"))) if kind == "Collection" else {}
+    about = dict.fromkeys(_absolute_ids(url, _about(resource)))
+    items = [*listed, *(item for item in about if item not in listed)]
+    findings = []
+    if len(items) > MOST_ITEMS:
+        findings.append(Finding("source-limit", f"only the first {MOST_ITEMS} of {len(items)} manifests are asked for"))
+    if kind == "Collection" and not items and not further:
+        findings.append(Finding("empty-source", "this collection lists nothing"))
+    return SourceReading(
+        SourceKind.IIIF, tuple(map(ListedItem, items[:MOST_ITEMS])), tuple(further), findings=tuple(findings)
+    )
 
 
-def _entry_targets(entry: Element) -> Iterator[tuple[Element, str]]:
-    """Return what the links of an entry point to; its permanent id only where it has no link."""
-    has_link = False
-    permanent: Element | None = None
-    for child in entry:
-        name = local_name(child)
-        if name == "link" and child.get("href"):  # Atom
-            if _relation(child) in _CONTENT:
-                has_link = True
-                yield child, child.get("href")
-        elif name == "link" and text_of(child):  # RSS
-            has_link = True
-            yield child, text_of(child)
-        elif name == "enclosure" and child.get("url"):
-            yield child, child.get("url")
-        elif name == "content" and child.get("src"):
-            yield child, child.get("src")
-        elif name == "guid" and child.get("isPermaLink", "true").strip().lower() == "true":
-            permanent = child
-    if permanent is not None and not has_link:
-        yield permanent, text_of(permanent)
+def _listed_members(collection: dict[str, Any], kind: str) -> Iterator[Any]:
+    """The addresses of the members of a *kind*, at whatever level they are within; and where the list goes on."""
+    pending = [collection]
+    while pending:
+        within = pending.pop(0)
+        for key in _MEMBERS:
+            for member in _several(within.get(key)):
+                if not isinstance(member, dict):
+                    is_of_kind = key == ("collections" if kind == "Collection" else "manifests")
+                    yield member if is_of_kind else None
+                    continue
+                if (_kind(member) or _KIND_OF_KEY.get(key)) == kind:
+                    yield _id(member)
+                if _kind(member) == "Collection" and any(other in member for other in _MEMBERS):
+                    pending.append(member)  # written out in place
+    if kind == "Collection":
+        yield from (_id(page) for key in ("first", "next") for page in _several(collection.get(key)))
 
 
-def _further_targets(data: bytes) -> Iterator[tuple[Element, str]]:
-    """The links of the feed itself that lead to its next part; those of entries are about these."""
-    for link in elements(data, "{*}link"):
-        parent = link.getparent()
-        is_own = parent is not None and local_name(parent) in ("feed", "channel", "rss")
-        if is_own and _relation(link) in _FURTHER and link.get("href"):
-            yield link, link.get("href")
+_KIND_OF_KEY = {"collections": "Collection", "manifests": "Manifest"}
 
 
-def _relation(link: Element) -> str:
-    return str(link.get("rel") or "alternate").strip().lower()
+def _about(resource: dict[str, Any]) -> Iterator[Any]:
+    sequences = [related for related in _several(resource.get("sequences")) if isinstance(related, dict)]  # version 2
+    for part in (resource, *sequences):
+        for key in _ABOUT:
+            for related in _several(part.get(key)):
+                media_type = str(related.get("format", "")) if isinstance(related, dict) else ""
+                if not media_type.startswith(_NO_DOCUMENT_TYPES):
+                    yield _id(related)
 
 
-def _joined(url: str, targets: Iterator[tuple[Element, str]]) -> Iterator[str]:
-    for element, target in targets:
-        absolute_url = absolute(absolute(url, element.base or "") or url, target)
+def _several(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _id(value: Any) -> Any:
+    return value.get("id") or value.get("@id") if isinstance(value, dict) else value
+
+
+def _kind(value: dict[str, Any]) -> str:
+    """The type without the prefix that it has in version 2: ``Collection``, ``Manifest`` …"""
+    type_name = value.get("type") or value.get("@type")
+    return type_name.removeprefix("sc:") if isinstance(type_name, str) else ""
+
+
+def _absolute_ids(url: str, targets: Iterator[Any]) -> Iterator[str]:
+    for target in targets:
+        absolute_url = absolute(url, target) if isinstance(target, str) else None
         if absolute_url is not None:
             yield absolute_url
 
 
-# Pure: sitemaps and indexes of sitemaps in XML (sitemaps.org); those in plain text are lists.
-
-
-MOST_ENTRIES = 50_000
-
-
-def read_sitemap(data: bytes, *, url: str) -> SourceReading:
-    """Return what the sitemap at *url* lists: pages, or further sitemaps where it is an index.
-
-    >>> read = read_sitemap(b"<urlset><url><loc> http://a.example/x </loc></url></urlset>", url="http://a.example/")
-    >>> [item.url for item in read.items]
-    ['http://a.example/x']
-    """
-    pages: dict[str, None] = {}
-    sitemaps: dict[str, None] = {}
-    left_out = 0
-    for name, address in _addresses(data, url):
-        if len(pages) + len(sitemaps) >= MOST_ENTRIES:
-            left_out += 1
-        elif name == "sitemap":
-            sitemaps[address] = None
-        else:
-            pages[address] = None
-    findings = []
-    if left_out:
-        findings.append(Finding("source-limit", f"a sitemap lists {MOST_ENTRIES} at most; left out: {left_out}"))
-    if not pages and not sitemaps:
-        findings.append(Finding("empty-source", "this sitemap lists nothing"))
-    return SourceReading(
-        SourceKind.SITEMAP, tuple(ListedItem(page) for page in pages), tuple(sitemaps), findings=tuple(findings)
-    )
-
-
-def _addresses(data: bytes, url: str) -> Iterator[tuple[str, str]]:
-    """Each address in order, with the name of the element that holds it: ``url`` or ``sitemap``."""
-    for entry in elements(data, "{*}url", "{*}sitemap"):
-        location = next((child for child in entry if local_name(child) == "loc"), None)
-        address = absolute(url, text_of(location)) if location is not None else None
-        if address is not None:
-            yield local_name(entry), address
-
-
-# Pure: a list of URLs, one a line, as a file or as a sitemap in plain text; ARKs may be in it as well.
-
+# -- lists of URLs, one a line, as a file or as a sitemap in plain text; ARKs may be in it as well
 
 _LINE = re.compile(r"(?:https?://\S+|(?:\S+/)?ark:/?\S+)", re.IGNORECASE)
 _URL = re.compile(r"https?://", re.IGNORECASE)

@@ -14,7 +14,7 @@ from enum import StrEnum
 from itertools import pairwise
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from crawler.model.canonical import names_session, same_document
+from crawler.model.crawl_requests import names_session, same_document
 
 
 class Rule(StrEnum):

@@ -35,13 +35,11 @@ from crawler.asking.questions import (
 from crawler.model.attempts import Patience, next_attempt
 from crawler.model.observations import ACCESS, ObjectOutcome, Observation, Question
 from crawler.model.resolving import INFLECTED, INFLECTIONS, names_skipped_ark, sendable, url_fault
-from crawler.verdicts.access import judge_object
+from crawler.verdicts.access import is_app_shell, judge_object
 from crawler.verdicts.answer_sets import is_about_resolver
-from crawler.verdicts.closed import ClosedCollection, closed_for
 from crawler.verdicts.readings import CandidateReading, learned, meant_by, next_reading, readings_of
-from crawler.verdicts.rendered import is_app_shell
 from crawler.verdicts.spellings import SHOULDERS_A_RESOLVER, forms
-from crawler.verdicts.verdict import Description, described_by, facts_beside
+from crawler.verdicts.verdict import ClosedCollection, Description, closed_for, described_by, facts_beside
 from extractors.model.ark import Ark
 from extractors.model.naan import Registry
 from extractors.model.normalize import LABEL

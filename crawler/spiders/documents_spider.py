@@ -20,9 +20,15 @@ from twisted.python.failure import Failure
 
 from crawler.answers.facts import OUTCOME_OF_END, status_outcome
 from crawler.model.attempts import Patience, next_fetch
-from crawler.model.canonical import same_document
-from crawler.model.crawl_requests import CrawlRequest, Outlinks, RequestKind, outlinks_of
-from crawler.model.listing import SourceKind, SourceReading
+from crawler.model.crawl_requests import (
+    CrawlRequest,
+    Outlinks,
+    RequestKind,
+    SourceKind,
+    SourceReading,
+    outlinks_of,
+    same_document,
+)
 from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
 from crawler.model.resolving import SUCCESSES
 from crawler.sources.gate import CrawlPlan, Passed

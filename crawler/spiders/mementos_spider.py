@@ -11,8 +11,7 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from crawler.answers.answer import read_answer
-from crawler.answers.captures import ArchiveAnswer, page_fault
-from crawler.answers.mementos import ArchiveAsk, MementoRecord, Search, capture_search
+from crawler.answers.mementos import ArchiveAnswer, ArchiveAsk, MementoRecord, Search, capture_search, page_fault
 from crawler.model.attempts import Patience, next_fetch
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import Hop

@@ -19,8 +19,8 @@ from crawler.model.registry import load as load_registry
 from crawler.model.resolving import sendable
 from crawler.model.scope import Extent
 from crawler.politeness.throttle import share_pace
+from crawler.runs.doubtful_mentions import conclude_documents
 from crawler.runs.judging import Background, judge_run, judge_settled
-from crawler.runs.second_pass import conclude_documents
 from crawler.sources.gate import CrawlPlan, LinkPatterns, Rules
 from crawler.sources.source_reading import SourceWorker
 from crawler.spiders.conversation import AskingRules

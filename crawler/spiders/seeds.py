@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from crawler.model.listing import SourceKind
+from crawler.model.crawl_requests import SourceKind
 from crawler.model.resolving import request_url
 from crawler.wire.credentials import masked, names_user
 from extractors.documents import files_in, hidden_finding

@@ -16,8 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from crawler.model.crawl_requests import CrawlRequest, Reach, RequestKind
-from crawler.model.listing import SourceKind
+from crawler.model.crawl_requests import CrawlRequest, Reach, RequestKind, SourceKind
 from crawler.model.schema import frontier
 from crawler.store.database import Database
 from extractors.model.ark import Ark

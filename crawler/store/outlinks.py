@@ -12,8 +12,7 @@ from itertools import islice
 
 from sqlalchemy import ColumnElement, Connection, bindparam, insert, select, update
 
-from crawler.model.canonical import same_document
-from crawler.model.crawl_requests import Outlinks, document_key
+from crawler.model.crawl_requests import Outlinks, document_key, same_document
 from crawler.model.observations import DocumentOutcome, DocumentRecord
 from crawler.model.schema import document, frontier, mention, outlinks
 from crawler.sources.source_reading import finders

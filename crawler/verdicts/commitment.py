@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from crawler.answers.erc_values import ON_PURPOSE, missing_code, parse_dates
-from crawler.answers.facts import AnswerFacts
-from crawler.answers.statements import (
+from crawler.answers.claims import (
     Level,
     is_placeholder,
     level_of,
@@ -21,6 +19,8 @@ from crawler.answers.statements import (
     tells_too_little,
     template_in,
 )
+from crawler.answers.erc import ON_PURPOSE, missing_code, parse_dates
+from crawler.answers.facts import AnswerFacts
 from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, MetadataOutcome, Question, ServiceVerdict
 from crawler.model.resolving import INFLECTIONS, SUCCESSES
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from crawler.answers.answer import is_textual
-from crawler.answers.erc_values import parse_dates
+from crawler.answers.erc import parse_dates
 from crawler.answers.facts import BLOCKED
 from crawler.answers.metadata_facts import MetadataFacts, led_to
 from crawler.model.observations import ChainEnd, MetadataOutcome, Observation, ServiceVerdict

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+from crawler.answers.claims import declares
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ObjectFacts
-from crawler.answers.subject import declares
 from crawler.model.observations import FAMILY_OF, Family, KeptMention, Meant, ObjectOutcome, ServiceVerdict
 from crawler.model.resolving import sendable
 from crawler.verdicts.access import judge_object

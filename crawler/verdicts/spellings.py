@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
 
 from crawler.asking.questions import with_other_label
 from crawler.model.observations import CONFORMANCE, ChainEnd, Observation, Question
@@ -17,11 +16,11 @@ from extractors.model.ark import Ark
 from extractors.model.normalize import LABEL
 
 #: Shoulders of one resolver that are looked at.
-SHOULDERS_A_RESOLVER: Final = 4
+SHOULDERS_A_RESOLVER = 4
 #: Octets that a name with its qualifier may have, at least, before a resolver may refuse it (2023, 3.1).
-LONGEST: Final = 255
+LONGEST = 255
 #: A component that no object has; its letters spell nothing.
-_UNKNOWN: Final = "zzqqxx"
+_UNKNOWN = "zzqqxx"
 
 
 class SpellingTreatment(StrEnum):
@@ -38,7 +37,7 @@ class SpellingTreatment(StrEnum):
 
 
 #: Forms of one and the same ARK, which a resolver must treat alike (2023, 3.2).
-_EQUAL: Final = frozenset(
+_EQUAL = frozenset(
     {
         Question.OTHER_LABEL,
         Question.UPPER_LABEL,
@@ -49,7 +48,7 @@ _EQUAL: Final = frozenset(
         Question.TRAILING_DOT,
     }
 )
-_REFUSALS: Final = frozenset({400, 404, 405, 406, 410, 414, 422, 501})
+_REFUSALS = frozenset({400, 404, 405, 406, 410, 414, 422, 501})
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +227,7 @@ def _is_same(reply: SpellingAnswer, plain: SpellingAnswer) -> bool:
 
 
 #: The forms in words, for those who read a table.
-FORMS: Final[Mapping[Question, str]] = {
+FORMS: Mapping[Question, str] = {
     Question.OTHER_LABEL: "the other label form (ark: for ark:/, or the other way round)",
     Question.UPPER_LABEL: "the label in capitals",
     Question.HYPHENS: "the hyphens left out",

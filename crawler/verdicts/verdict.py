@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from crawler.answers.facts import AnswerFacts
+from crawler.answers.claims import policy_link
+from crawler.answers.facts import AnswerFacts, status_outcome
 from crawler.answers.metadata_facts import MetadataFacts
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
-from crawler.answers.statements import policy_link
 from crawler.asking.controls import landing_pattern, place_of
 from crawler.asking.questions import reached, seems_absent
 from crawler.model.observations import (
@@ -31,9 +31,8 @@ from crawler.model.observations import (
     Verdict,
 )
 from crawler.model.resolving import INFLECTED, requests_sent
-from crawler.verdicts.access import judge_object
+from crawler.verdicts.access import RenderedFacts, by_what_is_shown, is_app_shell, judge_object
 from crawler.verdicts.answer_sets import is_about_resolver
-from crawler.verdicts.closed import ClosedCollection, ClosedFacts, as_expected
 from crawler.verdicts.commitment import CommitmentFacts, about_policy, judge_commitment
 from crawler.verdicts.inflection import judge_metadata
 from crawler.verdicts.remarks import (
@@ -45,10 +44,106 @@ from crawler.verdicts.remarks import (
     plain_remarks,
     tls_remarks,
 )
-from crawler.verdicts.rendered import RenderedFacts, by_what_is_shown, is_app_shell
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 from extractors.model.ark import Ark
-from extractors.model.naan import RegistryEntry
+from extractors.model.naan import RegistryEntry, naan_and_name
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedCollection:
+    """The ARKs of one NAAN whose names begin alike, and why no one is let in."""
+
+    naan: str
+    beginning: str = ""
+    reason: str = ""
+
+    @classmethod
+    def of(cls, arks: str, reason: str = "") -> ClosedCollection:
+        """The collection of the ARKs that begin as *arks*: a NAAN, or a NAAN and the beginning of names.
+
+        Raises `extractors.model.normalize.NotAnArk`.
+
+        >>> ClosedCollection.of("ark:/98765/k3-", "reading room only").holds(Ark.parse("ark:98765/k3x7"))
+        True
+        """
+        return cls(*naan_and_name(arks), reason)
+
+    def holds(self, ark: Ark) -> bool:
+        """Return whether *ark* belongs to it."""
+        return ark.naan == self.naan and (ark.name + ark.qualifier).startswith(self.beginning)
+
+
+def closed_for(ark: Ark, collections: Iterable[ClosedCollection]) -> ClosedCollection | None:
+    """The collection that *ark* belongs to; of several the one with the longest beginning."""
+    holding = [collection for collection in collections if collection.holds(ark)]
+    return max(holding, key=lambda collection: len(collection.beginning), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedFacts:
+    """The facts of a refusal by a collection that is meant to be closed."""
+
+    refusal: ServiceVerdict[ObjectOutcome]
+    closed: ClosedCollection
+    control: AnswerFacts | None
+
+    @property
+    def control_status(self) -> int | None:
+        """The status of the answer for a name that can't exist."""
+        return self.control.seen.status if self.control is not None else None
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """Return why it is refused, and why that is no wonder."""
+        reason = f": {self.closed.reason}" if self.closed.reason else ""
+        return (*self.refusal.evidence, f"it belongs to a collection that is meant to be closed{reason}")
+
+
+#: A refusal shows that an object is there where a name that can't exist is not found.
+CLOSED_RULES: RuleTable[ClosedFacts, ObjectOutcome] = RuleTable(
+    "A refusal by a collection that is meant to be closed",
+    (
+        RuleGroup(
+            "always",
+            always,
+            (
+                VerdictRule(
+                    "there is no answer for a name that can't exist",
+                    lambda facts: facts.control_status is None,
+                    ObjectOutcome.BLOCKED,
+                    lambda facts: facts.evidence,
+                ),
+                VerdictRule(
+                    "a name that can't exist is not found",
+                    lambda facts: status_outcome(facts.control_status or 0) is ObjectOutcome.BROKEN,
+                    ObjectOutcome.EXPLAINED,
+                    lambda facts: [*facts.evidence, f"a name that can't exist is answered {facts.control_status}"],
+                    basis="2023, 5.1",
+                ),
+                VerdictRule(
+                    "a name that can't exist gets another answer",
+                    always,
+                    ObjectOutcome.BLOCKED,
+                    lambda facts: [*facts.evidence, _shows_nothing(facts)],
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def _shows_nothing(facts: ClosedFacts) -> str:
+    status = facts.control_status
+    return f"a name that can't exist is answered {status}, so that nothing shows that the object is there"
+
+
+def as_expected(facts: ClosedFacts) -> ServiceVerdict[ObjectOutcome]:
+    """The verdict on a refusal by a collection that is meant to be closed."""
+    return replace(CLOSED_RULES.judge(facts), parsed=facts.refusal.parsed)
+
+
+# -- a verdict on the three services
+
 
 #: What the success of another way to ask means for the object, when the first way fails, and the words for it.
 WAYS: Mapping[Question, tuple[str, str]] = {

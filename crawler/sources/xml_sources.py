@@ -1,10 +1,6 @@
-"""Pure: answers of an OAI-PMH repository (version 2.0), and what is asked of it next.
+"""Pure: read sources in XML: answers of OAI-PMH repositories (version 2.0), feeds and sitemaps.
 
-The harvesters that are kept (oaipmh-scythe, oaipmh) send their requests themselves, and there is no other way into
-them; ours go through the one polite spider. What is left to read is a flat list, and is read here.
-
-A harvest is a chain of answers to ``ListRecords``. It ends with an answer without a resumption token, or with an error,
-which is then a finding: no one must take half a harvest for a whole one.
+Elements come one after the other, in memory that doesn't grow with a stranger's XML.
 """
 
 from __future__ import annotations
@@ -12,15 +8,106 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 from urllib.parse import quote, unquote_plus, urlsplit
 
 from lxml import etree
 
-from crawler.model.listing import ListedItem, ListedRecord, SourceKind, SourceReading
+from crawler.model.crawl_requests import ListedItem, ListedRecord, SourceKind, SourceReading
 from crawler.sources.link_targets import absolute
-from crawler.sources.xml_walk import Element, elements, local_name, text_of
 from extractors.archives.members import INSIDE
 from extractors.model.documents import Finding
+from extractors.readers.markup.xml import without_surrogates
+
+Element: TypeAlias = Any
+"""An `lxml.etree._Element`; its published types are those of lxml 4."""
+
+_HEAD_BYTES = 2**16
+_BLANKS_BEFORE_MARKUP = re.compile(rb"\A(?:\xef\xbb\xbf)?[\t\n\r ]+(?=<)")
+_PIECE_BYTES = 2**18
+_BARE_AMPERSAND = re.compile(
+    rb"(?P<cdata><!\[CDATA\[.*?(?:\]\]>|\Z))|&(?!(?:[A-Za-z_][A-Za-z0-9_.-]*|#[0-9]+|#x[0-9A-Fa-f]+);)", re.DOTALL
+)
+#: Strangers write this: nothing from outside, no entity but the five, and libxml2's own limits.
+_SAFELY: Any = {
+    "recover": True,
+    "resolve_entities": False,
+    "no_network": True,
+    "huge_tree": False,
+    "remove_comments": True,
+    "remove_pis": True,
+    "collect_ids": False,
+}
+
+
+def root_name(data: bytes) -> tuple[str, str] | None:
+    """Namespace and local name of the root element, or None where there is none at the beginning.
+
+    >>> root_name(b"<?xml version='1.0'?><!-- x --><feed xmlns='http://www.w3.org/2005/Atom'>")
+    ('http://www.w3.org/2005/Atom', 'feed')
+    >>> root_name(b"<")
+    """
+    parser: Any = etree.XMLPullParser(events=("start",), **_SAFELY)
+    try:
+        parser.feed(without_surrogates(_BLANKS_BEFORE_MARKUP.sub(b"", data[:_HEAD_BYTES])))
+        root = next((element for _, element in parser.read_events()), None)
+    except etree.XMLSyntaxError:
+        return None
+    if root is None or not isinstance(root.tag, str):
+        return None
+    namespace, _, name = root.tag.rpartition("}")
+    return namespace.removeprefix("{"), name
+
+
+def elements(data: bytes, *tags: str) -> Iterator[Element]:
+    """The elements with these tags (``{namespace}name``, or ``{*}name``) as they end; each is whole, then emptied.
+
+    What is still open when *data* ends was cut off: it is not given, for half a URL leads somewhere else.
+
+    >>> [element.text for element in elements(b"<a><loc>1&2</loc><b><loc>3</loc></b><loc>4", "{*}loc")]
+    ['1&2', '3']
+    """
+    parser: Any = etree.XMLPullParser(events=("end",), tag=tags, **_SAFELY)
+    data = _with_ampersands(without_surrogates(_BLANKS_BEFORE_MARKUP.sub(b"", data)))
+    for start in range(0, len(data), _PIECE_BYTES):
+        try:
+            parser.feed(data[start : start + _PIECE_BYTES])
+        except etree.XMLSyntaxError:  # what came before the fault has been given
+            return
+        for _, element in parser.read_events():
+            yield element
+            element.clear()
+            parent = element.getparent()
+            while parent is not None and element.getprevious() is not None:
+                del parent[0]
+
+
+def _with_ampersands(data: bytes) -> bytes:
+    """*data* with each bare ampersand escaped: with the rest of its "reference", libxml2 would pass over it.
+
+    >>> _with_ampersands(b"<a>x?1&2&amp;3</a><![CDATA[x?1&2]]>")
+    b'<a>x?1&amp;2&amp;3</a><![CDATA[x?1&2]]>'
+    """
+    return _BARE_AMPERSAND.sub(lambda match: match[0] if match["cdata"] else b"&amp;", data)
+
+
+def local_name(element: Element) -> str:
+    """The name of an element without its namespace; empty for what is none."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def text_of(element: Element) -> str:
+    """The text in an element, without the blanks around it."""
+    return "".join(element.itertext()).strip()
+
+
+# -- OAI-PMH
+#
+# The harvesters that are kept (oaipmh-scythe, oaipmh) send their requests themselves, and there is no other way into
+# them; ours go through the one polite spider.
+# A harvest is a chain of answers to ``ListRecords``. It ends with an answer without a resumption token, or with an
+# error, which is then a finding: no one must take half a harvest for a whole one.
+
 
 NAMESPACE = "http://www.openarchives.org/OAI/2.0/"
 _RECORD, _ERROR, _TOKEN, _HEADER, _METADATA = (
@@ -212,3 +299,111 @@ def _with_arguments(url: str, arguments: dict[str, str]) -> str:
     others = [pair for pair in query.split("&") if pair and pair.partition("=")[0].lower() not in _ARGUMENTS]
     own = [f"{name}={quote(value, safe='')}" for name, value in arguments.items()]
     return f"{before}?{'&'.join([*others, *own])}"
+
+
+# -- Atom and RSS feeds, as far as they lead somewhere
+
+#: Where a feed goes on (RFC 5005, 3 and 4).
+_FURTHER = frozenset({"next", "prev-archive"})
+#: What an entry is about or brings along; ``self``, ``edit``, ``replies`` and others are about the entry.
+_CONTENT = frozenset({"alternate", "enclosure"})
+
+
+def read_feed(data: bytes, *, url: str) -> SourceReading:
+    """Return what the feed at *url* lists: the pages of its entries, what they enclose, and where the feed goes on.
+
+    >>> feed = b'<entry><link href="/a"/></entry><link rel="next" href="?p=2"/>'
+    >>> read = read_feed(b'<feed xmlns="http://www.w3.org/2005/Atom">' + feed, url="http://a.example/feed")
+    >>> [item.url for item in read.items], read.further
+    (['http://a.example/a'], ('http://a.example/feed?p=2',))
+    """
+    items: dict[str, None] = {}
+    for entry in elements(data, "{*}entry", "{*}item"):
+        items |= dict.fromkeys(_joined(url, _entry_targets(entry)))
+    further = dict.fromkeys(_joined(url, _further_targets(data)))
+    findings = () if items else (Finding("empty-source", "this feed lists nothing"),)
+    return SourceReading(SourceKind.FEED, tuple(map(ListedItem, items)), tuple(further), findings=findings)
+
+
+def _entry_targets(entry: Element) -> Iterator[tuple[Element, str]]:
+    """Return what the links of an entry point to; its permanent id only where it has no link."""
+    has_link = False
+    permanent: Element | None = None
+    for child in entry:
+        name = local_name(child)
+        if name == "link" and child.get("href"):  # Atom
+            if _relation(child) in _CONTENT:
+                has_link = True
+                yield child, child.get("href")
+        elif name == "link" and text_of(child):  # RSS
+            has_link = True
+            yield child, text_of(child)
+        elif name == "enclosure" and child.get("url"):
+            yield child, child.get("url")
+        elif name == "content" and child.get("src"):
+            yield child, child.get("src")
+        elif name == "guid" and child.get("isPermaLink", "true").strip().lower() == "true":
+            permanent = child
+    if permanent is not None and not has_link:
+        yield permanent, text_of(permanent)
+
+
+def _further_targets(data: bytes) -> Iterator[tuple[Element, str]]:
+    """The links of the feed itself that lead to its next part; those of entries are about these."""
+    for link in elements(data, "{*}link"):
+        parent = link.getparent()
+        is_own = parent is not None and local_name(parent) in ("feed", "channel", "rss")
+        if is_own and _relation(link) in _FURTHER and link.get("href"):
+            yield link, link.get("href")
+
+
+def _relation(link: Element) -> str:
+    return str(link.get("rel") or "alternate").strip().lower()
+
+
+def _joined(url: str, targets: Iterator[tuple[Element, str]]) -> Iterator[str]:
+    for element, target in targets:
+        absolute_url = absolute(absolute(url, element.base or "") or url, target)
+        if absolute_url is not None:
+            yield absolute_url
+
+
+# -- sitemaps and indexes of sitemaps in XML (sitemaps.org); those in plain text are lists
+
+MOST_ENTRIES = 50_000
+
+
+def read_sitemap(data: bytes, *, url: str) -> SourceReading:
+    """Return what the sitemap at *url* lists: pages, or further sitemaps where it is an index.
+
+    >>> read = read_sitemap(b"<urlset><url><loc> http://a.example/x </loc></url></urlset>", url="http://a.example/")
+    >>> [item.url for item in read.items]
+    ['http://a.example/x']
+    """
+    pages: dict[str, None] = {}
+    sitemaps: dict[str, None] = {}
+    left_out = 0
+    for name, address in _addresses(data, url):
+        if len(pages) + len(sitemaps) >= MOST_ENTRIES:
+            left_out += 1
+        elif name == "sitemap":
+            sitemaps[address] = None
+        else:
+            pages[address] = None
+    findings = []
+    if left_out:
+        findings.append(Finding("source-limit", f"a sitemap lists {MOST_ENTRIES} at most; left out: {left_out}"))
+    if not pages and not sitemaps:
+        findings.append(Finding("empty-source", "this sitemap lists nothing"))
+    return SourceReading(
+        SourceKind.SITEMAP, tuple(ListedItem(page) for page in pages), tuple(sitemaps), findings=tuple(findings)
+    )
+
+
+def _addresses(data: bytes, url: str) -> Iterator[tuple[str, str]]:
+    """Each address in order, with the name of the element that holds it: ``url`` or ``sitemap``."""
+    for entry in elements(data, "{*}url", "{*}sitemap"):
+        location = next((child for child in entry if local_name(child) == "loc"), None)
+        address = absolute(url, text_of(location)) if location is not None else None
+        if address is not None:
+            yield local_name(entry), address
