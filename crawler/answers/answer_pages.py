@@ -1,17 +1,22 @@
-"""Pure: what an HTML page says about itself: which ARKs it names and where, what it says under which labels."""
+"""Pure: read what an HTML page says about itself: which ARKs it names and where, what it says under which labels.
+
+Its own text is told from the site's: menus, banners, footers and lists of links. Beautiful Soup would build the same
+tree of elements and texts, which takes longer than all the rest; only its detection of charsets is used.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
+
+from bs4.dammit import EncodingDetector
+from lxml import etree
 
 from crawler.answers.erc import QUESTIONS, Record, parse_erc, says_something
-from crawler.answers.page_tree import Element, Node, Text, own_part, parsed
 from crawler.answers.quirks import is_visitor_counter, plain, quirks, refresh_target
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
 from crawler.model.observations import MOST_ARKS, PageFacts
@@ -19,6 +24,7 @@ from extractors.find import find_arks
 
 #: Bytes of markup that are parsed: a page made to be slow costs the square of its length.
 MARKUP_LIMIT = 2**17
+_ASCII_SPACES = " \n\t\f\r"
 _LINKS = ("canonical", "cite-as", "describes", "bookmark", "shortlink")
 _SELF_META = re.compile(r"(?:dc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*|identifier|ark|og:url", re.I)
 _JSON_LD = re.compile(r"application/ld\+json", re.IGNORECASE)
@@ -26,7 +32,8 @@ _JSON_LD = re.compile(r"application/ld\+json", re.IGNORECASE)
 _SCRIPT_TYPE = re.compile(r"(?:(?:text|application)/(?:x-)?(?:java|ecma|live|j)script[\d.]*|module)?\Z", re.IGNORECASE)
 _SIGNS_ON = re.compile(r"(?:SAMLRequest|wresult|wctx)\Z")
 """The fields of a form that hands a request for a log-in on to someone else (SAML and WS-Federation)."""
-_HIDDEN = ("script", "style", "template", "noscript")
+#: Elements whose texts are none of the page's.
+_HIDDEN = ("script", "style", "template", "noscript", "rt", "rp")
 _VALUE_CHARS = 500
 _LABELS_END = " :\N{FULLWIDTH COLON}"
 _MOST_LINES = 3_000
@@ -34,9 +41,43 @@ _MOST_TOLD = 200
 _LABEL_CHARS = 60
 #: So many elements may be around a label, and nothing else in them.
 _MOST_NESTED = 8
-#: So many nodes, and ends of elements, are looked at for the value of a label.
-_MOST_NODES = 1_000
 _LABEL_ELEMENTS = ["div", "span", "p", "b", "strong", "label", "h1", "h2", "h3", "h4", "h5", "h6"]
+
+
+Page: TypeAlias = Any
+"""An `lxml.etree._Element`; its published types are those of lxml 4."""
+
+#: What comes after it is shown, too, and would be lost.
+_END_OF_PAGE = re.compile(rb"</html\s*>", re.IGNORECASE)
+_TEXTS = etree.XPath(".//text()", smart_strings=False)
+#: So many are looked at for a label and for its value.
+_MOST_TEXTS = 500
+
+
+def parsed(markup: bytes, charset: str | None) -> Page:
+    """The page that *markup* is, in *charset* if it can be, or else in the one that it names or looks like.
+
+    >>> page = parsed(b"<title>A map</title><p>Ink <b>on</b> paper", None)
+    >>> texts(page)
+    ['A map', 'Ink ', 'on', ' paper']
+    """
+    charsets = [charset] if charset else []
+    detector = EncodingDetector(markup, known_definite_encodings=charsets, is_html=True)
+    for encoding in detector.encodings:
+        try:
+            parser: Any = etree.HTMLParser(recover=True, encoding=encoding, huge_tree=True)
+            parser.feed(_END_OF_PAGE.sub(b"</body>", detector.markup))
+            page = parser.close()
+        except (LookupError, etree.XMLSyntaxError):
+            continue
+        return etree.Element("html") if page is None else page
+    raise LookupError("no charset fits")
+
+
+def texts(tag: Page) -> list[str]:
+    """The texts in an element, in the order of the page; white space alone is a blank or the end of a line."""
+    found_texts = _TEXTS(tag)
+    return [text if text.strip(_ASCII_SPACES) else ("\n" if "\n" in text else " ") for text in found_texts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,69 +100,52 @@ def read_page(markup: bytes, charset: str | None) -> AnswerPage:
     ('A map', (('ark:12148/btv1b84', 'canonical'),), {'who': 'Rossi'})
     """
     page = parsed(markup[:MARKUP_LIMIT], charset)
-    tags = _Tags(page)
-    graph = list(_json_ld(tags))
-    runs_scripts = any(map(_is_script, tags.named("script")))
-    named = list(_declared(tags, graph))
+    graph = list(_json_ld(page))
+    runs_scripts = any(map(_is_script, page.iter("script")))
+    named = list(_declared(page, graph))
     source = str(markup[:MARKUP_LIMIT], "utf-8", "replace")
-    page.remove_all(*_HIDDEN)
-    tags = _Tags(page)
-    title = next((" ".join(filter(None, map(str.strip, tag.texts))) for tag in tags.named("title")), None)
-    lines = "\n".join(page.texts)
+    etree.strip_elements(page, *_HIDDEN, with_tail=False)
+    title = next((" ".join(filter(None, map(str.strip, texts(tag)))) for tag in page.iter("title")), None)
+    lines = "\n".join(texts(page))
     named += [(str(mention.ark), "text") for mention in find_arks(" ".join(lines.split()))]
-    canonical = (tag for tag in tags.named("link") if "canonical" in _attribute(tag, "rel").lower().split())
-    embedded = _embedded(tags) or _shown(tags)
-    own = own_part(page)
-    text = " ".join(part for part in (" ".join((title or "").split()), own.text) if part)
+    canonical = (tag for tag in page.iter("link") if "canonical" in tag.get("rel", "").lower().split())
+    embedded = _embedded(page) or _shown(page)
+    kernel_values = _labelled_values(page, lines)
+    inputs = list(page.iter("input"))
+    refresh = _refresh(page)
+    canonical_url = next((tag.get("href") for tag in canonical), None) or None
+    own_text, headings = own_part(page)
+    text = " ".join(part for part in (" ".join((title or "").split()), own_text) if part)
     facts = PageFacts(
         arks=tuple(dict.fromkeys(named))[:MOST_ARKS],
-        canonical=_attribute(next(canonical, None), "href") or None,
-        refresh=_refresh(tags),
+        canonical=canonical_url,
+        refresh=refresh,
         challenge=quirks().challenge_in_page(source, title, text),
-        asks_password=any(tag.get("type") == "password" for tag in tags.named("input")),
+        asks_password=any(tag.get("type") == "password" for tag in inputs),
         runs_scripts=runs_scripts,
-        signs_on=any(_SIGNS_ON.search(_attribute(tag, "name")) for tag in tags.named("input")),
-        headings=own.headings,
-        kernel_values=_labelled_values(tags, lines),
+        signs_on=any(_SIGNS_ON.search(tag.get("name", "")) for tag in inputs),
+        headings=headings,
+        kernel_values=kernel_values,
     )
     return AnswerPage(title, text, facts, _record(lines, graph) or embedded)
 
 
-def _is_script(tag: Element) -> bool:
+def _is_script(tag: Page) -> bool:
     """Return whether an element is a script that may change the page: none that counts its visitors."""
-    is_script = _SCRIPT_TYPE.match(_attribute(tag, "type").strip()) is not None
-    return is_script and not is_visitor_counter(_attribute(tag, "src").strip())
+    is_script = _SCRIPT_TYPE.match(tag.get("type", "").strip()) is not None
+    return is_script and not is_visitor_counter(tag.get("src", "").strip())
 
 
-class _Tags:
-    """The elements of a page, in their order, found in one walk: each search of the tree would take another."""
-
-    def __init__(self, page: Element) -> None:
-        self.all = [node for node in page.descendants if isinstance(node, Element)]
-        self._places: defaultdict[str, list[int]] = defaultdict(list)
-        for index, tag in enumerate(self.all):
-            self._places[tag.name].append(index)
-
-    def named(self, *names: str) -> list[Element]:
-        """Those of these names."""
-        places = [index for name in names for index in self._places.get(name, ())]
-        return [self.all[index] for index in (places if len(names) == 1 else sorted(places))]
-
-
-def _attribute(tag: Element | None, name: str) -> str:
-    return (tag.get(name) if tag is not None else None) or ""
-
-
-def _declared(tags: _Tags, graph: Iterable[Any]) -> Iterator[tuple[str, str]]:
+def _declared(page: Page, graph: Iterable[Any]) -> Iterator[tuple[str, str]]:
     """The ARKs that a page's head names, with the place of each."""
-    for link in tags.named("link", "a"):
-        relations = [relation for relation in _attribute(link, "rel").lower().split() if relation in _LINKS]
+    for link in page.iter("link", "a"):
+        relations = [relation for relation in link.get("rel", "").lower().split() if relation in _LINKS]
         if relations:
-            yield from _arks(_attribute(link, "href"), relations[0])
-    for meta in tags.named("meta"):
-        name = _attribute(meta, "name") or _attribute(meta, "property")
+            yield from _arks(link.get("href", ""), relations[0])
+    for meta in page.iter("meta"):
+        name = meta.get("name", "") or meta.get("property", "")
         if _SELF_META.match(name):
-            yield from _arks(_attribute(meta, "content"), name)
+            yield from _arks(meta.get("content", ""), name)
     for node in graph:
         for key in ("@id", "identifier", "url", "sameAs", "mainEntityOfPage"):
             if isinstance(node, dict) and node.get(key):
@@ -133,12 +157,12 @@ def _arks(text: str, location: str) -> Iterator[tuple[str, str]]:
         yield str(mention.ark), location
 
 
-def _json_ld(tags: _Tags) -> Iterator[Any]:
+def _json_ld(page: Page) -> Iterator[Any]:
     """The nodes of the page's JSON-LD, from the outermost in."""
-    scripts = (tag for tag in tags.named("script") if _JSON_LD.search(_attribute(tag, "type")))
+    scripts = (tag for tag in page.iter("script") if _JSON_LD.search(tag.get("type", "")))
     for script in islice(scripts, 10):
         try:
-            data = json.loads(script.only_text or "")
+            data = json.loads(script.text or "")
         except (ValueError, RecursionError):
             continue
         for node in data if isinstance(data, list) else [data]:
@@ -146,9 +170,9 @@ def _json_ld(tags: _Tags) -> Iterator[Any]:
             yield from (graph[:50] if isinstance(graph, list) else [node])
 
 
-def _refresh(tags: _Tags) -> str | None:
-    refreshing = (tag for tag in tags.named("meta") if _attribute(tag, "http-equiv").strip().lower() == "refresh")
-    return refresh_target(_attribute(next(refreshing, None), "content"))
+def _refresh(page: Page) -> str | None:
+    refreshing = (tag for tag in page.iter("meta") if tag.get("http-equiv", "").strip().lower() == "refresh")
+    return next((refresh_target(tag.get("content", "")) for tag in refreshing), None)
 
 
 def _record(lines: str, graph: Iterable[Any]) -> Record | None:
@@ -161,12 +185,12 @@ def _record(lines: str, graph: Iterable[Any]) -> Record | None:
     return record_of(list(graph), "json-ld")
 
 
-def _embedded(tags: _Tags) -> Record | None:
+def _embedded(page: Page) -> Record | None:
     """Return what a page's head and attributes describe, in Dublin Core, microdata or RDFa, if that names an ARK."""
     values: dict[str, str] = {}
-    for tag in islice(filter(_tells, tags.all), _MOST_TOLD):
-        name = _attribute(tag, "itemprop") or _attribute(tag, "property") or _attribute(tag, "name")
-        value = _attribute(tag, "content") or _attribute(tag, "href") or _attribute(tag, "datetime")
+    for tag in islice(filter(_tells, page.iter("*")), _MOST_TOLD):
+        name = tag.get("itemprop", "") or tag.get("property", "") or tag.get("name", "")
+        value = tag.get("content", "") or tag.get("href", "") or tag.get("datetime", "")
         words = value or " ".join(_beginning(tag).split())
         for word in name.split():
             if words:
@@ -176,23 +200,23 @@ def _embedded(tags: _Tags) -> Record | None:
     return {"embedded": answers} if is_one else None
 
 
-def _shown(tags: _Tags) -> Record | None:
+def _shown(page: Page) -> Record | None:
     """The JSON that a page shows as it is."""
-    texts = ((_only_text(tag) or "").strip() for tag in tags.named("pre", "code")[:20])
+    texts = ((_only_text(tag) or "").strip() for tag in islice(page.iter("pre", "code"), 20))
     records = (from_json(text) for text in texts if text[:1] in ("{", "["))
     return next((record for record in records if record is not None), None)
 
 
-def _tells(tag: Element) -> bool:
+def _tells(tag: Page) -> bool:
     return bool(
-        tag.get("itemprop") or tag.get("property") or (tag.name == "meta" and _SELF_META.match(_attribute(tag, "name")))
+        tag.get("itemprop") or tag.get("property") or (tag.tag == "meta" and _SELF_META.match(tag.get("name", "")))
     )
 
 
-def _labelled_values(tags: _Tags, text: str) -> dict[str, str]:
+def _labelled_values(page: Page, text: str) -> dict[str, str]:
     """Return what is under descriptive labels, by the kernel's names: in lists, in tables, after colons."""
     values: dict[str, str] = {}
-    for label, value in (*_pairs(tags), *_colon_lines(text), *_headed(tags)):
+    for label, value in (*_pairs(page), *_colon_lines(text), *_headed(page)):
         question = quirks().labels.get(plain(label).rstrip(_LABELS_END))
         folded = " ".join(value.split())[:_VALUE_CHARS]
         if question and folded and (question == "commitment" or says_something(folded)):
@@ -200,56 +224,42 @@ def _labelled_values(tags: _Tags, text: str) -> dict[str, str]:
     return values
 
 
-def _only_text(tag: Element) -> str | None:
+def _only_text(tag: Page) -> str | None:
     """The text of an element that holds nothing else, in a few elements.
 
     Of a hostile page, ten thousand elements in one another, each would lead through all the others.
     """
-    node: Node = tag
     for _ in range(_MOST_NESTED):
-        if not isinstance(node, Element) or len(node.contents) != 1:
-            break
-        node = node.contents[0]
-    return node if isinstance(node, Text) else None
+        if len(tag) == 0:
+            return tag.text or None
+        if len(tag) > 1 or tag.text or tag[0].tail or not isinstance(tag[0].tag, str):
+            return None
+        tag = tag[0]
+    return None
 
 
-def _first_nodes(tag: Element) -> Iterator[Node]:
-    """Return what an element holds, from the first on, also within what it holds; of a hostile page not all."""
-    unread = [iter(tag.contents)]
-    for _ in range(_MOST_NODES):
-        node = next(unread[-1], None)
-        if node is not None:
-            yield node
-            if isinstance(node, Element):
-                unread.append(iter(node.contents))
-        elif len(unread) == 1:
-            return
-        else:
-            unread.pop()
+def _beginning(tag: Page) -> str:
+    """The text of an element, of a hostile page not all, with a blank between two parts of it."""
+    return " ".join(islice(tag.itertext(), _MOST_TEXTS))
 
 
-def _beginning(tag: Element) -> str:
-    """The text of an element, as far as its first nodes hold it, with a blank between two of them."""
-    return " ".join(node for node in _first_nodes(tag) if isinstance(node, Text) and node.is_shown)
+def _holds(tag: Page, name: str) -> bool:
+    return next(tag.iterdescendants(name), None) is not None
 
 
-def _holds(tag: Element, name: str) -> bool:
-    return any(node.name == name for node in _first_nodes(tag))
-
-
-def _pairs(tags: _Tags) -> Iterator[tuple[str, str]]:
-    for term in tags.named("dt")[:200]:
-        definition = term.next_element("dd")
+def _pairs(page: Page) -> Iterator[tuple[str, str]]:
+    for term in islice(page.iter("dt"), 200):
+        definition = next(term.itersiblings("dd"), None)
         if definition is not None and not _holds(definition, "dl") and not _holds(term, "dl"):
             yield _beginning(term), _beginning(definition)
-    for row in tags.named("tr")[:200]:
+    for row in islice(page.iter("tr"), 200):
         if _holds(row, "table"):  # a frame around other tables
             continue
-        cells = row.children_named("th", "td")
+        cells = list(row.iterchildren("th", "td"))
         if len(cells) == 2:
             yield _beginning(cells[0]), _beginning(cells[1])
-        following = row.next_element("tr") if all(cell.name == "th" for cell in cells) else None
-        below = following.children_named("th", "td") if following is not None else []
+        following = next(row.itersiblings("tr"), None) if all(cell.tag == "th" for cell in cells) else None
+        below = list(following.iterchildren("th", "td")) if following is not None else []
         if len(cells) == len(below) > 2:
             yield from ((_beginning(cell), _beginning(value)) for cell, value in zip(cells, below, strict=True))
 
@@ -264,13 +274,13 @@ def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
             yield label, value.strip() or ("" if _is_label(following) else following)
 
 
-def _headed(tags: _Tags) -> Iterator[tuple[str, str]]:
+def _headed(page: Page) -> Iterator[tuple[str, str]]:
     """Return what is next to or under an element that holds a label and nothing else."""
-    for element in tags.named(*_LABEL_ELEMENTS)[:_MOST_LINES]:
+    for element in islice(page.iter(*_LABEL_ELEMENTS), _MOST_LINES):
         label = _only_text(element)
         if label is None or len(label) > _LABEL_CHARS or plain(label).rstrip(_LABELS_END) not in quirks().labels:
             continue
-        following = element.next_element()
+        following = next(element.itersiblings("*"), None)
         value = _beginning(following) if following is not None else ""
         if following is not None and not _is_label(value + ":"):
             yield label, value
@@ -279,3 +289,125 @@ def _headed(tags: _Tags) -> Iterator[tuple[str, str]]:
 def _is_label(line: str) -> bool:
     label, colon, _ = line.partition(":")
     return bool(colon) and plain(label) in quirks().labels
+
+
+# -- the page's own text
+
+#: Blocks that hold at least so many links, and hardly anything next to them, are menus.
+MENU_LINKS = 4
+#: The share of a block's letters that are in links when it is a menu.
+MENU_SHARE = 0.7
+#: Headings that are kept, and how much of each.
+MOST_HEADINGS = 4
+HEADING_CHARS = 200
+
+_SITES_ROLES = frozenset(
+    {"navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar"},
+)
+_SITES_NAMES = frozenset({"title", "nav", "dialog", "select"})
+_BLOCKS = frozenset({"ul", "ol", "dl", "table", "tr", "td", "div", "section", "aside", "p", "map", "center"})
+_HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_LETTER = re.compile(r"[^\W\d_]")
+_NO_LETTERS = re.compile(r"[\W\d_]+")
+#: The same in ASCII: to leave out single octets is quicker by a factor of ten.
+_NO_ASCII_LETTERS = bytes(octet for octet in range(128) if not chr(octet).isalpha())
+#: What elements are called that are taken out.
+_SITES = "sites-part"
+
+
+@dataclass(slots=True)
+class _Weight:
+    """The weight of an element's content, without the menus in it."""
+
+    letters: int = 0
+    linked: int = 0
+    links: int = 0
+    has_heading: bool = False
+
+    def add(self, other: _Weight) -> None:
+        self.letters += other.letters
+        self.linked += other.linked
+        self.links += other.links
+        self.has_heading |= other.has_heading
+
+    @property
+    def is_menu(self) -> bool:
+        return self.links >= MENU_LINKS and self.linked >= MENU_SHARE * self.letters
+
+
+def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
+    """The readable text of a parsed page without the site's own and its title, and the first of its headings.
+
+    The site's part is taken out of *page*; in time that its size allows.
+
+    >>> markup = b"<nav>Home Maps</nav><main><h1>A map</h1><p>Ink on paper</main><footer>Our address</footer>"
+    >>> own_part(parsed(markup, None))
+    ('A map Ink on paper', ('A map',))
+    """
+    etree.strip_elements(page, "title", with_tail=False)
+    whole = _folded(page)
+    elements = list(page.iter("*"))
+    weights, sites = _weighed(elements)
+    if page in sites:
+        return whole, ()
+    mains = (tag for tag in elements if (tag.tag == "main" or tag.get("role") == "main") and weights[tag].letters)
+    main = next(mains, page)
+    headings = {tag: _folded(tag)[:HEADING_CHARS] for tag in page.iter("h1", "h2", "h3")}
+    for tag in sites:
+        tag.tag = _SITES
+    etree.strip_elements(page, _SITES, with_tail=False)
+    is_headless = main is not page and not weights[main].has_heading
+    parts = [tag for tag in page.iter("*") if tag is main or (is_headless and tag.tag == "h1")]
+    text = " ".join(filter(None, map(_folded, parts)))
+    if not _LETTER.search(text):
+        return whole, ()
+    own_headings = (headings[tag] for part in parts for tag in part.iter("h1", "h2", "h3"))
+    return text, tuple(filter(None, islice(own_headings, MOST_HEADINGS)))
+
+
+def _weighed(elements: Sequence[Page]) -> tuple[dict[Page, _Weight], list[Page]]:
+    """Return what each element weighs, and the elements that are the site's; the innermost are weighed first."""
+    weights = {tag: _Weight(letters_in(tag.text or "")) for tag in elements}
+    sites: list[Page] = []
+    articles = {tag for article in elements[0].iter("article") for tag in article.iter("*")}
+    for tag in reversed(elements):
+        weight, above = weights[tag], weights.get(tag.getparent())
+        weight.letters += sum(letters_in(child.tail) for child in tag if child.tail)
+        if tag.tag == "a" and tag.get("href"):
+            weight.linked, weight.links = weight.letters, 1
+        weight.has_heading |= tag.tag == "h1"
+        is_menu = tag.tag in _BLOCKS and weight.is_menu
+        if is_menu or _is_sites(tag, in_article=tag in articles, has_heading=weight.has_heading):
+            sites.append(tag)
+        elif above is not None:
+            above.add(weight)
+    return weights, sites
+
+
+def letters_in(text: str) -> int:
+    """Return how many letters a text has.
+
+    >>> letters_in("Ms. 4_a"), letters_in("4 N_\N{GREEK SMALL LETTER ALPHA}")
+    (3, 2)
+    """
+    if text.isascii():
+        return len(str.encode(text).translate(None, _NO_ASCII_LETTERS))
+    return len(_NO_LETTERS.sub("", text))
+
+
+def _is_sites(tag: Page, *, in_article: bool, has_heading: bool) -> bool:
+    """Return whether an element is the site's by its name or role, or is not shown at all; a header may hold
+    the title.
+    """
+    if tag.tag in _SITES_NAMES or "hidden" in tag.attrib:
+        return True
+    if tag.tag == "footer":
+        return not in_article
+    if (tag.tag == "header" and not in_article) or tag.get("role") in _SITES_ROLES:
+        return not has_heading
+    style = tag.get("style")
+    return style is not None and _HIDING.search(style) is not None
+
+
+def _folded(tag: Page) -> str:
+    return " ".join("\n".join(texts(tag)).split())
