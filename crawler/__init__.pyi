@@ -2,7 +2,22 @@ from crawler.model.observations import (
     ChainEnd as ChainEnd,
 )
 from crawler.model.observations import (
+    CommitmentOutcome as CommitmentOutcome,
+)
+from crawler.model.observations import (
+    DocumentOutcome as DocumentOutcome,
+)
+from crawler.model.observations import (
+    Family as Family,
+)
+from crawler.model.observations import (
     Hop as Hop,
+)
+from crawler.model.observations import (
+    MetadataOutcome as MetadataOutcome,
+)
+from crawler.model.observations import (
+    ObjectOutcome as ObjectOutcome,
 )
 from crawler.model.observations import (
     Observation as Observation,
@@ -15,21 +30,6 @@ from crawler.model.observations import (
 )
 from crawler.model.observations import (
     Verdict as Verdict,
-)
-from crawler.model.outcomes import (
-    CommitmentOutcome as CommitmentOutcome,
-)
-from crawler.model.outcomes import (
-    DocumentOutcome as DocumentOutcome,
-)
-from crawler.model.outcomes import (
-    Family as Family,
-)
-from crawler.model.outcomes import (
-    MetadataOutcome as MetadataOutcome,
-)
-from crawler.model.outcomes import (
-    ObjectOutcome as ObjectOutcome,
 )
 from crawler.model.resolving import request_url as request_url
 from crawler.store.store_errors import StoreError as StoreError

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from crawler.answers.answer import read_answer
 from crawler.answers.answer_pages import letters_in, read_page
@@ -171,12 +172,12 @@ def test_what_only_looks_like_it(title: str) -> None:
 
 
 def test_each_challenge_is_known_by_each_of_its_signs() -> None:
-    for challenge in quirks().challenges:
-        for name, part in challenge.headers:
+    for challenge in quirks().challenge:
+        for name, _, part in (header.partition(": ") for header in challenge.header):
             assert quirks().challenge_in_headers({name.title(): f"x {part}"}) == challenge.name
-        for title in challenge.titles:
+        for title in challenge.title:
             assert quirks().challenge_in_page("", title.upper(), "") is not None
-        for text in challenge.texts:
+        for text in challenge.text:
             assert quirks().challenge_in_page("", None, f"Please {text}.") is not None
         for markup in challenge.markup + challenge.blank:
             assert quirks().challenge_in_page(f"<p>{markup.upper()}", None, "") is not None
@@ -238,7 +239,13 @@ def _flat(phrases: Phrases) -> re.Pattern[str]:
     return re.compile("|".join([*beginning, *ways[False]]))
 
 
-KINDS_OF_PHRASES = {name: each for name in quirks().__slots__ if isinstance(each := getattr(quirks(), name), Phrases)}
+SECTIONS = [quirks(), *(section for _, section in quirks() if isinstance(section, BaseModel))]
+KINDS_OF_PHRASES = {
+    f"{type(section).__name__}.{name}": each
+    for section in SECTIONS
+    for name in dir(type(section)) + list(type(section).model_fields)
+    if not name.startswith(("_", "model_")) and isinstance(each := getattr(section, name), Phrases)
+}
 
 
 @pytest.mark.parametrize("name", KINDS_OF_PHRASES)

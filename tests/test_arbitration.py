@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from crawler.answers.facts import AnswerFacts
 from crawler.model.observations import Question
-from crawler.verdicts.readings import Form, FormState, arbitrate, did_you_mean, next_form
+from crawler.verdicts.readings import CandidateReading, Form, FormState, arbitrate, did_you_mean, next_form
 from extractors.model.ark import Ark
 from tests.test_verdict import facts
 from tests.vectors import vectors
@@ -22,7 +22,7 @@ def answer_about(ark: str, told: dict[str, Any] | None) -> AnswerFacts | None:
 
 
 def form(ark: str, told: dict[str, Any] | None, control: AnswerFacts | None = None) -> Form:
-    return Form(Ark.parse(ark), answer_about(ark, told), control)
+    return Form(CandidateReading(Ark.parse(ark), f"https://r.example/{ark}"), answer_about(ark, told), control)
 
 
 @pytest.mark.parametrize("vector", vectors("arbitration"))
@@ -32,7 +32,7 @@ def test_arbitration(vector: dict[str, Any]) -> None:
     following = next_form(forms)
     decided = arbitrate(forms)
     assert (following and str(following.ark)) == vector["next"]
-    assert (decided.form and str(decided.form.ark)) == vector["lives"]
+    assert (decided.reading and str(decided.reading.ark)) == vector["lives"]
     assert vector.get("says", "") in " ".join(decided.evidence)
 
 
@@ -48,8 +48,8 @@ def test_asking_ends_and_asks_nothing_twice(answers: list[dict[str, Any]]) -> No
         assert forms[at].state is FormState.UNASKED
         forms[at] = form(names[at], answers[at])
     assert next_form(forms) is None
-    living = arbitrate(forms).form
-    assert living is None or living.state is FormState.LIVES
+    living = arbitrate(forms).reading
+    assert living in (None, *(each.reading for each in forms if each.state is FormState.LIVES))
 
 
 def test_a_suggestion_that_resolves_may_have_been_meant() -> None:

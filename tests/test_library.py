@@ -20,7 +20,7 @@ import pytest
 import arkaudit.errors
 from arkaudit import Ark, ArkauditError, Document, check, extract, find_arks, load_report
 from arkaudit.demo.show import loopback_audit
-from crawler.model.outcomes import ObjectOutcome
+from crawler.model.observations import ObjectOutcome
 from extractors.model.errors import SourceUnreadable
 from extractors.model.normalize import NotAnArk
 from reports.load import UnknownTable

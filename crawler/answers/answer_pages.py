@@ -49,7 +49,7 @@ Page: TypeAlias = Any
 
 #: What comes after it is shown, too, and would be lost.
 _END_OF_PAGE = re.compile(rb"</html\s*>", re.IGNORECASE)
-_TEXTS = etree.XPath(".//text()", smart_strings=False)
+_TEXTS: Any = etree.XPath(".//text()", smart_strings=False)
 #: So many are looked at for a label and for its value.
 _MOST_TEXTS = 500
 
@@ -217,7 +217,7 @@ def _labelled_values(page: Page, text: str) -> dict[str, str]:
     """Return what is under descriptive labels, by the kernel's names: in lists, in tables, after colons."""
     values: dict[str, str] = {}
     for label, value in (*_pairs(page), *_colon_lines(text), *_headed(page)):
-        question = quirks().labels.get(plain(label).rstrip(_LABELS_END))
+        question = quirks().question_of_label.get(plain(label).rstrip(_LABELS_END))
         folded = " ".join(value.split())[:_VALUE_CHARS]
         if question and folded and (question == "commitment" or says_something(folded)):
             values.setdefault(question, folded)
@@ -278,7 +278,11 @@ def _headed(page: Page) -> Iterator[tuple[str, str]]:
     """Return what is next to or under an element that holds a label and nothing else."""
     for element in islice(page.iter(*_LABEL_ELEMENTS), _MOST_LINES):
         label = _only_text(element)
-        if label is None or len(label) > _LABEL_CHARS or plain(label).rstrip(_LABELS_END) not in quirks().labels:
+        if (
+            label is None
+            or len(label) > _LABEL_CHARS
+            or plain(label).rstrip(_LABELS_END) not in quirks().question_of_label
+        ):
             continue
         following = next(element.itersiblings("*"), None)
         value = _beginning(following) if following is not None else ""
@@ -288,7 +292,7 @@ def _headed(page: Page) -> Iterator[tuple[str, str]]:
 
 def _is_label(line: str) -> bool:
     label, colon, _ = line.partition(":")
-    return bool(colon) and plain(label) in quirks().labels
+    return bool(colon) and plain(label) in quirks().question_of_label
 
 
 # -- the page's own text

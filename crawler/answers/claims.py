@@ -279,7 +279,7 @@ def template_in(statement: Mapping[str, str], at: str) -> str | None:
     """
     who, where = statement.get("who", ""), statement.get("where", "")
     first = re.split(r"\s[|/:]\s|[|;:,]\s", statement.get("what", ""), maxsplit=1)[0]
-    named = next((name for name in (who, first) if _bare(name) in quirks().placeholder_guarantors), None)
+    named = next((name for name in (who, first) if _bare(name) in quirks().placeholder.who), None)
     if named is not None:
         return named
     host = _EXAMPLE_HOST.search(where)
@@ -311,9 +311,9 @@ def tells_too_little(what: str) -> bool:
 def is_placeholder(what: str) -> bool:
     """Return whether a statement is what a template, a program or an empty form leaves."""
     words, vocabulary = _bare(what), quirks()
-    if words in vocabulary.placeholder_words or words == "" or _TO_COME.match(words) or missing_code(what):
+    if words in vocabulary.placeholder.word or words == "" or _TO_COME.match(words) or missing_code(what):
         return True
-    return level_of(what) is None and any(phrase in plain(what) for phrase in vocabulary.placeholder_phrases)
+    return level_of(what) is None and any(phrase in plain(what) for phrase in vocabulary.placeholder.phrase)
 
 
 def _bare(words: str) -> str:

@@ -45,7 +45,9 @@ from extractors.model.ark import Ark
 
 BLOCKED = frozenset({401, 403, 407, 429, 451, 999})
 #: What a chain that got no last answer means for the object: the same words.
-OUTCOME_OF_END = {end: ObjectOutcome(end.value) for end in ChainEnd if end is not ChainEnd.ANSWERED}
+OUTCOME_OF_END: Mapping[ChainEnd, ObjectOutcome] = {
+    end: ObjectOutcome(end.value) for end in ChainEnd if end is not ChainEnd.ANSWERED
+}
 #: Statuses by which a resolver says that it knows no such name (2020, 7.1.2).
 NOT_FOUND = frozenset({400, 404, 410})
 #: Statuses of success that come without a body.

@@ -274,7 +274,7 @@ def is_unknown(value: str) -> bool:
     (True, True, False)
     """
     bare = without_marks(plain(value))
-    return bare in KERNEL or bare in quirks().unknown_words
+    return bare in KERNEL or bare in quirks().unknown.word
 
 
 def led_to(answer: Observation) -> str:

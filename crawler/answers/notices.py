@@ -140,7 +140,8 @@ class PageWords:
         phrase = next(quirks().not_found.in_plain(plain_text), None)
         if phrase is None or len(plain_text) > _FEW_WORDS_CHARS:
             return False
-        return quirks().things.search(plain_text[max(0, phrase.start - _LEADING_WORDS) : phrase.start]) is not None
+        lead = plain_text[max(0, phrase.start - _LEADING_WORDS) : phrase.start]
+        return quirks().this_object.things.is_in_plain(lead)
 
     @cached_property
     def is_only_fault(self) -> bool:
@@ -158,7 +159,8 @@ class PageWords:
             return True
         if not vocabulary.loading.is_in_plain(body) or _absence(body) is not None or "404" in body:
             return False
-        rest = _without(vocabulary.fillers, _without(vocabulary.loading, body, most_of_ending=0), most_of_ending=0)
+        rest = _without(vocabulary.loading, body, most_of_ending=0)
+        rest = _without(vocabulary.this_object.filler, rest, most_of_ending=0)
         return sum(map(str.isalpha, rest)) <= 2 * _FEW_LETTERS
 
     @cached_property
@@ -182,7 +184,7 @@ class PageWords:
     @cached_property
     def pause_of_site(self) -> str | None:
         """The words by which it speaks of a pause of its whole site, and of no absence."""
-        return self._instead_of_absence(quirks().pause)
+        return self._instead_of_absence(quirks().about_request.pause)
 
     def _instead_of_absence(self, phrases: Phrases) -> str | None:
         if not self.is_short:
@@ -193,7 +195,7 @@ class PageWords:
     @cached_property
     def fault_of_request(self) -> str | None:
         """The words by which it speaks of the request or of the server's set-up, and not of the name."""
-        phrase = next(quirks().about_request.in_plain(self.notice), None)
+        phrase = next(quirks().about_request.phrase.in_plain(self.notice), None)
         return phrase.words if phrase else None
 
     @cached_property
@@ -257,8 +259,8 @@ def is_notice(title: str) -> bool:
         for phrases, most in (
             (vocabulary.not_found, 9),
             (vocabulary.not_available, 9),
-            (vocabulary.things, 3),
-            (vocabulary.fillers, 0),
+            (vocabulary.this_object.things, 3),
+            (vocabulary.this_object.filler, 0),
         ):
             rest = _without(phrases, rest, most_of_ending=most)
         if not any(map(str.isalpha, rest)):
@@ -282,12 +284,12 @@ def is_fault(title: str) -> bool:
 
 def _is_fault(part: str) -> bool:
     vocabulary, rest = quirks(), part
-    faults = (vocabulary.passing, vocabulary.fault_titles, vocabulary.not_found, vocabulary.not_available)
+    faults = (vocabulary.passing, vocabulary.fault_title.phrase, vocabulary.not_found, vocabulary.not_available)
     if not any(phrases.is_in_plain(part) for phrases in faults):
         return False
-    for phrases in (*faults, vocabulary.beside_fault, vocabulary.fillers, vocabulary.saying):
+    for phrases in (*faults, vocabulary.fault_title.beside, vocabulary.this_object.filler, vocabulary.saying):
         rest = _without(phrases, rest, most_of_ending=0)
-    return not any(map(str.isalpha, _without(vocabulary.things, rest, most_of_ending=3)))
+    return not any(map(str.isalpha, _without(vocabulary.this_object.things, rest, most_of_ending=3)))
 
 
 def _without(phrases: Phrases, text: str, *, most_of_ending: int) -> str:
@@ -304,15 +306,15 @@ def _without(phrases: Phrases, text: str, *, most_of_ending: int) -> str:
 def _beside_absence(text: str) -> int:
     """Return how many letters a text has next to words of absence, of what is absent, and those between."""
     rest, vocabulary = text, quirks()
-    for phrases, most in ((vocabulary.not_found, 9), (vocabulary.not_available, 9), (vocabulary.things, 3)):
+    for phrases, most in ((vocabulary.not_found, 9), (vocabulary.not_available, 9), (vocabulary.this_object.things, 3)):
         rest = _without(phrases, rest, most_of_ending=most)
-    for phrases in (vocabulary.fillers, vocabulary.saying):
+    for phrases in (vocabulary.this_object.filler, vocabulary.saying):
         rest = _without(phrases, rest, most_of_ending=0)
     return sum(map(str.isalpha, rest))
 
 
 def _is_login_title(title: str) -> bool:
-    match = quirks().login_titles.match(title)
+    match = quirks().login.title.match(title)
     return match is not None and len(title) - match.end <= _MORE_OF_TITLE
 
 
@@ -332,12 +334,11 @@ def _is_offer(plain_text: str, phrase: PhraseMatch) -> bool:
     "Can't find it? Ask us" is; "Page not found Did you follow a link?" is none.
     """
     asked = _ASKED.match(plain_text, phrase.end)
-    if asked is None or quirks().asking.is_in_plain(asked[0]):
+    if asked is None or quirks().this_object.asking.is_in_plain(asked[0]):
         return False
     lead = plain_text[max(0, phrase.start - _PAGE_CHARS) : phrase.start]
-    return not (
-        quirks().pages.is_in_plain(lead) and plain_text[: phrase.start].rpartition(".")[2].count(" ") <= _LEAD_WORDS
-    )
+    sentence = plain_text[: phrase.start].rpartition(".")[2]
+    return not (quirks().this_object.page.is_in_plain(lead) and sentence.count(" ") <= _LEAD_WORDS)
 
 
 def says_not_found(text: str) -> str | None:

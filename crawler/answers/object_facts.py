@@ -288,7 +288,7 @@ class ObjectFacts:
 
     @property
     def _speaks_of_object(self) -> bool:
-        return self.answer.is_about_ark or quirks().this_object.search(plain(self.own_words)) is not None
+        return self.answer.is_about_ark or quirks().this_object.this_object.search(plain(self.own_words)) is not None
 
     @cached_property
     def claim(self) -> str | None:
@@ -319,7 +319,7 @@ class ObjectFacts:
             return self.claim
         if not is_404 and (self.regional or answer.has_json_tombstone):
             return self.regional or "tombstone"
-        is_this = not is_404 and quirks().this_object.search(words.notice) is not None
+        is_this = not is_404 and quirks().this_object.this_object.search(words.notice) is not None
         if not (answer.is_about_ark or is_this):
             return None
         withdrawal = next(words.withdrawals(words.text[:NOTICE_CHARS], answer.ark.name, self._control_words), None)

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import unquote, urlsplit
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 #: A page with fewer characters of readable text than this is a notice and not an object's page.
 NOTICE_CHARS = 1_500
@@ -124,93 +126,176 @@ def _tree(phrases: Iterable[Sequence[str]]) -> str:
     return ways[0] if len(ways) == 1 else f"(?:{'|'.join(ways)})"
 
 
-@dataclass(frozen=True, slots=True)
-class Challenge:
+def _phrases(section: Mapping[str, Any] | Iterable[str]) -> Phrases:
+    """The phrases in a list, or in the lists of several languages."""
+    if isinstance(section, Mapping):
+        return Phrases.of(phrase for phrases in section.values() if isinstance(phrases, list) for phrase in phrases)
+    return Phrases.of(section)
+
+
+PhraseList = Annotated[Phrases, BeforeValidator(_phrases)]
+
+
+class _Section(BaseModel):
+    """A part of ``quirks.toml``, under its names there."""
+
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+
+
+class Challenge(_Section):
     """A page that is shown to programs instead of the answer, by its signs."""
 
     name: str
-    headers: tuple[tuple[str, str], ...]
-    """Names, and parts of their values, both in lower case."""
-    titles: tuple[str, ...]
-    texts: tuple[str, ...]
-    markup: tuple[str, ...]
-    blank: tuple[str, ...]
+    header: tuple[str, ...] = ()
+    title: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    markup: tuple[str, ...] = ()
+    blank: tuple[str, ...] = ()
     """Parts of the source that count where a page has no word."""
 
 
-@dataclass(frozen=True, slots=True)
-class HostQuirk:
+class ChallengeWords(_Section):
+    """What else is on a page that is a challenge."""
+
+    word: PhraseList
+    refusing: PhraseList
+    widget: tuple[str, ...]
+
+
+class ObjectWords(_Section):
+    """How a page speaks of what was asked for, or of pages at all."""
+
+    this: tuple[str, ...]
+    object: tuple[str, ...]
+    phrase: tuple[str, ...]
+    page: PhraseList
+    asking: PhraseList
+    """How a question begins."""
+    filler: PhraseList
+    """What else a title may say without saying more."""
+    saying: PhraseList
+    """Words around the words of absence: auxiliary verbs, "this", "the"."""
+
+    @cached_property
+    def this_object(self) -> re.Pattern[str]:
+        """In plain text: how a page speaks of the one object that was asked for."""
+        this, objects, phrases = ("|".join(map(re.escape, words)) for words in (self.this, self.object, self.phrase))
+        return re.compile(rf"(?<![^\W_])(?:(?:{this})\s?(?:{objects})|{phrases})")
+
+    @cached_property
+    def things(self) -> Phrases:
+        """What may not be there: pages, addresses, objects."""
+        return Phrases.of((*self.object, *self.page.phrases))
+
+
+class RequestWords(_Section):
+    """Words about the request, or about the whole site: nothing is refused by name then."""
+
+    phrase: PhraseList
+    pause: PhraseList
+
+
+class LogIn(_Section):
+    """Signs of a page to log in."""
+
+    path: tuple[str, ...]
+    host: frozenset[str]
+    title: PhraseList
+
+    @cached_property
+    def paths(self) -> re.Pattern[str]:
+        """Parts of its address, in lower case."""
+        return re.compile("(?:" + "|".join(map(re.escape, self.path)) + ")(?![a-z])")
+
+
+class Placeholder(_Section):
+    """What a template, a program or an empty form leaves where a commitment was to be."""
+
+    word: frozenset[str]
+    phrase: tuple[str, ...]
+    who: frozenset[str]
+
+
+class FaultTitle(_Section):
+    """What a program writes where a record has its title, when it has no record."""
+
+    phrase: PhraseList
+    beside: PhraseList
+
+
+class HostQuirk(_Section):
     """A host whose answers with certain statuses need a further reason."""
 
     host: str
-    statuses: frozenset[int]
+    status: frozenset[int]
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Quirks:
+class Names(_Section):
+    """Words, or names of hosts."""
+
+    word: frozenset[str] = frozenset()
+    host: tuple[str, ...] = ()
+
+
+class Quirks(_Section):
     """All that ``quirks.toml`` says."""
 
-    challenges: tuple[Challenge, ...]
-    challenge_headers: frozenset[str]
-    """The names of all headers that show one."""
-    checks: Phrases
-    refusing: Phrases
-    """What else is on a page that refuses."""
-    widgets: tuple[str, ...]
-    not_found: Phrases
-    not_available: Phrases
+    challenge: tuple[Challenge, ...]
+    check: ChallengeWords
+    not_found: PhraseList
+    not_available: PhraseList
     """Weaker words: much that is there has a part that is not."""
-    idle: Phrases
+    idle: PhraseList
     """Of hosts that serve nothing of their own."""
-    this_object: re.Pattern[str]
-    """In plain text: how a page speaks of the one object that was asked for."""
-    things: Phrases
-    """What may not be there: pages, addresses, objects."""
-    pages: Phrases
-    """Those of them that are pages and addresses."""
-    asking: Phrases
-    """How a question begins."""
-    fillers: Phrases
-    """What else such a title may say without saying more."""
-    saying: Phrases
-    """Words around the words of absence: auxiliary verbs, "this", "the"."""
-    unsure: Phrases
-    passing: Phrases
-    about_request: Phrases
-    pause: Phrases
-    """Of the whole site, whatever was asked for."""
-    withdrawn: Phrases
-    elsewise: Phrases
-    """Those of them that `crawler.answers.withdrawals` does not take apart, for want of words or for their script."""
-    regional: Phrases
+    this_object: ObjectWords
+    unsure: PhraseList
+    passing: PhraseList
+    about_request: RequestWords
+    withdrawn: PhraseList
+    withdrawal: Mapping[str, Any]
+    """The words with which a sentence says that an object is gone, by their parts in it."""
+    regional: PhraseList
     """Of what may not be shown where we are."""
-    tombstone: Phrases
-    restricted: Phrases
-    login_paths: re.Pattern[str]
-    login_hosts: frozenset[str]
-    login_titles: Phrases
-    placeholder_words: frozenset[str]
-    placeholder_phrases: tuple[str, ...]
-    placeholder_guarantors: frozenset[str]
-    fault_titles: Phrases
-    """What a program writes where a record has its title, when it has no record."""
-    beside_fault: Phrases
-    loading: Phrases
-    unknown_words: frozenset[str]
-    labels: Mapping[str, str]
-    """A label of a descriptive page, in lower case, and the kernel's name for its question."""
-    hosts: tuple[HostQuirk, ...]
-    visitor_counters: tuple[str, ...]
+    tombstone: PhraseList
+    restricted: PhraseList
+    login: LogIn
+    placeholder: Placeholder
+    fault_title: FaultTitle
+    loading: PhraseList
+    unknown: Names
+    labels: Mapping[str, tuple[str, ...]]
+    host: tuple[HostQuirk, ...]
+    visitor_counters: Names
     """Hosts that count the visitors of other sites."""
+
+    @cached_property
+    def question_of_label(self) -> Mapping[str, str]:
+        """The kernel's name for the question of each label of a descriptive page, in lower case."""
+        return {label: question for question, labels in self.labels.items() for label in labels}
+
+    @cached_property
+    def saying(self) -> Phrases:
+        """Words around the words of absence: auxiliary verbs, "this", "the"."""
+        around = (word for key in ("aux", "this", "the", "noun") for word in self.withdrawal[key])
+        return Phrases.of((*self.this_object.saying.phrases, *around))
+
+    @cached_property
+    def elsewise(self) -> Phrases:
+        """Words of withdrawal that `crawler.answers.withdrawals` does not take apart, for want of words or for their
+        script.
+        """
+        gone = [bare(part) for parts in self.withdrawal["gone"].values() for part in parts]
+        return Phrases.of(phrase for phrase in self.withdrawn.phrases if not any(part in phrase for part in gone))
 
     def challenge_in_headers(self, headers: Mapping[str, str]) -> str | None:
         """The challenge that a hop's headers name, if one."""
-        lowered = ((name.lower(), value) for name, value in headers.items())
-        values = {name: value.lower() for name, value in lowered if name in self.challenge_headers}
-        for challenge in self.challenges if values else ():
-            if any(name in values and part in values[name] for name, part in challenge.headers):
-                return challenge.name
+        values = {name.lower(): value.lower() for name, value in headers.items()}
+        for challenge in self.challenge:
+            for header in challenge.header:
+                name, _, part = header.lower().partition(":")
+                if name in values and part.strip() in values[name]:
+                    return challenge.name
         return None
 
     def challenge_in_page(self, markup: str, title: str | None, text: str) -> str | None:
@@ -224,18 +309,18 @@ class Quirks:
         if len(text) >= NOTICE_CHARS:
             return None
         source, heading, words = markup.lower(), plain(title or ""), plain(text)
-        for challenge in self.challenges:
+        for challenge in self.challenge:
             if any(part in source for part in (challenge.markup if words else challenge.markup + challenge.blank)):
                 return challenge.name
         body = words.replace(heading, " ") if heading else words
         if (by_title := self.challenge_in_title(heading)) and self._says_no_more(body, self._title_part(heading)):
             return by_title
-        for challenge in self.challenges:
-            said = next((part for part in challenge.texts if part in words and part not in heading), None)
+        for challenge in self.challenge:
+            said = next((part for part in challenge.text if part in words and part not in heading), None)
             if said is not None and self._says_no_more(words, said):
                 return challenge.name
-        is_checked = any(part in source for part in self.widgets)
-        return "a puzzle for people" if is_checked and self.checks.search(f"{heading} {words}") else None
+        is_checked = any(part in source for part in self.check.widget)
+        return "a puzzle for people" if is_checked and self.check.word.search(f"{heading} {words}") else None
 
     def challenge_in_title(self, title: str) -> str | None:
         """The challenge whose title is all that a part of *title* says, but for a status and "error".
@@ -246,8 +331,8 @@ class Quirks:
         True
         """
         parts = [plain(title), *_TITLE_PARTS.split(plain(title))]
-        for challenge in self.challenges:
-            if any(_is_all(part, phrase) for part in parts for phrase in challenge.titles):
+        for challenge in self.challenge:
+            if any(_is_all(part, phrase) for part in parts for phrase in challenge.title):
                 return challenge.name
         return None
 
@@ -259,73 +344,17 @@ class Quirks:
         """Return whether a text says hardly anything besides, or speaks of permissions, browsers and programs."""
         rest = body.replace(said, " ")
         is_all = sum(map(str.isalpha, rest)) <= _FEW_LETTERS
-        return is_all or self.refusing.is_in_plain(rest) or self.checks.is_in_plain(rest)
+        return is_all or self.check.refusing.is_in_plain(rest) or self.check.word.is_in_plain(rest)
 
     def host_reason(self, host: str, status: int) -> str | None:
         """Return what is known of a status at a host, if anything."""
-        return next((quirk.reason for quirk in self.hosts if quirk.host == host and status in quirk.statuses), None)
-
-
-@cache
-def _quirks_file() -> Mapping[str, Any]:
-    return tomllib.loads(files("crawler.answers").joinpath("quirks.toml").read_text("utf-8"))
-
-
-def withdrawal_words() -> Mapping[str, Any]:
-    """The words with which a sentence says that an object is gone, by their parts in it."""
-    words: Mapping[str, Any] = _quirks_file()["withdrawal"]
-    return words
+        return next((quirk.reason for quirk in self.host if quirk.host == host and status in quirk.status), None)
 
 
 @cache
 def quirks() -> Quirks:
     """Return what the file in this package says; a test keeps it well formed."""
-    sections = _quirks_file()
-    placeholder, login = sections["placeholder"], sections["login"]
-    challenges = tuple(map(_challenge, sections["challenge"]))
-    return Quirks(
-        challenges=challenges,
-        challenge_headers=frozenset(name for challenge in challenges for name, _ in challenge.headers),
-        checks=Phrases.of(sections["check"]["word"]),
-        refusing=Phrases.of(sections["check"]["refusing"]),
-        widgets=tuple(sections["check"]["widget"]),
-        not_found=_of_languages(sections["not_found"]),
-        not_available=_of_languages(sections["not_available"]),
-        idle=Phrases.of(sections["idle"]["phrase"]),
-        this_object=_this_object(sections["this_object"]),
-        things=Phrases.of([*sections["this_object"]["object"], *sections["this_object"]["page"]]),
-        pages=Phrases.of(sections["this_object"]["page"]),
-        asking=Phrases.of(sections["this_object"]["asking"]),
-        fillers=Phrases.of(sections["this_object"]["filler"]),
-        saying=Phrases.of(
-            [
-                *sections["this_object"]["saying"],
-                *(word for key in ("aux", "this", "the", "noun") for word in sections["withdrawal"][key]),
-            ]
-        ),
-        unsure=Phrases.of(sections["unsure"]["before"]),
-        passing=_of_languages(sections["passing"]),
-        about_request=Phrases.of(sections["about_request"]["phrase"]),
-        pause=Phrases.of(sections["about_request"]["pause"]),
-        withdrawn=_of_languages(sections["withdrawn"]),
-        elsewise=Phrases.of(_not_taken_apart(sections["withdrawn"], sections["withdrawal"]["gone"])),
-        regional=_of_languages(sections["regional"]),
-        tombstone=Phrases.of(sections["tombstone"]["word"]),
-        restricted=_of_languages(sections["restricted"]),
-        login_paths=re.compile("(?:" + "|".join(map(re.escape, login["path"])) + ")(?![a-z])"),
-        login_hosts=frozenset(login["host"]),
-        login_titles=Phrases.of(login["title"]),
-        placeholder_words=frozenset(placeholder["word"]),
-        placeholder_phrases=tuple(placeholder["phrase"]),
-        placeholder_guarantors=frozenset(placeholder["who"]),
-        fault_titles=Phrases.of(sections["fault_title"]["phrase"]),
-        beside_fault=Phrases.of(sections["fault_title"]["beside"]),
-        loading=Phrases.of(sections["loading"]["phrase"]),
-        unknown_words=frozenset(sections["unknown"]["word"]),
-        labels={label: question for question, labels in sections["labels"].items() for label in labels},
-        hosts=tuple(HostQuirk(row["host"], frozenset(row["status"]), row["reason"]) for row in sections["host"]),
-        visitor_counters=tuple(sections["visitor_counters"]["host"]),
-    )
+    return Quirks(**tomllib.loads(files("crawler.answers").joinpath("quirks.toml").read_text("utf-8")))
 
 
 def without_marks(text: str) -> str:
@@ -382,30 +411,6 @@ def _is_all(part: str, phrase: str) -> bool:
         return False
     ending = rest[len(phrase) :]
     return not any(map(str.isalnum, ending))
-
-
-def _of_languages(by_language: Mapping[str, Iterable[str]]) -> Phrases:
-    return Phrases.of(phrase for phrases in by_language.values() for phrase in phrases)
-
-
-def _not_taken_apart(phrases: Mapping[str, Iterable[str]], gone: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    parts = [bare(group) for words in gone.values() for group in words]
-    every = (phrase for group in phrases.values() for phrase in group)
-    yield from (phrase for phrase in every if not any(part in bare(phrase) for part in parts))
-
-
-def _this_object(section: Mapping[str, Iterable[str]]) -> re.Pattern[str]:
-    this, objects, phrases = ("|".join(map(re.escape, section[kind])) for kind in ("this", "object", "phrase"))
-    return re.compile(rf"(?<![^\W_])(?:(?:{this})\s?(?:{objects})|{phrases})")
-
-
-def _challenge(row: Mapping[str, Any]) -> Challenge:
-    headers = (header.partition(":") for header in row.get("header", ()))
-    return Challenge(
-        row["name"],
-        tuple((name.strip().lower(), part.strip().lower()) for name, _, part in headers),
-        *(tuple(row.get(sign, ())) for sign in ("title", "text", "markup", "blank")),
-    )
 
 
 # -- the addresses at which redirects end for what is not there: error pages, searches, log-ins, home pages
@@ -496,7 +501,7 @@ def is_log_in(url: str) -> bool:
     """
     parts, vocabulary = urlsplit(url), quirks()
     first_label = (parts.hostname or "").partition(".")[0]
-    return first_label in vocabulary.login_hosts or vocabulary.login_paths.search(parts.path.lower()) is not None
+    return first_label in vocabulary.login.host or vocabulary.login.paths.search(parts.path.lower()) is not None
 
 
 def is_visitor_counter(url: str) -> bool:
@@ -507,9 +512,7 @@ def is_visitor_counter(url: str) -> bool:
     """
     host = _HOST.match(url)
     name = host["host"].lower() if host else ""
-    return any(
-        name == visitor_counter or name.endswith(f".{visitor_counter}") for visitor_counter in quirks().visitor_counters
-    )
+    return f".{name}".endswith(tuple(f".{counter}" for counter in quirks().visitor_counters.host))
 
 
 def refresh_target(value: str) -> str | None:

@@ -177,7 +177,7 @@ def _question_of(key: str) -> str | None:
 
 @cache
 def _labels() -> Mapping[str, str]:
-    return {bare(label): question for label, question in quirks().labels.items() if question in QUESTIONS}
+    return {bare(label): question for label, question in quirks().question_of_label.items() if question in QUESTIONS}
 
 
 def plain_key(key: Any) -> str:

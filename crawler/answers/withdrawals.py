@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from crawler.answers.quirks import bare, plain, withdrawal_words
+from crawler.answers.quirks import bare, plain, quirks
 
 #: So many characters may be between the object and what became of it: a date, a reason, who did it.
 _BETWEEN_CHARS = 110
@@ -208,7 +208,7 @@ class _WithdrawalPhrases:
 
 @cache
 def _words() -> _WithdrawalPhrases:
-    sections: Mapping[str, Any] = withdrawal_words()
+    sections = quirks().withdrawal
     ways = {
         key: "|".join(
             sorted((re.escape(bare(plain(phrase))) for phrase in _flat(sections[key])), key=len, reverse=True)

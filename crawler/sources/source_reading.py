@@ -24,9 +24,9 @@ from extractors.processes.worker import Worker, WorkerError
 
 # -- collections and manifests of the IIIF Presentation API, versions 2 and 3
 #
-# A collection leads to its manifests, one by one or by further collections; a manifest to what it is about (``related``,
-# ``homepage``), to what describes it (``seeAlso``) and to other forms of it (``rendering``, mostly a PDF). Images, their
-# services, canvases, annotations and what a manifest is part of lead nowhere.
+# A collection leads to its manifests, one by one or by further collections; a manifest to what it is about
+# (``related``, ``homepage``), to what describes it (``seeAlso``) and to other forms of it (``rendering``, mostly a
+# PDF). Images, their services, canvases, annotations and what a manifest is part of lead nowhere.
 
 #: What is looked at to recognize a JSON document of IIIF.
 _CONTEXT = b"iiif.io/api/presentation/"

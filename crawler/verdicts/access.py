@@ -22,51 +22,25 @@ from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 _EXPLAINABLE = frozenset({401, 403, 404, 410, 451})
 
 _YES, _SOFT, _OPEN = ObjectOutcome.RESOLVED, ObjectOutcome.SOFT_404, ObjectOutcome.UNDETERMINED
-#: What a success is worth: by the reply to the control, the signs of absence, and whether the page says by itself
-#: that it is this ARK's. Complete, as a test insists.
+_PROVES_NOTHING = ((_OPEN, _YES), (_OPEN, _OPEN), (_SOFT, _OPEN))
+_COUNTS = ((_YES, _YES), (_YES, _YES), (_SOFT, _OPEN))
+#: What a success is worth, by the reply to the control: with no sign of absence, one, and several; each where the page
+#: doesn't say by itself that it is this ARK's, and where it does.
+_BY_REPLY = {
+    ControlContrast.THE_SAME: ((_OPEN, _YES), (_SOFT, _OPEN), (_SOFT, _OPEN)),
+    ControlContrast.ANOTHER: _COUNTS,
+    ControlContrast.NO_OTHER: _PROVES_NOTHING,
+    ControlContrast.NOT_COMPARED: _PROVES_NOTHING,
+    ControlContrast.REFUSED_THERE: ((_YES, _YES), (_YES, _YES), (_YES, _YES)),
+    ControlContrast.REFUSED_BEFORE: _COUNTS,
+    ControlContrast.NOTHING: _COUNTS,
+}
+#: The same by all three; complete, as a test insists.
 WORTH: Mapping[tuple[ControlContrast, Signs, bool], ObjectOutcome] = {
-    (ControlContrast.THE_SAME, Signs.NONE, False): _OPEN,
-    (ControlContrast.THE_SAME, Signs.NONE, True): _YES,
-    (ControlContrast.THE_SAME, Signs.ONE, False): _SOFT,
-    (ControlContrast.THE_SAME, Signs.ONE, True): _OPEN,
-    (ControlContrast.THE_SAME, Signs.SEVERAL, False): _SOFT,
-    (ControlContrast.THE_SAME, Signs.SEVERAL, True): _OPEN,
-    (ControlContrast.ANOTHER, Signs.NONE, False): _YES,
-    (ControlContrast.ANOTHER, Signs.NONE, True): _YES,
-    (ControlContrast.ANOTHER, Signs.ONE, False): _YES,
-    (ControlContrast.ANOTHER, Signs.ONE, True): _YES,
-    (ControlContrast.ANOTHER, Signs.SEVERAL, False): _SOFT,
-    (ControlContrast.ANOTHER, Signs.SEVERAL, True): _OPEN,
-    (ControlContrast.NO_OTHER, Signs.NONE, False): _OPEN,
-    (ControlContrast.NO_OTHER, Signs.NONE, True): _YES,
-    (ControlContrast.NO_OTHER, Signs.ONE, False): _OPEN,
-    (ControlContrast.NO_OTHER, Signs.ONE, True): _OPEN,
-    (ControlContrast.NO_OTHER, Signs.SEVERAL, False): _SOFT,
-    (ControlContrast.NO_OTHER, Signs.SEVERAL, True): _OPEN,
-    (ControlContrast.NOT_COMPARED, Signs.NONE, False): _OPEN,
-    (ControlContrast.NOT_COMPARED, Signs.NONE, True): _YES,
-    (ControlContrast.NOT_COMPARED, Signs.ONE, False): _OPEN,
-    (ControlContrast.NOT_COMPARED, Signs.ONE, True): _OPEN,
-    (ControlContrast.NOT_COMPARED, Signs.SEVERAL, False): _SOFT,
-    (ControlContrast.NOT_COMPARED, Signs.SEVERAL, True): _OPEN,
-    (ControlContrast.REFUSED_THERE, Signs.NONE, False): _YES,
-    (ControlContrast.REFUSED_THERE, Signs.NONE, True): _YES,
-    (ControlContrast.REFUSED_THERE, Signs.ONE, False): _YES,
-    (ControlContrast.REFUSED_THERE, Signs.ONE, True): _YES,
-    (ControlContrast.REFUSED_THERE, Signs.SEVERAL, False): _YES,
-    (ControlContrast.REFUSED_THERE, Signs.SEVERAL, True): _YES,
-    (ControlContrast.REFUSED_BEFORE, Signs.NONE, False): _YES,
-    (ControlContrast.REFUSED_BEFORE, Signs.NONE, True): _YES,
-    (ControlContrast.REFUSED_BEFORE, Signs.ONE, False): _YES,
-    (ControlContrast.REFUSED_BEFORE, Signs.ONE, True): _YES,
-    (ControlContrast.REFUSED_BEFORE, Signs.SEVERAL, False): _SOFT,
-    (ControlContrast.REFUSED_BEFORE, Signs.SEVERAL, True): _OPEN,
-    (ControlContrast.NOTHING, Signs.NONE, False): _YES,
-    (ControlContrast.NOTHING, Signs.NONE, True): _YES,
-    (ControlContrast.NOTHING, Signs.ONE, False): _YES,
-    (ControlContrast.NOTHING, Signs.ONE, True): _YES,
-    (ControlContrast.NOTHING, Signs.SEVERAL, False): _SOFT,
-    (ControlContrast.NOTHING, Signs.SEVERAL, True): _OPEN,
+    (reply, signs, is_particular): outcomes[is_particular]
+    for reply, by_signs in _BY_REPLY.items()
+    for signs, outcomes in zip(Signs, by_signs, strict=True)
+    for is_particular in (False, True)
 }
 
 
@@ -212,12 +186,12 @@ def _by_thump(outcome: ObjectOutcome, codes: str) -> ObjectRule:
     )
 
 
-def _by_status(outcome: ObjectOutcome, statuses: str, evidence: Evidence = lambda facts: ()) -> ObjectRule:
+def _by_status(outcome: ObjectOutcome, statuses: str) -> ObjectRule:
     return _refusal(
         f"the last status is {statuses}",
         lambda facts: facts.answer.outcome is outcome,
         outcome,
-        evidence,
+        lambda facts: [who_said_it(facts.answer.seen) if outcome is ObjectOutcome.BROKEN else _host_reason(facts)],
         "2020, 7.1.2",
     )
 
@@ -394,11 +368,7 @@ _REFUSALS = (
             "with a page that its scripts are to fill, as some hosts send it for any name: a browser may show more"
         ],
     ),
-    _by_status(ObjectOutcome.BROKEN, _STATUSES[ObjectOutcome.BROKEN], lambda facts: [who_said_it(facts.answer.seen)]),
-    _by_status(ObjectOutcome.BLOCKED, _STATUSES[ObjectOutcome.BLOCKED], lambda facts: [_host_reason(facts)]),
-    _by_status(ObjectOutcome.TIMEOUT, _STATUSES[ObjectOutcome.TIMEOUT]),
-    _by_status(ObjectOutcome.SERVER_ERROR, _STATUSES[ObjectOutcome.SERVER_ERROR]),
-    _by_status(ObjectOutcome.UNDETERMINED, _STATUSES[ObjectOutcome.UNDETERMINED]),
+    *(_by_status(outcome, statuses) for outcome, statuses in _STATUSES.items()),
 )
 OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
     "The object",

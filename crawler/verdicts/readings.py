@@ -22,7 +22,25 @@ from extractors.model.offset_map import ODD_BLANK, WRAP, offset_map
 from extractors.model.suggestions import suggestions
 from extractors.wraps.evidence import Evidence
 
-# Pure: which of several readings of a damaged ARK lives, by what the resolver answers about each.
+# -- which of several readings of a damaged ARK lives, by what the resolver answers about each
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateReading:
+    """One ARK that a mention may mean, and where it is asked for."""
+
+    ark: Ark
+    url: str
+
+    @property
+    def spelled(self) -> str:
+        """The ARK as it is asked for, hyphens included.
+
+        >>> CandidateReading(Ark("12148", "x57w"), "https://n2t.net/ark:/12148/x5-7w").spelled
+        'ark:12148/x5-7w'
+        """
+        label = LABEL.search(self.url)
+        return f"ark:{self.url[label.end() :]}" if label else str(self.ark)
 
 
 class FormState(StrEnum):
@@ -39,16 +57,19 @@ class FormState(StrEnum):
 class Form:
     """One reading of a mention, and what the resolver answered about it; the likeliest reading comes first."""
 
-    ark: Ark
+    reading: CandidateReading
     answer: AnswerFacts | None = None
     """The last answer to the object question at this form's own URL; None while it has not been asked."""
     control: AnswerFacts | None = None
     """What the same resolver answers for a name that can't exist."""
-    spelled: str = ""
-    """The ARK as it was asked for, where that differs from its normal form."""
 
     def __str__(self) -> str:
-        return self.spelled or str(self.ark)
+        return self.reading.spelled
+
+    @property
+    def ark(self) -> Ark:
+        """The ARK that it is."""
+        return self.reading.ark
 
     @cached_property
     def verdict(self) -> ServiceVerdict[ObjectOutcome] | None:
@@ -71,8 +92,11 @@ class Form:
     @property
     def declares_itself(self) -> bool:
         """True if the page says that it is this form's, in a place where the control's page doesn't say so too."""
-        echoed = _own_places(self.control)
-        return declares(tuple(self.own_places - echoed))
+        try:
+            echoed = _places(self.control, Ark.parse(self.control.seen.asked_url)) if self.control else frozenset()
+        except NotAnArk:
+            echoed = frozenset()
+        return declares(self.own_places - echoed)
 
     def extends(self, other: Form) -> bool:
         """Return whether *other* is the beginning of this form."""
@@ -80,10 +104,10 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Arbitration:
-    """The form that lives, if one does, and why, in words for a librarian."""
+class SettledReading:
+    """The one of several readings that lives, if one does, and why, in words for a librarian."""
 
-    form: Form | None
+    reading: CandidateReading | None
     evidence: tuple[str, ...]
 
 
@@ -94,7 +118,7 @@ def next_form(forms: Sequence[Form]) -> Form | None:
     where it ends is asked too, and so is its own beginning unless the page says that it is this form's: a truncated ARK
     often lives, and so does one with a word too many.
 
-    >>> forms = [Form(Ark.parse("ark:12148/bpt6k1073")), Form(Ark.parse("ark:12148/bpt6k107371t"))]
+    >>> forms = [Form(CandidateReading(Ark("12148", name), f"https://r.example/{name}")) for name in ("bpt6", "bpt6k")]
     >>> next_form(forms) is forms[0]
     True
     """
@@ -111,7 +135,7 @@ def next_form(forms: Sequence[Form]) -> Form | None:
     return next(longer, None) or next(shorter, None)
 
 
-def arbitrate(forms: Sequence[Form]) -> Arbitration:
+def arbitrate(forms: Sequence[Form]) -> SettledReading:
     """Return which of *forms* lives: the longest that truly exists, or None when none does or no one can say.
 
     A longer form exists truly when it gets another answer than the shorter ones get, or when its page names it where
@@ -122,44 +146,30 @@ def arbitrate(forms: Sequence[Form]) -> Arbitration:
         states = {form.state for form in forms}
         nobody_knows = FormState.UNKNOWN in states or states <= {FormState.UNASKED}
         words = "none of the readings could be settled" if nobody_knows else "none of the readings lives"
-        return Arbitration(None, (words, *_form_notes(forms)))
+        return SettledReading(None, (words, *_form_notes(forms)))
     chosen, *longer = living
     evidence: list[str] = []
     passed_through: list[Form] = []
     for form in longer:
-        if form.extends(chosen) and form.own_places <= chosen.own_places and _gets_the_same(form, chosen):
+        is_passed_through = form.extends(chosen) and form.own_places <= chosen.own_places
+        if is_passed_through and form.answer and chosen.answer and same_answer(form.answer.seen, chosen.answer.seen):
             evidence.append(f"{form} gets the answer of {chosen}: what is too much was passed through")
             passed_through.append(form)
         else:
             chosen = form
     others = [form for form in forms if form is not chosen and form not in passed_through]
-    return Arbitration(chosen, (f"{chosen} lives", *evidence, *_form_notes(others)))
+    return SettledReading(chosen.reading, (f"{chosen} lives", *evidence, *_form_notes(others)))
 
 
 def did_you_mean(asked: Form, suggestions: Sequence[Form]) -> Form | None:
     """The first of *suggestions* that lives, when *asked* fails: a mistyped ARK's likely intention, never more.
 
-    >>> did_you_mean(Form(Ark.parse("ark:12148/x5")), []) is None
+    >>> did_you_mean(Form(CandidateReading(Ark("12148", "x5"), "https://r.example/")), []) is None
     True
     """
     if asked.state is not FormState.FAILS:
         return None
     return next((form for form in suggestions if form.state is FormState.LIVES), None)
-
-
-def _gets_the_same(longer: Form, shorter: Form) -> bool:
-    """Return whether two forms get one answer; a target with the surplus at its end is the same target handed on."""
-    if longer.answer is None or shorter.answer is None:
-        return False
-    return same_answer(longer.answer.seen, shorter.answer.seen)
-
-
-def _own_places(control: AnswerFacts | None) -> frozenset[str]:
-    """Return where the page for a name that can't exist names that very name."""
-    try:
-        return frozenset() if control is None else _places(control, Ark.parse(control.seen.asked_url))
-    except NotAnArk:
-        return frozenset()
 
 
 def _places(answer: AnswerFacts, ark: Ark) -> frozenset[str]:
@@ -180,8 +190,7 @@ def _form_notes(forms: Sequence[Form]) -> tuple[str, ...]:
     return tuple(f"{form} {words[form.state]}" for form in forms)
 
 
-# Pure: the other way to read a hyphen at the end of a line: as a part of the name, or as the typesetter's.
-
+# -- the other way to read a hyphen at the end of a line: as a part of the name, or as the typesetter's
 
 _HYPHEN_AT_WRAP = re.compile(rf"-{WRAP}")
 _NO_SIGN = re.compile(rf"[-{WRAP}{ODD_BLANK}]")
@@ -228,35 +237,8 @@ MEANT = 2
 Answers = Mapping[str, AnswerFacts | None]
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateReading:
-    """One ARK that a mention may mean, and where it is asked for."""
-
-    ark: Ark
-    url: str
-
-    @property
-    def spelled(self) -> str:
-        """The ARK as it is asked for, hyphens included.
-
-        >>> CandidateReading(Ark("12148", "x57w"), "https://n2t.net/ark:/12148/x5-7w").spelled
-        'ark:12148/x5-7w'
-        """
-        label = LABEL.search(self.url)
-        return f"ark:{self.url[label.end() :]}" if label else str(self.ark)
-
-
-@dataclass(frozen=True, slots=True)
 class AwaitedReading:
-    """A reading is being asked about: its answer decides."""
-
-
-@dataclass(frozen=True, slots=True)
-class SettledReading:
-    """The one of several readings that lives, if one does, and why."""
-
-    reading: CandidateReading | None
-    evidence: tuple[str, ...]
+    """Stands for a reading that is being asked about: its answer decides."""
 
 
 # -- what there is to ask about
@@ -346,7 +328,7 @@ def next_reading(
     forms = _forms(readings, by_url, controls)
     following = next_form(forms)
     if following is not None:
-        return next(reading for reading, form in zip(readings, forms, strict=True) if form is following)
+        return following.reading
     all_fail = bool(meant and forms) and all(form.state is FormState.FAILS for form in forms)
     return _next_meant(meant, by_url, controls) if all_fail else None
 
@@ -360,7 +342,7 @@ def _next_meant(
         answer = by_url[reading.url]
         if answer is None:
             return AwaitedReading()
-        if Form(reading.ark, answer, controls.get(reading.url)).state is FormState.LIVES:
+        if Form(reading, answer, controls.get(reading.url)).state is FormState.LIVES:
             return None
     return None
 
@@ -373,9 +355,7 @@ def settled(readings: Sequence[CandidateReading], by_url: Answers, controls: Ans
     forms = _forms(readings, by_url, controls)
     if len(forms) < 2 or forms[0].state is FormState.UNASKED or next_form(forms) is not None:
         return None
-    done = arbitrate(forms)
-    living = (reading for reading, form in zip(readings, forms, strict=True) if form is done.form)
-    return SettledReading(next(living, None), done.evidence)
+    return arbitrate(forms)
 
 
 def meant_instead(
@@ -384,31 +364,22 @@ def meant_instead(
     """The first ARK with a right check character that lives, where every reading of a mistyped one fails."""
     forms = _forms(readings, by_url, controls)
     if any(form.state is FormState.LIVES for form in forms[1:]):
-        return _in_lower_case(readings, forms)
-    candidates = _forms(meant, by_url, controls)
-    choice = did_you_mean(forms[0], candidates)
+        choice = _in_lower_case(forms)
+        why = "it is all in capitals, and names are case-sensitive"
+    else:
+        choice = did_you_mean(forms[0], _forms(meant, by_url, controls))
+        why = f"the check character of {choice.ark} is right" if choice is not None else ""
     if choice is None or choice.verdict is None:
         return None
-    url = next(reading.url for reading, form in zip(meant, candidates, strict=True) if form is choice)
-    evidence = (f"the check character of {choice.ark} is right", *choice.verdict.evidence)
-    return Meant(choice.ark, url, evidence)
+    return Meant(choice.ark, choice.reading.url, (why, *choice.verdict.evidence))
 
 
-def _in_lower_case(readings: Sequence[CandidateReading], forms: Sequence[Form]) -> Meant | None:
+def _in_lower_case(forms: Sequence[Form]) -> Form | None:
     """The lower-case form of an ARK that was set in capitals, where that one fails and this one lives."""
-    first = forms[0]
-    for reading, form in zip(readings[1:], forms[1:], strict=True):
-        is_it = str(reading.ark) == str(first.ark).lower() and form.state is FormState.LIVES
-        if is_it and form.verdict is not None and first.state is FormState.FAILS:
-            evidence = (
-                "it is all in capitals, and names are case-sensitive",
-                *form.verdict.evidence,
-            )
-            return Meant(reading.ark, reading.url, evidence)
-    return None
+    asked, *others = forms
+    lowered = (form for form in others if str(form.ark) == str(asked.ark).lower() and form.state is FormState.LIVES)
+    return next(lowered, None) if asked.state is FormState.FAILS else None
 
 
 def _forms(readings: Sequence[CandidateReading], by_url: Answers, controls: Answers) -> list[Form]:
-    return [
-        Form(reading.ark, by_url.get(reading.url), controls.get(reading.url), reading.spelled) for reading in readings
-    ]
+    return [Form(reading, by_url.get(reading.url), controls.get(reading.url)) for reading in readings]

@@ -85,7 +85,7 @@ class HopRecorder:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._max_hops = crawler.settings.getint("ARKAUDIT_MAX_HOPS")
-        signs = (name for challenge in quirks().challenges for name, _ in challenge.headers)
+        signs = (header.partition(":")[0].lower() for challenge in quirks().challenge for header in challenge.header)
         self._kept_headers = {name: Headers().normkey(name) for name in (*KEPT_HEADERS, *signs)}
 
     @classmethod
