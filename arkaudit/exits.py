@@ -25,7 +25,7 @@ from reports.languages.display import counted, escaped
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from crawler.model.observations import Family
+    from crawler.model.outcomes import Family
 
 
 # Handle signals from the first moment on. Imports next to nothing: it is in place before anything else is read.
@@ -307,7 +307,7 @@ def with_config(config_file: Path | None) -> tuple[str | Path | None, str | Path
 def checked_words(families: Iterable[Family], without_ark: int, known_problems: str) -> str:
     """The total of a check: how many ARKs of each family there are, lines *without_ark*, and problems that are known.
 
-    >>> from crawler.model.observations import Family
+    >>> from crawler.model.outcomes import Family
     >>> checked_words([Family.WORKS, Family.WORKS, Family.FAILS], 1, "")
     '3 ARKs checked: 2 work, 1 fails; 1 line holds no ARK'
     """

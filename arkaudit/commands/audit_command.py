@@ -137,7 +137,7 @@ def run(
     from arkaudit.reporting import listed_in, report_on
     from arkaudit.resuming import note_reported, opened
     from arkaudit.triage_file import apply_to, tell_idle, triage_of
-    from crawler.model.observations import DocumentOutcome
+    from crawler.model.outcomes import DocumentOutcome
     from reports.exports import check_out
     from reports.languages import Spoken
 

@@ -25,7 +25,7 @@ from arkaudit import output_rows as rows
 from arkaudit.exits import EXIT_FINDING, NEVER, after_extract, end_unread, errors, exit_on, say, tell_ending
 from arkaudit.options import asked_level, config_of, cores, jobs_option, request_options
 from arkaudit.progress import Progress
-from crawler.model.observations import DocumentOutcome
+from crawler.model.outcomes import DocumentOutcome
 from crawler.spiders.seeds import Seeds
 from extractors.archives.members import ArchiveMember
 from extractors.documents import MAIN_COLUMNS, MENTION_COLUMNS, Document, LocalDocuments, document_name, mention_rows

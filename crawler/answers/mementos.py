@@ -6,7 +6,6 @@ error. It decides from what comes back and from nothing else; the caller sends t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from crawler.answers.answer import Answer
 from crawler.answers.notices import PageWords
 from crawler.model.observations import ChainEnd, Hop
 from crawler.model.resolving import REDIRECTS, BadLocation, resolved_location, sendable
+from crawler.sources.link_targets import header_links
 from extractors.model.ark import Ark
 
 #: Characters of a page's words that evidence repeats.
@@ -27,9 +27,6 @@ _MOST_SAID = 120
 _MOST_LISTED = 10_000
 #: Answers that show the thing itself: neither alternatives (300), nor "not modified", nor a part of it.
 SHOWN = frozenset({200, 203, 226})
-#: One link of a Link header, or of a list in ``application/link-format`` (RFC 8288, 3; RFC 6690, 2).
-_LINK = re.compile(r"<(?P<target>[^<>]*)>(?P<parameters>(?:[^<\"]|\"[^\"]*\")*)")
-_PARAMETER = re.compile(r";\s*(?P<name>[A-Za-z*-]+)\s*=\s*(?:\"(?P<quoted>[^\"]*)\"|(?P<token>[^\s;,\"]+))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +61,11 @@ def memento_links(text: str, base: str) -> MementoLinks:
     """
     original = timemap = None
     captures: dict[str, datetime] = {}
-    for link in _LINK.finditer(text):
-        parameters = {
-            parameter["name"].lower(): parameter["quoted"] or parameter["token"] or ""
-            for parameter in _PARAMETER.finditer(link["parameters"])
-        }
+    for target, parameters in header_links(text):
         relations = parameters.get("rel", "").lower().split()
         if "original" in relations:
-            original = link["target"]
-        url = _absolute(base, link["target"])
+            original = target
+        url = _absolute(base, target)
         if url is None:
             continue
         if "timemap" in relations and parameters.get("type", "application/link-format").startswith("application/link"):
@@ -394,27 +387,37 @@ def capture_search(wish: CaptureWish, timegate: str) -> Search:
     """
     hops: list[Hop] = []
     evidence: list[str] = []
-    has_bad = False
+    outcome, reason = MementoOutcome.NO_CAPTURE, "no capture"
+    captured: dict[str, str] = {}
     for original in wish.originals:
-        capture = yield from _search_one(original, wish, timegate, hops)
-        evidence += capture.words
-        has_bad |= capture.has_bad
-        if capture.best is not None:
-            reason = _found_words(capture.best, wish)
-            return _record(
-                wish,
-                timegate,
-                MementoOutcome.CAPTURED,
-                reason,
-                hops,
-                evidence,
-                capture.best.original or original,
-                capture.best,
-            )
-        if capture.untold is not None:
-            return _record(wish, timegate, MementoOutcome.NOT_TOLD, f"not told: {capture.untold}", hops, evidence)
-    reason = "no good capture: each that was looked at shows an error" if has_bad else "no capture"
-    return _record(wish, timegate, MementoOutcome.NO_CAPTURE, reason, hops, evidence)
+        result = yield from _search_one(original, wish, timegate, hops)
+        evidence += result.words
+        best = result.best
+        if best is not None:
+            outcome, reason = MementoOutcome.CAPTURED, _found_words(best, wish)
+            captured = {"original_url": best.original or original, "memento_url": best.url}
+            captured["memento_at"] = _milliseconds(best.captured_at)
+            break
+        if result.untold is not None:
+            outcome, reason = MementoOutcome.NOT_TOLD, f"not told: {result.untold}"
+            break
+        if result.has_bad:
+            reason = "no good capture: each that was looked at shows an error"
+    return MementoRecord(
+        ark=wish.ark,
+        request_url=wish.request_url,
+        timegate=timegate,
+        outcome=outcome,
+        reason=reason,
+        wanted_at=None if wish.worked_at is None else _milliseconds(wish.worked_at),
+        evidence=tuple(evidence),
+        hops=tuple(hops),
+        **captured,
+    )
+
+
+def _milliseconds(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,7 +460,8 @@ def _search_one(
         answer = yield ArchiveAsk(url)
         hops += answer.hops
         read = read_archive(answer)
-        captures.on_answer(url, read)
+        captures.asked.add(url)
+        captures.add(read)
         untold = read.untold or untold
     words = tuple(captures.words(original))
     if captures.best is None and untold is not None:
@@ -472,7 +476,8 @@ class _Known:
     def __init__(self, worked_at: datetime | None) -> None:
         self._worked_at = worked_at
         self._named: dict[str, datetime] = {}
-        self._asked: set[str] = set()
+        self.asked: set[str] = set()
+        """Those that were asked for."""
         self._looked_at: list[Capture] = []
         """By time."""
 
@@ -482,18 +487,13 @@ class _Known:
         capture = read.capture
         if capture is not None and capture not in self._looked_at:
             self._named.setdefault(capture.url, capture.captured_at)
-            self._asked.add(capture.url)
+            self.asked.add(capture.url)
             self._looked_at = sorted((*self._looked_at, capture), key=lambda item: item.captured_at)
 
     def name(self, captures: Sequence[tuple[datetime, str]]) -> None:
         """Note captures that the archive names."""
         for at, url in captures:
             self._named.setdefault(url, at)
-
-    def on_answer(self, url: str, read: ArchiveReading) -> None:
-        """Note what came of asking for the capture at *url*."""
-        self._asked.add(url)
-        self.add(read)
 
     @property
     def has_bad(self) -> bool:
@@ -532,7 +532,7 @@ class _Known:
             if capture.fault is not None and capture.captured_at > start
         )
         end = min(bad, default=_AFTER_ALL)
-        between = [url for at, url in times if start < at < end and url not in self._asked]
+        between = [url for at, url in times if start < at < end and url not in self.asked]
         if not between or (start is not _BEFORE_ALL and end is _AFTER_ALL):
             return None
         return between[-1] if end > times[-1][0] else between[len(between) // 2]
@@ -557,29 +557,3 @@ def _found_words(capture: Capture, wish: CaptureWish) -> str:
     if days > 0:
         return f"{day}, after the ARK was last seen to work ({when}): what it shows may be something else"
     return f"{day}, when the ARK worked, as it did until {when} at least"
-
-
-def _record(
-    wish: CaptureWish,
-    timegate: str,
-    outcome: MementoOutcome,
-    reason: str,
-    hops: Sequence[Hop],
-    evidence: Sequence[str],
-    original: str | None = None,
-    capture: Capture | None = None,
-) -> MementoRecord:
-    wanted_at = None if wish.worked_at is None else wish.worked_at.isoformat(timespec="milliseconds")
-    return MementoRecord(
-        ark=wish.ark,
-        request_url=wish.request_url,
-        timegate=timegate,
-        outcome=outcome,
-        reason=reason,
-        wanted_at=wanted_at,
-        original_url=original,
-        memento_url=None if capture is None else capture.url,
-        memento_at=None if capture is None else capture.captured_at.isoformat(timespec="milliseconds"),
-        evidence=tuple(evidence),
-        hops=tuple(hops),
-    )

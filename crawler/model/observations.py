@@ -1,7 +1,7 @@
-"""Questions and answers as frozen records, and the closed vocabularies of questions, ends and outcomes.
+"""Questions and answers as frozen records, and the closed vocabularies of questions and ends.
 
 The values of the enums are the exact strings in the store, in JSON and in tables; new ones may be added, but these
-keep their meaning.
+keep their meaning. The vocabularies of what is judged, in `crawler.model.outcomes`, can be had here as well.
 """
 
 from __future__ import annotations
@@ -9,127 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import IntEnum, StrEnum
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
 from crawler.model.crawl_requests import CrawlRequest, Outlinks
+from crawler.model.outcomes import DESCRIBED as DESCRIBED
+from crawler.model.outcomes import FAMILY_OF as FAMILY_OF
+from crawler.model.outcomes import SEVERITY as SEVERITY
+from crawler.model.outcomes import CommitmentOutcome as CommitmentOutcome
+from crawler.model.outcomes import DocumentOutcome as DocumentOutcome
+from crawler.model.outcomes import Family as Family
+from crawler.model.outcomes import MetadataOutcome as MetadataOutcome
+from crawler.model.outcomes import ObjectOutcome as ObjectOutcome
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from extractors.unresolved import UnresolvedMention
-
-# -- the outcomes of the three services, and what they amount to
-
-
-class Family(StrEnum):
-    """The family of an object outcome, for those who count."""
-
-    WORKS = "works"
-    FAILS = "fails"
-    UNREACHABLE = "unreachable"
-    """No one can say today: the host, not the identifier, gave no answer. Never to be read as link rot."""
-    NOT_JUDGED = "not-judged"
-
-
-class ObjectOutcome(StrEnum):
-    """The outcome of the request for the object itself."""
-
-    family: Family
-    """In which it is counted: a blocked request is not judged, and an outage is no failure."""
-
-    def __new__(cls, token: str, family: Family = Family.NOT_JUDGED) -> Self:
-        """An outcome with its token and family."""
-        outcome = str.__new__(cls, token)
-        outcome._value_, outcome.family = token, family
-        return outcome
-
-    RESOLVED = "resolved", Family.WORKS
-    RELATED = "related", Family.WORKS
-    NON_WEB = "non-web", Family.WORKS
-    EXPLAINED = "explained", Family.WORKS
-    WORKS_ELSEWHERE = "works-elsewhere", Family.WORKS
-    SOFT_404 = "soft-404", Family.FAILS
-    BROKEN = "broken", Family.FAILS
-    SERVER_ERROR = "server-error", Family.UNREACHABLE
-    DNS = "dns", Family.UNREACHABLE
-    REFUSED = "refused", Family.UNREACHABLE
-    TIMEOUT = "timeout", Family.UNREACHABLE
-    RESET = "reset", Family.UNREACHABLE
-    TLS = "tls", Family.UNREACHABLE
-    PROTOCOL_ERROR = "protocol-error", Family.UNREACHABLE
-    LOOP = "loop", Family.FAILS
-    TOO_MANY_REDIRECTS = "too-many-redirects", Family.FAILS
-    BAD_REDIRECT = "bad-redirect", Family.FAILS
-    BLOCKED = "blocked", Family.NOT_JUDGED
-    ROBOTS = "robots", Family.NOT_JUDGED
-    SKIPPED = "skipped", Family.NOT_JUDGED
-    REFUSED_ADDRESS = "refused-address", Family.NOT_JUDGED
-    INVALID = "invalid", Family.NOT_JUDGED
-    UNDETERMINED = "undetermined", Family.NOT_JUDGED
-
-
-FAMILY_OF = {outcome: outcome.family for outcome in ObjectOutcome}
-
-#: Outcomes that someone may want to act on, gravest first: the order of ``--fail-on``.
-SEVERITY: tuple[ObjectOutcome, ...] = (
-    ObjectOutcome.BROKEN,
-    ObjectOutcome.SOFT_404,
-    ObjectOutcome.LOOP,
-    ObjectOutcome.TOO_MANY_REDIRECTS,
-    ObjectOutcome.BAD_REDIRECT,
-    ObjectOutcome.DNS,
-    ObjectOutcome.REFUSED,
-    ObjectOutcome.TLS,
-    ObjectOutcome.PROTOCOL_ERROR,
-    ObjectOutcome.SERVER_ERROR,
-    ObjectOutcome.RESET,
-    ObjectOutcome.TIMEOUT,
-    ObjectOutcome.INVALID,
-    ObjectOutcome.UNDETERMINED,
-    ObjectOutcome.BLOCKED,
-    ObjectOutcome.ROBOTS,
-    ObjectOutcome.REFUSED_ADDRESS,
-)
-
-
-class MetadataOutcome(StrEnum):
-    """The outcome of asking the provider to describe the object."""
-
-    ERC = "erc"
-    STRUCTURED = "structured"
-    HTML = "html"
-    REGISTRY_LEVEL = "registry-level"
-    QUERY_IGNORED = "query-ignored"
-    QUERY_DROPPED = "query-dropped"
-    ANSWERS_ANYTHING = "answers-anything"
-    UNSUPPORTED = "unsupported"
-    BLOCKED = "blocked"
-    UNDETERMINED = "undetermined"
-    NOT_ASKED = "not-asked"
-
-
-#: Outcomes in which the provider has described the object, in any form.
-DESCRIBED = frozenset({MetadataOutcome.ERC, MetadataOutcome.STRUCTURED, MetadataOutcome.HTML})
-
-
-class CommitmentOutcome(StrEnum):
-    """The outcome of asking what the provider promises about the object and its identifier."""
-
-    STATED = "stated"
-    PLACEHOLDER = "placeholder"
-    ABSENT = "absent"
-    UNDETERMINED = "undetermined"
-    NOT_ASKED = "not-asked"
-
-
-class DocumentOutcome(StrEnum):
-    """The outcome of a document that answered; one that did not has the object outcome's token of its chain."""
-
-    READ = "read"
-    UNREADABLE = "unreadable"
-    """Fetched, but no reader could make anything of it; its findings say why."""
-    REDIRECTED = "redirected"
-    """Its URL leads to another document, which has a row of its own."""
-
 
 # -- mentions, as they are in the store
 

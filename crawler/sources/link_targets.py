@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from urllib.parse import urljoin
 
 from crawler.model.resolving import sendable
@@ -15,7 +16,6 @@ from extractors.readers.markup.page import refresh_target
 #: Links of a header that lead to documents (RFC 8288; signposting.org): the items of a landing page, its metadata.
 #: ``cite-as`` is the persistent identifier of the page and leads back to it.
 _FOLLOWED = frozenset({"describedby", "item", "next", "prev"})
-_DECLARED = frozenset({"item"})
 #: The crawlers that a directive may be addressed to, where it is about all or about us.
 _US = frozenset({"arkaudit", "robots"})
 _NOFOLLOW, _NOINDEX = frozenset({"nofollow", "none"}), frozenset({"noindex", "none"})
@@ -58,9 +58,10 @@ def page_targets(reading: Reading, *, url: str, headers: Headers) -> list[LinkTa
     [('http://e.example/a/b.html', False), ('http://e.example/a/x.pdf', True)]
     """
     targets: dict[str, LinkTarget] = {}
-    for link, relations in _header_links(headers.link):
+    for link, parameters in chain.from_iterable(map(header_links, headers.link)):
+        relations = set(parameters.get("rel", "").lower().split())
         if relations & _FOLLOWED and (there := absolute(url, link)) is not None:
-            targets.setdefault(there, LinkTarget(there, is_document=bool(relations & _DECLARED)))
+            targets.setdefault(there, LinkTarget(there, is_document="item" in relations))
     for refresh in filter(None, map(refresh_target, headers.refresh)):
         if (there := absolute(url, refresh)) is not None:
             targets.setdefault(there, LinkTarget(there, is_part=True))
@@ -131,12 +132,12 @@ def _words(directives: str) -> Iterator[str]:
     return (word.strip().lower() for word in directives.split(","))
 
 
-def _header_links(values: Sequence[str]) -> Iterator[tuple[str, frozenset[str]]]:
-    """The links of Link headers in order, each with its relations."""
-    for value in values:
-        for link in _LINK.finditer(value):
-            parameters = {
-                parameter["name"].lower(): parameter["quoted"] or parameter["token"] or ""
-                for parameter in _PARAMETER.finditer(link[2])
-            }
-            yield link["target"], frozenset(parameters.get("rel", "").lower().split())
+def header_links(value: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """The links of a Link header, or of a list in ``application/link-format``, in order, each with its parameters.
+
+    >>> list(header_links('</2>; rel="next", </x.pdf>; rel=item; type="application/pdf"'))
+    [('/2', {'rel': 'next'}), ('/x.pdf', {'rel': 'item', 'type': 'application/pdf'})]
+    """
+    for link in _LINK.finditer(value):
+        parameters = _PARAMETER.finditer(link["parameters"])
+        yield link["target"], {part["name"].lower(): part["quoted"] or part["token"] or "" for part in parameters}

@@ -1,0 +1,121 @@
+"""The closed vocabularies of what is judged: the outcomes of the three services, and what they amount to.
+
+The values of the enums are the exact strings in the store, in JSON and in tables; new ones may be added, but these
+keep their meaning.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Self
+
+
+class Family(StrEnum):
+    """The family of an object outcome, for those who count."""
+
+    WORKS = "works"
+    FAILS = "fails"
+    UNREACHABLE = "unreachable"
+    """No one can say today: the host, not the identifier, gave no answer. Never to be read as link rot."""
+    NOT_JUDGED = "not-judged"
+
+
+class ObjectOutcome(StrEnum):
+    """The outcome of the request for the object itself."""
+
+    family: Family
+    """In which it is counted: a blocked request is not judged, and an outage is no failure."""
+
+    def __new__(cls, token: str, family: Family = Family.NOT_JUDGED) -> Self:
+        """An outcome with its token and family."""
+        outcome = str.__new__(cls, token)
+        outcome._value_, outcome.family = token, family
+        return outcome
+
+    RESOLVED = "resolved", Family.WORKS
+    RELATED = "related", Family.WORKS
+    NON_WEB = "non-web", Family.WORKS
+    EXPLAINED = "explained", Family.WORKS
+    WORKS_ELSEWHERE = "works-elsewhere", Family.WORKS
+    SOFT_404 = "soft-404", Family.FAILS
+    BROKEN = "broken", Family.FAILS
+    SERVER_ERROR = "server-error", Family.UNREACHABLE
+    DNS = "dns", Family.UNREACHABLE
+    REFUSED = "refused", Family.UNREACHABLE
+    TIMEOUT = "timeout", Family.UNREACHABLE
+    RESET = "reset", Family.UNREACHABLE
+    TLS = "tls", Family.UNREACHABLE
+    PROTOCOL_ERROR = "protocol-error", Family.UNREACHABLE
+    LOOP = "loop", Family.FAILS
+    TOO_MANY_REDIRECTS = "too-many-redirects", Family.FAILS
+    BAD_REDIRECT = "bad-redirect", Family.FAILS
+    BLOCKED = "blocked", Family.NOT_JUDGED
+    ROBOTS = "robots", Family.NOT_JUDGED
+    SKIPPED = "skipped", Family.NOT_JUDGED
+    REFUSED_ADDRESS = "refused-address", Family.NOT_JUDGED
+    INVALID = "invalid", Family.NOT_JUDGED
+    UNDETERMINED = "undetermined", Family.NOT_JUDGED
+
+
+FAMILY_OF = {outcome: outcome.family for outcome in ObjectOutcome}
+
+#: Outcomes that someone may want to act on, gravest first: the order of ``--fail-on``.
+SEVERITY: tuple[ObjectOutcome, ...] = (
+    ObjectOutcome.BROKEN,
+    ObjectOutcome.SOFT_404,
+    ObjectOutcome.LOOP,
+    ObjectOutcome.TOO_MANY_REDIRECTS,
+    ObjectOutcome.BAD_REDIRECT,
+    ObjectOutcome.DNS,
+    ObjectOutcome.REFUSED,
+    ObjectOutcome.TLS,
+    ObjectOutcome.PROTOCOL_ERROR,
+    ObjectOutcome.SERVER_ERROR,
+    ObjectOutcome.RESET,
+    ObjectOutcome.TIMEOUT,
+    ObjectOutcome.INVALID,
+    ObjectOutcome.UNDETERMINED,
+    ObjectOutcome.BLOCKED,
+    ObjectOutcome.ROBOTS,
+    ObjectOutcome.REFUSED_ADDRESS,
+)
+
+
+class MetadataOutcome(StrEnum):
+    """The outcome of asking the provider to describe the object."""
+
+    ERC = "erc"
+    STRUCTURED = "structured"
+    HTML = "html"
+    REGISTRY_LEVEL = "registry-level"
+    QUERY_IGNORED = "query-ignored"
+    QUERY_DROPPED = "query-dropped"
+    ANSWERS_ANYTHING = "answers-anything"
+    UNSUPPORTED = "unsupported"
+    BLOCKED = "blocked"
+    UNDETERMINED = "undetermined"
+    NOT_ASKED = "not-asked"
+
+
+#: Outcomes in which the provider has described the object, in any form.
+DESCRIBED = frozenset({MetadataOutcome.ERC, MetadataOutcome.STRUCTURED, MetadataOutcome.HTML})
+
+
+class CommitmentOutcome(StrEnum):
+    """The outcome of asking what the provider promises about the object and its identifier."""
+
+    STATED = "stated"
+    PLACEHOLDER = "placeholder"
+    ABSENT = "absent"
+    UNDETERMINED = "undetermined"
+    NOT_ASKED = "not-asked"
+
+
+class DocumentOutcome(StrEnum):
+    """The outcome of a document that answered; one that did not has the object outcome's token of its chain."""
+
+    READ = "read"
+    UNREADABLE = "unreadable"
+    """Fetched, but no reader could make anything of it; its findings say why."""
+    REDIRECTED = "redirected"
+    """Its URL leads to another document, which has a row of its own."""
