@@ -149,7 +149,7 @@ def test_an_audit_that_is_killed_again_and_again_ends_as_if_nothing_had_happened
     whole = undisturbed(world, command, tmp_path)
     assert whole.counts["observation"] > 150
     assert {2, 1} == set(decisions(tmp_path / "undisturbed.db")), "some mention is decided again"
-    for done in killed(world, whole, tmp_path, random.Random(5), times=14):
+    for done in killed(world, whole, tmp_path, random.Random(5), times=8):
         assert_same(done, whole)
 
 
@@ -161,7 +161,7 @@ def test_a_check_that_is_killed_again_and_again_prints_the_same_verdicts(world: 
     command = ["check", "--from", str(tmp_path / "arks.txt"), *world.configuration(tmp_path)]
     whole = undisturbed(world, command, tmp_path)
     assert len(whole.output.splitlines()) == len(arks)
-    for done in killed(world, whole, tmp_path, random.Random(6), times=8):
+    for done in killed(world, whole, tmp_path, random.Random(6), times=5):
         assert_same(done, whole)
         assert verdicts(done.output) == verdicts(whole.output)
 
