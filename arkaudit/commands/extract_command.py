@@ -219,7 +219,7 @@ def _extract_into(
         tell_of_dataset(places, out, part_bytes=part_bytes)
         return
     made = make_dataset(places, out, jobs=jobs or config.jobs or cores(), workers=workers, part_bytes=part_bytes)
-    if not made.manifest.input_files or 0 < made.unreadable == made.manifest.tables["documents"].rows:
+    if not made.manifest.inputs.files or 0 < made.unreadable == made.manifest.tables["documents"].rows:
         end_unread("nothing", made.first_unreadable)
     exit_on(fail_on, [DocumentOutcome.UNREADABLE.value] * bool(made.unreadable))
 

@@ -30,7 +30,7 @@ from arkaudit.datasets.evidence import (
     write_names,
 )
 from arkaudit.datasets.first_pass import READ, ReadRecord, read_part
-from arkaudit.datasets.plan import MANIFEST, Manifest, Part, TableFiles, mark_halved
+from arkaudit.datasets.plan import FORMAT, FORMAT_VERSION, MANIFEST, InputTotal, Manifest, Part, TableFiles, mark_halved
 from arkaudit.datasets.second_pass import EVIDENCE, SHARED, DecidedRecord, decide_part, evidence_in
 from arkaudit.datasets.storage import SCRATCH, Storage, digest_of_file, open_storage
 from extractors.isolated import document_executor
@@ -351,7 +351,8 @@ class Making:
             tables[table.name] = TableFiles(rows, tuple(files), tuple(files.values()))
         files_read = [file for part in self.parts for file in part.files]
         size = sum(file.size for file in files_read)
-        return Manifest(self.version, digest, len(files_read), size, len(read), tables)
+        total = InputTotal(len(files_read), size)
+        return Manifest(FORMAT, FORMAT_VERSION, self.version, digest, total, len(read), tables)
 
 
 @dataclass(slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from extractors.model.ark import Ark
-from extractors.model.check_characters import CheckCharacterRule, Zone, Zones, learned_zones
-from extractors.wraps.evidence import Evidence, Shape, Shapes, qualifier_words
+from extractors.model.check_characters import CheckCharacterRule, Zones, learned_zones
+from extractors.processes.codec import decoded, encoded
+from extractors.wraps.evidence import Evidence, Kind, Shape, Shapes, qualifier_words
 
 # Normal forms of ARKs, sorted, as a column of Arrow: millions of them, looked up in a file that is memory-mapped.
 
@@ -181,36 +182,29 @@ def ark_in_normal_form(text: str) -> Ark:
     return Ark(naan, base[0], rest[base.end() :])
 
 
+@dataclass(frozen=True, slots=True)
+class _Learned:
+    """What names have taught, as JSON has it: no key of an object is a pair there."""
+
+    by_kind: list[tuple[Kind, Shape]]
+    by_naan: dict[str, Shape]
+    qualifiers: list[str]
+    zones: list[tuple[tuple[str, str | None], CheckCharacterRule]]
+
+
 def learned_json(evidence: Evidence) -> bytes:
     """Return all of *evidence* but its names, as JSON."""
-    shapes, zones = evidence.shapes, evidence.zones
-    learned = {
-        "shapes_by_kind": [[*kind, *_shape_json(shape)] for kind, shape in shapes.by_kind.items()],
-        "shapes_by_naan": [[naan, *_shape_json(shape)] for naan, shape in shapes.by_naan.items()],
-        "qualifiers": sorted(evidence.qualifiers),
-        "check_characters": [
-            [naan, shoulder, rule.zone, rule.seen, rule.passed] for (naan, shoulder), rule in zones.learned.items()
-        ],
-    }
-    return json.dumps(learned).encode()
+    shapes = evidence.shapes
+    qualifiers, zones = sorted(evidence.qualifiers), list(evidence.zones.learned.items())
+    return encoded(_Learned(list(shapes.by_kind.items()), dict(shapes.by_naan), qualifiers, zones))
 
 
 def read_evidence(names_file: Path, learned: bytes) -> Evidence:
     """Return the evidence that is kept in a file of names, mapped to memory, and as JSON."""
-    kept = json.loads(learned)
-    rules = {
-        (naan, shoulder): CheckCharacterRule(Zone(zone) if zone else None, count, passed)
-        for naan, shoulder, zone, count, passed in kept["check_characters"]
-    }
-    return Evidence(
-        SortedNames.of_column(read_names(names_file)),
-        Shapes(
-            {(naan, letters): _shape_of(shape) for naan, letters, *shape in kept["shapes_by_kind"]},
-            {naan: _shape_of(shape) for naan, *shape in kept["shapes_by_naan"]},
-        ),
-        frozenset(kept["qualifiers"]),
-        zones=Zones(rules),
-    )
+    kept: _Learned = decoded(learned, _Learned)
+    names = SortedNames.of_column(read_names(names_file))
+    shapes = Shapes(dict(kept.by_kind), kept.by_naan)
+    return Evidence(names, shapes, frozenset(kept.qualifiers), zones=Zones(dict(kept.zones)))
 
 
 def _bases_of_qualified(names: SortedNames) -> Iterator[pa.LargeBinaryArray]:
@@ -229,12 +223,3 @@ def _bases(names: SortedNames, others: SortedNames) -> Iterator[Ark]:
 
 def _arks(names: Sequence[str]) -> Iterator[Ark]:
     return (ark_in_normal_form(names[number]) for number in range(len(names)))
-
-
-def _shape_json(shape: Shape) -> list[Any]:
-    return [sorted(shape.lengths), sorted(shape.sorts), shape.names]
-
-
-def _shape_of(kept: Sequence[Any]) -> Shape:
-    lengths, sorts, names = kept
-    return Shape(frozenset(lengths), frozenset(sorts), names)

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import extractors
 from arkaudit.datasets.columns import DATASET_TABLES
 from arkaudit.datasets.storage import InputFile, Storage
 from extractors.model.errors import UserMistake
+from extractors.processes.codec import decoded, encoded, plain
 
 # The fingerprint of all that decides which ARKs are found in a document.
 
@@ -173,13 +173,13 @@ def planned(
     """
     while True:
         names = storage.names(_PLANS)
-        given = {file.name: file for file in files}  # of which parts share what they name
-        parts = [part for name in names for part in _parts_in(storage, name, made_by, given)]
+        parts = [part for name in names for part in _parts_in(storage, name, made_by)]
         more = _more(storage, parts, files, folders, part_bytes)
         if not more:
             return list(_halved(storage, parts))
         # or another process has added one: then once more
-        storage.create(f"{_PLANS}/{len(names) + 1:05}.jsonl", _plan_bytes(more, made_by))
+        lines = (encoded(line) + b"\n" for line in (_PlanHead(_FORMAT, list(made_by)), *more))
+        storage.create(f"{_PLANS}/{len(names) + 1:05}.jsonl", b"".join(lines))
 
 
 def _more(
@@ -230,53 +230,35 @@ def _is_new(file: InputFile, planned_files: Mapping[str, InputFile], dataset: st
     return False
 
 
-def _plan_bytes(parts: Iterable[Part], made_by: Sequence[str]) -> bytes:
-    written = io.BytesIO()
-    written.write(_line({"format": _FORMAT, "made_by": [*made_by]}))
-    for part in parts:
-        files = [[file.name, file.size, file.stamp] for file in part.files]
-        folders = [[folder.folder, folder.kind, folder.detail] for folder in part.folders]
-        written.write(_line({"part": part.key, "files": files, "folders": folders}))
-    return written.getvalue()
+@dataclass(frozen=True, slots=True)
+class _PlanHead:
+    """The first line of a plan; each that follows is a part."""
+
+    format: str
+    made_by: list[str]
 
 
-def _line(kept: Mapping[str, Any]) -> bytes:
-    return json.dumps(kept).encode() + b"\n"
-
-
-def _parts_in(storage: Storage, name: str, made_by: Sequence[str], given: Mapping[str, InputFile]) -> Iterator[Part]:
-    """The parts of one plan, line by line; files that are as they were *given* are those."""
+def _parts_in(storage: Storage, name: str, made_by: Sequence[str]) -> Iterator[Part]:
+    """The parts of one plan. Raises `UserMistake` for a plan that something else has made, and for what is no plan."""
     try:
         lines = io.BytesIO(storage.read(f"{_PLANS}/{name}") or b"")
-        _check_head(json.loads(lines.readline()), made_by, storage.place)
+        head: _PlanHead = decoded(lines.readline(), _PlanHead)
+        if head.format != _FORMAT:
+            raise ValueError("it is of something else")
+        if another := difference(made_by, head.made_by):
+            raise UserMistake(
+                f"{storage.place} was begun with {another}, which may find other things: "
+                "resume with that, or make a new one"
+            )
         for line in lines:
-            kept = json.loads(line)
-            files = (InputFile(*file) for file in kept["files"])
-            folders = tuple(FolderFinding(*cells) for cells in kept["folders"])
-            if not _KEY.fullmatch(kept["part"]) or any("\0" in file[0] for file in kept["files"]):
+            part: Part = decoded(line, Part)
+            if not _KEY.fullmatch(part.key) or any("\0" in file.name for file in part.files):
                 raise ValueError("it names what no plan names")
-            yield Part(kept["part"], tuple(_same(file, given) for file in files), folders)
-    except (ValueError, LookupError, TypeError):
+            yield part
+    except ValueError:
         raise UserMistake(
             f"{storage.place} is no dataset that this version can resume: {_PLANS}/{name} is no plan"
         ) from None
-
-
-def _same(file: InputFile, given: Mapping[str, InputFile]) -> InputFile:
-    """What was given, where it equals *file*: of very many, each is in memory once."""
-    given_file = given.get(file.name)
-    return given_file if given_file is not None and given_file == file else file
-
-
-def _check_head(head: Any, made_by: Sequence[str], dataset: str) -> None:
-    """Raise ValueError for a line that begins no plan, and `UserMistake` for a plan that something else has made."""
-    if head["format"] != _FORMAT:
-        raise ValueError("it is of something else")
-    begun_by = head["made_by"] if "made_by" in head else [f"arkaudit {head['arkaudit']}"]
-    if another := difference(made_by, begun_by):
-        raise UserMistake(
-            f"{dataset} was begun with {another}, which may find other things: resume with that, or make a new one"
-        )
 
 
 # The manifest of a dataset: what it consists of. It comes last, and readers trust nothing else.
@@ -291,75 +273,59 @@ class TableFiles:
     """The files of one table."""
 
     rows: int
-    files: Sequence[str]
+    files: tuple[str, ...]
     """Their names, relative to the dataset, in the order of the parts; at least one."""
-    sha256: Sequence[str]
+    sha256: tuple[str, ...]
     """Their digests in hexadecimal, in the same order."""
+
+    def require_own(self) -> None:
+        """Raise ValueError where a file would be none of the dataset's own, or has no digest."""
+        if self.rows < 0 or not self.files or len(self.sha256) != len(self.files):
+            raise ValueError("a table is not counted, or a file of it is not named or has no digest")
+        for name in self.files:
+            if "\\" in name or ".." in PurePosixPath(name).parts or PurePosixPath(name).is_absolute():
+                raise ValueError(f"{name!r} is no file of the dataset")
+
+
+@dataclass(frozen=True, slots=True)
+class InputTotal:
+    """How much a dataset was made of."""
+
+    files: int
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """What a dataset consists of."""
 
+    format: str
+    format_version: int
     arkaudit: str
     """The version that made it."""
     evidence: str
     """The digest of the evidence that its doubtful mentions were decided on."""
-    input_files: int
-    input_bytes: int
+    inputs: InputTotal
     parts: int
-    tables: Mapping[str, TableFiles]
+    tables: dict[str, TableFiles]
 
     def to_bytes(self) -> bytes:
         """Return the manifest as its file has it."""
-        kept = {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            "arkaudit": self.arkaudit,
-            "evidence": self.evidence,
-            "inputs": {"files": self.input_files, "bytes": self.input_bytes},
-            "parts": self.parts,
-            "tables": {
-                name: {"rows": table.rows, "files": list(table.files), "sha256": list(table.sha256)}
-                for name, table in self.tables.items()
-            },
-        }
-        written = io.BytesIO()  # piece by piece, for there may be hundreds of thousands of files
-        for piece in json.JSONEncoder(indent=1).iterencode(kept):
-            written.write(piece.encode())
-        written.write(b"\n")
-        return written.getvalue()
+        return json.dumps(plain(self), indent=1).encode() + b"\n"
 
     @classmethod
     def of_bytes(cls, data: bytes) -> Manifest:
         """Return the manifest in a file. Raises ValueError for what is none, or of a version that is not known."""
-        try:
-            kept: Any = json.loads(data)
-            if kept["format"] != FORMAT:
-                raise ValueError("it is of something else")
-            if kept["format_version"] != FORMAT_VERSION:
-                raise ValueError(f"its format is version {kept['format_version']}, and {FORMAT_VERSION} is known here")
-            tables = {table.name: _table_files(kept["tables"][table.name]) for table in DATASET_TABLES}
-            inputs = kept["inputs"]
-            return cls(kept["arkaudit"], kept["evidence"], inputs["files"], inputs["bytes"], kept["parts"], tables)
-        except (LookupError, TypeError) as problem:
-            raise ValueError(f"something is missing: {problem}") from None
-        except RecursionError:
-            raise ValueError("it nests too deeply") from None
-
-
-def _table_files(kept: Any) -> TableFiles:
-    """The files of a table. Raises `ValueError` where they would be none of the dataset's own."""
-    rows, names = kept["rows"], tuple(kept["files"])
-    if not isinstance(rows, int) or rows < 0 or not names or not all(isinstance(name, str) for name in names):
-        raise ValueError("a table is not counted, or has no files")
-    for name in names:
-        if "\\" in name or ".." in PurePosixPath(name).parts or PurePosixPath(name).is_absolute():
-            raise ValueError(f"{name!r} is no file of the dataset")
-    digests = tuple(kept["sha256"])
-    if len(digests) != len(names) or not all(isinstance(digest, str) for digest in digests):
-        raise ValueError("a file of a table has no digest")
-    return TableFiles(rows, names, digests)
+        manifest: Manifest = decoded(data, cls)
+        if manifest.format != FORMAT:
+            raise ValueError("it is of something else")
+        if manifest.format_version != FORMAT_VERSION:
+            raise ValueError(f"its format is version {manifest.format_version}, and {FORMAT_VERSION} is known here")
+        for table in DATASET_TABLES:
+            if table.name not in manifest.tables:
+                raise ValueError(f"something is missing: {table.name!r}")
+            manifest.tables[table.name].require_own()
+        return manifest
 
 
 def damage_in(storage: Storage) -> Iterator[str]:
