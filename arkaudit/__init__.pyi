@@ -1,11 +1,11 @@
 from arkaudit.check_process import check as check
 from crawler.model.observations import Verdict as Verdict
 from extractors.documents import Document as Document
-from extractors.documents import extract as extract
 from extractors.find import find_arks as find_arks
 from extractors.mentions.mention import Mention as Mention
 from extractors.model.ark import Ark as Ark
 from extractors.model.errors import ArkauditError as ArkauditError
+from extractors.two_passes import extract as extract
 from reports.load import load_report as load_report
 from reports.store.frames import Frames as Frames
 

@@ -99,7 +99,7 @@ from extractors.model.errors import (
     StorageFailed,
     UserMistake,
 )
-from extractors.model.naan_records import NotARegistry
+from extractors.model.naan import NotARegistry
 from extractors.model.normalize import NamespaceOnly, NotAnArk
 from extractors.processes.worker import (
     WorkerDied,

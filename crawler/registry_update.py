@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from crawler.model.observations import ChainEnd
 from crawler.model.registry import COPY, PROVENANCE, REGISTRY_LIMIT, Provenance, bounded, kept, load
 from extractors.model.errors import ArkauditError
-from extractors.model.naan import Registry
-from extractors.model.naan_records import NotARegistry, read_registry
+from extractors.model.naan import NotARegistry, Registry, read_registry
 
 if TYPE_CHECKING:
     from crawler.spiders.naan_registry_spider import RegistryAnswer

@@ -1,5 +1,4 @@
 from extractors.documents import Document as Document
-from extractors.documents import extract as extract
 from extractors.find import find_arks as find_arks
 from extractors.mentions.mention import Mention as Mention
 from extractors.mentions.mention import NamespaceMention as NamespaceMention
@@ -13,4 +12,5 @@ from extractors.model.errors import SourceUnreadable as SourceUnreadable
 from extractors.model.naan import Registry as Registry
 from extractors.model.normalize import NamespaceOnly as NamespaceOnly
 from extractors.model.normalize import NotAnArk as NotAnArk
+from extractors.two_passes import extract as extract
 from extractors.wraps.rules import Confidence as Confidence

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
+
 from extractors.model.documents import Finding, Reading
 from extractors.model.formats import (
     OLE,
@@ -76,85 +79,49 @@ def read_short_text(
     return read_plain(data, charset=charset)
 
 
+#: Module and function of the reader of each format that is imported when there is such a document: together with their
+#: libraries they take a fifth of a second, and most runs meet few of them.
+_READERS = {
+    Format.BIBTEX: ("escaped_text", "read_bibtex"),
+    Format.DOCX: ("office.office_reader", "read_docx"),
+    Format.EPUB: ("office.epub", "read_epub"),
+    Format.JSON: ("json", "read_json"),
+    Format.JSON_LINES: ("json", "read_json_lines"),
+    Format.LATEX: ("escaped_text", "read_latex"),
+    Format.MAIL: ("mail", "read_mail"),
+    Format.MARC: ("marc", "read_marc"),
+    Format.MARKDOWN: ("markdown", "read_markdown"),
+    Format.ODP: ("office.office_reader", "read_odp"),
+    Format.ODS: ("office.office_reader", "read_ods"),
+    Format.ODT: ("office.office_reader", "read_odt"),
+    Format.PDF: ("pdf.pdf_reader", "read_pdf"),
+    Format.PPTX: ("office.office_reader", "read_pptx"),
+    Format.RESTRUCTURED: ("escaped_text", "read_restructured"),
+    Format.TABULAR: ("tabular", "read_tabular"),
+    Format.XLSX: ("office.office_reader", "read_xlsx"),
+}
+#: Formats that say nothing of their charset, so that it counts what the sender declared.
+_IN_A_CHARSET = frozenset(
+    {
+        Format.BIBTEX,
+        Format.JSON,
+        Format.JSON_LINES,
+        Format.LATEX,
+        Format.MARKDOWN,
+        Format.RESTRUCTURED,
+        Format.TABULAR,
+    }
+)
+
+
 def _read(document_format: Format, data: bytes, charset: str | None) -> Reading:
-    """Return what a document says; the readers of all but the commonest formats are imported when there is such a
-    document.
-
-    Together with their libraries they take a fifth of a second, and most runs meet few of them.
-    """
-    match document_format:
-        case Format.XML:
-            return read_xml(data)
-        case Format.PLAIN:
-            return read_plain(data, charset=charset)
-        case Format.PDF:
-            from extractors.readers.pdf.pdf_reader import read_pdf
-
-            return read_pdf(data, read_attachment=lambda held, name: read_document(held, name=name))
-        case Format.MARC:
-            from extractors.readers.marc import read_marc
-
-            return read_marc(data)
-        case Format.MAIL:
-            from extractors.readers.mail import read_mail
-
-            return read_mail(data, _read_mail_part)
-        case Format.EPUB:
-            from extractors.readers.office.epub import read_epub
-
-            return read_epub(data)
-        case Format.DOCX | Format.PPTX | Format.XLSX | Format.ODP | Format.ODS | Format.ODT:
-            return _read_office(document_format, data)
-        case _:
-            return _read_text(document_format, data, charset)
-
-
-def _read_mail_part(data: bytes, media_type: str, name: str, charset: str | None) -> Reading:
-    return read_document(data, media_type=media_type, name=name, charset=charset)
-
-
-def _read_text(document_format: Format, data: bytes, charset: str | None) -> Reading:
-    match document_format:
-        case Format.MARKDOWN:
-            from extractors.readers.markdown import read_markdown
-
-            return read_markdown(data, charset=charset)
-        case Format.RESTRUCTURED | Format.LATEX | Format.BIBTEX:
-            from extractors.readers import escaped_text
-
-            read = {
-                Format.RESTRUCTURED: escaped_text.read_restructured,
-                Format.LATEX: escaped_text.read_latex,
-                Format.BIBTEX: escaped_text.read_bibtex,
-            }
-            return read[document_format](data, charset=charset)
-        case Format.TABULAR:
-            from extractors.readers.tabular import read_tabular
-
-            return read_tabular(data, charset=charset)
-        case Format.JSON:
-            from extractors.readers.json import read_json
-
-            return read_json(data, charset=charset)
-        case _:
-            from extractors.readers.json import read_json_lines
-
-            return read_json_lines(data, charset=charset)
-
-
-def _read_office(document_format: Format, data: bytes) -> Reading:
-    from extractors.readers.office.office_reader import read_docx, read_odp, read_ods, read_odt, read_pptx, read_xlsx
-
-    match document_format:
-        case Format.DOCX:
-            return read_docx(data)
-        case Format.PPTX:
-            return read_pptx(data)
-        case Format.XLSX:
-            return read_xlsx(data)
-        case Format.ODP:
-            return read_odp(data)
-        case Format.ODS:
-            return read_ods(data)
-        case _:
-            return read_odt(data)
+    """Return what the reader of a format makes of a document."""
+    if document_format is Format.XML:
+        return read_xml(data)
+    if document_format is Format.PLAIN:
+        return read_plain(data, charset=charset)
+    module, function = _READERS[document_format]
+    read: Callable[..., Reading] = getattr(import_module(f"extractors.readers.{module}"), function)
+    if document_format in (Format.MAIL, Format.PDF):
+        return read(data, read_document)
+    return read(data, charset=charset) if document_format in _IN_A_CHARSET else read(data)

@@ -8,20 +8,17 @@
 
 from __future__ import annotations
 
-import io
 import os
-import pickle
-import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import members
 from extractors.extraction import Extraction, with_evidence
-from extractors.isolated import document_worker, read_member
 from extractors.mentions.mention import STANDS_WHOLE, Mention
 from extractors.model.ark import Ark
 from extractors.model.budget import DECIDING_CPU_S, TimeBudget, spending
@@ -29,6 +26,7 @@ from extractors.model.documents import NOTHING_READ, READ_IN_PART, Finding
 from extractors.model.errors import SourceUnreadable
 from extractors.unresolved import UnresolvedMention
 from extractors.wraps.evidence import Evidence
+from extractors.wraps.rules import Confidence
 
 # The files of a folder, and the names that they have as documents.
 
@@ -110,9 +108,6 @@ def unwritable(folder: Path) -> str | None:
 STANDARD_INPUT = "-"
 _UNREADABLE = NOTHING_READ - {"empty"} | {"not-fetched"}
 
-#: What `extract` reads: a path, the bytes of a document, or an open file that gives bytes.
-Source = str | os.PathLike[str] | bytes | BinaryIO
-
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -168,68 +163,6 @@ class Document:
         return f"<Document {self.name!r}: {len(self.mentions)} mentions, {len(self.findings)} findings>"
 
 
-def extract(
-    source: Source | Iterable[Source],
-    *,
-    name: str = STANDARD_INPUT,
-    media_type: str | None = None,
-    charset: str | None = None,
-    together: bool = False,
-) -> Iterator[Document]:
-    """Return the documents in *source*, one by one, each read when it is asked for.
-
-    A folder represents all files in it, an archive (ZIP, TAR, WARC …) for all documents in it, in a fixed order. The
-    format is recognized by content. What may crash a parser is read in a process of its own.
-
-    Args:
-        source: a path, bytes, an open binary file that can seek, or several of these.
-        name: the name of bytes and of open files; its ending may show their format.
-        media_type: what is known of the format of bytes, as ``text/html``.
-        charset: what is known of the character set of bytes.
-        together: read all documents first, and decide what is doubtful in one on what is whole in any of them, as
-            the command does. Otherwise each document is decided by itself.
-
-    Raises:
-        SourceUnreadable: when a path names nothing, or *source* is a URL (`arkaudit extract` fetches those). Anything
-            else that goes wrong is among the findings of a document.
-
-    >>> [str(mention.ark) for mention in next(extract(b'<a href="/ark:/12148/btv1b84">scan</a>')).mentions]
-    ['ark:12148/btv1b84']
-    """
-    is_one = isinstance(source, str | os.PathLike | bytes) or hasattr(source, "read")
-    sources = cast("list[Source]", [source] if is_one else [*cast("Iterable[Source]", source)])
-    places = [_place(item) for item in sources]  # a mistake is raised at once, not when the first document is wanted
-    documents = _documents_at(places, name, media_type, charset)
-    return decided_together(documents) if together else documents
-
-
-def decided_together(
-    documents: Iterable[Document], *, ends_at: tuple[type[BaseException], ...] = ()
-) -> Iterator[Document]:
-    """Return *documents* in their order, the unresolved mentions of each decided on what is whole in any.
-
-    None is given before all have been read; meanwhile they are kept in a temporary file. An exception of *ends_at*
-    ends the reading: what was read until then is given, and then the exception is raised.
-    """
-    whole: set[Ark] = set()
-    count = 0
-    end: BaseException | None = None
-    with tempfile.TemporaryFile() as kept:
-        try:
-            for document in documents:
-                whole.update(whole_arks(document))
-                pickle.dump(document, kept)
-                count += 1
-        except ends_at as reason:
-            end = reason
-        evidence = Evidence.of(whole)
-        kept.seek(0)
-        for _ in range(count):
-            yield pickle.load(kept).decided_on(evidence)
-    if end is not None:
-        raise end
-
-
 def whole_arks(document: Document) -> Iterator[Ark]:
     """Return the ARKs of *document* about which nothing had to be decided: evidence for those of other documents."""
     return (mention.ark for mention in document.mentions if mention.reason == STANDS_WHOLE)
@@ -252,47 +185,6 @@ class LocalDocuments:
             yield from documents_in(self.standard_input, STANDARD_INPUT, path="")
         for path in self.files:
             yield from documents_in_file(path)
-
-
-def _place(source: Source) -> Path | BinaryIO:
-    """The path or stream that *source* names."""
-    if isinstance(source, bytes):
-        return io.BytesIO(source)
-    if not isinstance(source, str | os.PathLike):
-        return source
-    if isinstance(source, str) and source.lower().startswith(("http://", "https://")):
-        raise SourceUnreadable(f"a URL is not fetched here, but by `arkaudit extract`: {source!r}")
-    path = Path(source)
-    if not str(source).strip() or not path.exists():
-        raise SourceUnreadable(f"no such file or folder: {str(source)!r}")
-    return path
-
-
-def _documents_at(
-    places: Iterable[Path | BinaryIO], name: str, media_type: str | None, charset: str | None
-) -> Iterator[Document]:
-    with document_worker() as worker:
-        for source in places:
-            for part in _parts_of(source, name):
-                if isinstance(part, Document):
-                    yield part
-                    continue
-                if not isinstance(source, Path) and part.name == name:  # which nothing else says anything of
-                    part = replace(part, media_type=media_type, charset=charset)
-                yield Document.of(part.name, read_member(worker, part, with_links=False))
-
-
-def _parts_of(source: Path | BinaryIO, name: str) -> Iterator[ArchiveMember | Document]:
-    if not isinstance(source, Path):
-        yield from documents_in(source, name, path=name)
-    elif source.is_dir():
-        hidden: list[str] = []
-        for path in sorted(files_in(source, hidden)):
-            yield from documents_in_file(path)
-        if hidden:
-            yield Document(document_name(source), (), (hidden_finding(hidden),), is_folder=True)
-    else:
-        yield from documents_in_file(source)
 
 
 def documents_in_file(path: Path, name: str | None = None) -> Iterator[ArchiveMember | Document]:
@@ -322,34 +214,29 @@ MENTION_COLUMNS = (
 )  # fmt: skip
 
 
-#: Those of them that most people want.
+#: Fields of a mention that are called otherwise.
+_FIELDS = {"spelling": "remarks"}
+#: Those of the columns that most people want.
 MAIN_COLUMNS = ("document", "page", "ark", "repaired", "repairs", "confidence", "check")
 
 
 def mention_row(document: str, mention: Mention) -> dict[str, Any]:
     """One mention, as `arkaudit extract` gives it."""
-    return {
-        "document": document,
-        "ark": str(mention.ark),
-        "as_written": mention.as_written,
-        "repaired": mention.repaired,
-        "role": mention.role.value,
-        "page": mention.page,
-        "place": mention.place,
-        "spans": [list(span) for span in mention.spans],
-        "context": mention.context,
-        "repairs": list(mention.repairs),
-        "resolver": mention.resolver,
-        "inflection": mention.inflection,
-        "fragment": mention.fragment,
-        "confidence": mention.confidence.token,
-        "reason": mention.reason,
-        "alternatives": list(mention.alternatives),
-        "check": mention.check.value,
-        "suggestions": list(mention.suggestions),
-        "spelling": [remark.value for remark in mention.remarks],
-        "citation": mention.citation,
-    }
+    values = {column: _plain(getattr(mention, _FIELDS.get(column, column))) for column in MENTION_COLUMNS[1:]}
+    return {"document": document, **values}
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case Ark():
+            return str(value)
+        case Confidence():
+            return value.token
+        case Enum():
+            return value.value
+        case tuple():
+            return [_plain(part) for part in value]
+    return value
 
 
 def mention_rows(document: Document) -> list[dict[str, Any]]:

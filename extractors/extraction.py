@@ -221,11 +221,12 @@ def described(
     if check is CheckCharacter.FAILS and ark not in suggested and _has_time_for_suggestions():
         meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds)
         suggested[ark] = tuple(str(suggestion.ark) for suggestion in meant)
-    return mention.described(
-        check,
-        suggested.get(ark, ()),
-        remarks(mention.repaired, ark, url_goes_on=Remark.URL_GOES_ON in mention.remarks),
-        mention.citation if citation is None else citation,
+    return replace(
+        mention,
+        check=check,
+        suggestions=suggested.get(ark, ()),
+        remarks=remarks(mention.repaired, ark, url_goes_on=Remark.URL_GOES_ON in mention.remarks),
+        citation=mention.citation if citation is None else citation,
     )
 
 

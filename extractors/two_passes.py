@@ -7,26 +7,40 @@ decides it, and makes of it whatever the caller wants (*render*), also in the ot
 
 from __future__ import annotations
 
+import io
 import os
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import IO, Any, Generic, Self, TypeVar
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Generic, Self, TypeVar, cast
 
 from extractors.archives.members import ArchiveMember
-from extractors.documents import Document, whole_arks
+from extractors.documents import (
+    STANDARD_INPUT,
+    Document,
+    document_name,
+    documents_in,
+    documents_in_file,
+    files_in,
+    hidden_finding,
+    whole_arks,
+)
 from extractors.isolated import (
     document_executor,
+    document_worker,
     extraction_in_time,
     extraction_of_member,
     extraction_of_short_text,
     failed_extraction,
     may_stay_inline,
+    read_member,
 )
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
+from extractors.model.errors import SourceUnreadable
 from extractors.processes.batches import AHEAD, BATCH_BYTES, BATCH_DOCUMENTS, BatchReading, batches, part_weight
 from extractors.processes.codec import decoded, encoded, result_type
 from extractors.processes.worker import WorkerDied, WorkerError, WorkerOutOfMemory, WorkerTimeout, shared
@@ -261,3 +275,95 @@ def _rendered(documents: Sequence[bytes], evidence: Evidence, render: Callable[[
 def _at(kept: IO[bytes], at: int, size: int) -> bytes:
     kept.seek(at)
     return kept.read(size)
+
+
+# For programs: what is in a path, in bytes or in an open file.
+
+#: What `extract` reads: a path, the bytes of a document, or an open file that gives bytes.
+Source = str | os.PathLike[str] | bytes | BinaryIO
+
+
+def extract(
+    source: Source | Iterable[Source],
+    *,
+    name: str = STANDARD_INPUT,
+    media_type: str | None = None,
+    charset: str | None = None,
+    together: bool = False,
+) -> Iterator[Document]:
+    """Return the documents in *source*, one by one, each read when it is asked for.
+
+    A folder represents all files in it, an archive (ZIP, TAR, WARC …) for all documents in it, in a fixed order. The
+    format is recognized by content. What may crash a parser is read in a process of its own.
+
+    Args:
+        source: a path, bytes, an open binary file that can seek, or several of these.
+        name: the name of bytes and of open files; its ending may show their format.
+        media_type: what is known of the format of bytes, as ``text/html``.
+        charset: what is known of the character set of bytes.
+        together: read all documents first, and decide what is doubtful in one on what is whole in any of them, as
+            the command does. Otherwise each document is decided by itself.
+
+    Raises:
+        SourceUnreadable: when a path names nothing, or *source* is a URL (`arkaudit extract` fetches those). Anything
+            else that goes wrong is among the findings of a document.
+
+    >>> [str(mention.ark) for mention in next(extract(b'<a href="/ark:/12148/btv1b84">scan</a>')).mentions]
+    ['ark:12148/btv1b84']
+    """
+    is_one = isinstance(source, str | os.PathLike | bytes) or hasattr(source, "read")
+    sources = cast("list[Source]", [source] if is_one else [*cast("Iterable[Source]", source)])
+    places = [_place(item) for item in sources]  # a mistake is raised at once, not when the first document is wanted
+    documents = _documents_at(places, name, media_type, charset)
+    return _decided_together(documents) if together else documents
+
+
+def _decided_together(documents: Iterable[Document]) -> Iterator[Document]:
+    with TwoPasses(_itself, jobs=1) as passes:
+        for decided in passes.of(documents):
+            yield decided.value
+
+
+def _itself(document: Document) -> Document:
+    return document
+
+
+def _place(source: Source) -> Path | BinaryIO:
+    """The path or stream that *source* names."""
+    if isinstance(source, bytes):
+        return io.BytesIO(source)
+    if not isinstance(source, str | os.PathLike):
+        return source
+    if isinstance(source, str) and source.lower().startswith(("http://", "https://")):
+        raise SourceUnreadable(f"a URL is not fetched here, but by `arkaudit extract`: {source!r}")
+    path = Path(source)
+    if not str(source).strip() or not path.exists():
+        raise SourceUnreadable(f"no such file or folder: {str(source)!r}")
+    return path
+
+
+def _documents_at(
+    places: Iterable[Path | BinaryIO], name: str, media_type: str | None, charset: str | None
+) -> Iterator[Document]:
+    with document_worker() as worker:
+        for source in places:
+            for part in _parts_of(source, name):
+                if isinstance(part, Document):
+                    yield part
+                    continue
+                if not isinstance(source, Path) and part.name == name:  # which nothing else says anything of
+                    part = replace(part, media_type=media_type, charset=charset)
+                yield Document.of(part.name, read_member(worker, part, with_links=False))
+
+
+def _parts_of(source: Path | BinaryIO, name: str) -> Iterator[ArchiveMember | Document]:
+    if not isinstance(source, Path):
+        yield from documents_in(source, name, path=name)
+    elif source.is_dir():
+        hidden: list[str] = []
+        for path in sorted(files_in(source, hidden)):
+            yield from documents_in_file(path)
+        if hidden:
+            yield Document(document_name(source), (), (hidden_finding(hidden),), is_folder=True)
+    else:
+        yield from documents_in_file(source)

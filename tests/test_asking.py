@@ -185,20 +185,6 @@ def test_a_dead_resolver_is_replaced_by_the_registrys_target(tmp_path: Path) -> 
     assert outcomes([row]) == ["works-elsewhere"]
 
 
-def test_a_natab_names_the_resolver_that_takes_over(tmp_path: Path) -> None:
-    (tmp_path / "natab").write_text("# A library\n98765: http://library.example/policy\n\tark.library.example LIB\n")
-    cache = {"ARKAUDIT_CACHE": str(tmp_path / "cache")}
-    assert run_command("registry", "update", tmp_path / "natab", **cache).returncode == 0
-    with RawServer(knowing("x5")) as listed:
-        [row] = check_rows(
-            *routed(ark_library_example=listed), "--connect-to=gone.example:80=127.0.0.1:9",
-            "http://gone.example/ark:/98765/x5", **cache,
-        )  # fmt: skip
-        assert listed.targets[0] == "/ark:/98765/x5"
-    assert outcomes([row]) == ["works-elsewhere"]
-    assert row["naan_policy"]["url"] == "http://library.example/policy"
-
-
 def test_what_the_registrys_target_does_not_know_is_confirmed_at_the_global_resolver(tmp_path: Path) -> None:
     cache = with_registry(tmp_path, "http://registered.example/ark:/${content}")
 

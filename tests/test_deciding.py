@@ -15,8 +15,7 @@ from crawler.store.store import Store
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.documents import Role
-from extractors.model.naan import Registry
-from extractors.model.naan_records import read_registry
+from extractors.model.naan import Registry, read_registry
 from tests.loopback import run_command
 
 WHOLE = "See ark:/81985/x5k3 and ark:/81985/b7q2 there.\n"

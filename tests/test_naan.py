@@ -12,8 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.model.ark import Ark
-from extractors.model.naan import SHARED_NAANS, WELL_KNOWN_NAANS, Registry, RegistryEntry, ResolverTarget, naan_and_name
-from extractors.model.naan_records import NotARegistry, read_registry
+from extractors.model.naan import (
+    SHARED_NAANS,
+    WELL_KNOWN_NAANS,
+    NotARegistry,
+    Registry,
+    RegistryEntry,
+    ResolverTarget,
+    naan_and_name,
+    read_registry,
+)
 from extractors.model.normalize import NotAnArk
 from tests.vectors import vectors
 
@@ -23,27 +31,6 @@ WHOLE = {
     "who": {"name": "A Library"},
     "target": {"url": "https://library.example.edu/ark:/${content}"},
 }
-
-NATAB = """\
-#
-# Name Assigning Authority / Name Mapping Authority Lookup Table
-#       Last change:   2004 12 4
-#
-#       An Archive
-12025:  http://archive.example.org/policy.html
-        ark.example.org ARCHIVE
-        mirror.example.net:8080
-#
-#       A Library
-12026:  ark:/12026/policy
-        nowhere OURS
-#
-#       Nobody's resolver
-13030:
-!0!
-        stray.example.org STRAY
-# 12027: commented out
-"""
 
 
 def registry_of(*records: Any, metadata: Any = None) -> Registry:
@@ -128,34 +115,12 @@ def test_the_first_target_without_a_fault_is_where_an_ark_leads() -> None:
     assert registry.target(Ark.parse("ark:54321/x5")) == "https://b.example.org/54321/x5"
 
 
-def test_a_natab_is_read_with_its_organizations_resolvers_and_date() -> None:
-    registry = read_registry(NATAB.encode(), source="a test")
-    assert registry.dated == datetime(2004, 12, 4, tzinfo=UTC)
-    assert [(entry.key, entry.organization, entry.policy.url) for entry in registry.entries] == [
-        ("12025", "An Archive", "http://archive.example.org/policy.html"),
-        ("12026", "A Library", "ark:/12026/policy"),
-        ("13030", "Nobody's resolver", None),
-        ("", None, None),
-    ]
-    archive, library, nobody, damaged = registry.entries
-    assert [(target.template, target.label) for target in archive.targets] == [
-        ("http://ark.example.org/ark:/${content}", "ARCHIVE"),
-        ("http://mirror.example.net:8080/ark:/${content}", ""),
-    ]
-    assert library.faults == ("'nowhere' is no public host: http://nowhere/ark:/${content}",)
-    assert nobody.faults == ("no target",)
-    assert damaged.faults == ("no record: '!0!'",)
-    assert registry.target(Ark.parse("ark:/12025/x5-4")) == "http://ark.example.org/ark:/12025/x54"
-    assert not registry.knows("12027")
-
-
 @pytest.mark.parametrize(
     ("data", "fault"),
     [
         (b"", "it is empty"),
         (b"\n\n", "it is empty"),
-        (b"<!DOCTYPE html><title>Please log in</title>", "neither JSON nor natab"),
-        (b"12345 is not a natab: x", "neither JSON nor natab"),
+        (b"<!DOCTYPE html><title>Please log in</title>", "no JSON"),
         (b'{"data": [{"what": "12148"', "JSON that can't be read"),
         (b"[" * 100_000, "JSON that can't be read"),
         (b'{"data": ' + b"[" * 900 + b"]" * 900 + b"}", "no record in it names a NAAN"),

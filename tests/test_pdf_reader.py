@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from extractors.document_reading import read_document
 from extractors.extraction import extraction_of
 from extractors.find import scan
 from extractors.model.documents import Block, Reading, Role
@@ -365,7 +366,7 @@ def with_attachments(**files):
 
 
 def test_attached_text_is_read_and_what_is_no_text_is_not():
-    reading = read_pdf(with_attachments(notes=b"see ark:/12345/x8", picture=bytes(range(256))))
+    reading = read_pdf(with_attachments(notes=b"see ark:/12345/x8", picture=bytes(range(256))), read_document)
     assert [block.text for block in reading.blocks if block.place == "attachment:notes"] == ["see ark:/12345/x8"]
     assert not [block for block in reading.blocks if "picture" in block.place]
 
@@ -373,16 +374,16 @@ def test_attached_text_is_read_and_what_is_no_text_is_not():
 def test_attachments_are_read_as_the_caller_reads_documents():
     seen = []
 
-    def read(data, name):
+    def read(data, *, name):
         seen.append((data, name))
         return Reading("text/html")
 
-    read_pdf(with_attachments(page=b"<p>x"), read_attachment=read)
+    read_pdf(with_attachments(page=b"<p>x"), read)
     assert seen == [(b"<p>x", "page")]
 
 
 def test_an_attached_bomb_is_left():
-    reading = read_pdf(with_attachments(zeros=b"0" * 33 * 2**20))
+    reading = read_pdf(with_attachments(zeros=b"0" * 33 * 2**20), read_document)
     assert kinds(reading) == ["cut-off"]
     assert texts(reading)
 
@@ -471,9 +472,10 @@ def test_a_page_that_fails_costs_that_page():
     assert reading.findings[0].detail.endswith("Failed to load page.")
 
 
-def test_pages_over_the_limit_are_left_and_those_before_it_kept():
+def test_pages_over_the_limit_are_left_and_those_before_it_kept(monkeypatch):
+    monkeypatch.setattr("extractors.readers.pdf.pdf_reader.MOST_PAGES", 4)
     pages = b"<</Type/Pages/Kids[%s]/Count 9>>" % (b"3 0 R " * 9)
-    reading = read_pdf(pdf(CATALOG, pages, PAGE, lines("x"), NOTHING), max_pages=4)
+    reading = read_pdf(pdf(CATALOG, pages, PAGE, lines("x"), NOTHING))
     assert [page for page, _ in texts(reading)] == [1, 2, 3, 4]
     assert [(finding.kind, finding.detail) for finding in reading.findings] == [
         ("page-limit", "only the first 4 of 9 pages were read")

@@ -145,7 +145,7 @@ REFUSED: list[tuple[str, Callable[[str], bytes | None], str]] = [
     (
         "a captive portal's page",
         lambda _: reply(body="<!DOCTYPE html><form>Log in</form>"),
-        "neither JSON nor natab: it begins with '<!DOCTYPE html>",
+        "no JSON: it begins with '<!DOCTYPE html>",
     ),
     ("an empty answer", lambda _: reply(body=""), "it is empty"),
     ("a server error, with a registry", lambda _: answer().replace(b"200 OK", b"500 Oops"), "answered 500"),
@@ -272,15 +272,6 @@ def test_a_file_may_have_a_name_that_is_no_text(tmp_path: Path) -> None:
     source = tmp_path / "caf\udce9.json"
     source.write_text(NEW, "utf-8")
     assert put(source, tmp_path / "cache").registry.source == str(tmp_path / "caf\\udce9.json")
-
-
-def test_a_natab_becomes_the_copy(tmp_path: Path) -> None:
-    source = tmp_path / "natab"
-    source.write_text("# An Archive\n12025: http://example.org/policy\n\tark.example.org AA\n", "utf-8")
-    put(source, tmp_path)
-    entry = load(tmp_path).entry("12025")
-    assert entry is not None
-    assert entry.organization == "An Archive"
 
 
 @pytest.mark.parametrize("text", ["<html>", "", NEW[:-2]], ids=["a page", "empty", "cut off"])

@@ -101,7 +101,7 @@ def _row(asked: str, naan: str, name: str, registry: Registry, *, now: datetime)
         "since": entry.since.isoformat() if entry.since else None,
         "where": entry.where,
         "targets": [
-            {"template": record.template, "status": record.status, "label": record.label, "fault": record.fault}
+            {"template": record.template, "status": record.status, "fault": record.fault}
             for record in entry.targets
         ],
         "leads_to": registry.target(ark) if ark and not registry.names_only(ark) else None,
@@ -139,7 +139,7 @@ def _lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if row[key]:
             yield heading, row[key]
     for target in row["targets"]:
-        by = "; ".join(str(field) for field in (target["label"], target["status"]) if field)
+        by = target["status"]
         yield "resolves to", f"{target['template']}{f' ({by})' if by else ''}"
     if row["leads_to"]:
         yield "this ARK leads to", row["leads_to"]

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from platformdirs import user_cache_path
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
-from extractors.model.naan import Registry, RegistryEntry, ResolverTarget
-from extractors.model.naan_records import NotARegistry, read_registry
+from extractors.model.naan import NotARegistry, Registry, RegistryEntry, ResolverTarget, read_registry
 
 if TYPE_CHECKING:
     from dns.resolver import Resolver
@@ -129,7 +128,7 @@ def resolvers(naan: str, look_up: LookUp) -> Iterator[ResolverTarget]:
     A record with flag ``h`` names a resolver as host and port, one without a flag a domain to look up in turn.
 
     >>> list(resolvers("12026", lambda name: [Naptr("h", "ark", "USLC", "lhc.nlm.nih.gov:8080")]))
-    [ResolverTarget(template='http://lhc.nlm.nih.gov:8080/ark:/${content}', status=None, label='USLC')]
+    [ResolverTarget(template='http://lhc.nlm.nih.gov:8080/ark:/${content}', status=None)]
     """
     pending, looked_up = deque([f"{naan}.ark.arpa"]), set[str]()
     while pending and len(looked_up) < MOST_NAMES:
@@ -141,7 +140,7 @@ def resolvers(naan: str, look_up: LookUp) -> Iterator[ResolverTarget]:
             if record.service.lower() != "ark":
                 continue
             if record.flags.lower() == "h":
-                yield ResolverTarget(f"http://{record.replacement.rstrip('.')}/ark:/${{content}}", label=record.regexp)
+                yield ResolverTarget(f"http://{record.replacement.rstrip('.')}/ark:/${{content}}")
             elif record.flags == "":
                 pending.append(record.replacement)
 

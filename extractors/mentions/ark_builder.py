@@ -33,7 +33,7 @@ class ArkBuilder:
     @property
     def chars(self) -> str:
         """All characters, from the NAAN on."""
-        return self.found[0][0] if len(self.found) == 1 else "".join([piece[0] for piece in self.found])
+        return "".join([piece[0] for piece in self.found])
 
     @property
     def name(self) -> str:
@@ -42,12 +42,7 @@ class ArkBuilder:
 
     def has_slashes(self, count: int) -> bool:
         """Return whether so many slashes were read: one ends the NAAN, the next begins a qualifier."""
-        slashes = 0
-        for chars, _, _ in self.found:
-            slashes += chars.count("/")
-            if slashes >= count:
-                return True
-        return False
+        return self.chars.count("/") >= count
 
     @property
     def end(self) -> int:
@@ -82,21 +77,6 @@ class ArkBuilder:
 
     def spans(self, start: int, label_end: int) -> tuple[tuple[int, int], ...]:
         """The source ranges of resolver and label, and of every character; adjacent ones joined."""
-        if not self.offsets.changes:
-            at = self.offsets.source_start
-            return ((at + start, at + self.end),) if self._is_seamless(label_end) else self._joined(start, label_end)
-        return self._joined(start, label_end)
-
-    def _is_seamless(self, label_end: int) -> bool:
-        """Return whether all characters are one after the other."""
-        following = label_end
-        for _, first, last in self.found:
-            if first != following:
-                return False
-            following = last
-        return True
-
-    def _joined(self, start: int, label_end: int) -> tuple[tuple[int, int], ...]:
         stretches = [(start, label_end), *(piece[1:] for piece in self.found)]
         spans: list[tuple[int, int]] = []
         for first, last in (span for stretch in stretches for span in self.offsets.source_spans(*stretch)):

@@ -7,7 +7,6 @@ Most ARKs of most documents are such. What comes out is, field for field, what t
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 
 from extractors.mentions.labels import label_signs
 from extractors.mentions.mention import STANDS_WHOLE, Mention
@@ -62,7 +61,6 @@ _BEFORE_COMPACT = frozenset("\"'(<[=,`")
 #: After these a blank parts it, too. (After a hyphen or slash, a line may go on; ``>`` and ``#`` may be its mark.)
 _BEFORE_BLANK = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz.,:()'\"]")
 _MOST_BLANKS = 40
-_CONTEXT_CHARS = 60
 
 #: Characters before a colon that are no k, nor what may be between a k and its colon, nor the mark of a quoted line.
 _NOT_K = frozenset("\"'()[]{}<,.!?=~@$^`+:_")
@@ -105,7 +103,7 @@ def clean_value(block: Block, zones: Zones) -> Mention | None:
     resolver = found["resolver"]
     return Mention(
         ark, text, ((0, len(text)),), text, resolver, "", block.role, block.page, block.place, text, (),
-        Confidence.CERTAIN, STANDS_WHOLE, (), "", _link_at(block, len(resolver or "")),
+        Confidence.CERTAIN, STANDS_WHOLE, (), "", block.link_at(len(resolver or "")),
     )  # fmt: skip
 
 
@@ -143,13 +141,10 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
     if ark is None or shorter_names(ark, block, zones):
         return None
     written = text[at:last]
-    page = block.page
-    if page is not None:
-        page += bisect_right(block.page_breaks, at)
     return Mention(
-        ark, written, ((at, last),), written, resolver, "", block.role, page, block.place,
-        " ".join(text[max(0, at - _CONTEXT_CHARS) : last + _CONTEXT_CHARS].split()), (), Confidence.CERTAIN,
-        STANDS_WHOLE if found["another"] is None else ANOTHER_BEGINS, (), "", _link_at(block, first),
+        ark, written, ((at, last),), written, resolver, "", block.role, block.page_at(at), block.place,
+        block.context(at, last), (), Confidence.CERTAIN,
+        STANDS_WHOLE if found["another"] is None else ANOTHER_BEGINS, (), "", block.link_at(first),
     )  # fmt: skip
 
 
@@ -250,11 +245,3 @@ def _may_be_on_page(block: Block, found: re.Match[str]) -> bool:
     if found["another"] is not None:
         return False
     return block.role is not Role.TEXT or found.end("chars") < len(block.text)
-
-
-def _link_at(block: Block, first: int) -> int | None:
-    """Return the link whose target the block is, or whose visible text is at *first*."""
-    if block.link is not None or not block.anchors:
-        return block.link
-    index = bisect_right(block.anchors, first, key=lambda anchor: anchor.start) - 1
-    return block.anchors[index].link if index >= 0 and first < block.anchors[index].end else None

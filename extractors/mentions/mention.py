@@ -51,16 +51,6 @@ class Mention:
     citation: int = 0
     """Mentions of one document with the same number are one citation: a link and its visible text."""
 
-    def described(
-        self, check: CheckCharacter, suggestions: tuple[str, ...], remarks: tuple[Remark, ...], citation: int
-    ) -> Mention:
-        """The mention with what is said of it; made at once, for `dataclasses.replace` takes five times as long."""
-        return Mention(
-            self.ark, self.as_written, self.spans, self.repaired, self.resolver, self.inflection, self.role, self.page,
-            self.place, self.context, self.repairs, self.confidence, self.reason, self.alternatives, self.fragment,
-            self.link, check, suggestions, remarks, citation,
-        )  # fmt: skip
-
     def __repr__(self) -> str:
         """Return the ARK, how sure it is, and what was repaired.
 

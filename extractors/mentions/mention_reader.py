@@ -126,7 +126,7 @@ class MentionReader:
         self._written = WrittenResolver(None, at) if self._mapped else resolver_before(self._text, at)
         self._start = self._written.start
         self._is_subfield = _SUBFIELD.search(self._text, max(0, self._start - _SUBFIELD_CHARS), self._start) is not None
-        self._link = self._link_at(offsets.source_offset(at))
+        self._link = block.link_at(offsets.source_offset(at))
         self._linked = linked.get(self._link) if self._link is not None else None
         self._gaps = Gaps(block, offsets, evidence, self._notes, is_encoded=self._is_encoded)
         if self._written.wrapped:
@@ -148,7 +148,11 @@ class MentionReader:
         naan, slash, name = self._builder.chars.partition("/")
         if not _NAAN.match(naan) or (len(naan) < 5 and _BLANK_BEHIND_COLON.search(self._label[0])):
             return None
-        if not self._label["slashes"] and not self._mapped and self._is_host():
+        at = self._label.start()  # of the name of a host, whose port the NAAN is: http://ark:8080/
+        is_host = (
+            not self._label["slashes"] and not self._mapped and _BEFORE_HOST.search(self._text, max(0, at - 2), at)
+        )
+        if is_host:
             return None
         if not name:
             return self._namespace(slash) if len(naan) == 5 and not self._mapped else None
@@ -183,11 +187,6 @@ class MentionReader:
         self._notes.may_be(str(shorter[0]))
         return ark
 
-    def _is_host(self) -> bool:
-        """Return whether the label is the name of a host, and the NAAN its port: ``http://ark:8080/``."""
-        at = self._label.start()
-        return _BEFORE_HOST.search(self._text, max(0, at - 2), at) is not None
-
     # -- reading forward
 
     def _read_forward(self, pos: int) -> int:
@@ -206,7 +205,7 @@ class MentionReader:
                     break
                 continue
             char, width = text[pos], 1
-            if (char in "$ǂ" and self._is_subfield) or (char in _GAPS and self._is_marked_off()):
+            if (char in "$ǂ" and self._is_subfield) or (char in _GAPS and self._is_marked()):
                 break
             literals = _LITERALS.match(text, pos) if char in _QUOTES and self._block.role is Role.TEXT else None
             if literals:
@@ -221,9 +220,9 @@ class MentionReader:
                 self._notes.repaired("blank before a colon")
                 pos += 1
                 continue
-            if char in (WRAP, ODD_BLANK) or (char == " " and self._is_seam(pos)):
-                if char == ODD_BLANK and self._is_escaped_blank(pos):
-                    self._builder.add("%20", pos, pos + 1)
+            if char in (WRAP, ODD_BLANK) or (char == " " and self._offsets.source_offset(pos) in self._block.seams):
+                if char == ODD_BLANK and self._offsets.written(pos) == "%20" and self._builder.has_slashes(2):
+                    self._builder.add("%20", pos, pos + 1)  # of the name of a file, in the qualifier
                 elif not self._gaps.goes_on(self._written_label, self._builder, pos):
                     break
                 pos += 1
@@ -269,21 +268,15 @@ class MentionReader:
             return following.isdigit() and self._builder.ends_with("/")
         return False
 
-    def _is_marked_off(self) -> bool:
-        """Return whether it ends with the mark of markup that it also begins after: ``_ark:/12148/btv1b84_``."""
+    def _is_marked(self) -> bool:
+        """Return whether it ends with the mark of markup, doubled or opened before it: ``_see ark:/12148/btv1b84_``."""
         mark = self._builder.last
-        return mark != "" and mark in _MARKUP_RUN and self._is_closed_by(mark)
-
-    def _is_closed_by(self, mark: str) -> bool:
-        """Return whether *mark* is doubled, or opens what is before: ``_see ark:/12148/btv1b84_``."""
+        if not mark or mark not in _MARKUP_RUN:
+            return False
         if self._builder.ends_with(2 * mark):
             return True
         around = self._text[max(0, self._start - _CONTEXT_CHARS) : self._start].rpartition(PARAGRAPH)[2]
         return re.search(rf"(?<![\w/]){re.escape(mark)}+(?=\S|\Z)", around) is not None
-
-    def _is_escaped_blank(self, pos: int) -> bool:
-        """Return whether the odd blank at *pos* is part of a file's name in the qualifier, which has it as ``%20``."""
-        return self._offsets.written(pos) == "%20" and self._builder.has_slashes(2)
 
     def _is_spaced_colon(self, pos: int) -> bool:
         """Return whether French typography put the blank at *pos* before a colon of the name, as it did in the
@@ -340,9 +333,8 @@ class MentionReader:
             self._slash = "" if is_target else "/"  # in a text it may end a phrase, and marks no part of a name
             return
         self._builder.strip(_TAIL)
-        mark = self._builder.last
-        if mark and mark in _MARKUP_RUN and self._is_closed_by(mark):
-            self._builder.strip(_TAIL + mark)
+        if self._is_marked():
+            self._builder.strip(_TAIL + self._builder.last)
 
     def _is_urls_slash(self, tail: str) -> bool:
         """Return whether a URL, or the target of a link, ends with the slash that *tail* begins with: it is sent, too.
@@ -386,17 +378,25 @@ class MentionReader:
         if not slash and not self._label["slashes"] and self._block.role is not Role.TEXT:
             return None
         start, end = self._source_range()
-        return NamespaceMention(self._block.text[start:end], (start, end), self._context(start, end))
+        return NamespaceMention(self._block.text[start:end], (start, end), self._block.context(start, end))
 
     def _mention(self, ark: Ark) -> Mention:
         start, end = self._source_range()
-        self._note_label_repairs()
+        label = self._label[0]
+        for repair, is_made in (
+            ("line wrap", WRAP in label),
+            ("blank in the label", " " in label or ODD_BLANK in label),
+            ("percent-encoding", self._is_encoded),
+        ):
+            if is_made:
+                self._notes.repaired(repair)
         if self._offsets.changes:
             for repair in self._offsets.repairs(self._start, self._builder.end):
                 self._notes.repaired(repair)
         chars = self._builder.chars
         self._note_uncertainty(chars, ark)
-        if self._block.seams and self._is_on_seam(start, end):
+        seams = self._block.seams
+        if bisect_left(seams, start) < bisect_right(seams, end + 1):  # within the mention, or directly after it
             self._notes.decisions.append(WrapDecision(False, "the gaps on the page", Confidence.LIKELY))
             self._notes.is_beyond_name |= bool(ark.qualifier)
         is_page = self._block.page is not None and self._block.role is Role.TEXT  # other roles are one value
@@ -421,9 +421,9 @@ class MentionReader:
             resolver=self._written.url,
             inflection=self._inflection,
             role=self._block.role,
-            page=self._page(start),
+            page=self._block.page_at(start),
             place=self._block.place,
-            context=self._context(start, end),
+            context=self._block.context(start, end),
             repairs=tuple(self._notes.repairs),
             confidence=Confidence.CERTAIN if borne_out else self._notes.confidence,
             reason=borne_out or self._notes.reason,
@@ -441,17 +441,6 @@ class MentionReader:
             following = literal["next"]
         return following != "" and may_be_rest(following)
 
-    def _is_seam(self, pos: int) -> bool:
-        """Return whether the blank at *pos* may be none, by the gaps on the page."""
-        at = self._offsets.source_offset(pos)
-        index = bisect_left(self._block.seams, at)
-        return index < len(self._block.seams) and self._block.seams[index] == at
-
-    def _is_on_seam(self, start: int, end: int) -> bool:
-        """Return whether blanks were put right, or are doubtful, within the mention or directly after it."""
-        seams = self._block.seams
-        return bisect_left(seams, start) < bisect_right(seams, end + 1)
-
     def _borne_out(self, ark: Ark) -> str:
         """Return what bears *ark* out where what is around it leaves it only likely; empty if nothing does."""
         form = str(ark)
@@ -467,17 +456,6 @@ class MentionReader:
         others = map(Ark.parse, self._notes.alternatives)
         return "" if any(self._zones.check(other) is CheckCharacter.PASSES for other in others) else CHECK_CHARACTER
 
-    def _note_label_repairs(self) -> None:
-        label = self._label[0]
-        if label in ("ark:/", "ark:"):
-            return
-        if WRAP in label:
-            self._notes.repaired("line wrap")
-        if " " in label or ODD_BLANK in label:
-            self._notes.repaired("blank in the label")
-        if self._is_encoded:
-            self._notes.repaired("percent-encoding")
-
     def _note_uncertainty(self, chars: str, ark: Ark) -> None:
         """Return what else it may be: markup after a name, or a name that lost its case (draft-kunze-ark-38, 3.1)."""
         if chars[-1] in _MARKUP_RUN and self._block.role is Role.TEXT:
@@ -489,25 +467,9 @@ class MentionReader:
             self._notes.mark_likely("all in capitals")
             self._notes.may_be(str(ark).lower())
 
-    def _page(self, start: int) -> int | None:
-        page = self._block.page
-        return page if page is None else page + bisect_right(self._block.page_breaks, start)
-
-    def _link_at(self, at: int) -> int | None:
-        """The link whose target this block is, or whose visible text is at *at*."""
-        if self._block.link is not None:
-            return self._block.link
-        anchors = self._block.anchors
-        index = bisect_right(anchors, at, key=lambda anchor: anchor.start) - 1
-        return anchors[index].link if index >= 0 and at < anchors[index].end else None
-
     def _source_range(self) -> tuple[int, int]:
         last = self._builder.end if self._builder.found else self._label.end()
         return self._offsets.source_offset(self._start), self._offsets.source_end(last)
-
-    def _context(self, start: int, end: int) -> str:
-        around = self._block.text[max(0, start - _CONTEXT_CHARS) : end + _CONTEXT_CHARS]
-        return " ".join(around.split())
 
 
 def is_cut_from(ark: Ark, target: Ark) -> bool:

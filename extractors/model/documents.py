@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import attrgetter
+
+_CONTEXT_CHARS = 60
 
 
 class Role(StrEnum):
@@ -61,6 +65,21 @@ class Block:
     the end of this one may go on in it."""
     is_recognized: bool = False
     """True if a program has read it from a picture (OCR): nothing is certain in it by itself."""
+
+    def link_at(self, at: int) -> int | None:
+        """Return the link whose target this block is, or whose visible text is at *at*."""
+        if self.link is not None or not self.anchors:
+            return self.link
+        index = bisect_right(self.anchors, at, key=attrgetter("start")) - 1
+        return self.anchors[index].link if index >= 0 and at < self.anchors[index].end else None
+
+    def page_at(self, at: int) -> int | None:
+        """Return the page of the character at *at*."""
+        return self.page if self.page is None else self.page + bisect_right(self.page_breaks, at)
+
+    def context(self, start: int, end: int) -> str:
+        """Return what is between two offsets with the text around it, in one line."""
+        return " ".join(self.text[max(0, start - _CONTEXT_CHARS) : end + _CONTEXT_CHARS].split())
 
 
 @dataclass(frozen=True, slots=True, order=True)

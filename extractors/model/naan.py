@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from functools import cached_property
 from string import Template
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from extractors.model.ark import Ark
+from extractors.model.ark import BETANUMERIC, Ark
+from extractors.model.errors import ArkauditError
 from extractors.model.normalize import LABEL, NamespaceOnly, NotAnArk, without_query
 
 
@@ -65,8 +69,6 @@ class ResolverTarget:
     """A URL with placeholders, such as ``https://example.org/ark:/${content}``."""
     status: int | None = None
     """The status of the redirect."""
-    label: str = ""
-    """The short name of the organization that runs the resolver, where a natab gives one."""
 
     @property
     def fault(self) -> str | None:
@@ -78,7 +80,8 @@ class ResolverTarget:
         template = Template(self.template)
         try:
             parts = urlsplit(self.template)
-            fault = _character_fault(self.template) or _url_fault(parts)
+            is_clean = self.template.isascii() and self.template.isprintable() and " " not in self.template
+            fault = _url_fault(parts) if is_clean else "a character that no URL has"
         except ValueError as problem:
             return f"{problem}: {self.template}"
         if fault is None and not template.is_valid():
@@ -113,11 +116,6 @@ class ResolverTarget:
             arkid=pid,
             arkpid=pid,
         )
-
-
-def _character_fault(template: str) -> str | None:
-    is_clean = template.isascii() and template.isprintable() and " " not in template
-    return None if is_clean else "a character that no URL has"
 
 
 def _url_fault(parts: SplitResult) -> str | None:
@@ -303,3 +301,159 @@ def naan_and_name(text: str) -> tuple[str, str]:
     if not _NAAN.match(naan):
         raise NotAnArk(f"no NAAN: {text!r}")
     return naan, name
+
+
+# Copies of the registry, as its public JSON. Dirt becomes faults.
+
+#: The first NAAN was assigned in this year: an earlier date in a record is the zero of some clock.
+_FIRST_YEAR = 2001
+_STATUS_AND_URL = re.compile(r"([1-5][0-9]{2})\s+(?=https?://)", re.IGNORECASE)
+_shown = reprlib.Repr()
+_shown.maxstring = 120
+
+
+class NotARegistry(ArkauditError, ValueError):
+    """Raised by `read_registry` for bytes that hold no copy of the registry; the message says what they hold."""
+
+
+def read_registry(data: bytes, *, source: str, fetched_at: datetime | None = None) -> Registry:
+    """The registry in *data*, as JSON. Raises `NotARegistry`.
+
+    A record that is damaged is kept with what is wrong with it; fields that no one here knows are ignored.
+
+    >>> read_registry(b'{"data": [{"what": "12148", "who": {"name": "BnF"}}]}', source="a file").entry("12148").faults
+    ('no target',)
+    >>> read_registry(b"<!DOCTYPE html>", source="a file")
+    Traceback (most recent call last):
+    ...
+    extractors.model.naan.NotARegistry: no JSON: it begins with '<!DOCTYPE html>'
+    """
+    text = data.decode(json.detect_encoding(data), "replace").strip()
+    if text[:1] not in ("{", "["):
+        raise NotARegistry(f"no JSON: it begins with {text[:40]!r}" if text else "it is empty")
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise NotARegistry(f"JSON that can't be read: {problem}") from None
+    records = document.get("data") if isinstance(document, dict) else None
+    if not isinstance(records, list):
+        raise NotARegistry("JSON, but without a list of records under 'data'")
+    entries = tuple(map(_entry, records))
+    if not any(entry.naan for entry in entries):
+        raise NotARegistry("no record in it names a NAAN")
+    return Registry(entries, source, dated=_dated(document.get("metadata")), fetched_at=fetched_at)
+
+
+def _dated(metadata: object) -> datetime | None:
+    """Return when the registry says it was last changed; the names of these fields have changed with its versions."""
+    fields = metadata if isinstance(metadata, dict) else {}
+    names = ("updated", "date_modified", "modified_date", "date_created", "created_date")
+    return next((moment for name in names if (moment := _moment(fields.get(name)))), None)
+
+
+def _entry(record: object) -> RegistryEntry:
+    """One record of a NAAN or a shoulder, whatever state it is in."""
+    if not isinstance(record, dict):
+        return RegistryEntry("", faults=(f"no record: {_shown.repr(record)}",))
+    (naan, shoulder), key_fault = _key(record)
+    since, since_fault = _since(record.get("when"))
+    where = _word(record.get("where"))
+    who = record.get("who")
+    who = who if isinstance(who, dict) else {"name": who}
+    organization = _word(who.get("name"))
+    target = _target(record.get("target"))
+    faults = (
+        key_fault,
+        None if organization else "no organization",
+        since_fault,
+        where and _where_fault(where),
+        target.fault if target else "no target",
+    )
+    return RegistryEntry(
+        naan=naan,
+        shoulder=shoulder,
+        organization=organization,
+        native_name=_word(who.get("name_native")),
+        acronym=_word(who.get("acronym")),
+        since=since,
+        where=where,
+        targets=(target,) if target else (),
+        policy=_policy(record.get("na_policy")),
+        test_ark=_word(record.get("test_identifier")),
+        faults=tuple(fault for fault in faults if fault),
+    )
+
+
+def _key(record: Mapping[str, Any]) -> tuple[tuple[str, str], str | None]:
+    """The NAAN and shoulder that a record is about, in normal form, and what is wrong with them."""
+    parts = [_word(record.get(name)) or "" for name in ("naan", "shoulder")]
+    what = _word(record.get("what")) or "/".join(parts).rstrip("/")
+    naan, _, shoulder = what.replace("-", "").partition("/")
+    naan = naan.strip().lower()
+    if not naan:
+        return ("", ""), "no NAAN"
+    if any(parts) and what != "/".join(parts).rstrip("/"):
+        return (naan, shoulder), f"what is {what!r}, yet NAAN and shoulder are {' and '.join(map(repr, parts))}"
+    if set(naan) - set(BETANUMERIC):
+        return (naan, shoulder), f"a NAAN with characters that no NAAN has: {_shown.repr(naan)}"
+    return (naan, shoulder), None
+
+
+def _since(when: object) -> tuple[date | None, str | None]:
+    moment = _moment(when)
+    if moment is None:
+        return None, f"a date that can't be read: {_shown.repr(when)}" if _word(when) else None
+    if moment.year < _FIRST_YEAR:
+        return None, f"dated {moment:%Y-%m-%d}, before the first NAAN"
+    return moment.date(), None
+
+
+def _moment(value: object) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(_word(value) or "")
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _where_fault(where: str) -> str | None:
+    if _STATUS_AND_URL.match(where):
+        return f"a status before the address: {_shown.repr(where)}"
+    try:
+        parts = urlsplit(where)
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        is_url = False
+    return None if is_url else f"an address that is no URL: {_shown.repr(where)}"
+
+
+def _target(value: object) -> ResolverTarget | None:
+    """The target, which is a URL and a status; older copies have the URL alone, with a status before it at times."""
+    fields = value if isinstance(value, dict) else {"url": value}
+    url, status = _word(fields.get("url")), fields.get("http_code")
+    if url is None:
+        return None
+    before = _STATUS_AND_URL.match(url)
+    if before:
+        url, status = url[before.end() :], int(before[1])
+    return ResolverTarget(url, status if isinstance(status, int) else None)
+
+
+def _policy(value: object) -> NaanPolicy:
+    fields = value if isinstance(value, dict) else {}
+    practices = _word(fields.get("policy")) or ""
+    if practices.startswith("(:"):  # an ERC code for what is missing, such as (:unkn)
+        practices = ""
+    return NaanPolicy(
+        org_type=_word(fields.get("orgtype")),
+        practices=tuple(word.strip() for word in practices.split(",") if word.strip()),
+        tenure=_word(fields.get("tenure")),
+        url=_word(fields.get("policy_url")),
+    )
+
+
+def _word(value: object) -> str | None:
+    """A value as text; None for what is empty, or is no text and no number."""
+    if isinstance(value, str):
+        return value.strip() or None
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None

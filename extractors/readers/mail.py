@@ -24,8 +24,8 @@ MOST_BYTES = 64 * 2**20
 _MOST_PARTS = 10_000
 _MOST_DEPTH = 10
 
-#: Reads a part: its bytes, media type, file name and charset.
-PartReader = Callable[[bytes, str, str, str | None], Reading]
+#: Reads a part: its bytes, *media_type*, file *name* and *charset*.
+PartReader = Callable[..., Reading]
 
 #: The line between two messages of a mailbox, with sender and date: ``From ada@example.org Sun Nov 22 10:00:00 2026``.
 _BETWEEN = re.compile(rb"(?:\A|(?<=\n\r\n)|(?<=\n\n))From [^\r\n]*[0-9]{2}:[0-9]{2}[^\r\n]*\r?\n")
@@ -130,7 +130,9 @@ class _Mail:
         if kind == "text/plain" and str(part.get_param("format", "")).lower() == "flowed":
             is_deleted = str(part.get_param("delsp", "")).lower() == "yes"
             return Reading(kind, (Block(_unflowed(decode(content, charset).text, without_blank=is_deleted)),))
-        return self._read_part(content, kind, part.get_filename("") or "", charset) if content else Reading(kind)
+        if not content:
+            return Reading(kind)
+        return self._read_part(content, media_type=kind, name=part.get_filename("") or "", charset=charset)
 
     def _add(self, reading: Reading, location: str) -> None:
         before = self._link_count

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -12,7 +11,6 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore, block, inline, normalize, text_join
 from markdown_it.token import Token
 
-from extractors.model.budget import ReadingStage, current, spending
 from extractors.model.decoding import decode
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.html import read_html
@@ -24,7 +22,6 @@ MEDIA_TYPE = "text/markdown"
 MOST_BYTES = 2 * 2**20
 
 _FRONT_MATTER = re.compile(r"\A(?P<fence>---|\+\+\+)[ \t]*\n(?P<matter>.*?\n)(?P=fence)[ \t]*(?:\n|\Z)", re.DOTALL)
-_PIECE_TOKENS = 3000
 _SHOWN = frozenset({"text", "code_inline", "softbreak"})
 
 
@@ -50,66 +47,21 @@ def read_markdown(data: bytes, *, charset: str | None = None) -> Reading:
     state = StateCore(markdown, parser, references)
     normalize(state)
     block(state)
-    page, chars = Reading(MEDIA_TYPE), 0
-    for tokens in _pieces(state.tokens):
-        budget = current()
-        if budget is not None and budget.is_spent(ReadingStage.READING, now=True):
-            budget.note(f"read as text from line {_first_line(tokens) + 1:,} on")
-            rest = Block("\n".join(markdown.split("\n")[_first_line(tokens) :]))
-            page = replace(page, blocks=(*page.blocks, rest))
-            break
-        state.tokens = tokens
-        inline(state)
-        text_join(state)
-        chars += _attribute_chars(tokens)
-        if chars > MOST_BYTES:
-            findings.append(Finding("read-as-text", "references would make the page too big; read as text"))
-            return Reading(MEDIA_TYPE, (*blocks, Block(markdown)), findings=tuple(findings))
-        blocks += _fence_lines(tokens)
-        with spending(None):  # a piece takes little
-            piece = read_html(parser.renderer.render(tokens, parser.options, references).encode(), charset="utf-8")
-        page = _joined(page, replace(piece, title=page.title or _first_heading(tokens) or piece.title))
+    inline(state)
+    text_join(state)
+    if _attribute_chars(state.tokens) > MOST_BYTES:
+        findings.append(Finding("read-as-text", "references would make the page too big; read as text"))
+        return Reading(MEDIA_TYPE, (*blocks, Block(markdown)), findings=tuple(findings))
+    blocks += _fence_lines(state.tokens)
+    page = read_html(parser.renderer.render(state.tokens, parser.options, references).encode(), charset="utf-8")
     blocks += page.blocks
     blocks += _unused_references(references, blocks)
-    return replace(page, media_type=MEDIA_TYPE, blocks=tuple(blocks), findings=(*findings, *page.findings))
-
-
-def _pieces(tokens: list[Token]) -> Iterator[list[Token]]:
-    """Yield *tokens* in pieces that begin with a block of their own: most documents are one."""
-    piece: list[Token] = []
-    for token in tokens:
-        if len(piece) >= _PIECE_TOKENS and token.level == 0 and token.nesting >= 0:
-            yield piece
-            piece = []
-        piece.append(token)
-    yield piece
-
-
-def _first_line(tokens: list[Token]) -> int:
-    return next((token.map[0] for token in tokens if token.map), 0)
-
-
-def _joined(page: Reading, piece: Reading) -> Reading:
-    """Return *page* with one more *piece* of it, whose links are counted on."""
-    before = max((one.link for one in page.blocks if one.link is not None), default=-1) + 1
-    blocks = (
-        replace(
-            one,
-            link=None if one.link is None else one.link + before,
-            anchors=tuple(replace(anchor, link=anchor.link + before) for anchor in one.anchors),
-        )
-        for one in piece.blocks
-    )
     return replace(
-        piece,
-        blocks=(*page.blocks, *(blocks if before else piece.blocks)),
-        links=tuple(dict.fromkeys((*page.links, *piece.links))),
-        base=page.base if page.base is not None else piece.base,
-        findings=(*page.findings, *piece.findings),
-        documents=(*page.documents, *piece.documents),
-        parts=(*page.parts, *piece.parts),
-        unfollowed=(*page.unfollowed, *piece.unfollowed),
-        robots=(*page.robots, *piece.robots),
+        page,
+        media_type=MEDIA_TYPE,
+        blocks=tuple(blocks),
+        title=_first_heading(state.tokens) or page.title,
+        findings=(*findings, *page.findings),
     )
 
 

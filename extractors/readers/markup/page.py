@@ -196,7 +196,7 @@ def plain(value: str) -> str:
 
 
 class MarkupPage:
-    """A page and how far it has been read. Everything goes forward, or back no further than that.
+    """A page, of which the texts and tags are read in which a label may be.
 
     >>> page = MarkupPage('<body><p>no</p><p>see <a href="/x">ark:/12148/x5</a></p></body>')
     >>> [(block.place, block.text) for block in page.blocks()]
@@ -206,55 +206,42 @@ class MarkupPage:
     def __init__(self, markup: str) -> None:
         self.markup = markup
         self._blocks: list[Block] = []
-        self._read_to = 0
-        self._floor = 0
-        """A place before which nothing is looked for again: the start of a tag, or of the page."""
         self._link_numbers: dict[int, int] = {}
         """By where the tag of the link is."""
         self._told: set[int] = set()
         """Links whose target is among the blocks."""
-        self._open_link = len(markup)
-        self._link_known_to = 0
-        self._open_elements = [""]
-        self._elements_known_to = 0
 
     def blocks(self) -> list[Block]:
         """All texts and values that may hold an ARK, in page order; the targets of a text's links before it."""
-        for at in as_time_allows(label_places(self.markup), "label"):
-            if at >= self._read_to:
-                self._read_around(at)
+        labels = as_time_allows(label_places(self.markup), "label")
+        at = next(labels, None)
+        elements = [""]
+        start, link, link_at_start = 0, None, None
+        for tag in _TAG.finditer(f"{self.markup}<hr/>"):
+            if at is None:
+                break
+            closing, name, rest = tag.groups()
+            begins = not closing and not rest.endswith("/")
+            if name not in APART:
+                link = (tag if begins else None) if name == "a" else link
+                continue
+            if at < tag.start():
+                self._read_run(start, link_at_start, elements[-1])
+                at = next((label for label in labels if label >= tag.start()), None)
+            if at is not None and at < tag.end():
+                self._read_attributes(tag, attributes_of(rest))
+                at = next((label for label in labels if label >= tag.end()), None)
+            if closing:
+                elements.pop()
+            elif begins:
+                elements.append(name)
+            start, link_at_start = tag.end(), link
         return self._blocks
 
-    def _read_around(self, at: int) -> None:
-        start = self._boundary_before(at)
-        tag = _TAG.match(self.markup, start)
-        if tag is None:  # there is no element before it
-            self._read_run(start, None)
-        elif at < tag.end():
-            self._read_attributes(tag, attributes_of(tag[3]))
-            self._floor, self._read_to = start, tag.end()
-        else:
-            begins = not tag[1] and not tag[3].endswith("/")
-            self._read_run(tag.end(), tag[2] if begins else None)
-
-    def _boundary_before(self, at: int) -> int:
-        """Return where the tag begins that parts the text at offset *at* from what is before it."""
-        end = at
-        while True:
-            tag_end = self.markup.rfind(">", self._floor, end)
-            start = self.markup.find("<", tag_end + 1 if tag_end >= 0 else self._floor, end)
-            tag = _TAG.match(self.markup, start) if start >= 0 else None
-            if tag is not None and tag[2] in APART:
-                return start
-            if tag_end < 0:
-                return self._floor
-            end = tag_end
-
-    def _read_run(self, start: int, element: str | None) -> None:
-        """Read the text from *start*, where *element* begins if any, to the next tag that parts it."""
+    def _read_run(self, start: int, link: re.Match[str] | None, element: str) -> None:
+        """Read the text in *element* from *start*, which is within *link* if any, to the next tag that parts it."""
         run = TextRun()
         targets: dict[int, Block] = {}
-        link = _TAG.match(self.markup, self._link_at(start))
         if link is not None:
             self._enter_link(link, attributes_of(link[3]), run, targets)
         pos = start
@@ -276,22 +263,14 @@ class MarkupPage:
                 if attributes:
                     self._read_attributes(token, attributes)
             pos = token.end()
-        self._floor = self._read_to = pos
-        block = run.block(element or "")
-        if block is not None:
+        block = run.block(element)
+        if block is not None and may_hold_ark(block.text):
             following = _FOLLOWING.match(self.markup, pos)
-            block = replace(block, following=plain(following["text"]) if following else "")
-        self._keep(block, targets, None if element else start)
-
-    def _keep(self, text: Block | None, targets: Mapping[int, Block], start: int | None) -> None:
-        """Add *text* to the blocks if it may hold an ARK; its element, if not known, is that around *start*."""
-        if text is None or not may_hold_ark(text.text):
-            return
-        for anchor in text.anchors:
-            if anchor.link not in self._told:
-                self._told.add(anchor.link)
-                self._blocks.append(targets[anchor.link])
-        self._blocks.append(text if start is None else replace(text, place=self._element_at(start)))
+            for anchor in block.anchors:
+                if anchor.link not in self._told:
+                    self._told.add(anchor.link)
+                    self._blocks.append(targets[anchor.link])
+            self._blocks.append(replace(block, following=plain(following["text"]) if following else ""))
 
     def _enter_link(
         self, tag: re.Match[str], attributes: Mapping[str, str], run: TextRun, targets: dict[int, Block]
@@ -305,33 +284,6 @@ class MarkupPage:
 
     def _link_number(self, tag_start: int) -> int:
         return self._link_numbers.setdefault(tag_start, len(self._link_numbers))
-
-    def _link_at(self, at: int) -> int:
-        """Return where the tag of the link begins that holds the offset *at*; the end of the markup if none does."""
-        markup, last_link, none = self.markup, self._link_known_to, len(self.markup)
-        opened = max(
-            markup.rfind("<a ", last_link, at), markup.rfind("<a>", last_link, at), markup.rfind("<a/>", last_link, at)
-        )
-        closed = markup.rfind("</a>", last_link, at)
-        if opened > closed:
-            is_empty = self.markup[self.markup.find(">", opened) - 1] == "/"
-            self._open_link = none if is_empty else opened
-        elif closed >= 0:
-            self._open_link = none
-        self._link_known_to = at
-        return self._open_link
-
-    def _element_at(self, at: int) -> str:
-        """The innermost block element that holds the offset *at*."""
-        for tag in _TAG.finditer(self.markup, self._elements_known_to, at):
-            if tag[2] not in APART:
-                continue
-            if tag[1]:
-                self._open_elements.pop()
-            elif not tag[3].endswith("/"):
-                self._open_elements.append(tag[2])
-        self._elements_known_to = at
-        return self._open_elements[-1]
 
     def _read_attributes(self, tag: re.Match[str], attributes: Mapping[str, str]) -> None:
         location = _meta_place(attributes) if tag[2] == "meta" else tag[2]

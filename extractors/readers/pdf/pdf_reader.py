@@ -21,18 +21,13 @@ import pypdfium2.raw as pdfium
 from pypdfium2 import PdfDocument, PdfiumError
 
 from extractors.model.budget import as_time_allows
-from extractors.model.decoding import decode
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.xml import read_xml
 from extractors.readers.pdf.bodies import blocks_of
 from extractors.readers.pdf.pdf_pages import PdfPage, TooMuch, plain, read_page
-from extractors.readers.plain import read_plain
 
 if TYPE_CHECKING:
     import pikepdf
-
-
-# The metadata of a PDF: Info dictionary, XMP, outline; and the files that are attached to it.
 
 
 # Damaged PDFs that PDFium refuses, repaired by qpdf: slow, but it does not give up as early.
@@ -93,8 +88,8 @@ def _saved(document: pikepdf.Pdf) -> bytes:
 #: (one level for each leading character that has no meaning), which ctypes may wrap.
 DAMAGE = (PdfiumError, ValueError, AssertionError, RecursionError, ctypes.ArgumentError)
 
-#: Reads an attached file: its bytes and its name.
-AttachmentReader = Callable[[bytes, str], Reading]
+#: Reads an attached file: its bytes and its *name*.
+AttachmentReader = Callable[..., Reading]
 
 _USUAL_INFO_BYTES = 1024
 _MOST_OUTLINE_ITEMS = 10_000
@@ -106,7 +101,6 @@ _MOST_ATTACHED_BYTES = 64 * 2**20
 #: The dictionary of a metadata stream; it is in the clear even where the stream is not.
 _XMP_STREAM = re.compile(rb"/Subtype\s*/XML\b")
 _XMP_BEGIN, _XMP_END = b"<?xpacket begin", b"<?xpacket end"
-_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a]")
 
 
 def info_values(document: PdfDocument) -> Iterator[tuple[str, str]]:
@@ -163,17 +157,10 @@ def attachments(data: bytes, read: AttachmentReader) -> tuple[list[Block], list[
             findings.append(Finding("cut-off", f"attachment {name!r} is too large, or damaged"))
             continue
         left -= len(content)
-        for block in read(content, name).blocks:
+        for block in read(content, name=name).blocks:
             location = f"attachment:{name}/{block.place}".rstrip("/")
             blocks.append(replace(block, page=None, place=location, link=None, anchors=()))
     return blocks, findings
-
-
-def read_text_only(data: bytes, name: str) -> Reading:
-    """An attached file that looks like text, as plain text; of others, nothing."""
-    if _CONTROLS.search(decode(data[:4096]).text):
-        return Reading("application/octet-stream")
-    return read_plain(data)
 
 
 def _clear_packets(data: bytes) -> Iterator[bytes]:
@@ -203,6 +190,7 @@ MEDIA_TYPE = "application/pdf"
 
 _HEADER = b"%PDF-"
 _MOST_BYTES = 256 * 2**20  # in a worker of one GiB, which has it twice
+MOST_PAGES = 5000
 _MOST_CHARS = 20_000_000  # of a document: what PDFium reads in some twenty seconds
 _MOST_PAGE_FINDINGS = 20
 
@@ -217,7 +205,7 @@ _REFUSALS = {
 _PDFIUM = threading.Lock()
 
 
-def read_pdf(data: bytes, *, max_pages: int = 5000, read_attachment: AttachmentReader = read_text_only) -> Reading:
+def read_pdf(data: bytes, read_attachment: AttachmentReader | None = None) -> Reading:
     """Text, links and comments of each page, Info dictionary, XMP, outline and attachments. Never raises.
 
     Text is as PDFium gives it: lines end in CR LF; U+FFFE is a hyphen at a line's end and the line break. Around
@@ -229,16 +217,16 @@ def read_pdf(data: bytes, *, max_pages: int = 5000, read_attachment: AttachmentR
     if len(data) > _MOST_BYTES:
         return Reading(MEDIA_TYPE, findings=(Finding("cut-off", f"more than {_MOST_BYTES // 2**20} MiB"),))
     data = data[max(data.find(_HEADER), 0) :]  # junk before the header, such as HTTP headers, is common
-    reading, attached = _read(data, max_pages)
+    reading, attached = _read(data)
     if _is_lost(reading):
-        reading, attached = _rescued(data, max_pages) or (reading, attached)
-    if not attached:
+        reading, attached = _rescued(data) or (reading, attached)
+    if not attached or read_attachment is None:
         return reading
     blocks, findings = attachments(data, read_attachment)
     return replace(reading, blocks=(*reading.blocks, *blocks), findings=(*reading.findings, *findings))
 
 
-def _read(data: bytes, max_pages: int) -> tuple[Reading, bool]:
+def _read(data: bytes) -> tuple[Reading, bool]:
     """Return what PDFium makes of a file, and whether others are attached to it."""
     with _PDFIUM:
         # Not PdfDocument(data): that takes a document without pages for a failure, loses its handle, and
@@ -248,7 +236,7 @@ def _read(data: bytes, max_pages: int) -> tuple[Reading, bool]:
             refusal = _REFUSALS.get(pdfium.FPDF_GetLastError(), Finding("unreadable", "PDFium refuses it"))
             return Reading(MEDIA_TYPE, findings=(refusal,)), False
         with PdfDocument(handle) as document:
-            return _reading(document, data, max_pages), has_attachments(document)
+            return _reading(document, data), has_attachments(document)
 
 
 def _is_lost(reading: Reading) -> bool:
@@ -257,19 +245,19 @@ def _is_lost(reading: Reading) -> bool:
     return bool(kinds & {"unreadable", "unreadable-page"}) and all(block.page is None for block in reading.blocks)
 
 
-def _rescued(data: bytes, max_pages: int) -> tuple[Reading, bool] | None:
+def _rescued(data: bytes) -> tuple[Reading, bool] | None:
     """Return what can be had after a repair; None if that is nothing."""
     mended = repaired(data)
     if mended is None:
         return None
-    reading, attached = _read(mended, max_pages)
+    reading, attached = _read(mended)
     if _is_lost(reading):
         return None
     finding = Finding("repaired", "damaged; read after its structure was rebuilt")
     return replace(reading, findings=(finding, *reading.findings)), attached
 
 
-def _reading(document: PdfDocument, data: bytes, max_pages: int) -> Reading:
+def _reading(document: PdfDocument, data: bytes) -> Reading:
     """Return what can be had from an open document."""
     findings: list[Finding] = []
 
@@ -289,7 +277,7 @@ def _reading(document: PdfDocument, data: bytes, max_pages: int) -> Reading:
     blocks += part("XMP", lambda: xmp_blocks(data))
     titles = part("outline", lambda: outline_titles(document))
     blocks += [Block(title, Role.METADATA, place="outline") for title in titles]
-    pages = list(_pages(document, max_pages, findings))
+    pages = list(_pages(document, findings))
     findings += _without_text(pages)
     findings_before = len(findings)
     bodies = part("running heads", lambda: blocks_of(pages))
@@ -297,14 +285,14 @@ def _reading(document: PdfDocument, data: bytes, max_pages: int) -> Reading:
     return Reading(MEDIA_TYPE, tuple(blocks), _web_links(blocks), title=info.get("Title", ""), findings=tuple(findings))
 
 
-def _pages(document: PdfDocument, max_pages: int, findings: list[Finding]) -> Iterator[PdfPage]:
+def _pages(document: PdfDocument, findings: list[Finding]) -> Iterator[PdfPage]:
     """The pages that can be read, up to the limits; what can't goes to *findings*."""
     count, chars, faults = len(document), 0, 0
     page: PdfPage | None = None
     if not count:
         findings.append(Finding("unreadable", "it has no pages"))
     for number in as_time_allows(range(1, count + 1), "page", each=True):
-        if number > max_pages or chars > _MOST_CHARS:
+        if number > MOST_PAGES or chars > _MOST_CHARS:
             findings.append(Finding("page-limit", f"only the first {number - 1} of {count} pages were read"))
             break
         try:
