@@ -42,8 +42,7 @@ from extractors.isolated import document_executor, document_worker
 from extractors.model.ark import Ark
 from extractors.model.errors import RunInterrupted
 from extractors.model.naan import Registry
-from extractors.processes.batches import batches
-from extractors.processes.worker_executor import WorkerExecutor
+from extractors.processes.worker_executor import WorkerExecutor, batches
 
 if TYPE_CHECKING:
     from arkaudit.datasets.documents import DatasetDocuments

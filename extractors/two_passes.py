@@ -41,9 +41,9 @@ from extractors.isolated import (
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from extractors.model.errors import SourceUnreadable
-from extractors.processes.batches import AHEAD, BATCH_BYTES, BATCH_DOCUMENTS, BatchReading, batches, part_weight
 from extractors.processes.codec import decoded, encoded, result_type
 from extractors.processes.worker import WorkerDied, WorkerError, WorkerOutOfMemory, WorkerTimeout, shared
+from extractors.processes.worker_executor import AHEAD, BATCH_BYTES, BATCH_DOCUMENTS, BatchReading, batches, part_weight
 from extractors.wraps.evidence import Evidence
 
 R = TypeVar("R")

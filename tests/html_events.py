@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from lxml import etree
 
-from extractors.mentions.label_spellings import may_hold_ark
+from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Block, Role
 from extractors.readers.markup.page import _TARGETS, _URL_ATTRIBUTES, APART, TextRun, _meta_place
 

@@ -220,8 +220,6 @@ def test_a_target_either_leads_to_its_host_or_says_what_is_wrong(template: str) 
         assert "$" not in url.split("/")[2]
 
 
-def test_a_copy_that_is_made_to_be_slow_is_read_and_looked_up_all_the_same() -> None:
-    lines = "".join(f"   h{number}.example.org\n" for number in range(20_000))
-    assert len(read_registry(f"12345: x\n{lines}".encode(), source="a test").entries[0].targets) == 20_000
+def test_a_copy_that_is_made_to_be_slow_is_looked_up_all_the_same() -> None:
     registry = Registry(tuple(RegistryEntry("54321", "x" * length) for length in range(1, 2_000)), "a test")
     assert registry.entry(Ark.parse("ark:/54321/" + "x" * 1_500 + "5")) is registry.entries[1_499]

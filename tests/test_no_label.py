@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from extractors.mentions import fast_path
-from extractors.mentions.label_spellings import _BEFORE_SIGN, _SIGNS, label_places
+from extractors.mentions.labels import _BEFORE_SIGN, _SIGNS, label_places
 from extractors.model.documents import Block
 from extractors.readers.markup import html
 from extractors.readers.markup.html import read_html

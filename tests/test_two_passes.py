@@ -23,7 +23,7 @@ from extractors.documents import Document
 from extractors.isolated import extraction_in_time, extraction_of_short_text
 from extractors.mentions.fast_path import holds_no_label
 from extractors.model.documents import Finding
-from extractors.processes.batches import BATCH_BYTES, BatchReading
+from extractors.processes.worker_executor import BATCH_BYTES, BatchReading
 from extractors.two_passes import DocumentSummary, Part, TwoPasses, read_batch
 from tests.loopback import clean_environment, run_command
 

@@ -29,10 +29,9 @@ from extractors.isolated import (
 )
 from extractors.mentions.resolver import relative_resolver
 from extractors.model.documents import Finding
-from extractors.processes.batches import BATCH_BYTES, BATCH_DOCUMENTS, BatchReading, part_weight
 from extractors.processes.codec import decoded, encoded
 from extractors.processes.worker import WorkerError
-from extractors.processes.worker_executor import WorkerExecutor
+from extractors.processes.worker_executor import BATCH_BYTES, BATCH_DOCUMENTS, BatchReading, WorkerExecutor, part_weight
 
 # Documents between the two passes of a dataset: one line of JSON each, with its mentions and doubts about them.
 

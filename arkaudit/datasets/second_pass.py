@@ -16,10 +16,9 @@ from arkaudit.datasets.storage import Storage, digest_of_file
 from extractors.documents import Document, mention_row
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark, shoulder_of
-from extractors.processes.batches import AHEAD, batches
 from extractors.processes.codec import decoded, encoded
 from extractors.processes.worker import WorkerDied, WorkerOutOfMemory, WorkerTimeout, shared
-from extractors.processes.worker_executor import WorkerExecutor
+from extractors.processes.worker_executor import AHEAD, WorkerExecutor, batches
 from extractors.wraps.evidence import Evidence
 
 DECIDED = "work/decided"

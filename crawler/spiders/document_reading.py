@@ -34,9 +34,8 @@ from extractors.isolated import (
 from extractors.mentions.resolver import relative_resolver
 from extractors.model.documents import NOTHING_READ, Finding
 from extractors.model.formats import Format, format_of
-from extractors.processes.batches import BatchReading, part_weight
 from extractors.processes.worker import Worker, WorkerError
-from extractors.processes.worker_executor import WorkerExecutor
+from extractors.processes.worker_executor import BatchReading, WorkerExecutor, part_weight
 
 #: Pages that are no larger are read at once, and nothing else is done meanwhile; the worst takes tenths of a second.
 _AT_ONCE_BYTES = 2**14

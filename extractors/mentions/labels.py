@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from heapq import merge
 from itertools import islice
 
+import regex
+
 #: Before the colon of a label is a k, or something that is neither letter nor digit (``ark :``, ``k&shy;:``); an o
 #: in ``info:ark/``.
 _NOT_BEFORE = frozenset("ABCDEFGHIJLMNPQRSTUVWXYZabcdefghijlmnpqrstuvwxyz0123456789")
@@ -83,3 +85,151 @@ def _found(text: str, sign: str, pattern: re.Pattern[str]) -> Iterator[int]:
         if pattern.match(text, at):
             yield at
         at = text.find(sign, at + 1)
+
+
+# Attributes and values of markup in which an ARK may be: wider than what will be found there.
+
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+
+#: The letters of the label, plain or escaped; `regex` folds the full-width ones with the rest.
+_A = r"(?: [a\uFF41] | % (?:25)*+ [46]1 | \\(?:u00|x)[46]1 )"
+_R = r"(?: [r\uFF52] | % (?:25)*+ [57]2 | \\(?:u00|x)[57]2 )"
+_K = r"(?: [k\uFF4B] | % (?:25)*+ [46]b | \\(?:u00|x)[46]b )"
+#: No letter before the label ("dark:text-white" is a class name), but the last of an escape is none: "%253Aark".
+_BEGINNING = r"""
+    (?: (?<! \p{L} ) | (?<= ark )              # "ARKark:": a heading glued to its value
+      | (?<= \$[0-9a-z] )                       # "$aark:": the code of a subfield
+      | (?<= [0-9]{5} / [^\s/]{3,100} ) (?= ark:/?[0-9]{5}/ )   # an ARK glued to the one before
+      | (?<= % (?:25)* [0-9a-f]{2} ) | (?<= \\(?:u[0-9a-f]{2}|x) [0-9a-f]{2} ) | (?<= \\ [bfnrt] ) )
+    """
+_SIGN = r"(?: /?\+ | [:\uFF1A_] | % (?:25)*+ 3 | \\ [ux] | & (?:\#|colon;) )"
+"""After the k: the colon, what its escapes begin with, and what represents it in the names of files."""
+
+
+def _word(gap: str) -> str:
+    return rf"{_BEGINNING} {_A} {gap} {_R} {gap} {_K} {gap}"
+
+
+#: What typesetting and escapes leave between the letters: blanks, marks, hyphens, what isn't seen; never many.
+BETWEEN = r"[^\p{L}\p{N}<>&:;,!?/|=@\#()\[\]{}\"]"
+_GAP = rf"{BETWEEN}{{0,8}}?"
+_NO_LETTERS = frozenset("/ :(\"'\n")
+#: Without one there is no label, and `re` looks for them at several times the speed.
+_ANY_SIGN = re.compile("[:+_%&\\\\\N{FULLWIDTH COLON}]")
+_LABEL = regex.compile(
+    rf"{_word(_GAP)} {_SIGN}  |  o : {_A} {_GAP} {_R} {_GAP} {_K} {_GAP} /",  # info:ark/…
+    regex.VERBOSE | regex.IGNORECASE,
+)
+
+#: After the word, all of it side by side.
+WORD_BEFORE = regex.compile(rf"(?<= {_word('')} )", regex.VERBOSE | regex.IGNORECASE)
+_MARKUP_GAP = rf"(?: <[^<>]*+> | {BETWEEN} | &\#[0-9]++; ){{0,40}}"
+_BEFORE_SIGN = regex.compile(rf"(?<= {_word(_MARKUP_GAP)} /? )", regex.VERBOSE | regex.IGNORECASE)
+_AFTER_SIGN = regex.compile(
+    rf": {_MARKUP_GAP} {_A} {_MARKUP_GAP} {_R} {_MARKUP_GAP} {_K} {_MARKUP_GAP} /",
+    regex.VERBOSE | regex.IGNORECASE,
+)
+#: Each sign of `_SIGN`, with what its neighbours must be.
+_SIGNS = tuple(
+    (sign, re.compile(pattern))
+    for sign, pattern in (
+        (":", "(?<!/):"),
+        ("%", "%(?=(?:25)*+(?:3|2?<))"),
+        ("\\", r"\\(?=[ux<])"),
+        ("+", r"(?<![0-9A-JL-Za-jl-z])\+"),
+        ("_", "(?<![0-9A-JL-Za-jl-z])_"),
+        ("&amp;#", "&amp;(?=#)"),
+        ("&amp;colon;", "&amp;(?=colon;)"),
+        ("\N{FULLWIDTH COLON}", "\N{FULLWIDTH COLON}"),
+    )
+)
+_AFTER_O = re.compile(r":(?<=[oO]:)(?=[aA<%&\\\uFF21\uFF41])")
+#: What may be between the word and its sign, or more than that.
+_RUN = regex.compile(rf"(?: <[^<>]*+> | {BETWEEN} | &\#[0-9]++; | / )*+", regex.VERBOSE)
+#: The k in each of its spellings, where its neighbours don't rule it out at once: what follows can't be in a label;
+#: before it is neither an r nor what may be in between; before an r, no a ("work"); before "ar", a letter that ends
+#: no escape ("mark"). `re` leaps from one to the next.
+_NO_NEIGHBOURS = (
+    r"""(?![0-9A-Za-z,;=?!|@#()\[\]{}">])(?<![A-QS-Za-qs-z013-9,:!?/|=@#()\[\]{}"&<].)"""
+    r"(?<![B-Zb-z][rR].)(?<![G-JLMO-QSU-Zg-jlmo-qsu-z][Aa][Rr].)"
+)
+_LAST_LETTERS = (
+    *((letter, re.compile(letter + _NO_NEIGHBOURS)) for letter in "kK\N{KELVIN SIGN}\uff2b\uff4b"),
+    ("%", re.compile(r"%(?:25)*+[46][bB]")),
+    ("\\", re.compile(r"\\(?:u00|x)[46][bB]")),
+)
+
+
+def leads_to_document(target: str) -> bool:
+    """Return whether a link target, as written, may lead to a further document on the web.
+
+    >>> list(filter(leads_to_document, ["/a.html", "#top", "mailto:a@b.org", "ark:/12148/btv1b8"]))
+    ['/a.html']
+    """
+    if target.startswith(("https://", "http://", "/")):
+        return True
+    target = target.strip()
+    if not target or target.startswith("#"):
+        return False
+    scheme = _SCHEME.match(target)
+    return scheme is None or scheme[0].lower() in {"http:", "https:"}
+
+
+def may_hold_ark(value: str) -> bool:
+    """Return whether a value is worth a closer look: it holds something like the label, in one of its spellings.
+
+    >>> may_hold_ark("https://n2t.net/ark%3A/12148/btv1b8"), may_hold_ark("dark:text-white")
+    (True, False)
+    """
+    plain = value.find("ark:")
+    if plain == 0 or (plain > 0 and value[plain - 1] in _NO_LETTERS):
+        return True
+    return _ANY_SIGN.search(value) is not None and _LABEL.search(value) is not None
+
+
+def label_places(markup: str) -> list[int]:
+    """Offsets in well-formed *markup*, in order, where a value or a text may hold a label, however tags split it.
+
+    >>> label_places('<p>bookmark: no; <b>ar<wbr/>k</b>: yes</p>')
+    [33]
+    """
+    places = {found.start() for found in _AFTER_O.finditer(markup) if _AFTER_SIGN.match(markup, found.start())}
+    for end in ends_of_ark(markup):
+        places.update(at for at in _signs_behind(markup, end) if _BEFORE_SIGN.match(markup, at))
+    return sorted(places)
+
+
+def ends_of_ark(markup: str) -> Iterator[int]:
+    """Offsets after each last letter of what may be the word of a label; by far most pages without an ARK have none.
+
+    >>> list(ends_of_ark("a mark: dark, ARK (the k), {k: 1}, work/"))
+    [17]
+    """
+    for letter, pattern in _LAST_LETTERS:
+        if letter in markup:
+            yield from (found.end() for found in pattern.finditer(markup))
+
+
+def _signs_behind(markup: str, end: int) -> Iterator[int]:
+    """Offsets of the signs that may belong to a word that ends at *end*: nothing but tags and marks is in between."""
+    between = _RUN.match(markup, end)
+    last = between.end() if between is not None else end
+    for sign, pattern in _SIGNS:
+        at = markup.find(sign, end, last + len(sign))
+        while at >= 0:
+            if pattern.match(markup, at):
+                yield at
+            at = markup.find(sign, at + 1, last + len(sign))
+
+
+_NAAN_AND_NAME = re.compile(r"/?(?P<compact>[0-9a-z]{5,16}/[0-9A-Za-z]\S*)", re.ASCII)
+
+
+def labelled(value: str) -> str | None:
+    """*value* with the label that the field around it says in its stead, or None for what is no NAAN and name.
+
+    >>> labelled("12148/btv1b8449691v"), labelled("https://n2t.net/ark:/12148/btv1b8449691v")
+    ('ark:12148/btv1b8449691v', None)
+    """
+    compact = _NAAN_AND_NAME.fullmatch(value.strip())
+    return f"ark:{compact['compact']}" if compact else None

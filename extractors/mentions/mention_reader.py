@@ -9,8 +9,7 @@ from urllib.parse import unquote
 
 import regex
 
-from extractors.mentions.ark_builder import ArkBuilder, mapped_ark
-from extractors.mentions.gaps import Gaps, Notes
+from extractors.mentions.gaps import ArkBuilder, Gaps, Notes, mapped_ark
 from extractors.mentions.mention import Mention, NamespaceMention
 from extractors.mentions.resolver import WrittenResolver, resolver_before
 from extractors.model.ark import Ark

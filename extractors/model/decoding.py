@@ -22,6 +22,13 @@ _SAMPLE_BYTES = 4096
 BEGINNING_BYTES = 16 * 2**10
 
 
+def first_bytes(data: bytes, most: int) -> tuple[bytes, list[Finding]]:
+    """Return *data* up to a limit, and a finding if that is not all."""
+    if len(data) <= most:
+        return data, []
+    return data[:most], [Finding("cut-off", f"only the first {most} of {len(data)} bytes were read")]
+
+
 @dataclass(frozen=True, slots=True)
 class Decoded:
     """The characters of a document, and how sure we are of them."""

@@ -82,6 +82,17 @@ class Block:
         return " ".join(self.text[max(0, start - _CONTEXT_CHARS) : end + _CONTEXT_CHARS].split())
 
 
+def value_block(value: str, location: str, *, alone: Role = Role.STRUCTURED_DATA) -> Block:
+    """The block of one value: *alone* if it is a single word, else prose, in which a line may wrap.
+
+    >>> value_block("ark:/12345/x5", "/@id").role.value, value_block("see ark:/12345/x5", "/note").role.value
+    ('structured-data', 'text')
+    """
+    stripped = value.strip()
+    is_prose = len(stripped.split(maxsplit=1)) > 1
+    return Block(stripped, Role.TEXT if is_prose else alone, place=location)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
     """Something about a document that its reader must know: why it could not be read, or what is in it."""

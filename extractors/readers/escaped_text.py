@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from extractors.model.decoding import decode
+from extractors.mentions.labels import labelled, may_hold_ark
+from extractors.model.decoding import decode, first_bytes
 from extractors.model.documents import Finding, Reading, Role
 from extractors.readers.running_text import RunningText
-from extractors.readers.values import labelled, may_name_ark
 
 LATEX_TYPE = "application/x-tex"
 BIBTEX_TYPE = "application/x-bibtex"
@@ -137,10 +137,9 @@ def read_bibtex(data: bytes, *, charset: str | None = None) -> Reading:
 
 def _source(data: bytes, charset: str | None) -> tuple[str, tuple[Finding, ...]]:
     """Return the characters of *data*, up to a limit, with plain line ends, and what its reader must know of them."""
-    decoded = decode(data[:MOST_BYTES], charset)
-    cut = Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read")
-    findings = (cut, *decoded.findings) if len(data) > MOST_BYTES else decoded.findings
-    return decoded.text.replace("\r\n", "\n").replace("\r", "\n"), findings
+    data, findings = first_bytes(data, MOST_BYTES)
+    decoded = decode(data, charset)
+    return decoded.text.replace("\r\n", "\n").replace("\r", "\n"), (*findings, *decoded.findings)
 
 
 def _reading(media_type: str, out: RunningText, findings: tuple[Finding, ...], *, title: str = "") -> Reading:
@@ -238,7 +237,7 @@ def _write_fields(entry: str, key: str, out: RunningText) -> None:
             identifier = _target(value)
             if name == "ark" or (name == "eprint" and is_ark):
                 identifier = labelled(identifier) or identifier
-            if may_name_ark(identifier):
+            if may_hold_ark(identifier):
                 out.add_value(identifier, location, Role.METADATA)
         else:
             _write_prose(value, location, out)
@@ -246,5 +245,5 @@ def _write_fields(entry: str, key: str, out: RunningText) -> None:
 
 
 def _write_prose(value: str, location: str, out: RunningText) -> None:
-    if may_name_ark(value) or "\\url" in value or "\\href" in value:
+    if may_hold_ark(value) or "\\url" in value or "\\href" in value:
         _write_latex(re.sub(r"(?<!\\)%", r"\\%", value), out, location)

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import ijson  # type: ignore[import-untyped]
 
+from extractors.mentions.labels import may_hold_ark
 from extractors.model.budget import as_time_allows
-from extractors.model.decoding import decode
-from extractors.model.documents import Block, Finding, Reading
-from extractors.readers.values import may_name_ark, value_block
+from extractors.model.decoding import decode, first_bytes
+from extractors.model.documents import Block, Finding, Reading, value_block
 
 MEDIA_TYPE = "application/json"
 LINES_MEDIA_TYPE = "application/jsonl"
@@ -90,7 +90,7 @@ def _blocks_of_lines(text: str) -> tuple[list[Block], list[int]]:
     malformed: list[int] = []
     lines = filter(None, map(str.strip, io.StringIO(text)))
     for number, line in enumerate(as_time_allows(lines, "record"), start=1):
-        if not may_name_ark(line):
+        if not may_hold_ark(line):
             continue
         try:
             blocks += [replace(block, place=f"record:{number}{block.place}") for block in _blocks(line)]
@@ -101,10 +101,7 @@ def _blocks_of_lines(text: str) -> tuple[list[Block], list[int]]:
 
 
 def _text(data: bytes, charset: str | None) -> tuple[str, list[Finding]]:
-    findings = []
-    if len(data) > MOST_BYTES:
-        findings.append(Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
-        data = data[:MOST_BYTES]
+    data, findings = first_bytes(data, MOST_BYTES)
     decoded = decode(data, charset)
     text, lone = _without_lone_surrogates(decoded.text)
     if lone:
@@ -156,7 +153,7 @@ def _blocks(text: str, *, are_records: bool = False) -> Iterator[Block]:
             path.append("")
         elif event == "start_array":
             path.append(-1)
-        elif event in ("string", "map_key") and may_name_ark(value):
+        elif event in ("string", "map_key") and may_hold_ark(value):
             yield value_block(value, (f"record:{records}" if are_records else "") + _pointer(path))
 
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from email.message import Message
 
+from extractors.mentions.labels import may_hold_ark
 from extractors.model.budget import as_time_allows
-from extractors.model.decoding import decode
+from extractors.model.decoding import decode, first_bytes
 from extractors.model.documents import Anchor, Block, Finding, Reading, Role
-from extractors.readers.values import may_name_ark
 
 MEDIA_TYPE = "message/rfc822"
 MAILBOX_MEDIA_TYPE = "application/mbox"
@@ -44,10 +44,7 @@ def read_mail(data: bytes, read_part: PartReader) -> Reading:
     >>> [block.text for block in read_mail(message, as_text).blocks]
     ['ark:/12345/x57 there']
     """
-    findings = []
-    if len(data) > MOST_BYTES:
-        findings.append(Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
-        data = data[:MOST_BYTES]
+    data, findings = first_bytes(data, MOST_BYTES)
     starts = [separator.end() for separator in _BETWEEN.finditer(data)] if data.startswith(b"From ") else []
     mail = _Mail(read_part)
     if not starts:
@@ -82,14 +79,14 @@ class _Mail:
         """Read a message, or a part of one that holds others."""
         for name, value in _fields(message):
             self._title = self._title or (value if name == "subject" else "")
-            if may_name_ark(value) and name not in _TRACE:
+            if may_hold_ark(value) and name not in _TRACE:
                 self._blocks.append(Block(value, Role.METADATA, place=_joined(location, name)))
         self._read_content(message, location, depth)
 
     def _read_around(self, part: Message, location: str) -> None:
         """Read what is before and after the parts: for programs without MIME, and shown by no other."""
         for text, where in ((part.preamble, "preamble"), (part.epilogue, "epilogue")):
-            if text and may_name_ark(text):
+            if text and may_hold_ark(text):
                 self._blocks.append(Block(text, place=_joined(location, where)))
 
     def _read_content(self, part: Message, location: str, depth: int) -> None:

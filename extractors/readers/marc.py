@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from pymarc.marc8 import marc8_to_unicode
 
-from extractors.mentions.label_spellings import leads_to_document
+from extractors.mentions.labels import labelled, leads_to_document, may_hold_ark
 from extractors.model.budget import as_time_allows
-from extractors.model.documents import Block, Finding, Reading, Role
-from extractors.readers.values import labelled, may_name_ark, value_block
+from extractors.model.decoding import first_bytes
+from extractors.model.documents import Block, Finding, Reading, Role, value_block
 
 MEDIA_TYPE = "application/marc"
 MOST_BYTES = 64 * 2**20
@@ -40,10 +40,7 @@ def read_marc(data: bytes) -> Reading:
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
     [('metadata', '024$a', 'ark:/12345/x5')]
     """
-    findings = []
-    if len(data) > MOST_BYTES:
-        findings.append(Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
-        data = data[:MOST_BYTES]
+    data, findings = first_bytes(data, MOST_BYTES)
     blocks: list[Block] = []
     targets: list[str] = []
     malformed: list[int] = []
@@ -110,7 +107,7 @@ def _salvaged(record: bytes) -> list[Field]:
 def _blocks(tag: str, field: bytes, is_utf8: bool) -> Iterator[Block]:
     """The values of a field that may name an ARK, or do because the field says so."""
     if _SUBFIELD not in field:
-        if may_name_ark(field.decode("utf-8", "replace")):
+        if may_hold_ark(field.decode("utf-8", "replace")):
             yield value_block(_text(field, is_utf8), tag, alone=Role.METADATA)
         return
     subfields = list(_subfields(field))
@@ -121,7 +118,7 @@ def _blocks(tag: str, field: bytes, is_utf8: bool) -> Iterator[Block]:
         text = ""
         if is_ark and code == "a":
             text = labelled(_text(value, is_utf8)) or ""
-        if not text and may_name_ark(value.decode("utf-8", "replace")):
+        if not text and may_hold_ark(value.decode("utf-8", "replace")):
             text = _text(value, is_utf8)
         if text:
             yield value_block(text, f"{tag}${code}", alone=Role.LINK_TARGET if code == "u" else Role.METADATA)

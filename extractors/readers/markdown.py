@@ -11,11 +11,11 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore, block, inline, normalize, text_join
 from markdown_it.token import Token
 
+from extractors.mentions.labels import may_hold_ark
 from extractors.model.decoding import decode
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.html import read_html
 from extractors.readers.plain import read_plain
-from extractors.readers.values import may_name_ark
 
 MEDIA_TYPE = "text/markdown"
 #: A parser in Python: half a megabyte a second, and a tenth of it where a stranger wants it so.
@@ -77,7 +77,7 @@ def _fence_lines(tokens: list[Token]) -> list[Block]:
     """Return what is after the opening of a fence, of which a page shows nothing; it is taken from the tokens."""
     lines = []
     for token in tokens:
-        if token.type == "fence" and may_name_ark(token.info):
+        if token.type == "fence" and may_hold_ark(token.info):
             lines.append(Block(token.info.strip(), place="fence"))
             token.info = ""
     return lines

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from extractors.model.decoding import BEGINNING_BYTES, decode, decode_beginning
-from extractors.model.documents import Block, Finding, Reading
+from extractors.model.decoding import BEGINNING_BYTES, decode, decode_beginning, first_bytes
+from extractors.model.documents import Block, Reading
 
 MEDIA_TYPE = "text/plain"
 MOST_BYTES = 256 * 2**20
@@ -25,10 +25,7 @@ def read_plain(data: bytes, *, charset: str | None = None) -> Reading:
     >>> read_plain(b"see ark:/12148/btv1b84-\r\n49691v").blocks[0].text
     'see ark:/12148/btv1b84-\r\n49691v'
     """
-    findings = []
-    if len(data) > MOST_BYTES:
-        findings.append(Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
-        data = data[:MOST_BYTES]
+    data, findings = first_bytes(data, MOST_BYTES)
     decoded = decode_beginning(data, charset) if len(data) <= BEGINNING_BYTES else decode(data, charset)
     text = _without_signs(decoded.text) if _HUNK.search(decoded.text) else decoded.text
     text = _PARTED_LABEL.sub(_joined, text)

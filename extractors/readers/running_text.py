@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from extractors.mentions.label_spellings import leads_to_document
+from extractors.mentions.labels import leads_to_document
 from extractors.model.documents import Anchor, Block, Finding, Role
 
 MOST_BLOCKS = 1_000_000

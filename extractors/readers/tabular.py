@@ -7,10 +7,10 @@ import io
 import re
 from dataclasses import replace
 
+from extractors.mentions.labels import may_hold_ark
 from extractors.model.budget import as_time_allows
-from extractors.model.decoding import decode
-from extractors.model.documents import Block, Finding, Reading
-from extractors.readers.values import may_name_ark, value_block
+from extractors.model.decoding import decode, first_bytes
+from extractors.model.documents import Block, Reading, value_block
 
 MEDIA_TYPE = "text/csv"
 MOST_BYTES = 64 * 2**20
@@ -31,10 +31,7 @@ def read_tabular(data: bytes, *, charset: str | None = None) -> Reading:
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
     [('structured-data', 'row:2/column:identifier', 'ark:/12345/x5')]
     """
-    findings = []
-    if len(data) > MOST_BYTES:
-        findings.append(Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
-        data = data[:MOST_BYTES]
+    data, findings = first_bytes(data, MOST_BYTES)
     decoded = decode(data, charset)
     blocks: list[Block] = []
     headings: list[str] = []
@@ -43,7 +40,7 @@ def read_tabular(data: bytes, *, charset: str | None = None) -> Reading:
         if number == 1 and _is_heading(row):
             headings = [" ".join(cell[:_MOST_HEADING_CHARS].split()) for cell in row]
         for index, cell in enumerate(row):
-            if may_name_ark(cell):
+            if may_hold_ark(cell):
                 column = headings[index] if index < len(headings) and headings[index] else index + 1
                 block = value_block(cell, f"row:{number}/column:{column}")
                 blocks.append(replace(block, following=next(filter(None, row[index + 1 :]), "")[:_FOLLOWING_CHARS]))

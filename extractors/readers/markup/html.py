@@ -17,9 +17,9 @@ from typing import Any, TypeAlias
 from lxml import etree
 from w3lib.encoding import html_body_declared_encoding
 
-from extractors.mentions.label_spellings import label_places, leads_to_document, may_hold_ark
+from extractors.mentions.labels import label_places, leads_to_document, may_hold_ark
 from extractors.model.budget import as_time_allows
-from extractors.model.decoding import decode
+from extractors.model.decoding import decode, first_bytes
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.page import APART, Following, MarkupPage, plain, unfollowed_links
 from extractors.readers.markup.prefilter import holds_no_label, nests_little
@@ -314,10 +314,7 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
     [('link-target', 'a/@href', '/ark:/12148/btv1b8'), ('text', 'p', 'See ark:/12148/btv1b8.')]
     """
-    findings = []
-    if len(data) > MOST_BYTES:
-        findings.append(Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read"))
-        data = data[:MOST_BYTES]
+    data, findings = first_bytes(data, MOST_BYTES)
     decoded = decode(data, charset, html_body_declared_encoding(data))
     source = parseable(decoded.text)
     findings += [*decoded.findings, *source.findings, *_comment_findings(decoded.text)]

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import regex
 
-from extractors.mentions.label_spellings import label_places, may_hold_ark
+from extractors.mentions.labels import label_places, may_hold_ark
 from extractors.model.budget import as_time_allows
 from extractors.model.documents import Anchor, Block, Role
 

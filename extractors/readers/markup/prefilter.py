@@ -15,7 +15,7 @@ from itertools import islice
 
 import regex
 
-from extractors.mentions.label_spellings import BETWEEN, WORD_BEFORE, ends_of_ark
+from extractors.mentions.labels import BETWEEN, WORD_BEFORE, ends_of_ark
 
 #: Full-width forms, and the Kelvin sign.
 _WIDE = (range(0xFF00, 0xFFF0), range(0x212A, 0x212B))

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 from lxml import etree
 
-from extractors.mentions.label_spellings import leads_to_document, may_hold_ark
+from extractors.mentions.labels import leads_to_document, may_hold_ark
 from extractors.model.budget import has_time
-from extractors.model.decoding import decode
+from extractors.model.decoding import decode, first_bytes
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.page import TextRun
 from extractors.readers.markup.recognized import ROOTS, read_recognized
@@ -127,13 +127,11 @@ def read_xml(data: bytes) -> Reading:
 
 
 def _within_limits(data: bytes) -> tuple[bytes, tuple[Finding, ...]]:
-    if len(data) > MOST_BYTES:
-        finding = Finding("cut-off", f"only the first {MOST_BYTES} of {len(data)} bytes were read")
-        return _within_limits(data[:MOST_BYTES])[0], (finding,)
+    data, findings = first_bytes(data, MOST_BYTES)
     if len(data) > MOST_TAGS and data.count(b"<") > MOST_TAGS:
-        kept = b"<".join(data.split(b"<", MOST_TAGS)[:MOST_TAGS])
-        return kept, (Finding("cut-off", f"not read beyond tag {MOST_TAGS}"),)
-    return data, ()
+        data = b"<".join(data.split(b"<", MOST_TAGS)[:MOST_TAGS])
+        findings = findings or [Finding("cut-off", f"not read beyond tag {MOST_TAGS}")]
+    return data, tuple(findings)
 
 
 def _whole_words(data: bytes) -> bytes:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
-from extractors.mentions.label_spellings import may_hold_ark
+from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Anchor, Block, Finding, Reading, Role
 from extractors.readers.markup.html import read_html
 from extractors.readers.office.package import NEEDS_PASSWORD, Package, XmlElement, natural_order, shown

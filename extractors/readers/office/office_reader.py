@@ -13,7 +13,7 @@ import posixpath
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from extractors.mentions.label_spellings import may_hold_ark
+from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Finding, Reading, Role
 from extractors.readers.office.opendocument import OpenDocumentPart
 from extractors.readers.office.package import (

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from extractors.mentions.label_spellings import may_hold_ark
+from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Role
 from extractors.readers.office.package import EnoughRead, EventTarget, by_local_name, local_name
 from extractors.readers.office.spreadsheet import column_letters

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from extractors.mentions.label_spellings import may_hold_ark
+from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Role
 from extractors.readers.office.package import (
     EnoughRead,

@@ -15,7 +15,7 @@ import regex
 from pypdfium2 import PdfDocument, PdfTextPage
 from pypdfium2 import PdfPage as PdfiumPage
 
-from extractors.mentions.label_spellings import may_hold_ark
+from extractors.mentions.labels import may_hold_ark
 from extractors.model.decoding import decode
 from extractors.readers.pdf.geometry import (
     LINE_END_HYPHEN,
