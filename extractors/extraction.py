@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from extractors.archives.compression import CUT_OFF
 from extractors.document_reading import read_document
 from extractors.find import scan
 from extractors.mentions.citations import (
@@ -102,7 +103,7 @@ def extraction_of(
 
 def is_cut(findings: Iterable[Finding]) -> bool:
     """Return whether a document, or a part of it, ends too early."""
-    return any(finding.kind in _CUT or finding.detail.endswith("it is cut off") for finding in findings)
+    return any(finding.kind in _CUT or finding.detail.endswith(CUT_OFF) for finding in findings)
 
 
 def _with_following(blocks: Sequence[Block]) -> tuple[Block, ...]:
@@ -238,31 +239,19 @@ def _has_time_for_suggestions() -> bool:
     return False
 
 
-@dataclass(slots=True)
-class _Progress:
-    """The number of characters of a document that were searched."""
-
-    done: int = 0
-
-    def scanned(self, block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> list[Found]:
-        """Return what is in a block, or in as much of it as there is time for."""
-        budget = current()
-        scanned: list[Found] = []
-        if budget is not None and budget.is_spent(ReadingStage.FINDING):
-            return scanned
-        for mention in scan(block, evidence, linked):
-            if budget is not None and budget.is_spent(ReadingStage.FINDING):
-                self.done += mention.spans[-1][1] if isinstance(mention, Mention) else mention.span[1]
-                return scanned
-            scanned.append(mention)
-        self.done += len(block.text)
-        return scanned
-
-    def note(self, blocks: Sequence[Block]) -> None:
-        """Note how much of all *blocks* was searched, where it was not all of them."""
-        budget, all_ = current(), sum(len(block.text) for block in blocks)
-        if budget is not None and self.done < all_:
-            budget.note(f"searched {self.done:,} of {all_:,} characters")
+def _scanned(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> tuple[list[Found], int]:
+    """Return what is in a block, or in as much of it as there is time for; and how many characters were searched."""
+    budget = current()
+    scanned: list[Found] = []
+    if budget is None:
+        return list(scan(block, evidence, linked)), len(block.text)
+    if budget.is_spent(ReadingStage.FINDING):
+        return scanned, 0
+    for mention in scan(block, evidence, linked):
+        if budget.is_spent(ReadingStage.FINDING):
+            return scanned, mention.spans[-1][1] if isinstance(mention, Mention) else mention.span[1]
+        scanned.append(mention)
+    return scanned, len(block.text)
 
 
 def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
@@ -271,19 +260,20 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     What is whole is read first, for it is evidence: link targets and metadata, where no line breaks, and then
     those names in the text that touch no line's end. Only a text with a wrap inside an ARK is read a second time.
     """
-    progress, nothing = _Progress(), Evidence()
-    targets = {
-        index: progress.scanned(block, nothing, {}) for index, block in enumerate(blocks) if block.role is not Role.TEXT
-    }
-    in_targets = [mention for by_block in targets.values() for mention in _mentions(by_block)]
+    nothing = Evidence()
+    scanned = {index: _scanned(block, nothing, {}) for index, block in enumerate(blocks) if block.role is not Role.TEXT}
+    in_targets = [mention for in_block, _ in scanned.values() for mention in _mentions(in_block)]
     linked = linked_arks(in_targets)
     whole = {mention.ark for mention in in_targets}
     evidence = Evidence.of(whole) if whole else _no_evidence()
-    by_block = [
-        targets[index] if index in targets else progress.scanned(block, evidence, linked)
-        for index, block in enumerate(blocks)
-    ]
-    progress.note(blocks)
+    scanned |= {
+        index: _scanned(block, evidence, linked) for index, block in enumerate(blocks) if block.role is Role.TEXT
+    }
+    by_block = [scanned[index][0] for index in range(len(blocks))]
+    done, chars = sum(searched for _, searched in scanned.values()), sum(len(block.text) for block in blocks)
+    budget = current()
+    if budget is not None and done < chars:
+        budget.note(f"searched {done:,} of {chars:,} characters")
     unbroken = {
         mention.ark for in_block in by_block for mention in _mentions(in_block) if mention.reason == STANDS_WHOLE
     }
@@ -291,9 +281,10 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
         return by_block, evidence
     evidence = Evidence.of(whole | unbroken)
     for index, in_block in enumerate(by_block):
-        if index not in targets and any(mention.reason != STANDS_WHOLE for mention in _mentions(in_block)):
-            again = _Progress().scanned(blocks[index], evidence, linked)
-            if len(again) >= len(in_block) or current() is None:  # or there was no time for it
+        is_text = blocks[index].role is Role.TEXT
+        if is_text and any(mention.reason != STANDS_WHOLE for mention in _mentions(in_block)):
+            again, _ = _scanned(blocks[index], evidence, linked)
+            if len(again) >= len(in_block) or budget is None:  # or there was no time for it
                 by_block[index] = again
     return by_block, evidence
 

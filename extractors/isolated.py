@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from extractors.archives.members import ArchiveMember
 from extractors.document_reading import read_short_text
@@ -60,29 +61,28 @@ def document_executor(jobs: int) -> WorkerExecutor:
 
 
 def read_member(worker: DocumentWorker, member: ArchiveMember, *, with_links: bool = True) -> Extraction:
-    """Return the extraction of *member*, with the findings of its archive among its own."""
-    extraction = extract_isolated(
-        worker,
-        member.data,
-        media_type=member.media_type,
-        name=member.path,
-        charset=member.charset,
-        with_links=with_links,
-    )
+    """Return the extraction of *member*; a PDF, mail or a large document is parsed in *worker*.
+
+    That the worker died, or took too much time or memory, is a finding about the document, and so are the findings of
+    its archive.
+    """
+    read = extraction_of if may_stay_inline(member) else worker.call
+    try:
+        extraction = read(member.data, with_links=with_links, **_labels(member))
+    except WorkerError as failure:
+        extraction = failed_extraction(failure, member.media_type)
     return extraction_of_member(extraction, member)
 
 
 def extraction_in_time(member: ArchiveMember, *, with_links: bool = True) -> Extraction:
     """Return the extraction of *member* in this process, as far as it comes in the time that a document has."""
-    extraction = extract_in_time(
-        member.data,
-        cpu_s=READING_CPU_S,
-        media_type=member.media_type,
-        name=member.path,
-        charset=member.charset,
-        with_links=with_links,
-    )
+    extraction = extract_in_time(member.data, cpu_s=READING_CPU_S, with_links=with_links, **_labels(member))
     return extraction_of_member(extraction, member)
+
+
+def _labels(member: ArchiveMember) -> dict[str, Any]:
+    """What is said of the format of *member*."""
+    return {"media_type": member.media_type, "name": member.path, "charset": member.charset}
 
 
 def extraction_of_short_text(member: ArchiveMember) -> Extraction | None:
@@ -93,7 +93,7 @@ def extraction_of_short_text(member: ArchiveMember) -> Extraction | None:
     """
     if len(member.data) > _INLINE_BYTES:
         return None
-    reading = read_short_text(member.data, media_type=member.media_type, name=member.path, charset=member.charset)
+    reading = read_short_text(member.data, **_labels(member))
     extraction = extraction_without_arks(reading) if reading is not None else None
     return None if extraction is None else extraction_of_member(extraction, member)
 
@@ -108,35 +108,9 @@ def extraction_of_member(extraction: Extraction, member: ArchiveMember) -> Extra
     return replace(extraction, reading=replace(extraction.reading, findings=findings))
 
 
-def extract_isolated(
-    worker: DocumentWorker,
-    data: bytes,
-    *,
-    media_type: str | None = None,
-    name: str = "",
-    charset: str | None = None,
-    with_links: bool = True,
-) -> Extraction:
-    """Return the extraction of *data*; a PDF, mail or a large document is parsed in *worker*.
-
-    That the worker died, or took too much time or memory, is a finding about the document.
-    """
-    if _may_stay_inline(data, format_of(data, media_type=media_type, name=name, charset=charset)):
-        return extraction_of(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
-    try:
-        return worker.call(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
-    except WorkerError as failure:
-        return failed_extraction(failure, media_type)
-
-
 def may_stay_inline(member: ArchiveMember) -> bool:
     """Return whether *member* is so small, and of such a format, that it can be parsed without a process of its own."""
-    its_format = format_of(member.data, media_type=member.media_type, name=member.path, charset=member.charset)
-    return _may_stay_inline(member.data, its_format)
-
-
-def _may_stay_inline(data: bytes, its_format: Format) -> bool:
-    return len(data) <= _INLINE_BYTES and its_format not in _MAY_CRASH
+    return len(member.data) <= _INLINE_BYTES and format_of(member.data, **_labels(member)) not in _MAY_CRASH
 
 
 def failed_extraction(failure: WorkerError, media_type: str | None) -> Extraction:

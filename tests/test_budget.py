@@ -14,7 +14,7 @@ from extractors import documents, isolated
 from extractors.archives.members import ArchiveMember
 from extractors.documents import Document
 from extractors.extraction import extract_in_time, extraction_of
-from extractors.isolated import extract_isolated
+from extractors.isolated import read_member
 from extractors.model.budget import TimeBudget, spending
 from extractors.model.documents import Role
 from extractors.processes.worker import Worker
@@ -89,7 +89,7 @@ def test_a_document_that_is_read_in_time_is_read_as_without_a_limit() -> None:
 def test_a_worker_whose_time_is_up_gives_what_it_has() -> None:
     document = "".join(map(text, range(200_000))).encode()
     with Worker(partial(extract_in_time, cpu_s=1.0)) as worker:
-        read = extract_isolated(worker, document, name="a.txt")
+        read = read_member(worker, ArchiveMember("a.txt", "a.txt", document))
     assert 0 < len(read.mentions) < 200_000
     assert {finding.kind for finding in read.findings} == {"time-limit"}
 

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from extractors.archives.members import ArchiveMember
 from extractors.extraction import extract_in_time, extraction_of
-from extractors.isolated import extract_isolated
+from extractors.isolated import read_member
 from extractors.model.formats import Format, format_of
 from extractors.processes.worker import Worker
 from tests.loopback import json_lines, run_command
@@ -150,7 +151,7 @@ def test_an_attached_pdf_that_kills_its_parser_costs_the_mail_and_not_us() -> No
     made = message()
     bomb = (Path(__file__).parent / "fixtures" / "recursive_form.pdf").read_bytes()
     made.add_attachment(bomb, maintype="application", subtype="pdf", filename="a.pdf")
-    read = extract_isolated(worker := worker_of(), made.as_bytes(), name="a.eml")
+    read = read_member(worker := worker_of(), ArchiveMember("a.eml", "a.eml", made.as_bytes()))
     worker.close()
     assert [finding.kind for finding in read.findings] == ["parser-crashed"]
 

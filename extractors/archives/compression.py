@@ -166,6 +166,8 @@ else:
 
 #: What an XZ stream may ask its reader to hold; `xz -9` asks for 65 MiB.
 _XZ_MEMORY_BYTES = 128 * 2**20
+#: What is wrong with what has no end.
+CUT_OFF = "it ends too early"
 #: After so many faults nothing more is looked for after them.
 _FAULTS_AT_MOST = 1000
 _FAULTS = (zlib.error, lzma.LZMAError, zstd.ZstdError, brotli.error, OSError, EOFError, ValueError)
@@ -272,7 +274,7 @@ class Decompressed:
 
     def _end(self) -> None:
         if not isinstance(self._decompressor, _Stored):
-            self.damage = self.damage or "it ends too early"
+            self.damage = self.damage or CUT_OFF
         self._decompressor = None
 
     def _next_member(self) -> None:

@@ -20,10 +20,10 @@ _DIRECTORY_BYTES = 8 * 2**20
 _END = struct.Struct("<4s4H2LH")
 _END_64 = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR_64 = struct.Struct("<4sLQL")
-_LOCAL = struct.Struct("<4s5H3L2H")
-_LOCAL_SIGNATURE = b"PK\x03\x04"
+LOCAL_HEADER = struct.Struct("<4s5H3L2H")
+LOCAL_SIGNATURE = b"PK\x03\x04"
 _MOST = 0xFFFFFFFF
-_ENCRYPTED, _SIZE_FOLLOWS, _UTF8 = 0x1, 0x8, 0x800
+ENCRYPTED, SIZE_FOLLOWS, _UTF8 = 0x1, 0x8, 0x800
 
 _COMPRESSIONS: Mapping[int, Compression] = {
     0: Compression.NONE,
@@ -44,7 +44,7 @@ class ZipEntry:
     """None where it is compressed by a method that we don't read."""
 
 
-class _Checked(Decompressed):
+class Checked(Decompressed):
     """Content that is damaged when its checksum is another."""
 
     def __init__(self, packed: Readable, compression: Compression, budget: SizeBudget, checksum: int | None) -> None:
@@ -89,11 +89,11 @@ def entries(stream: BinaryIO, listed: Sequence[zipfile.ZipInfo] | None, budget: 
         if not budget.spend_member():
             return
         stream.seek(max(info.header_offset, 0))
-        header = stream.read(_LOCAL.size)
-        if len(header) < _LOCAL.size or not header.startswith(_LOCAL_SIGNATURE):
+        header = stream.read(LOCAL_HEADER.size)
+        if len(header) < LOCAL_HEADER.size or not header.startswith(LOCAL_SIGNATURE):
             yield ZipEntry(info.filename, False, None)
             continue
-        *_, name_size, extra_size = _LOCAL.unpack(header)
+        *_, name_size, extra_size = LOCAL_HEADER.unpack(header)
         stream.seek(name_size + extra_size, io.SEEK_CUR)
         packed = Limited(stream, info.compress_size)
         yield _entry(info.filename, info.flag_bits, info.compress_type, packed, budget, info.CRC)
@@ -121,18 +121,18 @@ def _directory_size(stream: BinaryIO) -> int | None:
 def _announced(ahead: Lookahead, budget: SizeBudget) -> Iterator[ZipEntry]:
     """The entries that local headers announce, one after the other."""
     while True:
-        ahead.read_to(_LOCAL_SIGNATURE, 0)
-        header = ahead.read(_LOCAL.size)
-        if len(header) < _LOCAL.size or not budget.spend_member():
+        ahead.read_to(LOCAL_SIGNATURE, 0)
+        header = ahead.read(LOCAL_HEADER.size)
+        if len(header) < LOCAL_HEADER.size or not budget.spend_member():
             return
-        _, _, flags, method, _, _, checksum, packed_size, size, name_size, extra_size = _LOCAL.unpack(header)
+        _, _, flags, method, _, _, checksum, packed_size, size, name_size, extra_size = LOCAL_HEADER.unpack(header)
         name = ahead.read(name_size).decode("utf-8" if flags & _UTF8 else "cp437", "replace")
         extra = ahead.read(extra_size)
         if _MOST in (packed_size, size):
             packed_size = _packed_size_64(extra, size == _MOST)
-        is_sized = not flags & _SIZE_FOLLOWS or packed_size > 0
+        is_sized = not flags & SIZE_FOLLOWS or packed_size > 0
         packed = Limited(ahead, packed_size) if is_sized else ahead
-        entry = _entry(name, flags, method, packed, budget, None if flags & _SIZE_FOLLOWS else checksum)
+        entry = _entry(name, flags, method, packed, budget, None if flags & SIZE_FOLLOWS else checksum)
         if not name.endswith("/"):
             yield entry
         if isinstance(packed, Limited):
@@ -149,8 +149,8 @@ def _entry(
     compression = _COMPRESSIONS.get(method)
     # Without a size, only a compressed content says where it ends.
     is_readable = isinstance(packed, Limited) or method != 0
-    content = _Checked(packed, compression, budget, checksum) if compression and is_readable else None
-    return ZipEntry(name, bool(flags & _ENCRYPTED), content)
+    content = Checked(packed, compression, budget, checksum) if compression and is_readable else None
+    return ZipEntry(name, bool(flags & ENCRYPTED), content)
 
 
 def _packed_size_64(extra: bytes, has_size: bool) -> int:

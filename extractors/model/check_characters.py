@@ -84,15 +84,6 @@ class CheckCharacterRule:
     passed: int
     """Those of them that pass; for no zone, in the zone where most do."""
 
-    @property
-    def chance(self) -> float:
-        """Return how likely so many names, or more, pass without there being check characters.
-
-        >>> CheckCharacterRule(Zone.NAME, seen=20, passed=19).chance < 1e-25
-        True
-        """
-        return chance_of(self.seen, self.passed)
-
 
 Key = tuple[str, str | None]
 

@@ -21,7 +21,7 @@ from extractors.mentions.labels import label_places, leads_to_document, may_hold
 from extractors.model.budget import as_time_allows
 from extractors.model.decoding import decode, first_bytes
 from extractors.model.documents import Block, Finding, Reading, Role
-from extractors.readers.markup.page import APART, Following, MarkupPage, plain, unfollowed_links
+from extractors.readers.markup.page import APART, Following, MarkupPage
 from extractors.readers.markup.prefilter import holds_no_label, nests_little
 from extractors.readers.markup.recognized import is_hocr, read_recognized
 
@@ -272,11 +272,6 @@ Element: TypeAlias = Any
 #: Elements of which nothing is seen but their attributes.
 _UNSEEN = ("iframe", "noembed", "script", "style", "template")
 
-#: Links to follow. Attributes are matched one by one: a value may hold what looks like an attribute.
-_ATTRIBUTES = r'(?: =?[^ =]*="[^"]*")*?'
-_LINK = re.compile(rf'<a(?:rea)?{_ATTRIBUTES} href="([^"]*)"')
-_LINK_OR_FRAME = re.compile(rf'<(?:a(?:rea)?{_ATTRIBUTES} href|i?frame{_ATTRIBUTES} src)="([^"]*)"')
-
 #: What raises text, as `sup` does; in a style sheet, with the class that has it.
 _RAISE = (
     r"(?:vertical-align\s*:\s*(?:super|text-top|\+?(?!0)[0-9.]+(?:em|ex|px|pt|%))|font-variant-position\s*:\s*super)"
@@ -334,9 +329,8 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
         return replace(read_recognized(tree.root, MEDIA_TYPE), findings=tuple(findings))
     facts = _beside_the_text(tree.root, speaks_of_raising=_SPEAKS_OF_RAISING.search(markup) is not None)
     page = MarkupPage(_well_formed(tree.root, markup))
-    targets = dict.fromkeys((_LINK_OR_FRAME if facts.has_frames else _LINK).findall(page.markup))
     following = facts.following
-    links = dict.fromkeys(filter(leads_to_document, [*following.links, *map(plain, targets)]))
+    links = dict.fromkeys(filter(leads_to_document, [*following.links, *following.targets]))
     return Reading(
         MEDIA_TYPE,
         (*page.blocks(), *facts.scripts, *source.left_out),
@@ -346,7 +340,7 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
         tuple(findings),
         documents=tuple(following.documents),
         parts=tuple(following.parts),
-        unfollowed=tuple(unfollowed_links(page.markup)),
+        unfollowed=tuple(target for target, is_unfollowed in following.targets.items() if is_unfollowed),
         robots=tuple(following.robots),
     )
 
@@ -418,7 +412,6 @@ class _PageFacts:
 
     title: str = ""
     base: str | None = None
-    has_frames: bool = False
     scripts: list[Block] = field(default_factory=list)
     following: Following = field(default_factory=Following)
 
@@ -439,21 +432,20 @@ def _beside_the_text(root: Element, *, speaks_of_raising: bool) -> _PageFacts:
     facts = _PageFacts()
     if speaks_of_raising:
         _mark_raised(root)
-    for element in root.iter("title", "base", "embed", "frame", "link", "meta", "object", *_UNSEEN):
+    for element in root.iter("title", "base", "embed", "link", "meta", "object", *_UNSEEN):
         if element.tag == "title":
             facts.title = facts.title or " ".join("".join(element.itertext()).split())
         elif element.tag == "base":
             facts.base = element.get("href") if facts.base is None else facts.base
-        elif element.tag in ("embed", "link", "meta", "object"):
+        elif element.tag not in _UNSEEN:
             facts.following.read(element)
         else:
-            if element.tag in ("frame", "iframe"):
-                facts.has_frames = True
-                facts.following.read(element)
             if element.tag == "script" and element.text:
                 facts.scripts += script_blocks(element.text, element.get("type", ""))
             del element[:]
             element.text = None
+    for link in root.iter("a", "area", "frame", "iframe"):  # not before what isn't seen has been taken out
+        facts.following.read(link)
     return facts
 
 

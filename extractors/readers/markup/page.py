@@ -338,9 +338,6 @@ _DOCUMENT_META = frozenset({"bepress_citation_pdf_url", "citation_pdf_url", "epr
 _CRAWLERS = frozenset({"arkaudit", "robots"})
 _REFRESH = re.compile(r"\s*[0-9.]*\s*[;,]\s*(?:url\s*=\s*)?(?P<quote>[\"']?)(?P<url>.+?)(?P=quote)\s*\Z", re.I | re.S)
 _MOST_CHARS = 4096
-#: From f to f, which `re` leaps to; to lower a page that is not ASCII takes five times as long.
-_NOFOLLOW = tuple(re.compile(rf"{letter}(?<=[nN][oO].)[oO][lL]{{2}}[oO][wW]") for letter in "fF")
-_ANCHOR = re.compile(r"<a(?:rea)?( [^>]*)>")
 
 
 @dataclass(slots=True)
@@ -348,19 +345,27 @@ class Following:
     """Gathered from the elements of a page in order."""
 
     links: list[str] = field(default_factory=list)
+    targets: dict[str, bool] = field(default_factory=dict)
+    """Those of plain links and frames, and whether all links to one have ``rel=nofollow``."""
     documents: list[str] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
     robots: list[str] = field(default_factory=list)
 
     def read(self, element: Element) -> None:
-        """Take what a ``link``, ``meta``, ``embed``, ``object``, ``frame`` or ``iframe`` element says."""
+        """Take what an element says that is a link, a frame, embeds something, or is about the page."""
         match element.tag:
+            case "a" | "area":
+                if target := element.get("href"):
+                    is_nofollow = "nofollow" in (element.get("rel") or "").lower().split()
+                    self.targets[target] = self.targets.get(target, True) and is_nofollow
             case "link":
                 self._link(element)
             case "meta":
                 self._meta(element)
             case "frame" | "iframe":  # their place among the links is that of the element
-                self._add(element.get("src"), self.parts, is_link=False)
+                if target := element.get("src"):
+                    self.targets.setdefault(target, False)
+                    self.parts.append(target)
             case "embed":
                 self._add(element.get("src"), self.documents)
             case "object":
@@ -385,13 +390,11 @@ class Following:
         elif (element.get("http-equiv") or "").strip().lower() == "refresh":
             self._add(refresh_target(content), self.parts)
 
-    def _add(self, target: str | None, among: list[str] | None, *, is_link: bool = True) -> None:
-        if not target:
-            return
-        if is_link:
+    def _add(self, target: str | None, among: list[str] | None) -> None:
+        if target:
             self.links.append(target)
-        if among is not None:
-            among.append(target)
+            if among is not None:
+                among.append(target)
 
 
 def refresh_target(content: str) -> str | None:
@@ -403,20 +406,3 @@ def refresh_target(content: str) -> str | None:
     """
     refresh = _REFRESH.match(content[:_MOST_CHARS])
     return refresh["url"] if refresh else None
-
-
-def unfollowed_links(markup: str) -> Iterator[str]:
-    """The targets in well-formed *markup* that are only in links with ``rel=nofollow``.
-
-    >>> list(unfollowed_links('<a rel="nofollow" href="/a">1</a><a href="/b">2</a><a href="/b" rel="NoFollow">3</a>'))
-    ['/a']
-    """
-    if not any(spelled.search(markup) for spelled in _NOFOLLOW):
-        return
-    unfollowed: dict[str, bool] = {}
-    for anchor in _ANCHOR.finditer(markup):
-        attributes = attributes_of(anchor[1])
-        if target := attributes.get("href"):
-            is_nofollow = "nofollow" in attributes.get("rel", "").lower().split()
-            unfollowed[target] = unfollowed.get(target, True) and is_nofollow
-    yield from (target for target, is_nofollow in unfollowed.items() if is_nofollow)

@@ -1,7 +1,7 @@
 """Packages: the ZIP archives of XML that office documents and e-books are, read member by member and within bounds.
 
 `zipfile` lists the members, no more: it believes the sizes that an archive states, refuses a whole archive for a
-fault in its directory, and inflates some methods without a limit. The inflating is done here, by `zlib`.
+fault in its directory, and inflates some methods without a limit. Archives inflate members, these too.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import posixpath
 import re
 import struct
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -20,6 +19,8 @@ from urllib.parse import unquote
 
 from lxml import etree
 
+from extractors.archives.compression import CUT_OFF, Compression, Lookahead, SizeBudget
+from extractors.archives.zips import ENCRYPTED, LOCAL_HEADER, LOCAL_SIGNATURE, SIZE_FOLLOWS, Checked
 from extractors.model.documents import Finding
 from extractors.readers.markup.xml import without_surrogates
 
@@ -167,14 +168,9 @@ MOST_BYTES = 256 * 2**20
 #: The findings that one package may have; the rest would say the same again.
 _MOST_FINDINGS = 50
 _HEAD_BYTES = 4096
-#: Small, for the output of the piece in which a stream turns out to be damaged is lost.
-_PIECE_BYTES = 1024
 
 _DIRECTORY_ENTRY = b"PK\x01\x02"
-_LOCAL_HEADER = struct.Struct("<4s5H3L2H")
-_LOCAL_SIGNATURE = b"PK\x03\x04"
 _RECORD = re.compile(rb"PK(?:\x03\x04|\x07\x08|\x01\x02|\x05\x06)")
-_ENCRYPTED, _SIZES_FOLLOW = 0x1, 0x8
 _STORED, _DEFLATED = 0, 8
 
 #: What `zipfile` raises over a damaged directory.
@@ -228,7 +224,7 @@ class Package:
     def head(self, name: str) -> bytes:
         """The first bytes of a member, to see what it is; empty where there are none to be had."""
         member = self._members.get(name)
-        return b"" if member is None or member.is_encrypted else _content(self._data, member, _HEAD_BYTES).data
+        return b"" if member is None or member.is_encrypted else _content(self._data, member, _HEAD_BYTES)[0]
 
     def read(self, name: str) -> bytes:
         """All of a member that can be had; what can't, and why, is a finding. No such member is no bytes."""
@@ -242,13 +238,13 @@ class Package:
         if not limit:
             self.note(Finding("cut-off", f"its members were not read beyond {MOST_BYTES} bytes"))
             return b""
-        content = _content(self._data, member, limit + 1)
-        self._bytes_left -= min(max(len(content.data), member.bound - member.header), limit)  # inflating nothing costs
-        if len(content.data) > limit:
+        content, fault = _content(self._data, member, limit + 1)
+        self._bytes_left -= min(max(len(content), member.bound - member.header), limit)  # inflating nothing costs
+        if len(content) > limit:
             self.note(Finding("cut-off", f"only the first {limit} bytes of {shown(name)} were read"))
-        elif content.fault:
-            self.note(Finding("unreadable-part", f"{shown(name)}: {content.fault}"))
-        return content.data[:limit]
+        elif fault:
+            self.note(Finding("unreadable-part", f"{shown(name)}: {fault}"))
+        return content[:limit]
 
     def parse(self, name: str, target: EventTarget) -> None:
         """Send the events of an XML member to *target*; its faults are findings."""
@@ -293,7 +289,7 @@ class Package:
 
     def _covers(self, listed: list[PackageMember]) -> bool:
         """Return whether a directory is that of the whole archive, not of another one that is stored in it."""
-        return min(member.header for member in listed) <= self._data.find(_LOCAL_SIGNATURE)
+        return min(member.header for member in listed) <= self._data.find(LOCAL_SIGNATURE)
 
     def _by_name(self, members: Iterable[PackageMember]) -> dict[str, PackageMember]:
         """The members by name, the last of a name as unzippers have it, and no byte in more than one of them.
@@ -313,22 +309,14 @@ class Package:
         return by_name
 
     def _is_there(self, member: PackageMember) -> bool:
-        is_there = member.header >= 0 and self._data.startswith(_LOCAL_SIGNATURE, member.header)
+        is_there = member.header >= 0 and self._data.startswith(LOCAL_SIGNATURE, member.header)
         if not is_there:
             self.note(Finding("unreadable-part", f"{shown(member.name)}: it is not where it should be"))
         return is_there
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
-    """The bytes of a member, and what is wrong with them, if anything."""
-
-    data: bytes
-    fault: str = ""
-
-
 def _member(info: zipfile.ZipInfo) -> PackageMember:
-    is_encrypted = bool(info.flag_bits & _ENCRYPTED)
+    is_encrypted = bool(info.flag_bits & ENCRYPTED)
     name = _member_name(info.filename)
     return PackageMember(name, info.header_offset, info.compress_size, info.compress_type, is_encrypted, info.CRC)
 
@@ -346,56 +334,36 @@ def _members_met(data: bytes) -> Iterator[PackageMember]:
     """The members that local headers announce, in order, whatever a directory says."""
     met = position = 0
     while met < MOST_MEMBERS:
-        position = data.find(_LOCAL_SIGNATURE, position)
-        if position == -1 or position + _LOCAL_HEADER.size > len(data):
+        position = data.find(LOCAL_SIGNATURE, position)
+        if position == -1 or position + LOCAL_HEADER.size > len(data):
             return
-        _, _, flags, method, _, _, crc, size, _, name_bytes, extra_bytes = _LOCAL_HEADER.unpack_from(data, position)
-        start = position + _LOCAL_HEADER.size + name_bytes + extra_bytes
-        name = data[position + _LOCAL_HEADER.size : start - extra_bytes].decode("utf-8", "replace")
-        if flags & _SIZES_FOLLOW or not start + size <= len(data):
+        _, _, flags, method, _, _, crc, size, _, name_bytes, extra_bytes = LOCAL_HEADER.unpack_from(data, position)
+        start = position + LOCAL_HEADER.size + name_bytes + extra_bytes
+        name = data[position + LOCAL_HEADER.size : start - extra_bytes].decode("utf-8", "replace")
+        if flags & SIZE_FOLLOWS or not start + size <= len(data):
             following = _RECORD.search(data, start)
             end, crc = following.start() if following else len(data), None
         else:
             end = start + size
         if name and method in (_STORED, _DEFLATED):
-            yield PackageMember(_member_name(name), position, end - start, method, bool(flags & _ENCRYPTED), crc)
+            yield PackageMember(_member_name(name), position, end - start, method, bool(flags & ENCRYPTED), crc)
             met += 1
-        position = max(end, position + len(_LOCAL_SIGNATURE))
+        position = max(end, position + len(LOCAL_SIGNATURE))
 
 
-def _content(data: bytes, member: PackageMember, limit: int) -> _Content:
-    """The first *limit* bytes of a member, or those before the place where it is damaged."""
-    start = member.header + _LOCAL_HEADER.size
+def _content(data: bytes, member: PackageMember, limit: int) -> tuple[bytes, str]:
+    """The first *limit* bytes of a member, or those before the place where it is damaged; and what is wrong with it."""
+    start = member.header + LOCAL_HEADER.size
     if start > member.bound:
-        return _Content(b"", "it is cut off")
-    *_, name_bytes, extra_bytes = _LOCAL_HEADER.unpack_from(data, member.header)
+        return b"", CUT_OFF
+    if member.method not in (_STORED, _DEFLATED):
+        return b"", f"compression method {member.method} has no place in such a package"
+    *_, name_bytes, extra_bytes = LOCAL_HEADER.unpack_from(data, member.header)
     start += name_bytes + extra_bytes
-    if member.method == _STORED:
-        content = _Content(data[start : min(start + min(member.size, limit), member.bound)])
-    elif member.method == _DEFLATED:
-        content = _inflated(memoryview(data)[start : member.bound], limit)
-    else:
-        return _Content(b"", f"compression method {member.method} has no place in such a package")
-    is_whole = not content.fault and len(content.data) < limit
-    if is_whole and member.crc is not None and zlib.crc32(content.data) != member.crc:
-        return _Content(content.data, "its checksum is wrong")
-    return content
-
-
-def _inflated(deflated: memoryview, limit: int) -> _Content:
-    stream = zlib.decompressobj(-zlib.MAX_WBITS)
-    pieces: list[bytes] = []
-    left = limit
-    for start in range(0, len(deflated), _PIECE_BYTES):
-        try:
-            piece = stream.decompress(deflated[start : start + _PIECE_BYTES], left)
-        except zlib.error:
-            return _Content(b"".join(pieces), "its compressed bytes are damaged")
-        pieces.append(piece)
-        left -= len(piece)
-        if stream.eof or not left:
-            return _Content(b"".join(pieces))
-    return _Content(b"".join(pieces), "it is cut off")
+    end = min(start + member.size, member.bound) if member.method == _STORED else member.bound
+    compression = Compression.NONE if member.method == _STORED else Compression.DEFLATE
+    content = Checked(BytesIO(data[start:end]), compression, SizeBudget(limit, 1), member.crc)
+    return Lookahead(content).read(limit), content.damage
 
 
 def shown(name: str) -> str:
