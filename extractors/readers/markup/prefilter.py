@@ -8,30 +8,15 @@ none" is said; in any doubt the page is read.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from html import unescape
-from html.entities import html5
 from itertools import islice
 
 import regex
 
 from extractors.mentions.labels import BETWEEN, WORD_BEFORE, ends_of_ark
 
-#: Full-width forms, and the Kelvin sign.
-_WIDE = (range(0xFF00, 0xFFF0), range(0x212A, 0x212B))
-_LETTERS = "aArRkK\uff21\uff41\uff32\uff52\uff2b\uff4b\N{KELVIN SIGN}"
-_KNOWN_UNENDED = "|".join(name for name in html5 if not name.endswith(";"))
-#: A reference without its semicolon before a letter of the word, as HTML reads it: ``ar&shyk:``.
-_PARTS_WORD = re.compile(rf"&(?:{_KNOWN_UNENDED})[{_LETTERS}]")
-#: Those by name that may be part of an escaped letter (``&percnt;6b``). After the word, any reference is a doubt.
-_NAMED = re.compile("&(?:percnt|bsol)")
-_NUMERIC = re.compile("&#([xX]?)([0-9a-fA-F]+)")
-_UNENDED_NUMERIC = re.compile(f"&#(?:[0-9]+|[xX][0-9a-fA-F]+)(?=[{_LETTERS}])")
-_ESCAPING = frozenset("%\\")
-
 _BEHIND = regex.compile(rf"(?: <[^<>]*+> | {BETWEEN} | / )*+ [:&<]?", regex.VERBOSE)
-_REFERENCE = rf"&(?: [0-9A-Za-z]{{1,32}}; | \#[xX]?[0-9A-Fa-f]{{1,32}};? | {_KNOWN_UNENDED} )"
-_BEFORE = regex.compile(rf"(?r)(?: <[^<>]*> | {BETWEEN} | {_REFERENCE} )*", regex.VERBOSE)
+_BEFORE = regex.compile(rf"(?r)(?: <[^<>]*> | {BETWEEN} )*", regex.VERBOSE)
 _MOST_BEFORE = 2000
 _TAG = re.compile("<[^<>]*>")
 _MAY_BE_SIGN = re.compile(r"[:+_%\\&/<\N{FULLWIDTH COLON}]")
@@ -71,8 +56,8 @@ def holds_no_label(source: str) -> bool:
     """
     if "\0" in source:
         return False
-    if "&" in source and (_NAMED.search(source) or _spells_letters(source) or _PARTS_WORD.search(source)):
-        return False
+    if "&" in source:
+        source = unescape(source)
     return not any(_may_be_label(source, end) for end in ends_of_ark(source))
 
 
@@ -85,30 +70,6 @@ def nests_little(source: str) -> bool:
     begun = source.count("<") - source.count("</")
     leaves = islice(_LEAF.finditer(source), max(0, begun - _SURE_DEPTH))  # so many are enough
     return begun - sum(1 for _ in leaves) <= _SURE_DEPTH
-
-
-def _spells_letters(source: str) -> bool:
-    """Return whether a numeric reference represents a character of which a word or an escape may consist."""
-    if "&#" not in source:
-        return False
-    return _UNENDED_NUMERIC.search(source) is not None or any(
-        _is_of_word(*reference) for reference in set(_NUMERIC.findall(source))
-    )
-
-
-@lru_cache(maxsize=1024)
-def _is_of_word(x: str, digits: str) -> bool:
-    """Return whether the reference with these digits is a letter or digit of ASCII, wide or not, or begins an escape.
-
-    >>> _is_of_word("x", "6B"), _is_of_word("", "0107"), _is_of_word("", "8217"), _is_of_word("", "037")
-    (True, True, False, True)
-    """
-    if not x:
-        digits = re.split("[a-fA-F]", digits)[0] or "0"
-    code = int(digits[:20], 16 if x else 10)
-    if code < 128:
-        return chr(code).isalnum() or chr(code) in _ESCAPING
-    return any(code in wide for wide in _WIDE)
 
 
 def _may_be_label(source: str, end: int) -> bool:
@@ -127,14 +88,14 @@ def _may_be_label(source: str, end: int) -> bool:
 
 
 def _is_glued(source: str, first: int) -> bool:
-    """Return whether the word at *first* may be glued to an ARK, tags and references apart.
+    """Return whether the word at *first* may be glued to an ARK, tags apart.
 
-    >>> _is_glued("12148&#47;x<i>5</i>dark:/", 19), _is_glued("12148/x5 dark:/", 10)
+    >>> _is_glued("12148/x<i>5</i>dark:/", 15), _is_glued("12148/x5 dark:/", 10)
     (True, False)
     """
     near = source[max(0, first - _LONGEST_NAME) : first]
     hidden = _HIDDEN.search(near)
-    return hidden is not None or _GLUED.search(unescape(_TAG.sub("", near))) is not None
+    return hidden is not None or _GLUED.search(_TAG.sub("", near)) is not None
 
 
 def _may_follow_ar(source: str, at: int) -> bool:
