@@ -101,8 +101,7 @@ def _row(asked: str, naan: str, name: str, registry: Registry, *, now: datetime)
         "since": entry.since.isoformat() if entry.since else None,
         "where": entry.where,
         "targets": [
-            {"template": record.template, "status": record.status, "fault": record.fault}
-            for record in entry.targets
+            {"template": record.template, "status": record.status, "fault": record.fault} for record in entry.targets
         ],
         "leads_to": registry.target(ark) if ark and not registry.names_only(ark) else None,
         "policy": asdict(entry.policy),
