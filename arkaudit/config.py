@@ -41,12 +41,12 @@ from arkaudit.setting_values import (
     ZoneName,
     of_own_hosts,
 )
-from crawler.asking.controls import ENOUGH_NAMES
+from crawler.asking.probes import ENOUGH_NAMES
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.rechecking import Intervals, RecheckPolicy
 from crawler.model.addresses import AddressGuard, Routes
-from crawler.model.attempts import Patience
-from crawler.model.scope import Extent
+from crawler.model.crawl_requests import Extent
+from crawler.model.resolving import Patience
 from crawler.politeness.pacing import Allowance, Allowances, is_own
 from crawler.rendering.options import PageLimits, RenderOptions, find_browser
 from crawler.sources.gate import LinkPatterns

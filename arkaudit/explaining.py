@@ -14,6 +14,7 @@ from rich.console import Console
 from arkaudit.output_rows import Row, whole
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.mementos import MementoRecord
+from crawler.asking.probes import FORMS, SpellingAnswer, judge_form
 from crawler.asking.questions import resolver_path
 from crawler.model.observations import (
     FAMILY_OF,
@@ -29,7 +30,6 @@ from crawler.model.observations import (
 )
 from crawler.model.resolving import INFLECTED, REDIRECTS, SUCCESSES
 from crawler.verdicts.answer_sets import is_about_resolver
-from crawler.verdicts.spellings import FORMS, SpellingAnswer, judge_form
 from reports.languages.display import counted, escaped
 from reports.tables.wording import (
     COMMITMENT_MEANINGS,

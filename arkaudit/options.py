@@ -194,7 +194,7 @@ def request_options(command: Command) -> Command:
 
 def crawl_options(command: Command) -> Command:
     """Add the options for how far to go: for commands that follow links."""
-    from crawler.model.scope import Extent
+    from crawler.model.crawl_requests import Extent
 
     options = (
         click.option("--depth", type=int, help="Links to follow from a seed.  [default: no limit]"),

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.model.attempts import LONGEST_WISH_S, Patience, next_attempt, retry_after_s
 from crawler.model.observations import ChainEnd, Hop, Observation, Question, TlsResult
+from crawler.model.resolving import LONGEST_WISH_S, Patience, next_attempt, retry_after_s
 from crawler.pipelines import TlsProbePipeline
 from crawler.verdicts.remarks import tls_remarks
 from crawler.wire.endpoints import LookUpNotBegun, NameNotFound, NameServerSilent, _AllowedAddresses

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from crawler.asking.probes import FORMS
 from crawler.model.observations import CONFORMANCE, Question
-from crawler.verdicts.spellings import FORMS
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 from tests.waiting import PATIENCE_S, rows_if_any, wait_until
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from crawler.model.attempts import Patience
 from crawler.model.observations import CONFORMANCE, Hop, ObjectOutcome, Observation, Question
+from crawler.model.resolving import Patience
 from crawler.runs.judging import verdicts_of_run
 from crawler.spiders.conversation import Ask, AskingRules, Conversation, Finished, Outgoing
 from crawler.store.store import Store

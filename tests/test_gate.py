@@ -12,8 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.model.crawl_requests import CrawlRequest, ListedItem, Reach, SourceKind, SourceReading, same_document
-from crawler.model.scope import Extent, Scope
+from crawler.model.crawl_requests import (
+    CrawlRequest,
+    Extent,
+    ListedItem,
+    Reach,
+    Scope,
+    SourceKind,
+    SourceReading,
+    same_document,
+)
 from crawler.sources.gate import MOST_CUT_OFF, Gate, LinkPatterns, Passed, Rules, TooSlow
 from crawler.sources.link_targets import Headers
 from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, Rule, Traps, turns_page

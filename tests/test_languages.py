@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 import reports
 from arkaudit.config_files import ConfigError, load
+from crawler.asking.probes import SHOULDERS_A_RESOLVER
 from crawler.model.observations import CONFORMANCE, ObjectOutcome
-from crawler.verdicts.spellings import SHOULDERS_A_RESOLVER
 from deploy.catalogues import TRANSLATED, extracted, kept, untranslated, updated
 from deploy.catalogues import text_of as text_of_catalogue
 from reports.exports import text_of, write_report

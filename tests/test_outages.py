@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.history.latest import contacts_of
-from crawler.history.outages import Contact, assess
+from crawler.history.ark_status import Contact, assess, contacts_of
 from tests.vectors import vectors
 
 
 def contact(text: str) -> Contact:
     host, what = text.split()
-    return Contact(host, **{what: 1})
+    found = Contact(host)
+    setattr(found, what, 1)
+    return found
 
 
 @pytest.mark.parametrize("vector", vectors("outages"))

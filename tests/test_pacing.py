@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model.addresses import AddressGuard, Routes
-from crawler.model.attempts import Patience
 from crawler.model.observations import ChainEnd
+from crawler.model.resolving import Patience
 from crawler.politeness.pacing import Allowance, Allowances, HostState, Pace, Shared, host_of, is_own
 from tests.vectors import vectors
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from arkaudit.explaining import Step
 from crawler.answers.facts import AnswerFacts
-from crawler.asking.controls import Shoulders, control_ark, control_url
+from crawler.asking.probes import Shoulders, control_ark, control_url
 from crawler.asking.questions import (
     AskingContext,
     Places,

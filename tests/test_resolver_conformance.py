@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler.asking.probes import FORMS, LONGEST, SpellingAnswer, form_url, forms, judge_form
 from crawler.model import schema
 from crawler.model.observations import CONFORMANCE, ChainEnd, Question
-from crawler.verdicts.spellings import FORMS, LONGEST, SpellingAnswer, form_url, forms, judge_form
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.normalize import LABEL

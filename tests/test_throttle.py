@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from crawler.model.attempts import Patience
 from crawler.model.observations import ChainEnd
+from crawler.model.resolving import Patience
 from crawler.politeness.host_files import (
     GRACE_S,
     KEPT_S,

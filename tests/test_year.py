@@ -9,9 +9,18 @@ from datetime import timedelta
 
 import pytest
 
-from crawler.history.ark_status import ArkState, ArkStatus, DatedVerdict, Event, EventKind, Seen, step
-from crawler.history.latest import contacts_of
-from crawler.history.outages import MISSES_EXPECTED, Contact, assess
+from crawler.history.ark_status import (
+    MISSES_EXPECTED,
+    ArkState,
+    ArkStatus,
+    DatedVerdict,
+    Event,
+    EventKind,
+    Seen,
+    assess,
+    contacts_of,
+    step,
+)
 from crawler.history.rechecking import KnownArk, due
 from crawler.model.observations import ObjectOutcome
 from crawler.runs.judging import judge_run
@@ -66,9 +75,8 @@ def year() -> Year:
         met = contacts_of(
             (each.end.value, [{"url": h.url, "status": h.status, "at": h.at} for h in each.hops]) for each in seen
         )
-        contacts = [Contact(host, each.answered, each.met, each.silent) for host, each in met.items()]
-        is_suspect = assess(contacts, misses).is_suspect
-        for each in contacts:
+        is_suspect = assess(met.values(), misses).is_suspect
+        for each in met.values():
             misses[each.host] = 0 if each.answered else min(misses[each.host] + 1, MISSES_EXPECTED)
         for number, subject in enumerate(asked):
             status, landing = subject.answer(day)

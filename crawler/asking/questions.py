@@ -10,10 +10,18 @@ from urllib.parse import unquote
 
 from crawler.answers.facts import SILENT_ENDS, AnswerFacts
 from crawler.answers.object_facts import ObjectFacts
-from crawler.asking.controls import place_of
-from crawler.model.attempts import PASSING_STATUSES
+from crawler.asking.probes import place_of
 from crawler.model.observations import ACCESS, ChainEnd, Observation, Question
-from crawler.model.resolving import INFLECTIONS, asked_url, label_of, request_url, resolver_of, same_host
+from crawler.model.resolving import (
+    INFLECTIONS,
+    PASSING_STATUSES,
+    asked_url,
+    label_of,
+    request_url,
+    resolver_of,
+    same_host,
+    with_other_label,
+)
 from extractors.model.ark import Ark
 from extractors.model.naan import Registry
 from extractors.model.normalize import LABEL
@@ -300,23 +308,6 @@ def question_url(
         living = reached(answers)
         return asked_url(first_url if living is None else living.seen.asked_url, question)
     return asked_url(first_url, question)
-
-
-def with_other_label(url: str) -> str:
-    """*url* with ``ark:`` for ``ark:/``, or the other way round; one in capitals with the same in lower case.
-
-    >>> with_other_label("https://n2t.net/ark:/12148/x5"), with_other_label("https://n2t.net/ark:12148/x5")
-    ('https://n2t.net/ark:12148/x5', 'https://n2t.net/ark:/12148/x5')
-    >>> with_other_label("https://n2t.net/ARK:/12148/x5")
-    'https://n2t.net/ark:/12148/x5'
-    """
-
-    def other(label: re.Match[str]) -> str:
-        if label[0] != label[0].lower():
-            return label[0].lower()
-        return label[0].rstrip("/") + ("" if label[0].endswith("/") else "/")
-
-    return LABEL.sub(other, url, count=1)
 
 
 def reached(answers: Mapping[Question, AnswerFacts]) -> AnswerFacts | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -16,67 +16,25 @@ from sqlalchemy.dialects.sqlite import insert
 
 from crawler.history import triaging
 from crawler.history.ark_status import (
+    MISSES_EXPECTED,
     ArkState,
     ArkStatus,
     DatedVerdict,
     EventKind,
     Seen,
     StatusPolicy,
+    assess,
+    contacts_of,
     described,
+    host_of,
     promised,
     step,
 )
-from crawler.history.outages import MISSES_EXPECTED, Contact, assess, host_of
 from crawler.history.rechecking import KnownArk
 from crawler.model import schema
-from crawler.model.observations import ACCESS, FAMILY_OF, ChainEnd, DocumentOutcome, Family, ObjectOutcome
+from crawler.model.observations import ACCESS, FAMILY_OF, DocumentOutcome, Family, ObjectOutcome
 
-# The contact of each run with each host, read from its hops: who answered, who was silent, and what that proves.
-
-
-_MET = frozenset({ChainEnd.REFUSED, ChainEnd.RESET, ChainEnd.TLS, ChainEnd.PROTOCOL_ERROR})
-_SILENT = frozenset({ChainEnd.DNS, ChainEnd.TIMEOUT})
-
-
-@dataclass(slots=True)
-class _Met:
-    """The contact with one host so far."""
-
-    answered: int = 0
-    met: int = 0
-    silent: int = 0
-    first_at: str = ""
-    last_at: str = ""
-    failure: str | None = None
-
-    def note(self, at: str) -> None:
-        self.first_at = min(self.first_at or at, at)
-        self.last_at = max(self.last_at, at)
-
-
-def contacts_of(chains: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> dict[str, _Met]:
-    """Return what was met at each host on *chains*: how each ended, and its hops.
-
-    A request that our own guard or robots.txt held back has met no one.
-    """
-    met: dict[str, _Met] = {}
-    for end, hops in chains:
-        for number, hop in enumerate(hops, start=1):
-            host = host_of(hop["url"])
-            is_failure = hop.get("status") is None
-            if host is None or (is_failure and (number < len(hops) or end not in _MET | _SILENT)):
-                continue
-            here = met.setdefault(host, _Met())
-            here.note(hop["at"])
-            if not is_failure:
-                here.answered += 1
-                continue
-            here.failure = end
-            if end in _MET:
-                here.met += 1
-            else:
-                here.silent += 1
-    return met
+# -- the contact of each run with each host, and what that proves
 
 
 def record_contacts(connection: Connection, run_id: int) -> bool:
@@ -88,13 +46,8 @@ def record_contacts(connection: Connection, run_id: int) -> bool:
     connection.execute(delete(contact).where(contact.c.run_id == run_id))
     met = contacts_of(_chains(connection, run_id))
     if met:
-        connection.execute(
-            insert(contact), [{"run_id": run_id, "host": host, **asdict(met[host])} for host in sorted(met)]
-        )
-    outages = assess(
-        [Contact(host, counts.answered, counts.met, counts.silent) for host, counts in met.items()],
-        _misses(connection, run_id, met),
-    )
+        connection.execute(insert(contact), [{"run_id": run_id, **asdict(met[host])} for host in sorted(met)])
+    outages = assess(met.values(), _misses(connection, run_id, met))
     values = asdict(outages)
     connection.execute(
         insert(assessment).values(run_id=run_id, **values).on_conflict_do_update(index_elements=["run_id"], set_=values)
@@ -138,7 +91,8 @@ _KEPT = ("ark_id", "request_url", "host", "first_seen_at")
 DERIVED = (schema.contact, schema.assessment, schema.latest, schema.event)
 #: Verdicts that are noted at a time: of a run of a million not all are in memory.
 _PAGE = 500
-_OF_SEEN = tuple(field.name for field in fields(Seen))
+#: Moments of a status, by the names of their columns.
+_MOMENTS = ("first_strike_at", "last_strike_at", "worked_at")
 _OF_VERDICT = (
     "verdict_id",
     "ark_id",
@@ -261,26 +215,12 @@ def _note_verdicts(connection: Connection, run_id: int) -> None:
             before = status_in(here) if here is not None and here.checked_at is not None else None
             ark_status, happened = step(before, check_in(row, answers.followers(row), is_suspect=is_suspect), policy)
             at = moment(ark_status.checked_at)
-            rows.append(
-                {
-                    "ark_id": row.ark_id,
-                    "request_url": row.request_url,
-                    "host": host_of(row.request_url) or "",
-                    "first_seen_at": at if here is None else here.first_seen_at,
-                    "verdict_id": row.verdict_id,
-                    "checked_at": at,
-                    **_columns(ark_status),
-                }
-            )
+            pair = {"ark_id": row.ark_id, "request_url": row.request_url}
+            first_seen_at = at if here is None else here.first_seen_at
+            first = {"host": host_of(row.request_url) or "", "first_seen_at": first_seen_at}
+            rows.append({**pair, **first, "verdict_id": row.verdict_id, "checked_at": at, **_columns(ark_status)})
             events += [
-                {
-                    "run_id": run_id,
-                    "ark_id": row.ark_id,
-                    "request_url": row.request_url,
-                    "at": at,
-                    "event": event.kind.value,
-                    "detail": event.detail,
-                }
+                {"run_id": run_id, **pair, "at": at, "event": event.kind.value, "detail": event.detail}
                 for event in happened
                 if event.kind is not EventKind.NEW or here is None
             ]
@@ -382,25 +322,22 @@ def status_in(row: Row[Any]) -> ArkStatus:
         checked_at=datetime.fromisoformat(row.checked_at),
         object=ObjectOutcome(row.object),
         strikes=row.strikes,
-        first_strike_at=_when(row.first_strike_at),
-        last_strike_at=_when(row.last_strike_at),
-        worked_at=_when(row.worked_at),
+        **{name: _when(row._mapping[name]) for name in _MOMENTS},
         turns=tuple(map(datetime.fromisoformat, row.memory.get("turns", ()))),
         known=Seen(**row.memory.get("known", {})),
     )
 
 
 def _columns(ark_status: ArkStatus) -> dict[str, Any]:
-    memory = {name: value for name in _OF_SEEN if (value := getattr(ark_status.known, name)) is not None}
+    known = {name: value for name, value in asdict(ark_status.known).items() if value is not None}
+    moments = {name: getattr(ark_status, name) for name in _MOMENTS}
     return {
         "state": ark_status.state.value,
         "since": moment(ark_status.since),
         "reason": ark_status.reason,
         "strikes": ark_status.strikes,
-        "first_strike_at": moment(ark_status.first_strike_at) if ark_status.first_strike_at else None,
-        "last_strike_at": moment(ark_status.last_strike_at) if ark_status.last_strike_at else None,
-        "worked_at": moment(ark_status.worked_at) if ark_status.worked_at else None,
-        "memory": {"turns": [moment(turn) for turn in ark_status.turns], "known": memory},
+        **{name: moment(at) if at else None for name, at in moments.items()},
+        "memory": {"turns": [moment(turn) for turn in ark_status.turns], "known": known},
     }
 
 
@@ -459,21 +396,8 @@ def _add_new(connection: Connection, this: Any) -> None:
     """ARKs that are cited and have never been checked; some thousands at a time, for there may be millions."""
     latest, cited = schema.latest, _cited_in(this.run_id).subquery()
     is_known = exists().where(latest.c.ark_id == cited.c.ark_id, latest.c.request_url == cited.c.request_url)
-    order = (cited.c.ark_id, cited.c.request_url)
-    is_behind = tuple_(*order) > tuple_(bindparam("last_ark"), bindparam("last_url"))
-    query = select(cited).where(is_behind, ~is_known).order_by(*order).limit(_CITED_PAGE)
-    last_ark, last_url = 0, ""
-    while new := connection.execute(query, {"last_ark": last_ark, "last_url": last_url}).all():
-        _happened(connection, this, new, EventKind.NEW, "")
-        connection.execute(insert(latest), [_unchecked(row, this) for row in new])
-        last_ark, last_url = new[-1]
-
-
-def _unchecked(row: Any, this: Any) -> dict[str, Any]:
-    return {
-        "ark_id": row.ark_id,
-        "request_url": row.request_url,
-        "host": host_of(row.request_url) or "",
+    query = select(cited).where(~is_known).order_by(cited.c.ark_id, cited.c.request_url).limit(_CITED_PAGE)
+    unchecked = {
         "first_seen_at": this.started_at,
         "state": ArkState.UNDETERMINED.value,
         "since": this.started_at,
@@ -481,6 +405,10 @@ def _unchecked(row: Any, this: Any) -> dict[str, Any]:
         "strikes": 0,
         "memory": {},
     }
+    while new := connection.execute(query).all():
+        _happened(connection, this, new, EventKind.NEW, "")
+        rows = [{**row._mapping, "host": host_of(row.request_url) or "", **unchecked} for row in new]
+        connection.execute(insert(latest), rows)
 
 
 def _note_gone(connection: Connection, this: Any) -> None:

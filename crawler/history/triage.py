@@ -15,8 +15,7 @@ from enum import IntEnum, StrEnum
 from fnmatch import fnmatchcase
 from typing import TypeAlias
 
-from crawler.history.ark_status import ArkState
-from crawler.history.outages import host_of
+from crawler.history.ark_status import ArkState, host_of
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from extractors.model.ark import Ark
 

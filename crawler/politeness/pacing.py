@@ -15,8 +15,8 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from crawler.model.addresses import AddressGuard, Routes, is_literal
-from crawler.model.attempts import Patience
 from crawler.model.observations import ChainEnd
+from crawler.model.resolving import Patience
 
 #: Seconds between two requests to a host that no one has said to be one's own.
 LEAST_INTERVAL_S = 1.0

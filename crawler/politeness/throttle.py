@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Self
 from weakref import WeakKeyDictionary
 
 from crawler.model.addresses import AddressGuard, Routes
-from crawler.model.attempts import Patience
 from crawler.model.observations import ChainEnd, HostTraffic, Pause
+from crawler.model.resolving import Patience
 from crawler.politeness.host_files import HostFiles, HostLease, HostWait
 from crawler.politeness.pacing import LEAST_INTERVAL_S, Allowance, Allowances, HostState, Pace, Reason, host_of, is_own
 from extractors.model.errors import ArkauditError

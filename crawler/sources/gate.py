@@ -17,9 +17,18 @@ from urllib.parse import unquote, urlsplit
 
 import regex
 
-from crawler.model.crawl_requests import CrawlRequest, Outlinks, Reach, SourceKind, SourceReading, document_key
+from crawler.model.crawl_requests import (
+    CrawlRequest,
+    Extent,
+    Outlinks,
+    Reach,
+    Scope,
+    SourceKind,
+    SourceReading,
+    document_key,
+    site_of,
+)
 from crawler.model.resolving import names_skipped_ark
-from crawler.model.scope import Extent, Scope, site_of
 from crawler.sources.link_targets import (
     Headers,
     LinkTarget,

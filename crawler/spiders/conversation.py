@@ -12,11 +12,13 @@ from urllib.parse import urlsplit
 
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.object_facts import ObjectFacts
-from crawler.asking.controls import (
+from crawler.asking.probes import (
     ENOUGH_NAMES,
+    SHOULDERS_A_RESOLVER,
     Neighbourhood,
     Shoulders,
     control_url,
+    forms,
     landing_control,
     landing_pattern,
 )
@@ -32,13 +34,19 @@ from crawler.asking.questions import (
     resolver_path,
     seems_absent,
 )
-from crawler.model.attempts import Patience, next_attempt
 from crawler.model.observations import ACCESS, ObjectOutcome, Observation, Question
-from crawler.model.resolving import INFLECTED, INFLECTIONS, names_skipped_ark, sendable, url_fault
+from crawler.model.resolving import (
+    INFLECTED,
+    INFLECTIONS,
+    Patience,
+    names_skipped_ark,
+    next_attempt,
+    sendable,
+    url_fault,
+)
 from crawler.verdicts.access import is_app_shell, judge_object
 from crawler.verdicts.answer_sets import is_about_resolver
 from crawler.verdicts.readings import CandidateReading, learned, meant_by, next_reading, readings_of
-from crawler.verdicts.spellings import SHOULDERS_A_RESOLVER, forms
 from crawler.verdicts.verdict import ClosedCollection, Description, closed_for, described_by, facts_beside
 from extractors.model.ark import Ark
 from extractors.model.naan import Registry

@@ -19,7 +19,6 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from crawler.answers.facts import OUTCOME_OF_END, status_outcome
-from crawler.model.attempts import Patience, next_fetch
 from crawler.model.crawl_requests import (
     CrawlRequest,
     Outlinks,
@@ -30,7 +29,7 @@ from crawler.model.crawl_requests import (
     same_document,
 )
 from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
-from crawler.model.resolving import SUCCESSES
+from crawler.model.resolving import SUCCESSES, Patience, next_fetch
 from crawler.sources.gate import CrawlPlan, Passed
 from crawler.sources.source_reading import SourceReader, SourceWorker, may_be_source
 from crawler.spiders.auditing import AuditSpider

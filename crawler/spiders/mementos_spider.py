@@ -12,9 +12,9 @@ from twisted.python.failure import Failure
 
 from crawler.answers.answer import read_answer
 from crawler.answers.mementos import ArchiveAnswer, ArchiveAsk, MementoRecord, Search, capture_search, page_fault
-from crawler.model.attempts import Patience, next_fetch
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import Hop
+from crawler.model.resolving import Patience, next_fetch
 from crawler.spiders.auditing import AuditSpider
 from crawler.spiders.own_run import ArksRun
 from crawler.store.feeding import Bounds

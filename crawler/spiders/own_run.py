@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 
-from crawler.model.attempts import Patience
+from crawler.model.crawl_requests import Extent
 from crawler.model.observations import Verdict
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
-from crawler.model.resolving import sendable
-from crawler.model.scope import Extent
+from crawler.model.resolving import Patience, sendable
 from crawler.politeness.throttle import share_pace
 from crawler.runs.doubtful_mentions import conclude_documents
 from crawler.runs.judging import Background, judge_run, judge_settled

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import TypeVar
 
 from crawler.answers.facts import AnswerFacts
-from crawler.asking.controls import landing_pattern, place_of
+from crawler.asking.probes import landing_pattern, place_of
 from crawler.asking.questions import origin_of, reached, seems_absent
 from crawler.model.observations import ACCESS, CONFORMANCE, Observation, Question
 from extractors.model.ark import Ark

@@ -10,6 +10,7 @@ from itertools import pairwise
 from urllib.parse import unquote, urlsplit
 
 from crawler.answers.facts import AnswerFacts
+from crawler.model.crawl_requests import site_of
 from crawler.model.observations import (
     FAMILY_OF,
     ChainEnd,
@@ -20,7 +21,6 @@ from crawler.model.observations import (
     TlsResult,
     Verdict,
 )
-from crawler.model.scope import site_of
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding

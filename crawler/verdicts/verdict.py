@@ -14,7 +14,7 @@ from crawler.answers.claims import policy_link
 from crawler.answers.facts import AnswerFacts, status_outcome
 from crawler.answers.metadata_facts import MetadataFacts
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
-from crawler.asking.controls import landing_pattern, place_of
+from crawler.asking.probes import landing_pattern, place_of
 from crawler.asking.questions import reached, seems_absent
 from crawler.model.observations import (
     ACCESS,

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from crawler.model.attempts import SLOW_LOOK_UPS
 from crawler.model.observations import ChainEnd
+from crawler.model.resolving import SLOW_LOOK_UPS
 
 
 @dataclass(frozen=True, slots=True)

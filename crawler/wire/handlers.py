@@ -17,8 +17,8 @@ from twisted.internet.error import ConnectError
 from twisted.web._newclient import RequestNotSent, RequestTransmissionFailed, ResponseNeverReceived
 
 from crawler.model.addresses import AddressGuard, Routes
-from crawler.model.attempts import retry_after_s
 from crawler.model.observations import ChainEnd
+from crawler.model.resolving import retry_after_s
 from crawler.politeness.throttle import throttle_of
 from crawler.wire.agents import BoundedFactory, ExactScrapyAgent, NotConnectedInTime, Sending
 from crawler.wire.endpoints import LookUpNotBegun, NameServerSilent, TellingResolver, refused_unasked

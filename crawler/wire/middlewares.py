@@ -20,9 +20,9 @@ from scrapy.http.cookies import CookieJar
 
 from crawler.answers.answer import is_textual
 from crawler.answers.quirks import quirks
+from crawler.model.crawl_requests import is_public_suffix
 from crawler.model.observations import ChainEnd, Hop
 from crawler.model.resolving import Follow, Stop, is_too_long, next_step, url_fault
-from crawler.model.scope import is_public_suffix
 from crawler.politeness.throttle import NotAsked
 from crawler.wire.codings import Content, codings_of, content
 from crawler.wire.failures import failure_kind, failure_text

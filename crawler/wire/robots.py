@@ -17,7 +17,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler
 
-from crawler.model.attempts import PASSING_STATUSES, Patience, wait_s
+from crawler.model.resolving import PASSING_STATUSES, Patience, wait_s
 from crawler.politeness.pacing import host_of
 from crawler.politeness.throttle import NotAsked, throttle_of
 from crawler.wire.agents import NoAnswerInTime

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import pandas as pd
 
+from crawler.asking.probes import FORMS, SpellingAnswer, judge_form
 from crawler.model.observations import CONFORMANCE, ChainEnd, Question
 from crawler.model.resolving import resolver_of
-from crawler.verdicts.spellings import FORMS, SpellingAnswer, judge_form
 from reports.store.frames import Frames
 from reports.tables.definitions import COUNT, NAAN_COLUMN, TEXT, TOKEN, TRUTH, URL, Column, TableDefinition
 
