@@ -16,8 +16,7 @@ from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.formats import parse_content_type
 
-# Pure: the record that an answer's body is, whatever its form, judged by its type and by what it looks like.
-
+# -- the record that an answer's body is, whatever its form, judged by its type and by what it looks like
 
 #: Segments that hold a description in another form than an ERC.
 STRUCTURED = ("json", "json-ld", "yaml", "rdf", "embedded")
@@ -48,11 +47,8 @@ def parse_record(media_type: str | None, text: str, ark: Ark | None = None) -> R
         return from_turtle(text)
     if start == "<":
         return None if "html" in kind else from_xml(text.encode("utf-8", "replace"))
-    if "yaml" in kind:
-        return from_yaml(text, ark) or _anvl(text, ark)
-    if _NESTED.search(text):
-        return from_yaml(text, ark) or _anvl(text, ark)
-    return _anvl(text, ark)
+    described = from_yaml(text, ark) if "yaml" in kind or _NESTED.search(text) else None
+    return described or _anvl(text, ark)
 
 
 def _anvl(text: str, ark: Ark | None) -> Record | None:
@@ -76,9 +72,9 @@ def _unescaped(value: str) -> bytes:
 def _of_set(ercs: Sequence[Erc], ark: Ark | None) -> Erc | None:
     """The record of a set that names *ark*, or else its first."""
     if len(ercs) > 1 and ark is not None:
-        named = (erc for erc in ercs if any(named_ark in (ark, ark.base) for named_ark in _names_in(erc)))
-        exact = next((erc for erc in ercs if ark in _names_in(erc)), None)
-        return exact or next(named, ercs[0])
+        exact = (erc for erc in ercs if ark in _names_in(erc))
+        named = (erc for erc in ercs if ark.base in _names_in(erc))
+        return next(exact, None) or next(named, ercs[0])
     return ercs[0] if ercs else None
 
 
@@ -141,17 +137,10 @@ def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -
         return Answer(media_type)
     is_html = "html" in (media_type or "") and "xml" not in (media_type or "").replace("xhtml+xml", "")
     if _TAG.match(body[:4_096]):
-        described = (
-            None
-            if is_html
-            else from_xml(body)
-            if ("xml" in (media_type or "") or bool(_XML.match(body[:4_096])))
-            else None
-        )
-        from crawler.answers.answer_pages import (
-            read_page,  # beautifulsoup4 comes with it, and a crawl may have no answer to read
-        )
+        from crawler.answers.answer_pages import read_page  # with beautifulsoup4; there may be no answer to read
 
+        is_xml = "xml" in (media_type or "") or _XML.match(body[:4_096])
+        described = from_xml(body) if is_xml and not is_html else None
         page = read_page(body, charset)
         text = page.text
         return Answer(media_type, page.title, text[:TEXT_LIMIT], described or page.record, sketch(text), page.facts)
@@ -199,7 +188,7 @@ def _is_utf8(body: bytes) -> bool:
     return True
 
 
-# Pure: what can be said of two answers, of which one at least was cut off, that are not seen to be the same?
+# -- what can be said of two answers, of which one at least was cut off, that are not seen to be the same
 
 #: Of a page that was cut off before so many words no one knows whether it is another one.
 FEW_CAME = 12

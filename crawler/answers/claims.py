@@ -67,7 +67,7 @@ def named_arks(linked: Iterable[Ark], on_page: Iterable[tuple[str, str]]) -> Ite
     yield from ((ark, "Link header") for ark in linked)
     for text, where in on_page:
         try:
-            yield _parsed(text), where
+            yield Ark.parse(text), where
         except NotAnArk:
             continue
 
@@ -127,9 +127,6 @@ def _anchoring(record: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
     for kind in record:
         elements |= {**record[kind], **kernel(record[kind])}
     return elements
-
-
-_parsed = lru_cache(maxsize=1024)(Ark.parse)  # pages of one site name the same ones
 
 
 def _in_set_title(record: Mapping[str, Mapping[str, str]], ark: Ark) -> bool:

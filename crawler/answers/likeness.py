@@ -42,8 +42,6 @@ _WORD = re.compile(
     "\N{CJK UNIFIED IDEOGRAPH-3400}-\N{CJK UNIFIED IDEOGRAPH-9FFF}]"
     r"|[^\W\d_]{2,}"
 )
-#: The same in a lower-case text that is all ASCII, as most are; several times as fast.
-_ASCII_WORD = re.compile(r"[a-z]{2,}")
 
 
 def sketch(text: str) -> str | None:
@@ -55,17 +53,13 @@ def sketch(text: str) -> str | None:
     >>> one is not None and one == sketch("Nothing is known here of ark:/1/zzz, asked for at 11:47")
     True
     """
-    words = _words(ANY_ARK.sub(" ", text).lower())
+    words = _WORD.findall(ANY_ARK.sub(" ", text).lower())
     if not words:
         return None
     length = min(_PHRASE_WORDS, len(words))
     phrases = set(map(" ".join, zip(*(words[at:] for at in range(length)), strict=False)))
     hashes = nsmallest(SKETCH_HASHES, {zlib.crc32(phrase.encode("utf-8", "replace")) for phrase in phrases})
     return "".join(f"{value:08x}" for value in hashes)
-
-
-def _words(lowered: str) -> list[str]:
-    return (_ASCII_WORD if lowered.isascii() else _WORD).findall(lowered)
 
 
 def likeness(one: str, other: str) -> float:

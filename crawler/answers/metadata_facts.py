@@ -83,9 +83,13 @@ class MetadataFacts:
     @cached_property
     def is_objects_again(self) -> bool:
         """True if it is the object's own answer, where it is no record that only an inflection gets."""
-        record, observation = self.answer.seen.record, self.answer.seen
-        is_markup = "html" in (observation.media_type or "") or bool(observation.title)
-        return (record is None or "erc" not in record or is_markup) and is_object_again(observation, self.object.seen)
+        return self._may_be_page and is_object_again(self.answer.seen, self.object.seen)
+
+    @property
+    def _may_be_page(self) -> bool:
+        """True if it is no record that only an inflection gets."""
+        seen = self.answer.seen
+        return not self.is_erc or "html" in (seen.media_type or "") or bool(seen.title)
 
     @cached_property
     def tells_no_more(self) -> bool:
@@ -115,14 +119,9 @@ class MetadataFacts:
     @cached_property
     def may_be_objects_again(self) -> bool:
         """True if it has the URL of the object's answer, and too little came of one to say whether they are one."""
-        record, observation = self.answer.seen.record, self.answer.seen
-        is_markup = "html" in (observation.media_type or "") or bool(observation.title)
-        is_comparable = (record is None or "erc" not in record or is_markup) and self.object.is_success
-        return (
-            is_comparable
-            and is_at_place_of(observation, self.object.seen)
-            and nobody_can_tell(observation, self.object.seen)
-        )
+        one, other = self.answer.seen, self.object.seen
+        is_comparable = self._may_be_page and self.object.is_success
+        return is_comparable and is_at_place_of(one, other) and nobody_can_tell(one, other)
 
     @cached_property
     def may_be_everybodys(self) -> bool:

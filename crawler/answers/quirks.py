@@ -58,13 +58,8 @@ class Phrases:
         return cls(tuple(sorted(map(bare, phrases), key=len, reverse=True)))
 
     @cached_property
-    def _any(self) -> re.Pattern[str]:
+    def _pattern(self) -> re.Pattern[str]:
         return _any_of(self.phrases)
-
-    @cached_property
-    def _ascii(self) -> re.Pattern[str]:
-        """Those that an ASCII text can hold: most are of other scripts, and would be tried at each place in vain."""
-        return _any_of([phrase for phrase in self.phrases if phrase.isascii()])
 
     def search(self, text: str) -> PhraseMatch | None:
         """The first of the phrases in *text*."""
@@ -74,7 +69,7 @@ class Phrases:
         """The phrase that *text* begins with."""
         plain_text = plain(text)
         bare_text = bare(plain_text)
-        match = self._pattern(bare_text).match(bare_text)
+        match = self._pattern.match(bare_text)
         return PhraseMatch(plain_text[: match.end()], 0, match.end()) if match else None
 
     def all_in(self, text: str) -> Iterator[PhraseMatch]:
@@ -84,16 +79,12 @@ class Phrases:
     def in_plain(self, text: str) -> Iterator[PhraseMatch]:
         """All of the phrases in a *text* that is in plain form already."""
         bare_text = bare(text)
-        for match in self._pattern(bare_text).finditer(bare_text):
+        for match in self._pattern.finditer(bare_text):
             yield PhraseMatch(text[match.start() : match.end()], match.start(), match.end())
 
     def is_in_plain(self, text: str) -> bool:
         """Return whether one of the phrases is in a *text* that is in plain form already."""
-        bare_text = bare(text)
-        return self._pattern(bare_text).search(bare_text) is not None
-
-    def _pattern(self, bare_text: str) -> re.Pattern[str]:
-        return self._ascii if bare_text.isascii() else self._any
+        return self._pattern.search(bare(text)) is not None
 
 
 def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:

@@ -1,4 +1,4 @@
-"""Pure: an answer in JSON, JSON-LD or YAML becomes a record: of the object, or of its NAAN.
+"""Pure: make records of answers in JSON, YAML, RDF and XML: of the object, or of its NAAN.
 
 Only what describes is looked for, under the names of Dublin Core, schema.org and the ERC; everything is bounded.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import islice
@@ -70,6 +71,7 @@ _MESSAGES = frozenset({"message", "msg", "detail", "details", "reason"})
 _WITH_MESSAGES = frozenset({"status", "statuscode", "code", "type", "instance", "timestamp", "path", "success", "ok"})
 _FOUND = ("results", "items", "docs", "hits", "records", "data")
 _COUNTS = ("total", "count", "numfound", "totalitems", "totalresults", "totalhits", "size")
+_NAMING_THINGS = frozenset({"@id", "id", "identifier", "ark", "url"})
 _SEPARATORS = re.compile(r"[:./#]")
 _NAMING_KEYS = ("@value", "name", "title", "value", "identifier", "@id")
 _MOST_KEYS = 500
@@ -132,21 +134,19 @@ class _PlainLoader(yaml.BaseLoader):
 
 def record_of(value: Any, kind: str) -> Record | None:
     """The record in a parsed structure: segments of an ERC, a registry's definition, an error, or a description."""
-    is_plain = isinstance(value, Mapping) and not _is_wrapped(value) and not is_sites(value)
-    mapping = value if is_plain else _describing(value)
+    mapping = value if isinstance(value, Mapping) and _says_enough(value) else _describing(value)
     if mapping is None:
         return None
     segments = _segments(mapping)
     if segments:
-        return segments if any(map(_says_something, segments.values())) else None
+        return segments if any(text for segment in segments.values() for text in segment.values()) else None
     if _is_registry(mapping):
         return {"registry": _strings(mapping)}
     if _is_error(mapping) or (isinstance(value, Mapping) and _is_error(value)):
         return {"error": _strings(mapping)}
     keys = {plain_key(key) for key, inner in mapping.items() if inner}
-    is_description = (
-        bool(keys & (KERNEL.keys() | OTHER_DESCRIPTIVE)) or sum(_question_of(key) is not None for key in keys) > 1
-    )
+    foreign = [key for key in keys if _question_of(key) is not None]
+    is_description = bool(keys & (KERNEL.keys() | OTHER_DESCRIPTIVE)) or len(foreign) > 1
     return {kind: _strings(mapping)} if is_description else None
 
 
@@ -189,10 +189,10 @@ def plain_key(key: Any) -> str:
     return _SEPARATORS.split(str(key).lower().rstrip(":./#"))[-1]
 
 
-def _is_wrapped(mapping: Mapping[str, Any]) -> bool:
-    """Return whether a mapping answers too little by itself: what it says may be one level further in."""
-    is_plain = _segments(mapping) or _is_registry(mapping) or _is_error(mapping)
-    return not is_plain and len(kernel(_strings(mapping))) < 2
+def _says_enough(mapping: Mapping[str, Any]) -> bool:
+    """Return whether a mapping answers enough by itself; what else it says may be one level further in."""
+    is_record = _segments(mapping) or _is_registry(mapping) or _is_error(mapping)
+    return bool(is_record or len(kernel(_strings(mapping))) > 1) and not is_sites(mapping)
 
 
 def _is_error(mapping: Mapping[str, Any]) -> bool:
@@ -217,20 +217,15 @@ def _is_error(mapping: Mapping[str, Any]) -> bool:
 def is_sites(mapping: Mapping[str, Any]) -> bool:
     """Return whether a structure describes a site or who runs it, and names no ARK."""
     types = mapping.get("@type", ())
-    kinds = {
-        plain_key(type_name)
-        for type_name in ([types] if isinstance(types, str) else types)
-        if isinstance(type_name, str)
-    }
+    names = [types] if isinstance(types, str) else types
+    kinds = {plain_key(name) for name in names if isinstance(name, str)}
     return bool(kinds) and kinds <= _SITES_TYPES and not names_ark(mapping)
 
 
 def names_ark(mapping: Mapping[str, Any]) -> bool:
     """Return whether a structure names an ARK where things name themselves."""
-    values = _strings(
-        {key: mapping[key] for key in mapping if plain_key(key) in ("@id", "id", "identifier", "ark", "url")}
-    )
-    return any("ark:" in value.lower() for value in values.values())
+    named = {key: value for key, value in mapping.items() if plain_key(key) in _NAMING_THINGS}
+    return any("ark:" in value.lower() for value in _strings(named).values())
 
 
 def _describing(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
@@ -255,26 +250,24 @@ def _telling(mapping: Mapping[str, Any]) -> int:
 
 def _segments(mapping: Mapping[str, Any]) -> Record:
     """The stories of an ERC in a structure: nested under their labels, or flat with dotted keys, as EZID sends."""
-    stories: dict[str, list[Element]] = {}
+    stories: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for key, inner in mapping.items():
-        name = str(key)
-        if _SEGMENT.fullmatch(name) and isinstance(inner, str) and name.lower() != "erc":
-            stories.setdefault(name.lower(), []).append(Element("what", (Value(encodable(inner)),)))
+        name = str(key).lower()
+        if _SEGMENT.fullmatch(name) and isinstance(inner, str) and name != "erc":
+            stories[name].append(("what", encodable(inner)))
         elif _SEGMENT.fullmatch(name) and isinstance(inner, Mapping):
-            values = _strings(inner)
-            stories.setdefault(name.lower(), []).extend(Element(label, (Value(values[label]),)) for label in values)
+            stories[name] += _strings(inner).items()
         elif (dotted := _DOTTED.fullmatch(name)) and inner is not None:
-            label = dotted["label"].lower()
-            stories.setdefault(dotted["segment"].lower(), []).append(Element(label, (Value(_text(inner)),)))
+            stories[dotted["segment"]].append((dotted["label"], _text(inner)))
     if "erc" in stories:
-        others = {key: inner for key, inner in mapping.items() if not isinstance(inner, Mapping | list)}
-        labels = {label for label in _strings(others) if not _DOTTED.fullmatch(label) and not _SEGMENT.fullmatch(label)}
-        stories["erc"] += [Element(label, (Value(_strings(others)[label]),)) for label in sorted(labels)]
-    return {kind: Segment(kind, tuple(elements)).display() for kind, elements in stories.items()}
-
-
-def _says_something(segment: Mapping[str, str]) -> bool:
-    return any(segment.values())
+        others = _strings({key: inner for key, inner in mapping.items() if not isinstance(inner, Mapping | list)})
+        labels = (label for label in others if not (_DOTTED.fullmatch(label) or _SEGMENT.fullmatch(label)))
+        stories["erc"] += [(label, others[label]) for label in sorted(labels)]
+    shown = {}
+    for kind, story in stories.items():
+        elements = tuple(Element(label, (Value(text),)) for label, text in story)
+        shown[kind] = Segment(kind, elements).display()
+    return shown
 
 
 def _is_registry(mapping: Mapping[str, Any]) -> bool:
@@ -315,15 +308,13 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-# Pure: a description in RDF, or in the XML of libraries and archives, becomes a record.
+# -- a description in RDF, or in the XML of libraries and archives
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
 #: Characters of RDF that are parsed, and elements of XML that are looked at: a description is short.
 RDF_LIMIT = 2**16
 MOST_ELEMENTS = 5_000
-#: Keys of one description.
-MOST_KEYS = 500
 VALUE_CHARS = 2_000
 #: XML without any namespace is a description when it answers so many questions.
 ENOUGH_ANSWERS = 3
@@ -333,6 +324,7 @@ _DESCRIPTIVE = re.compile(
     r"|http://www\.w3\.org/2004/02/skos/core#|http://xmlns\.com/foaf/0\.1/|http://www\.w3\.org/2002/07/owl#"
     r"|http://datacite\.org/schema/kernel-\d[\w.]*"
 )
+_TEI = "http://www.tei-c.org/ns/1.0"
 _EAD = {"unittitle": "title", "unitdate": "date", "origination": "creator", "unitid": "identifier"}
 #: What the elements of other vocabularies are called in Dublin Core.
 _LIBRARIES: Mapping[str, Mapping[str, str]] = {
@@ -340,7 +332,7 @@ _LIBRARIES: Mapping[str, Mapping[str, str]] = {
         "title": "title", "namePart": "creator", "dateIssued": "date", "dateCreated": "date", "copyrightDate": "date",
         "identifier": "identifier", "url": "url",
     },
-    "http://www.tei-c.org/ns/1.0": {"title": "title", "author": "creator", "date": "date", "idno": "identifier"},
+    _TEI: {"title": "title", "author": "creator", "date": "date", "idno": "identifier"},
     "http://www.crossref.org/schema": {
         "title": "title", "surname": "creator", "organization": "creator", "year": "date",
     },
@@ -392,8 +384,15 @@ def from_xml(markup: bytes, *, enough: int = ENOUGH_ANSWERS) -> Record | None:
         if record is not None:
             return record
     if name in _ERRORS or any(_local(child) in _ERRORS for child in root):
-        return {"error": {"error": _text_of_vocabularies(root)}}
-    return None if name in _NO_RECORDS else _described(dict(_first(_statements(root)))) or _unspoken(root, enough)
+        return {"error": {"error": _text_of(root)}}
+    if name in _NO_RECORDS:
+        return None
+    described = _described(dict(_first(_statements(root))))
+    if described is not None:
+        return described
+    leaves = ((_local(element), _text_of(element)) for element in root.iter("*") if not len(element))
+    plain = {key: value for key, value in _first(leaves) if key in KERNEL}  # without a namespace
+    return {"rdf": plain} if len(kernel(plain)) >= enough else None
 
 
 # -- RDF
@@ -432,10 +431,8 @@ def _shown(graph: rdflib.Graph, value: Any) -> str:
     if isinstance(value, Literal):
         return str(value)
     names = {plain_key(predicate): str(name) for predicate, name in graph.predicate_objects(value)}
-    return next(
-        (names[shown_name] for shown_name in _NAMES if shown_name in names),
-        "" if isinstance(value, BNode) else str(value),
-    )
+    unnamed = "" if isinstance(value, BNode) else str(value)
+    return next((names[name] for name in _NAMES if name in names), unnamed)
 
 
 # -- XML
@@ -452,25 +449,12 @@ def _statements(root: Any) -> Iterator[tuple[str, str]]:
         namespace, name = _parts(element)
         namespace = _VERSION.sub("", namespace)
         if _DESCRIPTIVE.match(namespace):
-            yield name.lower(), _text_of_vocabularies(element) or element.get(f"{{{RDF}}}resource", "")
+            yield name.lower(), _text_of(element) or element.get(f"{{{RDF}}}resource", "")
         elif namespace == _MARC and name == "subfield":
             field = f"{element.getparent().get('tag', '')}{element.get('code', '')}"
-            yield _MARC_FIELDS.get(field, ""), _text_of_vocabularies(element).rstrip(" /:;,")
-        elif namespace in _LIBRARIES and (not namespace.startswith("http://www.tei") or _is_in_header(element)):
-            yield _LIBRARIES[namespace].get(name, ""), _text_of_vocabularies(element)
-
-
-def _unspoken(root: Any, enough: int) -> Record | None:
-    """The description in XML that has no namespace, but elements with plain names."""
-    values = dict(
-        _first((_local(element), _text_of_vocabularies(element)) for element in root.iter("*") if not len(element))
-    )
-    plain = {key: value for key, value in values.items() if key in KERNEL}
-    return {"rdf": plain} if len(kernel(plain)) >= enough else None
-
-
-def _is_in_header(element: Any) -> bool:
-    return any(_local(above) == "teiheader" for above in element.iterancestors())
+            yield _MARC_FIELDS.get(field, ""), _text_of(element).rstrip(" /:;,")
+        elif namespace in _LIBRARIES and (namespace != _TEI or any(element.iterancestors(f"{{{_TEI}}}teiHeader"))):
+            yield _LIBRARIES[namespace].get(name, ""), _text_of(element)
 
 
 def _local(element: Any) -> str:
@@ -483,7 +467,7 @@ def _parts(element: Any) -> tuple[str, str]:
     return namespace.removeprefix("{") if brace else "", name.rpartition(":")[2]
 
 
-def _text_of_vocabularies(element: Any) -> str:
+def _text_of(element: Any) -> str:
     return " ".join("".join(element.itertext()).split())[:VALUE_CHARS]
 
 
@@ -491,7 +475,7 @@ def _first(statements: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """The first statement of each kind that says something."""
     visited: set[str] = set()
     for name, text in statements:
-        if name and text and name not in visited and len(visited) < MOST_KEYS:
+        if name and text and name not in visited and len(visited) < _MOST_KEYS:
             visited.add(name)
             yield name, encodable(text)
 

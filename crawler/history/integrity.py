@@ -58,11 +58,11 @@ def _foreign_keys(connection: Connection) -> Iterator[str]:
 
 
 def _runs(connection: Connection) -> Iterator[str]:
-    run, provenance = schema.run, schema.provenance
-    unnamed = select(run.c.run_id).where(~exists().where(provenance.c.run_id == run.c.run_id))
+    run, provenance = schema.run.c, schema.provenance.c
+    unnamed = select(run.run_id).where(~exists().where(provenance.run_id == run.run_id))
     for run_id in connection.scalars(unnamed):
         yield f"run {run_id} has no key that names it in other stores"
-    unended = select(run.c.run_id).where(run.c.state == "finished", run.c.ended_at.is_(None))
+    unended = select(run.run_id).where(run.state == "finished", run.ended_at.is_(None))
     for run_id in connection.scalars(unended):
         yield f"run {run_id} has finished, but no moment at which it did"
 
@@ -89,15 +89,13 @@ def unknown_words(connection: Connection) -> Iterator[str]:
 
 
 def _verdicts(connection: Connection) -> Iterator[str]:
-    verdict, observation = schema.verdict, schema.observation
-    observed = exists().where(
-        observation.c.run_id == verdict.c.run_id, observation.c.request_url == verdict.c.request_url
-    )
+    verdict, observation = schema.verdict.c, schema.observation.c
+    observed = exists().where(observation.run_id == verdict.run_id, observation.request_url == verdict.request_url)
     skipped = ObjectOutcome.SKIPPED.value
-    for row in connection.execute(select(verdict).where(verdict.c.object != skipped, ~observed)):
+    for row in connection.execute(select(schema.verdict).where(verdict.object != skipped, ~observed)):
         yield f"verdict {row.verdict_id} ({row.object} at {row.request_url}) has no observation to support it"
-    hops = func.json_array_length(observation.c.hops)
-    counted = select(observation.c.observation_id).where(observation.c.hop_count != func.max(hops - 1, 0))
+    hops = func.json_array_length(observation.hops)
+    counted = select(observation.observation_id).where(observation.hop_count != func.max(hops - 1, 0))
     for key in connection.scalars(counted):
         yield f"observation {key} counts other redirects than it has"
 

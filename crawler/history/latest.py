@@ -68,13 +68,13 @@ def _misses(connection: Connection, run_id: int, hosts: Iterable[str]) -> dict[s
     """Return how many of the last runs that asked them, in a row, these hosts left without an answer, as far as it
     counts.
     """
-    contact, run, wanted = schema.contact, schema.run, set(hosts)
-    this = select(run.c.started_at, run.c.run_id).where(run.c.run_id == run_id).subquery()
-    back = func.row_number().over(partition_by=contact.c.host, order_by=(run.c.started_at.desc(), run.c.run_id.desc()))
+    contact, run, wanted = schema.contact.c, schema.run.c, set(hosts)
+    this = select(run.started_at, run.run_id).where(run.run_id == run_id).subquery()
+    back = func.row_number().over(partition_by=contact.host, order_by=(run.started_at.desc(), run.run_id.desc()))
     earlier = (
-        select(contact.c.host, contact.c.answered, back.label("back"))
-        .join(run)
-        .where(tuple_(run.c.started_at, run.c.run_id) < select(this).scalar_subquery())
+        select(contact.host, contact.answered, back.label("back"))
+        .join(schema.run)
+        .where(tuple_(run.started_at, run.run_id) < select(this).scalar_subquery())
         .subquery()
     )
     query = select(earlier.c.host, earlier.c.answered).where(earlier.c.back <= MISSES_EXPECTED)
@@ -192,12 +192,12 @@ def _is_late(connection: Connection, run_id: int) -> bool:
 
 def has_followers(connection: Connection, run_id: int) -> bool:
     """Return whether a run that began after this one has been noted."""
-    run, this = schema.run, schema.run.alias("this")
+    run, this = schema.run.c, schema.run.alias("this")
     later = (
-        select(run.c.run_id)
-        .join_from(run, schema.assessment)
+        select(run.run_id)
+        .join_from(schema.run, schema.assessment)
         .join(this, this.c.run_id == run_id)
-        .where(tuple_(run.c.started_at, run.c.run_id) > tuple_(this.c.started_at, this.c.run_id))
+        .where(tuple_(run.started_at, run.run_id) > tuple_(this.c.started_at, this.c.run_id))
     )
     return bool(connection.scalar(select(later.exists())))
 
@@ -235,12 +235,12 @@ def _note_verdicts(connection: Connection, run_id: int) -> None:
 
 def _judged(connection: Connection, run_id: int) -> Iterator[Sequence[Any]]:
     """The verdicts of a run, with the moment at which it began; a page at a time."""
-    verdict, last = schema.verdict, 0
+    verdict, last = schema.verdict.c, 0
     query = (
-        select(*(verdict.c[name] for name in _OF_VERDICT), schema.run.c.started_at)
-        .join_from(verdict, schema.run)
-        .where(verdict.c.run_id == run_id, verdict.c.verdict_id > bindparam("last"))
-        .order_by(verdict.c.verdict_id)
+        select(*(verdict[name] for name in _OF_VERDICT), schema.run.c.started_at)
+        .join_from(schema.verdict, schema.run)
+        .where(verdict.run_id == run_id, verdict.verdict_id > bindparam("last"))
+        .order_by(verdict.verdict_id)
         .limit(_PAGE)
     )
     while rows := connection.execute(query, {"last": last}).all():
@@ -250,11 +250,11 @@ def _judged(connection: Connection, run_id: int) -> Iterator[Sequence[Any]]:
 
 def _known(connection: Connection, run_id: int, verdicts: Sequence[Any]) -> dict[tuple[int, str], Row[Any]]:
     """Return what is kept of the ARKs that these *verdicts* of a run are about, which follow one another."""
-    latest, verdict = schema.latest, schema.verdict
-    together = (latest.c.ark_id == verdict.c.ark_id) & (latest.c.request_url == verdict.c.request_url)
-    query = select(latest, verdict.c.object).join_from(verdict, latest, together)
-    these = verdict.c.verdict_id.between(verdicts[0].verdict_id, verdicts[-1].verdict_id)
-    rows = connection.execute(query.where(verdict.c.run_id == run_id, these))
+    latest, verdict = schema.latest.c, schema.verdict.c
+    together = (latest.ark_id == verdict.ark_id) & (latest.request_url == verdict.request_url)
+    query = select(schema.latest, verdict.object).join_from(schema.verdict, schema.latest, together)
+    these = verdict.verdict_id.between(verdicts[0].verdict_id, verdicts[-1].verdict_id)
+    rows = connection.execute(query.where(verdict.run_id == run_id, these))
     return {(row.ark_id, row.request_url): row for row in rows}
 
 
@@ -284,14 +284,14 @@ class _Answers:
 
 def known_arks(connection: Connection) -> Iterator[KnownArk]:
     """Every ARK at every URL with its status, in the order of the store."""
-    latest, ark = schema.latest, schema.ark
-    columns = (latest.c.request_url, latest.c.host, latest.c.state, latest.c.checked_at, latest.c.gone_at)
-    query = select(ark.c.ark_id, ark.c.ark, ark.c.naan, *columns).join_from(latest, ark).order_by(latest.c.latest_id)
+    latest, ark = schema.latest.c, schema.ark.c
+    columns = (latest.request_url, latest.host, latest.state, latest.checked_at, latest.gone_at)
+    query = select(ark.ark_id, ark.ark, ark.naan, *columns).join_from(schema.latest, schema.ark)
     wanted = triaging.wanted(connection)
-    states = {str(state): state for state in ArkState}
-    for ark_id, name, naan, url, host, state, checked_at, gone_at in connection.execute(query):
+    rows = connection.execute(query.order_by(latest.latest_id))
+    for ark_id, name, naan, url, host, state, checked_at, gone_at in rows:
         asked_at = wanted.get((ark_id, url))
-        yield KnownArk(name, naan, url, host, states[state], _when(checked_at), gone_at is None, asked_at)
+        yield KnownArk(name, naan, url, host, ArkState(state), _when(checked_at), gone_at is None, asked_at)
 
 
 # -- rows and values
@@ -371,23 +371,23 @@ def _note_citations(connection: Connection, run_id: int) -> None:
     Only a run that has finished shows that something is gone. What its documents no longer cite is gone unless one
     of the documents that did could not be had this time, or the last finished run from other seeds cites it.
     """
-    run, latest = schema.run, schema.latest
-    this = connection.execute(select(run).where(run.c.run_id == run_id)).one()
+    run, latest = schema.run.c, schema.latest.c
+    this = connection.execute(select(schema.run).where(run.run_id == run_id)).one()
     _add_new(connection, this)
-    cited = tuple_(latest.c.ark_id, latest.c.request_url).in_(_cited_in(run_id))
-    again = select(latest.c.ark_id, latest.c.request_url).where(cited, latest.c.gone_at.is_not(None))
+    cited = tuple_(latest.ark_id, latest.request_url).in_(_cited_in(run_id))
+    again = select(latest.ark_id, latest.request_url).where(cited, latest.gone_at.is_not(None))
     _happened(connection, this, connection.execute(again).all(), EventKind.NEW, "cited again")
-    connection.execute(update(latest).where(cited).values(cited_in=run_id, gone_at=None))
+    connection.execute(update(schema.latest).where(cited).values(cited_in=run_id, gone_at=None))
     if this.state == "finished" and this.seeds:
         _note_gone(connection, this)
 
 
 def _cited_in(run_id: int) -> Select[Any]:
-    mention, document = schema.mention, schema.document
+    mention, document = schema.mention.c, schema.document.c
     return (
-        select(mention.c.ark_id, mention.c.request_url)
-        .join(document, document.c.document_id == mention.c.document_id)
-        .where(document.c.run_id == run_id, mention.c.request_url.is_not(None), schema.is_current_mention)
+        select(mention.ark_id, mention.request_url)
+        .join(schema.document, document.document_id == mention.document_id)
+        .where(document.run_id == run_id, mention.request_url.is_not(None), schema.is_current_mention)
         .distinct()
     )
 
@@ -412,13 +412,13 @@ def _add_new(connection: Connection, this: Any) -> None:
 
 
 def _note_gone(connection: Connection, this: Any) -> None:
-    run, latest = schema.run, schema.latest
-    alike = select(run.c.run_id).where(run.c.seeds == this.seeds, run.c.run_id != this.run_id)
+    run, latest = schema.run.c, schema.latest.c
+    alike = select(run.run_id).where(run.seeds == this.seeds, run.run_id != this.run_id)
     candidates = {
         (row.ark_id, row.request_url): row.cited_in
         for row in connection.execute(
-            select(latest.c.ark_id, latest.c.request_url, latest.c.cited_in).where(
-                latest.c.gone_at.is_(None), latest.c.cited_in.in_(alike)
+            select(latest.ark_id, latest.request_url, latest.cited_in).where(
+                latest.gone_at.is_(None), latest.cited_in.in_(alike)
             )
         )
     }
@@ -432,10 +432,10 @@ def _note_gone(connection: Connection, this: Any) -> None:
         for pair, cited_in in candidates.items()
         if pair not in elsewhere and open_documents.isdisjoint(citing[cited_in, *pair])
     ]
-    here = (latest.c.ark_id == bindparam("its_ark")) & (latest.c.request_url == bindparam("its_url"))
+    here = (latest.ark_id == bindparam("its_ark")) & (latest.request_url == bindparam("its_url"))
     if gone:
         connection.execute(
-            update(latest).where(here).values(gone_at=this.started_at),
+            update(schema.latest).where(here).values(gone_at=this.started_at),
             [{"its_ark": ark_id, "its_url": request_url} for ark_id, request_url in gone],
         )
     _happened(connection, this, gone, EventKind.GONE, "no document that could be read cites it any more")
@@ -443,8 +443,8 @@ def _note_gone(connection: Connection, this: Any) -> None:
 
 def _open_documents(connection: Connection, this: Any) -> set[str]:
     """The documents of which a run does not show what they cite now; a redirect shows what its document does."""
-    document = schema.document
-    query = select(document.c.url, document.c.outcome, document.c.final_url).where(document.c.run_id == this.run_id)
+    document = schema.document.c
+    query = select(document.url, document.outcome, document.final_url).where(document.run_id == this.run_id)
     untold = [row for row in connection.execute(query) if row.outcome not in _TOLD]
     urls = {row.url for row in untold if row.outcome != _REDIRECTED}
     return urls | {row.url for row in untold if row.outcome == _REDIRECTED and row.final_url in urls}
@@ -452,12 +452,12 @@ def _open_documents(connection: Connection, this: Any) -> set[str]:
 
 def _citing_documents(connection: Connection, runs: set[int]) -> dict[tuple[int, int, str], set[str]]:
     """The documents that cite each ARK and URL, in each of *runs*."""
-    mention, document = schema.mention, schema.document
+    mention, document = schema.mention.c, schema.document.c
     documents: defaultdict[tuple[int, int, str], set[str]] = defaultdict(set)
     query = (
-        select(document.c.run_id, mention.c.ark_id, mention.c.request_url, document.c.url)
-        .join_from(mention, document)
-        .where(document.c.run_id.in_(runs), schema.is_current_mention)
+        select(document.run_id, mention.ark_id, mention.request_url, document.url)
+        .join_from(schema.mention, schema.document)
+        .where(document.run_id.in_(runs), schema.is_current_mention)
     )
     for row in connection.execute(query):
         documents[row.run_id, row.ark_id, row.request_url].add(row.url)
@@ -466,12 +466,12 @@ def _citing_documents(connection: Connection, runs: set[int]) -> dict[tuple[int,
 
 def _cited_elsewhere(connection: Connection, this: Any) -> set[tuple[int, str]]:
     """Return what the last finished run from each other set of seeds cites, up to this run."""
-    run = schema.run
-    before = tuple_(run.c.started_at, run.c.run_id) < tuple_(this.started_at, this.run_id)
-    order = func.row_number().over(partition_by=run.c.seeds, order_by=(run.c.started_at.desc(), run.c.run_id.desc()))
+    run = schema.run.c
+    before = tuple_(run.started_at, run.run_id) < tuple_(this.started_at, this.run_id)
+    order = func.row_number().over(partition_by=run.seeds, order_by=(run.started_at.desc(), run.run_id.desc()))
     ranked = (
-        select(run.c.run_id, order.label("back"))
-        .where(run.c.state == "finished", run.c.seeds != this.seeds, before)
+        select(run.run_id, order.label("back"))
+        .where(run.state == "finished", run.seeds != this.seeds, before)
         .subquery()
     )
     pairs: set[tuple[int, str]] = set()

@@ -54,27 +54,27 @@ class News:
 
 def news_of(connection: Connection, run_id: int) -> News:
     """The news of a run that has ended."""
-    event, ark, latest, run = schema.event, schema.ark, schema.latest, schema.run
-    here = (latest.c.ark_id == event.c.ark_id) & (latest.c.request_url == event.c.request_url)
+    event, ark, latest, run = schema.event.c, schema.ark.c, schema.latest.c, schema.run.c
+    here = (latest.ark_id == event.ark_id) & (latest.request_url == event.request_url)
     happened = (
-        select(event.c.event, ark.c.ark, event.c.request_url, latest.c.state, event.c.detail)
-        .join_from(event, ark)
-        .join(latest, here)
-        .where(event.c.run_id == run_id)
+        select(event.event, ark.ark, event.request_url, latest.state, event.detail)
+        .join_from(schema.event, schema.ark)
+        .join(schema.latest, here)
+        .where(event.run_id == run_id)
     )
-    begun = connection.execute(select(run.c.started_at).where(run.c.run_id == run_id)).scalar_one()
+    begun = connection.execute(select(run.started_at).where(run.run_id == run_id)).scalar_one()
     failing = (
-        select(latest.c.state, ark.c.ark, latest.c.request_url, latest.c.state, latest.c.reason)
-        .join_from(latest, ark)
-        .join(schema.verdict, schema.verdict.c.verdict_id == latest.c.verdict_id)
+        select(latest.state, ark.ark, latest.request_url, latest.state, latest.reason)
+        .join_from(schema.latest, schema.ark)
+        .join(schema.verdict, schema.verdict.c.verdict_id == latest.verdict_id)
         .where(
             schema.verdict.c.run_id == run_id,
-            latest.c.state == ArkState.FAILING.value,
-            latest.c.since >= begun,
+            latest.state == ArkState.FAILING.value,
+            latest.since >= begun,
         )
     )
     cited = _citations(connection, run_id)
-    counting = select(latest.c.verdict_id).where(latest.c.verdict_id.is_not(None))
+    counting = select(latest.verdict_id).where(latest.verdict_id.is_not(None))
     decided = triaging.treated(connection, counting, run_id)
     names = _named(connection, decided)
     items = sorted(
@@ -84,9 +84,9 @@ def news_of(connection: Connection, run_id: int) -> News:
     items = [item for item in items if is_raised(item.kind, names.get((item.ark, item.request_url)))]
     fresh = {item.ark for item in items if item.kind in (EventKind.BROKE, ArkState.FAILING)}
     troubled = connection.execute(
-        select(latest.c.ark_id, ark.c.ark, latest.c.request_url)
-        .join_from(latest, ark)
-        .where(latest.c.state.in_(_TROUBLE), latest.c.gone_at.is_(None))
+        select(latest.ark_id, ark.ark, latest.request_url)
+        .join_from(schema.latest, schema.ark)
+        .where(latest.state.in_(_TROUBLE), latest.gone_at.is_(None))
     )
     suspect = connection.scalar(
         select(schema.assessment.c.reason).where(schema.assessment.c.run_id == run_id, schema.assessment.c.is_suspect)
@@ -95,7 +95,7 @@ def news_of(connection: Connection, run_id: int) -> News:
     known_count = len(
         {ark_id for ark_id, name, url in troubled if name not in fresh and (ark_id, url) not in known_pairs}
     )
-    is_first = connection.scalar(select(func.count()).select_from(run).where(run.c.started_at < begun)) == 0
+    is_first = connection.scalar(select(func.count()).select_from(schema.run).where(run.started_at < begun)) == 0
     return News(run_id, begun, tuple(items), known_count, suspect or "", count_words(decided), is_first=is_first)
 
 
@@ -133,11 +133,11 @@ def _named(connection: Connection, decided: Mapping[Pair, Treated]) -> Mapping[t
 
 def _citations(connection: Connection, run_id: int) -> dict[str, int]:
     """Return how often the documents of a run cite each URL; a link and its text are one citation."""
-    mention, document = schema.mention, schema.document
+    mention, document = schema.mention.c, schema.document.c
     places = (
-        select(mention.c.request_url, mention.c.document_id, mention.c.citation)
-        .join_from(mention, document)
-        .where(document.c.run_id == run_id, is_current_mention, mention.c.request_url.is_not(None))
+        select(mention.request_url, mention.document_id, mention.citation)
+        .join_from(schema.mention, schema.document)
+        .where(document.run_id == run_id, is_current_mention, mention.request_url.is_not(None))
         .distinct()
         .subquery()
     )

@@ -27,9 +27,8 @@ class Intervals:
 
     def of(self, state: ArkState) -> float | None:
         """Days between two checks in this state; None for what is never checked."""
-        if state is ArkState.HEALTHY:  # as most are
-            return self.healthy
         return {
+            ArkState.HEALTHY: self.healthy,
             ArkState.FAILING: self.failing,
             ArkState.FLAPPING: self.failing,
             ArkState.CONFIRMED_BROKEN: self.confirmed_broken,
@@ -107,11 +106,8 @@ def due(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) ->
 
     A host with many ARKs gets as many turns as any other while others wait.
     """
-    return in_turn(
-        known_ark
-        for known_ark in known_arks
-        if _may_be_due(known_ark, policy, now) and (moment := due_at(known_ark, policy)) is not None and moment <= now
-    )
+    moments = ((known_ark, due_at(known_ark, policy)) for known_ark in known_arks)
+    return in_turn(known_ark for known_ark, moment in moments if moment is not None and moment <= now)
 
 
 def in_turn(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
@@ -125,27 +121,8 @@ def in_turn(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
 
 def next_due_at(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) -> datetime | None:
     """Return when something will be due that is not due *now*; None if nothing ever will."""
-    first: datetime | None = None
-    for known_ark in known_arks:
-        if first is None or _may_be_due(known_ark, policy, first):
-            moment = due_at(known_ark, policy)
-            if moment is not None and moment > now and (first is None or moment < first):
-                first = moment
-    return first
-
-
-def _may_be_due(known_ark: KnownArk, policy: RecheckPolicy, moment: datetime) -> bool:
-    """Return whether it could be due by *moment*: never before half an interval has passed, which is quickly seen."""
-    days = policy.intervals(known_ark.naan, known_ark.host).of(known_ark.state)
-    if days is None or not (known_ark.is_cited or known_ark.wanted_at):
-        return False
-    if known_ark.wanted_at is not None:
-        return True
-    waited = (moment - known_ark.checked_at).total_seconds() if known_ark.checked_at is not None else math.inf
-    return waited >= days * _HALF_A_DAY_S - 1
-
-
-_HALF_A_DAY_S = 43_200
+    moments = (due_at(known_ark, policy) for known_ark in known_arks)
+    return min((moment for moment in moments if moment is not None and moment > now), default=None)
 
 
 def _in_turn(queues: Iterable[deque[KnownArk]]) -> Iterator[KnownArk]:

@@ -193,36 +193,36 @@ def _together(
 
 
 def _status(verdicts: Select[Any]) -> Select[Any]:
-    verdict, latest, ark, run = schema.verdict, schema.latest, schema.ark, schema.run
+    verdict, latest, ark, run = schema.verdict.c, schema.latest.c, schema.ark.c, schema.run.c
     return (
         select(
-            verdict.c.verdict_id,
-            verdict.c.ark_id,
-            ark.c.ark,
-            verdict.c.request_url,
-            verdict.c.object,
-            verdict.c.remarks,
-            verdict.c.final_url,
-            run.c.started_at.label("at"),
-            latest.c.state,
-            latest.c.since,
+            verdict.verdict_id,
+            verdict.ark_id,
+            ark.ark,
+            verdict.request_url,
+            verdict.object,
+            verdict.remarks,
+            verdict.final_url,
+            run.started_at.label("at"),
+            latest.state,
+            latest.since,
         )
-        .join_from(verdict, ark)
-        .join(run, run.c.run_id == verdict.c.run_id)
-        .outerjoin(latest, latest.c.verdict_id == verdict.c.verdict_id)
-        .where(verdict.c.verdict_id.in_(verdicts))
-        .order_by(ark.c.ark, verdict.c.request_url)
+        .join_from(schema.verdict, schema.ark)
+        .join(schema.run, run.run_id == verdict.run_id)
+        .outerjoin(schema.latest, latest.verdict_id == verdict.verdict_id)
+        .where(verdict.verdict_id.in_(verdicts))
+        .order_by(ark.ark, verdict.request_url)
     )
 
 
 def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, Collection[str]]:
     """Return where the objects' chains ended, answered or not."""
-    verdict, observation = schema.verdict, schema.observation
-    together = (observation.c.run_id == verdict.c.run_id) & (observation.c.request_url == verdict.c.request_url)
+    verdict, observation = schema.verdict.c, schema.observation.c
+    together = (observation.run_id == verdict.run_id) & (observation.request_url == verdict.request_url)
     query = (
-        select(verdict.c.ark_id, verdict.c.request_url, observation.c.final_url)
-        .join_from(verdict, observation, together)
-        .where(verdict.c.verdict_id.in_(verdicts), observation.c.question == Question.OBJECT.value)
+        select(verdict.ark_id, verdict.request_url, observation.final_url)
+        .join_from(schema.verdict, schema.observation, together)
+        .where(verdict.verdict_id.in_(verdicts), observation.question == Question.OBJECT.value)
     )
     ends: defaultdict[Pair, set[str]] = defaultdict(set)
     for ark_id, url, final_url in connection.execute(query):
@@ -232,20 +232,20 @@ def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, 
 
 def _documents(connection: Connection, run_id: int, wanted: Collection[Pair]) -> Mapping[Pair, list[str]]:
     """The documents that cite each pair: those of the run, or of the last run that had any, where this one has none."""
-    document, mention, latest = schema.document, schema.mention, schema.latest
-    here = connection.scalar(select(document.c.document_id).where(document.c.run_id == run_id).limit(1)) is not None
+    document, mention, latest = schema.document.c, schema.mention.c, schema.latest.c
+    here = connection.scalar(select(document.document_id).where(document.run_id == run_id).limit(1)) is not None
     query = (
-        select(mention.c.ark_id, mention.c.request_url, document.c.url)
-        .join_from(mention, document)
-        .where(schema.is_current_mention, mention.c.request_url.is_not(None))
+        select(mention.ark_id, mention.request_url, document.url)
+        .join_from(schema.mention, schema.document)
+        .where(schema.is_current_mention, mention.request_url.is_not(None))
         .distinct()
-        .order_by(document.c.url)
+        .order_by(document.url)
     )
     if here:
-        query = query.where(document.c.run_id == run_id)
+        query = query.where(document.run_id == run_id)
     else:
-        same = (latest.c.ark_id == mention.c.ark_id) & (latest.c.request_url == mention.c.request_url)
-        query = query.join(latest, same).where(latest.c.cited_in == document.c.run_id)
+        same = (latest.ark_id == mention.ark_id) & (latest.request_url == mention.request_url)
+        query = query.join(schema.latest, same).where(latest.cited_in == document.run_id)
     places: defaultdict[Pair, list[str]] = defaultdict(list)
     for ark_id, url, name in connection.execute(query):
         if (ark_id, url) in wanted:
@@ -259,13 +259,13 @@ def _lives(connection: Connection, pairs: Collection[Pair], until: str) -> Mappi
     A check is of the moment of its last answer: a run may take days, and what it finds on the last of them was not
     known to anyone who decided on the first.
     """
-    verdict, run, observation = schema.verdict, schema.run, schema.observation
+    verdict, run, observation = schema.verdict.c, schema.run.c, schema.observation.c
     answered = (
-        select(func.max(observation.c.at))
+        select(func.max(observation.at))
         .where(
-            observation.c.run_id == verdict.c.run_id,
-            observation.c.request_url == verdict.c.request_url,
-            observation.c.question == Question.OBJECT.value,
+            observation.run_id == verdict.run_id,
+            observation.request_url == verdict.request_url,
+            observation.question == Question.OBJECT.value,
         )
         .scalar_subquery()
     )
@@ -273,11 +273,11 @@ def _lives(connection: Connection, pairs: Collection[Pair], until: str) -> Mappi
     arks = sorted({ark_id for ark_id, _ in pairs})
     for some in (arks[first : first + _AT_ONCE] for first in range(0, len(arks), _AT_ONCE)):
         query = (
-            select(verdict.c.verdict_id, verdict.c.ark_id, verdict.c.request_url, verdict.c.object, verdict.c.remarks)
-            .add_columns(func.coalesce(func.nullif(answered, ""), run.c.started_at).label("at"))
-            .join_from(verdict, run)
-            .where(verdict.c.ark_id.in_(some), run.c.started_at <= until)
-            .order_by(run.c.started_at, run.c.run_id)
+            select(verdict.verdict_id, verdict.ark_id, verdict.request_url, verdict.object, verdict.remarks)
+            .add_columns(func.coalesce(func.nullif(answered, ""), run.started_at).label("at"))
+            .join_from(schema.verdict, schema.run)
+            .where(verdict.ark_id.in_(some), run.started_at <= until)
+            .order_by(run.started_at, run.run_id)
         )
         for row in connection.execute(query):
             if (row.ark_id, row.request_url) in pairs:
@@ -350,19 +350,17 @@ def touched(connection: Connection, made: Sequence[TriageDecision]) -> Iterator[
     if not made:
         return
     decided = TriageDecisions(made)
-    latest, ark, verdict = schema.latest, schema.ark, schema.verdict
+    latest, ark, verdict = schema.latest.c, schema.ark.c, schema.verdict.c
     query = (
-        select(
-            latest.c.ark_id, ark.c.ark, latest.c.request_url, latest.c.checked_at, latest.c.state, verdict.c.final_url
-        )
-        .join_from(latest, ark)
-        .outerjoin(verdict, verdict.c.verdict_id == latest.c.verdict_id)
-        .order_by(latest.c.latest_id)
+        select(latest.ark_id, ark.ark, latest.request_url, latest.checked_at, latest.state, verdict.final_url)
+        .join_from(schema.latest, schema.ark)
+        .outerjoin(schema.verdict, verdict.verdict_id == latest.verdict_id)
+        .order_by(latest.latest_id)
     )
     rows = connection.execute(query).all()
     pairs = {(row.ark_id, row.request_url) for row in rows}
     places = _documents(connection, -1, pairs) if decided.asks_for_documents else {}
-    ends = _chain_ends(connection, select(latest.c.verdict_id)) if decided.asks_for_hosts else {}
+    ends = _chain_ends(connection, select(latest.verdict_id)) if decided.asks_for_hosts else {}
     for row in rows:
         pair = (row.ark_id, row.request_url)
         urls = dict.fromkeys([row.request_url, *([row.final_url] if row.final_url else []), *ends.get(pair, ())])

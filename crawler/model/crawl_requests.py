@@ -75,8 +75,6 @@ def names_session(url: str) -> bool:
     >>> names_session("http://example.org/a;jsessionid=1A2B"), names_session("http://example.org/?sid=12")
     (True, False)
     """
-    if ";" not in url and "?" not in url and "/(" not in url:  # most
-        return False
     parts = urlsplit(url)
     return _SESSION_IN_PATH.search(parts.path) is not None or any(
         _SESSION_PARAMETER.fullmatch(parameter) for parameter in parts.query.split("&")
@@ -371,22 +369,15 @@ def site_of(url: str) -> str:
     >>> site_of("https://www.library.example/")
     'library.example'
     """
-    return _site_at(urlsplit(url).netloc)
-
-
-@lru_cache(maxsize=4096)  # most URLs of a run are those of a few hosts
-def _site_at(authority: str) -> str:
-    host = (urlsplit(f"//{authority}").hostname or "").lower().rstrip(".")
-    domain = None if is_literal(host) else _registered_domain(host)
-    return domain or authority.lower().rpartition("@")[2]
-
-
-def _registered_domain(host: str) -> str | None:
-    """The registered domain of a *host*; None for one without a dot, and for a public suffix."""
-    if "." in host and _suffixes().publicsuffix(host) is None:
-        return ".".join(host.rsplit(".", 2)[-2:])
-    domain: str | None = _suffixes().privatesuffix(host)
-    return domain
+    parts = urlsplit(url)
+    host = (parts.hostname or "").rstrip(".")
+    if is_literal(host):
+        domain = None
+    elif "." in host and _suffixes().publicsuffix(host) is None:
+        domain = ".".join(host.rsplit(".", 2)[-2:])
+    else:
+        domain = _suffixes().privatesuffix(host)
+    return domain or parts.netloc.lower().rpartition("@")[2]
 
 
 def is_public_suffix(domain: str) -> bool:

@@ -429,10 +429,10 @@ class Verdict:
     object: ServiceVerdict[ObjectOutcome]
     metadata: ServiceVerdict[MetadataOutcome]
     commitment: ServiceVerdict[CommitmentOutcome]
-    final_url: str | None
-    hops: tuple[Hop, ...]
+    final_url: str | None = None
+    hops: tuple[Hop, ...] = ()
     """The chain of the request for the object."""
-    requests: int
+    requests: int = 0
     """Sent about this ARK at this URL: every attempt and every redirect."""
     remarks: tuple[str, ...] = ()
     rests_on: tuple[str, ...] = ()

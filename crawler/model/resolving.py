@@ -1,4 +1,4 @@
-"""Pure: decide which URL to ask about an ARK, where a redirect leads, what comes next in a chain, and what to ask again.
+"""Pure: decide which URL to ask about an ARK, where a redirect leads, what comes next, and what is asked again.
 
 URLs are handled as raw text and never canonicalized: a bare ``?``, dot segments and the case of escapes are part of
 what is asked (draft-castelan-ark-uri, 7.1).
@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
 import idna
@@ -208,13 +207,7 @@ _NO_PORT = -1
 
 
 def _host_and_port_of(url: str) -> tuple[str, int | None]:
-    origin = _AUTHORITY.match(url)
-    return _taken_apart(url if origin is None else origin[0])
-
-
-@lru_cache(maxsize=4096)  # most URLs of a run are those of a few hosts
-def _taken_apart(origin: str) -> tuple[str, int | None]:
-    parts = urlsplit(origin)
+    parts = urlsplit(url)
     try:
         port = parts.port
     except ValueError:

@@ -11,11 +11,11 @@ from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 
-from crawler.model.observations import CitedMention, DecidedOn, KeptMention, KeptUnresolvedMention, Question
+from crawler.model.observations import CitedMention, DecidedOn, KeptMention, KeptUnresolvedMention
 from crawler.model.resolving import mention_url, resolver_of
 from crawler.store.store import Store
 from crawler.verdicts.answer_sets import SHARED, AnswerSets
-from crawler.verdicts.readings import CandidateReading, SettledReading, other_readings, readings_of, settled
+from crawler.verdicts.readings import CandidateReading, other_readings, readings_of, settled
 from extractors.extraction import described, may_decide
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
@@ -124,7 +124,7 @@ def settle_readings(store: Store, run_id: int) -> int:
         readings = readings_of(first, url, rest)
         if sum(answer_sets.answer(reading.url) is not None for reading in readings) < 2:
             continue  # the first settled it, or nothing was asked
-        done = _settled(readings, answer_sets)
+        done = settled(readings, *answer_sets.about_readings(readings))
         if done is None:
             continue
         kind = "settled-reading" if done.reading else "unsettled-reading"
@@ -132,16 +132,6 @@ def settle_readings(store: Store, run_id: int) -> int:
         if done.reading is not None:
             decisions += _decisions(by_url[url], done.reading)
     return store.record_decisions(decisions, DecidedOn.SETTLED)
-
-
-def _settled(readings: Sequence[CandidateReading], answer_sets: AnswerSets) -> SettledReading | None:
-    heard = {reading.url: answer_sets.answer(reading.url) for reading in readings}
-    controls = {
-        reading.url: answer_sets.control(reading.ark, answer.seen.asked_url, Question.CONTROL)
-        for reading in readings
-        if (answer := heard[reading.url]) is not None
-    }
-    return settled(readings, heard, controls)
 
 
 def _decisions(mentions: Sequence[KeptMention], living: CandidateReading) -> Iterator[tuple[KeptMention, CitedMention]]:

@@ -196,15 +196,8 @@ def _meant(case: JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, l
     ]
     if len(candidates) < 2:
         return None, []
-    by_url = {reading.url: answer_sets.answer(reading.url) for reading in candidates}
-    controls = {
-        reading.url: answer_sets.control(reading.ark, answer.seen.asked_url, Question.CONTROL)
-        for reading in candidates
-        if (answer := by_url[reading.url]) is not None
-    }
-    others = [
-        answer.seen.asked_url for reading in candidates if reading.url != case.url and (answer := by_url[reading.url])
-    ]
+    by_url, controls = answer_sets.about_readings(candidates)
+    others = [answer.seen.asked_url for url, answer in by_url.items() if url != case.url and answer is not None]
     return meant_instead(case.readings, case.suggested, by_url, controls), others
 
 

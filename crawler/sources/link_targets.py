@@ -20,7 +20,6 @@ _FOLLOWED = frozenset({"describedby", "item", "next", "prev"})
 _US = frozenset({"arkaudit", "robots"})
 _NOFOLLOW, _NOINDEX = frozenset({"nofollow", "none"}), frozenset({"noindex", "none"})
 
-_SITE = re.compile(r"https?://[^/?#\\]+/", re.IGNORECASE)
 _LINK = re.compile(r'<(?P<target>[^<>]*)>(?P<parameters>(?:[^,"<]|"(?:[^"\\]|\\.)*+"?)*+)')
 _PARAMETER = re.compile(r';\s*(?P<name>[a-z*]+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|(?P<token>[^\s;,"]+))', re.I)
 _AGENT = re.compile(r"\s*(?P<agent>[a-z0-9_.-]+)\s*:(?P<rest>.*)\Z", re.IGNORECASE | re.DOTALL)
@@ -84,6 +83,7 @@ def forbids_indexing(reading: Reading, headers: Headers) -> str | None:
     return _asks(reading, headers, _NOINDEX)
 
 
+@lru_cache(maxsize=2**13)
 def absolute(base: str, link: str) -> str | None:
     """The http or https URL that *link* means, as it is sent; what is none, or is broken, leads nowhere.
 
@@ -93,24 +93,14 @@ def absolute(base: str, link: str) -> str | None:
     (None, 'https://a.example/ark:/12148/x?')
     """
     link = link.strip()
-    if not link:
-        return None
-    if link[0] == "/" and link[1:2] != "/" and (match := _SITE.match(base)):
-        base = match[0]  # the rest of it doesn't matter, and pages of a site have most links in common
-    return _absolute(base, link)
-
-
-@lru_cache(maxsize=2**13)
-def _absolute(base: str, link: str) -> str | None:
     try:
-        url = urljoin(base, link)
+        url = urljoin(base, link) if link else ""
     except ValueError:
         return None
     if not url.lower().startswith(("http://", "https://")):
         return None
-    without_fragment = link.partition("#")[0]
     url = url.partition("#")[0]
-    if without_fragment.endswith("?") and not url.endswith("?"):  # of an ARK a bare question mark is a question
+    if link.partition("#")[0].endswith("?") and not url.endswith("?"):  # of an ARK a bare question mark is a question
         url += "?"
     return sendable(url)
 

@@ -7,7 +7,7 @@ makes of it is judged in its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,7 +17,7 @@ from crawler.answers.facts import OUTCOME_OF_END, AnswerFacts, status_outcome
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.answers.quirks import quirks
 from crawler.model.observations import ObjectOutcome, Observation, ServiceVerdict
-from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
+from crawler.verdicts.rules import Evidence, RuleGroup, RuleTable, VerdictRule, always, sentences
 
 _EXPLAINABLE = frozenset({401, 403, 404, 410, 451})
 
@@ -51,38 +51,40 @@ def worth(facts: ObjectFacts) -> ObjectOutcome:
 
 ObjectRule = VerdictRule[ObjectFacts, ObjectOutcome]
 Holds = Callable[[ObjectFacts], bool]
-Evidence = Callable[[ObjectFacts], Iterable[str | None]]
+Says = Callable[[ObjectFacts], Evidence]
 
 
-def _refusal(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Evidence, basis: str = "") -> ObjectRule:
+def _refusal(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = "") -> ObjectRule:
     """A rule about an answer whose page is not looked at for more than its *evidence*."""
-    return VerdictRule(when, holds, outcome, lambda facts: (answered(facts.answer.seen), *evidence(facts)), basis=basis)
+    return VerdictRule(
+        when, holds, outcome, lambda facts: (answered(facts.answer.seen), *sentences(evidence(facts))), basis=basis
+    )
 
 
 def _about_another(facts: ObjectFacts) -> Mapping[str, Any]:
     return {} if facts.answer.other_ark is None else {"about": facts.answer.other_ark}
 
 
-def _success(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Evidence, basis: str = "") -> ObjectRule:
+def _success(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = "") -> ObjectRule:
     """A rule about a success, with what is noted of its page besides the outcome."""
     return VerdictRule(
         when,
         holds,
         outcome,
-        lambda facts: (answered(facts.answer.seen), *evidence(facts), *_beside(facts)),
+        lambda facts: (answered(facts.answer.seen), *sentences(evidence(facts)), *_beside(facts)),
         _about_another,
         basis,
     )
 
 
-def _resolved(when: str, holds: Holds, evidence: Evidence) -> Iterator[ObjectRule]:
+def _resolved(when: str, holds: Holds, evidence: Says) -> Iterator[ObjectRule]:
     """The two rules about a success that counts: after a 303 what answers is not the object."""
     yield _success(
         f"{when}; a 303 is on the way",
         lambda facts: facts.answer.is_related and holds(facts),
         ObjectOutcome.RELATED,
         lambda facts: (
-            *evidence(facts),
+            *sentences(evidence(facts)),
             "a 303 on the way: what answers is related to the object, not the object",
         ),
         "2020, 7.1.3",
@@ -171,7 +173,7 @@ def _unanswered(end: str, outcome: ObjectOutcome) -> ObjectRule:
         f"its end: {end}",
         lambda facts: facts.answer.outcome is outcome,
         outcome,
-        lambda facts: [how_it_ended(facts.answer.seen)],
+        lambda facts: how_it_ended(facts.answer.seen),
         basis="2020, 7.1.3",
     )
 
@@ -181,7 +183,7 @@ def _by_thump(outcome: ObjectOutcome, codes: str) -> ObjectRule:
         f"THUMP-Status {codes}",
         lambda facts: status_outcome(facts.answer.thump_fault or 0) is outcome,
         outcome,
-        lambda facts: [f"but its THUMP-Status is {facts.answer.thump_fault}, which outweighs that"],
+        lambda facts: f"but its THUMP-Status is {facts.answer.thump_fault}, which outweighs that",
         "2023, 5.2",
     )
 
@@ -191,7 +193,7 @@ def _by_status(outcome: ObjectOutcome, statuses: str) -> ObjectRule:
         f"the last status is {statuses}",
         lambda facts: facts.answer.outcome is outcome,
         outcome,
-        lambda facts: [who_said_it(facts.answer.seen) if outcome is ObjectOutcome.BROKEN else _host_reason(facts)],
+        lambda facts: who_said_it(facts.answer.seen) if outcome is ObjectOutcome.BROKEN else _host_reason(facts),
         "2020, 7.1.2",
     )
 
@@ -208,16 +210,16 @@ _CHALLENGE = _refusal(
     "what came is a check for programs",
     lambda facts: facts.challenge is not None,
     ObjectOutcome.BLOCKED,
-    lambda facts: [f"what came is a check for programs by {facts.challenge}"],
+    lambda facts: f"what came is a check for programs by {facts.challenge}",
 )
 _SPECIAL_PAGES = (
     _success(
         "the resolver's own entry for a NAAN or shoulder answers",
         lambda facts: facts.answer.is_registry_entry,
         ObjectOutcome.SOFT_404,
-        lambda facts: [
+        lambda facts: (
             "what answers is the resolver's own entry for a NAAN or shoulder: the ARK may have been cut short"
-        ],
+        ),
     ),
     _success(
         "the answer is empty, and its headers don't declare this ARK",
@@ -228,19 +230,19 @@ _SPECIAL_PAGES = (
     *_resolved(
         "a page to log in answers, and the control is refused",
         lambda facts: facts.answer.asks_to_log_in and facts.is_told_apart,
-        lambda facts: ["what answers asks to log in; a name that can't exist is refused"],
+        lambda facts: "what answers asks to log in; a name that can't exist is refused",
     ),
     _success(
         "a page to log in answers",
         lambda facts: facts.answer.asks_to_log_in,
         ObjectOutcome.BLOCKED,
-        lambda facts: ["what answers asks to log in, and tells nothing of the object"],
+        lambda facts: "what answers asks to log in, and tells nothing of the object",
     ),
     _success(
         "the page says of the object that it was withdrawn, and the control gets another reply",
         lambda facts: facts.reply is not ControlContrast.THE_SAME and facts.withdrawal is not None,
         ObjectOutcome.EXPLAINED,
-        lambda facts: [f"the page explains that the object is not there any more: {facts.withdrawal!r}"],
+        lambda facts: f"the page explains that the object is not there any more: {facts.withdrawal!r}",
         "2023, 5.1",
     ),
     _success(
@@ -249,11 +251,11 @@ _SPECIAL_PAGES = (
             facts.reply is not ControlContrast.THE_SAME and (facts.tombstone is not None or facts.regional is not None)
         ),
         ObjectOutcome.EXPLAINED,
-        lambda facts: [
+        lambda facts: (
             f"the page is a tombstone by its form: {facts.tombstone!r}"
             if facts.tombstone
             else f"the page explains why the object can't be had: {facts.regional!r}"
-        ],
+        ),
         "2023, 5.1",
     ),
     _success(
@@ -335,38 +337,34 @@ _REFUSALS = (
         "the last status is 401, 403, 404, 410 or 451, and the page explains of this object why it can't be had",
         lambda facts: facts.answer.seen.status in _EXPLAINABLE and facts.explanation is not None,
         ObjectOutcome.EXPLAINED,
-        lambda facts: [f"the answer explains why this object can't be had: {facts.explanation!r}"],
+        lambda facts: f"the answer explains why this object can't be had: {facts.explanation!r}",
         "2023, 5.1",
     ),
     _refusal(
         "the last status is 400, and the page speaks of the request and not of the name",
         lambda facts: facts.answer.seen.status == 400 and facts.answer.words.fault_of_request is not None,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [
-            f"which speaks of the request and not of the name: {facts.answer.words.fault_of_request!r}",
-        ],
+        lambda facts: f"which speaks of the request and not of the name: {facts.answer.words.fault_of_request!r}",
     ),
     _refusal(
         "the last status is 404, and the page speaks of a pause of the whole site",
         lambda facts: facts.answer.seen.status == 404 and facts.answer.pause_of_site is not None,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [
-            f"which speaks of a pause of the whole site and not of the name: {facts.answer.pause_of_site!r}",
-        ],
+        lambda facts: f"which speaks of a pause of the whole site and not of the name: {facts.answer.pause_of_site!r}",
     ),
     _refusal(
         "the last status is 404 or 410, and the page has a record of this very ARK",
         lambda facts: facts.answer.seen.status in (404, 410) and facts.answer.describes_itself,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [f"with a page that describes the object, by {facts.answer.subject.names_this}"],
+        lambda facts: f"with a page that describes the object, by {facts.answer.subject.names_this}",
     ),
     _refusal(
         "the last status is 404, and the page is left to scripts",
         lambda facts: facts.answer.seen.status == 404 and facts.answer.is_left_to_scripts,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [
+        lambda facts: (
             "with a page that its scripts are to fill, as some hosts send it for any name: a browser may show more"
-        ],
+        ),
     ),
     *(_by_status(outcome, statuses) for outcome, statuses in _STATUSES.items()),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import takewhile
 from typing import TypeVar
 
@@ -12,6 +11,7 @@ from crawler.answers.facts import AnswerFacts
 from crawler.asking.probes import landing_pattern, place_of
 from crawler.asking.questions import origin_of, reached, seems_absent
 from crawler.model.observations import ACCESS, CONFORMANCE, Observation, Question
+from crawler.verdicts.readings import CandidateReading
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
 
@@ -90,6 +90,17 @@ class AnswerSets:
         """The answer for the object at *url*, as far as there is one."""
         return self.about[url].answer if url in self.about else None
 
+    def about_readings(
+        self, readings: Iterable[CandidateReading]
+    ) -> tuple[dict[str, AnswerFacts | None], dict[str, AnswerFacts | None]]:
+        """Return the answers about some readings, by their URLs, and what a name that can't exist got next to each."""
+        answers, controls = {}, {}
+        for reading in readings:
+            answer = answers[reading.url] = self.answer(reading.url)
+            if answer is not None:
+                controls[reading.url] = self.control(reading.ark, answer.seen.asked_url, Question.CONTROL)
+        return answers, controls
+
     def landing(self, url: str) -> AnswerFacts | None:
         """Return what was answered for what can't exist where redirects have led, next to what is at *url*."""
         return self._landings.get(landing_pattern(url)) if self._landings else None
@@ -143,12 +154,7 @@ def _common(one: Ark, other: Ark) -> int:
 
 def _invented(observation: Observation) -> Ark:
     """The name that a control asked for; the ARK that it is compared with where its URL holds none."""
-    return _first_ark(observation.asked_url, observation.ark)
-
-
-@lru_cache(maxsize=4096)  # one control serves many ARKs
-def _first_ark(asked_url: str, ark: Ark) -> Ark:
     try:
-        return Ark.parse(asked_url)
+        return Ark.parse(observation.asked_url)
     except NotAnArk:
-        return ark
+        return observation.ark

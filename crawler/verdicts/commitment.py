@@ -23,7 +23,7 @@ from crawler.answers.erc import ON_PURPOSE, missing_code, parse_dates
 from crawler.answers.facts import AnswerFacts
 from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, MetadataOutcome, Question, ServiceVerdict
 from crawler.model.resolving import INFLECTIONS, SUCCESSES
-from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
+from crawler.verdicts.rules import RuleTable, VerdictRule, always
 
 #: The inflections whose answers can show that there is no commitment: an answer to ``?`` can't (2023, 5.1.1).
 _SHOWING = (Question.INFO, Question.DOUBLE)
@@ -151,62 +151,52 @@ def _stated(facts: StatementFacts) -> str:
     return f"{facts.asked} states {facts.level.value if facts.level else 'a commitment'}{by}{since}: {facts.what}"
 
 
-STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable(
+STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable.of(
     "A statement of commitment",
-    (
-        RuleGroup(
-            "always",
-            always,
-            (
-                VerdictRule(
-                    "it says on purpose that there is none, by a code such as (:unap)",
-                    lambda facts: missing_code(facts.what) in ON_PURPOSE,
-                    CommitmentOutcome.STATED,
-                    lambda facts: [f"{facts.asked} states on purpose that there is none: {facts.what}"],
-                    lambda facts: dict(facts.statement),
-                    "2023, 5.1.1",
-                ),
-                VerdictRule(
-                    "its guarantor or its place is one that only a template names",
-                    lambda facts: facts.template is not None,
-                    CommitmentOutcome.PLACEHOLDER,
-                    lambda facts: [f"{facts.asked} gave a statement as a template has it: {facts.template!r}"],
-                    lambda facts: dict(facts.statement),
-                ),
-                VerdictRule(
-                    "it names no level, but whose commitment it is and where that is stated",
-                    lambda facts: not facts.what and points_somewhere(facts.statement),
-                    CommitmentOutcome.STATED,
-                    lambda facts: [
-                        f"{facts.asked} names no level, but where the commitment is stated: {facts.statement['where']}"
-                    ],
-                    lambda facts: dict(facts.statement),
-                    "2023, 5.1.1",
-                ),
-                VerdictRule(
-                    "it is empty, or what a template, a program or an empty form leaves",
-                    lambda facts: facts.is_placeholder,
-                    CommitmentOutcome.PLACEHOLDER,
-                    lambda facts: [f"{facts.asked} gave a statement that says nothing: {facts.what!r}"],
-                    lambda facts: dict(facts.statement),
-                ),
-                VerdictRule(
-                    "it is of a few words, none of which speaks of permanence, and names no place where it stands",
-                    lambda facts: tells_too_little(facts.what) and policy_link(facts.statement) is None,
-                    CommitmentOutcome.UNDETERMINED,
-                    lambda facts: [f"{facts.asked} gave a statement that tells too little: {facts.what!r}"],
-                    lambda facts: dict(facts.statement),
-                ),
-                VerdictRule(
-                    "it says something",
-                    always,
-                    CommitmentOutcome.STATED,
-                    lambda facts: [_stated(facts)],
-                    _read,
-                    "2023, 5.1.1",
-                ),
-            ),
-        ),
+    VerdictRule(
+        "it says on purpose that there is none, by a code such as (:unap)",
+        lambda facts: missing_code(facts.what) in ON_PURPOSE,
+        CommitmentOutcome.STATED,
+        lambda facts: f"{facts.asked} states on purpose that there is none: {facts.what}",
+        lambda facts: dict(facts.statement),
+        "2023, 5.1.1",
+    ),
+    VerdictRule(
+        "its guarantor or its place is one that only a template names",
+        lambda facts: facts.template is not None,
+        CommitmentOutcome.PLACEHOLDER,
+        lambda facts: f"{facts.asked} gave a statement as a template has it: {facts.template!r}",
+        lambda facts: dict(facts.statement),
+    ),
+    VerdictRule(
+        "it names no level, but whose commitment it is and where that is stated",
+        lambda facts: not facts.what and points_somewhere(facts.statement),
+        CommitmentOutcome.STATED,
+        lambda facts: f"{facts.asked} names no level, but where the commitment is stated: {facts.statement['where']}",
+        lambda facts: dict(facts.statement),
+        "2023, 5.1.1",
+    ),
+    VerdictRule(
+        "it is empty, or what a template, a program or an empty form leaves",
+        lambda facts: facts.is_placeholder,
+        CommitmentOutcome.PLACEHOLDER,
+        lambda facts: f"{facts.asked} gave a statement that says nothing: {facts.what!r}",
+        lambda facts: dict(facts.statement),
+    ),
+    VerdictRule(
+        "it is of a few words, none of which speaks of permanence, and names no place where it stands",
+        lambda facts: tells_too_little(facts.what) and policy_link(facts.statement) is None,
+        CommitmentOutcome.UNDETERMINED,
+        lambda facts: f"{facts.asked} gave a statement that tells too little: {facts.what!r}",
+        lambda facts: dict(facts.statement),
+    ),
+    VerdictRule(
+        "it says something",
+        always,
+        CommitmentOutcome.STATED,
+        lambda facts: _stated(facts),
+        _read,
+        "2023, 5.1.1",
     ),
 )
 
@@ -225,62 +215,54 @@ def _of_statement(
     )
 
 
-COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable(
+COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.of(
     "The commitment",
-    (
-        RuleGroup(
-            "always",
-            always,
-            (
-                VerdictRule(
-                    "no inflection was asked",
-                    lambda facts: not facts.asked,
-                    CommitmentOutcome.NOT_ASKED,
-                    lambda facts: (),
-                ),
-                VerdictRule(
-                    "no answer describes the object, and none is a statement of commitment alone",
-                    lambda facts: not facts.genuine,
-                    CommitmentOutcome.UNDETERMINED,
-                    lambda facts: ["no genuine metadata answer, so nothing could be read"],
-                ),
-                VerdictRule(
-                    "a commitment is stated, in a record about another ARK or about the whole of this part",
-                    lambda facts: facts.stating is not None and facts.foreign is not None,
-                    CommitmentOutcome.UNDETERMINED,
-                    lambda facts: [facts.foreign],
-                    basis="2023, 2.5",
-                ),
-                *map(_of_statement, STATEMENT_RULES.rules),
-                VerdictRule(
-                    "none is stated, and only ? was answered with a description",
-                    lambda facts: not facts.showing,
-                    CommitmentOutcome.UNDETERMINED,
-                    lambda facts: ["only an answer to ? could be read, which can't show that there is no commitment"],
-                    basis="2023, 5.1.1",
-                ),
-                VerdictRule(
-                    "none is stated, and pages describe the object, no record",
-                    lambda facts: all(facts.answers[question].seen.record is None for question in facts.showing),
-                    CommitmentOutcome.UNDETERMINED,
-                    lambda facts: ["a page was answered, not a record, and no commitment could be read in it"],
-                ),
-                VerdictRule(
-                    "none is stated, in a record about another ARK or about the whole of this part",
-                    lambda facts: facts.foreign is not None,
-                    CommitmentOutcome.UNDETERMINED,
-                    lambda facts: [facts.foreign],
-                    basis="2023, 2.5",
-                ),
-                VerdictRule(
-                    "none is stated in a record about the object",
-                    always,
-                    CommitmentOutcome.ABSENT,
-                    lambda facts: [f"the record behind {_behind(facts)} says nothing of a commitment"],
-                    basis="2023, 5.1.1",
-                ),
-            ),
-        ),
+    VerdictRule(
+        "no inflection was asked",
+        lambda facts: not facts.asked,
+        CommitmentOutcome.NOT_ASKED,
+        lambda facts: (),
+    ),
+    VerdictRule(
+        "no answer describes the object, and none is a statement of commitment alone",
+        lambda facts: not facts.genuine,
+        CommitmentOutcome.UNDETERMINED,
+        lambda facts: "no genuine metadata answer, so nothing could be read",
+    ),
+    VerdictRule(
+        "a commitment is stated, in a record about another ARK or about the whole of this part",
+        lambda facts: facts.stating is not None and facts.foreign is not None,
+        CommitmentOutcome.UNDETERMINED,
+        lambda facts: facts.foreign,
+        basis="2023, 2.5",
+    ),
+    *map(_of_statement, STATEMENT_RULES.rules),
+    VerdictRule(
+        "none is stated, and only ? was answered with a description",
+        lambda facts: not facts.showing,
+        CommitmentOutcome.UNDETERMINED,
+        lambda facts: "only an answer to ? could be read, which can't show that there is no commitment",
+        basis="2023, 5.1.1",
+    ),
+    VerdictRule(
+        "none is stated, and pages describe the object, no record",
+        lambda facts: all(facts.answers[question].seen.record is None for question in facts.showing),
+        CommitmentOutcome.UNDETERMINED,
+        lambda facts: "a page was answered, not a record, and no commitment could be read in it",
+    ),
+    VerdictRule(
+        "none is stated, in a record about another ARK or about the whole of this part",
+        lambda facts: facts.foreign is not None,
+        CommitmentOutcome.UNDETERMINED,
+        lambda facts: facts.foreign,
+        basis="2023, 2.5",
+    ),
+    VerdictRule(
+        "none is stated in a record about the object",
+        always,
+        CommitmentOutcome.ABSENT,
+        lambda facts: f"the record behind {_behind(facts)} says nothing of a commitment",
+        basis="2023, 5.1.1",
     ),
 )
 

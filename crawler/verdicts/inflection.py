@@ -22,19 +22,19 @@ _UNANSWERED: tuple[MetadataRule, ...] = (
         "robots.txt forbids asking",
         lambda facts: facts.answer.seen.end is ChainEnd.ROBOTS,
         MetadataOutcome.BLOCKED,
-        lambda facts: [f"robots.txt forbids asking {facts.asked}"],
+        lambda facts: f"robots.txt forbids asking {facts.asked}",
     ),
     VerdictRule(
         "it leads out of the web, to the object's own address",
         lambda facts: facts.leads_to_objects_address,
         MetadataOutcome.QUERY_IGNORED,
-        lambda facts: [f"{facts.asked} led to the object's own address: {led_to(facts.answer.seen)}"],
+        lambda facts: f"{facts.asked} led to the object's own address: {led_to(facts.answer.seen)}",
     ),
     VerdictRule(
         "it has any other end",
         always,
         MetadataOutcome.UNDETERMINED,
-        lambda facts: [f"{facts.asked}: no answer ({facts.answer.seen.detail or facts.answer.seen.end.value})"],
+        lambda facts: f"{facts.asked}: no answer ({facts.answer.seen.detail or facts.answer.seen.end.value})",
     ),
 )
 _CHALLENGED: tuple[MetadataRule, ...] = (
@@ -42,7 +42,7 @@ _CHALLENGED: tuple[MetadataRule, ...] = (
         "what came is a check for programs",
         lambda facts: facts.answer.challenge is not None,
         MetadataOutcome.BLOCKED,
-        lambda facts: [f"{facts.asked} was answered with a check for programs by {facts.answer.challenge}"],
+        lambda facts: f"{facts.asked} was answered with a check for programs by {facts.answer.challenge}",
     ),
 )
 _FAULTS: tuple[MetadataRule, ...] = (
@@ -50,28 +50,26 @@ _FAULTS: tuple[MetadataRule, ...] = (
         "its THUMP-Status is 400 or more",
         lambda facts: facts.answer.thump_fault is not None,
         MetadataOutcome.UNSUPPORTED,
-        lambda facts: [f"{_answered(facts)}, but THUMP-Status {facts.answer.thump_fault}"],
+        lambda facts: f"{_answered(facts)}, but THUMP-Status {facts.answer.thump_fault}",
         basis="2023, 5.2",
     ),
     VerdictRule(
         "it is a record of an error",
         lambda facts: facts.answer.is_error_record,
         MetadataOutcome.UNSUPPORTED,
-        lambda facts: [f"{_answered(facts)}, but with a record of an error"],
+        lambda facts: f"{_answered(facts)}, but with a record of an error",
     ),
     VerdictRule(
         "it is a page to log in",
         lambda facts: facts.answer.asks_to_log_in,
         MetadataOutcome.BLOCKED,
-        lambda facts: [f"{facts.asked} was answered with a page to log in"],
+        lambda facts: f"{facts.asked} was answered with a page to log in",
     ),
     VerdictRule(
         "the page speaks of a fault of the moment",
         lambda facts: facts.answer.passing_fault is not None,
         MetadataOutcome.UNDETERMINED,
-        lambda facts: [
-            f"{facts.asked} gave a page that speaks of a fault of the moment: {facts.answer.passing_fault!r}"
-        ],
+        lambda facts: f"{facts.asked} gave a page that speaks of a fault of the moment: {facts.answer.passing_fault!r}",
     ),
 )
 _REFUSALS: tuple[MetadataRule, ...] = (
@@ -79,19 +77,19 @@ _REFUSALS: tuple[MetadataRule, ...] = (
         "the last status is 401, 403, 407, 429, 451 or 999",
         lambda facts: facts.answer.seen.status in BLOCKED,
         MetadataOutcome.BLOCKED,
-        lambda facts: [_answered(facts)],
+        lambda facts: _answered(facts),
     ),
     VerdictRule(
         "the last status is 400, 404, 405, 406, 410, 414, 422, 500 or 501, while the object itself answers",
         lambda facts: facts.works_without and facts.answer.seen.status in _REFUSALS_OF_THE_QUESTION,
         MetadataOutcome.UNSUPPORTED,
-        lambda facts: [f"{_answered(facts)}, while the object itself answers"],
+        lambda facts: f"{_answered(facts)}, while the object itself answers",
     ),
     VerdictRule(
         "the last status is another one",
         always,
         MetadataOutcome.UNDETERMINED,
-        lambda facts: [_answered(facts)],
+        lambda facts: _answered(facts),
     ),
 )
 _NOT_ABOUT_THE_OBJECT: tuple[MetadataRule, ...] = (
@@ -99,39 +97,37 @@ _NOT_ABOUT_THE_OBJECT: tuple[MetadataRule, ...] = (
         "the record is about the NAAN or shoulder",
         lambda facts: facts.answer.is_registry_entry or facts.answer.subject.names_namespace is not None,
         MetadataOutcome.REGISTRY_LEVEL,
-        lambda facts: [f"{facts.asked} gave a record about the NAAN or shoulder{_namespace(facts)}, not the object"],
+        lambda facts: f"{facts.asked} gave a record about the NAAN or shoulder{_namespace(facts)}, not the object",
     ),
     VerdictRule(
         "the answer is the object's own again, and a redirect on the way forgot the inflection",
         lambda facts: facts.is_objects_again and facts.lost_at is not None,
         MetadataOutcome.QUERY_DROPPED,
-        lambda facts: [_lost(facts)],
+        lambda facts: _lost(facts),
     ),
     VerdictRule(
         "the answer is the object's own again",
         lambda facts: facts.is_objects_again,
         MetadataOutcome.QUERY_IGNORED,
-        lambda facts: [f"{facts.asked} gave the object's own answer again"],
+        lambda facts: f"{facts.asked} gave the object's own answer again",
     ),
     VerdictRule(
         "a name that can't exist gets the same",
         lambda facts: facts.is_everybodys,
         MetadataOutcome.ANSWERS_ANYTHING,
-        lambda facts: [_everybodys(facts)],
+        lambda facts: _everybodys(facts),
     ),
     VerdictRule(
         "too little came of the answer, or of the object's, to tell whether both are one",
         lambda facts: facts.may_be_objects_again,
         MetadataOutcome.UNDETERMINED,
-        lambda facts: [
-            f"{facts.asked} may have given the object's own answer again: too little came to compare the two"
-        ],
+        lambda facts: f"{facts.asked} may have given the object's own answer again: too little came to compare the two",
     ),
     VerdictRule(
         "a name that can't exist gets a success too, of which too little came to tell whether it is the same",
         lambda facts: facts.may_be_everybodys,
         MetadataOutcome.UNDETERMINED,
-        lambda facts: [f"too little came of what a name that can't exist gets for {facts.asked} to compare the two"],
+        lambda facts: f"too little came of what a name that can't exist gets for {facts.asked} to compare the two",
     ),
 )
 _RECORDS: tuple[MetadataRule, ...] = (
@@ -139,14 +135,14 @@ _RECORDS: tuple[MetadataRule, ...] = (
         "the record's title says that there is no description to give, and nothing besides",
         lambda facts: facts.fault_in_title is not None,
         MetadataOutcome.UNDETERMINED,
-        lambda facts: [_fault_in_title(facts)],
+        lambda facts: _fault_in_title(facts),
     ),
     VerdictRule(
         "the record tells too little: neither who nor what, nothing that is known or, where it is no ERC, one thing "
         "about nobody",
         lambda facts: not facts.is_record_of_object,
         MetadataOutcome.UNDETERMINED,
-        lambda facts: [_too_little(facts)],
+        lambda facts: _too_little(facts),
     ),
     VerdictRule(
         "the record names another ARK, or another place and other words than the object's",
@@ -178,25 +174,25 @@ _PAGES: tuple[MetadataRule, ...] = (
         "the body is no text, or could not be read",
         lambda facts: facts.answer.seen.text is None,
         MetadataOutcome.UNDETERMINED,
-        lambda facts: [f"{facts.asked} gave {_kind(facts.answer.seen)}, {_why_unread(facts.answer.seen)}"],
+        lambda facts: f"{facts.asked} gave {_kind(facts.answer.seen)}, {_why_unread(facts.answer.seen)}",
     ),
     VerdictRule(
         "the page has the object's title, and tells no more than the object's page",
         lambda facts: facts.tells_no_more,
         MetadataOutcome.QUERY_IGNORED,
-        lambda facts: [f"{facts.asked} gave a page that tells what the object's own page tells"],
+        lambda facts: f"{facts.asked} gave a page that tells what the object's own page tells",
     ),
     VerdictRule(
         "the title that it labels says that there is no description to give, and nothing besides",
         lambda facts: facts.fault_in_title is not None,
         MetadataOutcome.UNDETERMINED,
-        lambda facts: [_fault_in_title(facts)],
+        lambda facts: _fault_in_title(facts),
     ),
     VerdictRule(
         "the page names this ARK, and answers three of who, what, when and where under their labels",
         lambda facts: facts.is_page_of_object,
         MetadataOutcome.HTML,
-        lambda facts: [f"{facts.asked} gave a page that tells {', '.join(sorted(facts.answer.labelled))}"],
+        lambda facts: f"{facts.asked} gave a page that tells {', '.join(sorted(facts.answer.labelled))}",
         lambda facts: facts.labelled_answers,
         "2023, 5.1.2",
     ),
@@ -204,13 +200,13 @@ _PAGES: tuple[MetadataRule, ...] = (
         "a redirect on the way forgot the inflection",
         lambda facts: facts.lost_at is not None,
         MetadataOutcome.QUERY_DROPPED,
-        lambda facts: [_lost(facts)],
+        lambda facts: _lost(facts),
     ),
     VerdictRule(
         "the page is another one than the object's, and describes nothing",
         always,
         MetadataOutcome.UNDETERMINED,
-        lambda facts: [f"{facts.asked} gave another page than the object, but no description could be read"],
+        lambda facts: f"{facts.asked} gave another page than the object, but no description could be read",
     ),
 )
 METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(

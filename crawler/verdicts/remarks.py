@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -168,8 +167,6 @@ def _path(url: str) -> str:
 # -- what only the verdicts of a whole run together show: shared landing pages, split objects, foreign records
 
 
-#: An ARK and nothing else, of which nothing else can be made.
-_PLAIN = re.compile(r"ark:/?[0-9a-z]+/[0-9A-Za-z]+")
 #: ARKs that a finding names; the tables have them all.
 MOST_NAMED = 10
 
@@ -223,8 +220,7 @@ class RunFindings:
 def _foreign(verdict: Verdict) -> Iterator[tuple[str, Finding]]:
     if verdict.metadata.outcome == MetadataOutcome.ERC:
         own, where = verdict.ark.base, str(verdict.metadata.parsed.get("where", ""))
-        is_own = _PLAIN.fullmatch(where) is not None and Ark.parse(where) == own  # as with most, and soon seen
-        named = [] if is_own else [mention.ark for mention in find_arks(where)]
+        named = [mention.ark for mention in find_arks(where)]
         if named and all(ark.base != own for ark in named):
             yield str(verdict.ark), Finding("foreign-record", f"its record is about {_named(map(str, named))}")
     if verdict.metadata.outcome is MetadataOutcome.UNDETERMINED and "about" in verdict.metadata.parsed:

@@ -5,13 +5,23 @@ The first rule of a table whose condition holds decides. The tables are printed 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from crawler.model.observations import OutcomeT, ServiceVerdict
 
 Facts = TypeVar("Facts")
+
+
+#: A sentence, or several; None for one that can't be said.
+Evidence: TypeAlias = str | Iterable[str | None] | None
+
+
+def sentences(evidence: Evidence) -> Iterator[str]:
+    """The sentences that *evidence* is."""
+    several = [evidence] if evidence is None or isinstance(evidence, str) else evidence
+    return filter(None, several)
 
 
 def _nothing(facts: Any) -> Mapping[str, Any]:
@@ -31,7 +41,7 @@ class VerdictRule(Generic[Facts, OutcomeT]):
     """The condition in words; unique in its table."""
     holds: Callable[[Facts], bool]
     outcome: OutcomeT
-    evidence: Callable[[Facts], Iterable[str | None]]
+    evidence: Callable[[Facts], Evidence]
     """The sentences that support the outcome."""
     parsed: Callable[[Facts], Mapping[str, Any]] = _nothing
     """The values that were read from the answer."""
@@ -55,6 +65,11 @@ class RuleTable(Generic[Facts, OutcomeT]):
     title: str
     groups: tuple[RuleGroup[Facts, OutcomeT], ...]
 
+    @classmethod
+    def of(cls, title: str, *rules: VerdictRule[Facts, OutcomeT]) -> RuleTable[Facts, OutcomeT]:
+        """A table of rules under no further condition."""
+        return cls(title, (RuleGroup("always", always, rules),))
+
     @property
     def rules(self) -> tuple[VerdictRule[Facts, OutcomeT], ...]:
         """All its rules."""
@@ -72,5 +87,5 @@ class RuleTable(Generic[Facts, OutcomeT]):
     def judge(self, facts: Facts) -> ServiceVerdict[OutcomeT]:
         """The verdict of the first rule that holds."""
         rule = self.first(facts)
-        evidence = tuple(dict.fromkeys(filter(None, rule.evidence(facts))))
+        evidence = tuple(dict.fromkeys(sentences(rule.evidence(facts))))
         return ServiceVerdict(rule.outcome, evidence, rule.parsed(facts))

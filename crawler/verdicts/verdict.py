@@ -44,7 +44,7 @@ from crawler.verdicts.remarks import (
     plain_remarks,
     tls_remarks,
 )
-from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
+from crawler.verdicts.rules import RuleTable, VerdictRule, always
 from extractors.model.ark import Ark
 from extractors.model.naan import RegistryEntry, naan_and_name
 
@@ -100,34 +100,26 @@ class ClosedFacts:
 
 
 #: A refusal shows that an object is there where a name that can't exist is not found.
-CLOSED_RULES: RuleTable[ClosedFacts, ObjectOutcome] = RuleTable(
+CLOSED_RULES: RuleTable[ClosedFacts, ObjectOutcome] = RuleTable.of(
     "A refusal by a collection that is meant to be closed",
-    (
-        RuleGroup(
-            "always",
-            always,
-            (
-                VerdictRule(
-                    "there is no answer for a name that can't exist",
-                    lambda facts: facts.control_status is None,
-                    ObjectOutcome.BLOCKED,
-                    lambda facts: facts.evidence,
-                ),
-                VerdictRule(
-                    "a name that can't exist is not found",
-                    lambda facts: status_outcome(facts.control_status or 0) is ObjectOutcome.BROKEN,
-                    ObjectOutcome.EXPLAINED,
-                    lambda facts: [*facts.evidence, f"a name that can't exist is answered {facts.control_status}"],
-                    basis="2023, 5.1",
-                ),
-                VerdictRule(
-                    "a name that can't exist gets another answer",
-                    always,
-                    ObjectOutcome.BLOCKED,
-                    lambda facts: [*facts.evidence, _shows_nothing(facts)],
-                ),
-            ),
-        ),
+    VerdictRule(
+        "there is no answer for a name that can't exist",
+        lambda facts: facts.control_status is None,
+        ObjectOutcome.BLOCKED,
+        lambda facts: facts.evidence,
+    ),
+    VerdictRule(
+        "a name that can't exist is not found",
+        lambda facts: status_outcome(facts.control_status or 0) is ObjectOutcome.BROKEN,
+        ObjectOutcome.EXPLAINED,
+        lambda facts: [*facts.evidence, f"a name that can't exist is answered {facts.control_status}"],
+        basis="2023, 5.1",
+    ),
+    VerdictRule(
+        "a name that can't exist gets another answer",
+        always,
+        ObjectOutcome.BLOCKED,
+        lambda facts: [*facts.evidence, _shows_nothing(facts)],
     ),
 )
 
@@ -199,18 +191,14 @@ def _unasked_metadata(family: Family, words: str) -> VerdictRule[ObjectAccess, M
         f"the outcome for the object is of the family {family.value}",
         lambda access: access.family is family,
         MetadataOutcome.NOT_ASKED,
-        lambda access: [words],
+        lambda access: words,
     )
 
 
 #: The rules about metadata where no inflection was asked, by the object's outcome.
-UNASKED_RULES: RuleTable[ObjectAccess, MetadataOutcome] = RuleTable(
+UNASKED_RULES: RuleTable[ObjectAccess, MetadataOutcome] = RuleTable.of(
     "The metadata, where no inflection was asked",
-    (
-        RuleGroup(
-            "always", always, tuple(_unasked_metadata(family, words) for family, words in _UNASKED_METADATA.items())
-        ),
-    ),
+    *(_unasked_metadata(family, words) for family, words in _UNASKED_METADATA.items()),
 )
 
 
@@ -222,9 +210,6 @@ def skipped(ark: Ark, request_url: str, reason: str) -> Verdict:
         object=ServiceVerdict(ObjectOutcome.SKIPPED, (reason,)),
         metadata=ServiceVerdict(MetadataOutcome.NOT_ASKED),
         commitment=ServiceVerdict(CommitmentOutcome.NOT_ASKED),
-        final_url=None,
-        hops=(),
-        requests=0,
     )
 
 
