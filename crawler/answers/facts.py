@@ -40,8 +40,7 @@ from crawler.model.observations import ChainEnd, ObjectOutcome, Observation
 from crawler.model.resolving import SUCCESSES, same_host
 from extractors.model.ark import Ark
 
-# Pure: what an HTTP status, or the end of a chain without one, means for the object (2020, 7.1.2).
-
+# -- what an HTTP status, or the end of a chain without one, means for the object (2020, 7.1.2)
 
 BLOCKED = frozenset({401, 403, 407, 429, 451, 999})
 #: What a chain that got no last answer means for the object: the same words.
@@ -274,7 +273,7 @@ class AnswerFacts:
             signs.append("what answers is a record of an error")
         if self.absent_address:
             signs.append(f"the chain ends at {self.absent_address!r}")
-        elif self.is_redirected and is_home_page(self.seen.final_url, self.ark.name) and not self._has_name_in_fragment:
+        elif self._ends_at_home_page:
             signs.append("the chain ends at the home page of a site")
         if self.refresh and is_absent_path(self.refresh):
             signs.append(f"the page refreshes to {self.refresh!r}")
@@ -292,11 +291,9 @@ class AnswerFacts:
         words = self.words
         if not self.signs_of_absence:
             return False
-        is_general = self.is_redirected and is_home_page(self.seen.final_url, self.ark.name)
-        is_general = is_general and not self._has_name_in_fragment
         is_absence = words.is_short and quirks().not_found.is_in_plain(words.beginning)
         return (
-            is_general
+            self._ends_at_home_page
             or is_absence
             or words.is_titled_absent
             or words.is_only_fault
@@ -304,15 +301,15 @@ class AnswerFacts:
         )
 
     @property
-    def _has_name_in_fragment(self) -> bool:
-        """True if the last redirect leads to the name in its fragment, which the scripts of the page are to read.
+    def _ends_at_home_page(self) -> bool:
+        """True if redirects lead to the home page of a site, without the name in a fragment for its scripts to read.
 
-        As does ``https://viewer.example/#/ark:/12148/btv1b84``.
+        As it is in ``https://viewer.example/#/ark:/12148/btv1b84``.
         """
-        if not self.is_redirected:
+        if not self.is_redirected or not is_home_page(self.seen.final_url, self.ark.name):
             return False
         fragment = (self.seen.hops[-2].location or "").partition("#")[2]
-        return self.ark.name in unquote(fragment)
+        return self.ark.name not in unquote(fragment)
 
     @property
     def is_left_to_scripts(self) -> bool:

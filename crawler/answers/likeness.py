@@ -98,21 +98,17 @@ def own_words(answer: Observation, control: Observation | None) -> str:
     A few words of it are kept on both sides, for a sentence may begin alike.
     """
     text, other = answer.text or "", (control.text if control is not None else None) or ""
-    if (
-        not other
-        or other == text
-        or urlsplit(answer.final_url).netloc != urlsplit(control.final_url if control else "").netloc
-    ):
+    there = control.final_url if control is not None else ""
+    if not other or other == text or urlsplit(answer.final_url).netloc != urlsplit(there).netloc:
         return text
     mine, theirs = text.split(), other.split()
     before = _common_beginning(mine, theirs)
     after = _common_beginning(mine[before:][::-1], theirs[before:][::-1])
     end = len(mine) - max(0, after - _KEPT_WORDS)
     kept, own = mine[max(0, before - _KEPT_WORDS) : before], mine[before:end]
-    parts = (
-        [*kept, "."] if kept and own and own[0][:1].isupper() else kept
-    )  # where the site's part ends, a sentence does
-    return " ".join([*parts, *own])
+    if kept and own and own[0][:1].isupper():  # where the site's part ends, a sentence does
+        kept = [*kept, "."]
+    return " ".join([*kept, *own])
 
 
 def has_nothing_of_its_own(answer: Observation, control: Observation, again: Iterable[Observation]) -> bool:
@@ -126,24 +122,25 @@ def has_nothing_of_its_own(answer: Observation, control: Observation, again: Ite
     if not once_more:
         return False
     first = _words_in(answer, names)
+    shown = [(other, _words_in(other, names)) for other in once_more]
     others = [
-        other
-        for other in once_more
-        if (other.title == answer.title if answer.title else len(first & _words_in(other, names)) > FEW_WORDS)
+        words
+        for other, words in shown
+        if (other.title == answer.title if answer.title else len(first & words) > FEW_WORDS)
     ]
-    kept = first.intersection(*(_words_in(other, names) for other in others))
-    changes = any(len(first ^ _words_in(other, names)) > FEW_WORDS for other in others)
+    kept = first.intersection(*others)
+    changes = any(len(first ^ words) > FEW_WORDS for words in others)
     return changes and len(kept - _words_in(control, names)) <= FEW_WORDS
 
 
 def _is_once_more(other: Observation, answer: Observation, url_without_query: str) -> bool:
-    is_there = (
-        other.end is ChainEnd.ANSWERED
-        and other.status in SUCCESSES
-        and other.final_url.partition("?")[0] == url_without_query
-    )
+    is_there = _succeeds(other) and other.final_url.partition("?")[0] == url_without_query
     is_page = bool(other.text) and other.record is None and other.media_type == answer.media_type
     return is_there and is_page and other.facts.kernel_values == answer.facts.kernel_values
+
+
+def _succeeds(answer: Observation) -> bool:
+    return answer.end is ChainEnd.ANSWERED and answer.status in SUCCESSES
 
 
 def _words_in(answer: Observation, names: tuple[str, ...]) -> set[str]:
@@ -160,15 +157,12 @@ def same_answer(one: Observation, other: Observation) -> bool:
 
     What could not be read of a body proves nothing.
     """
-    if any(
-        observation.end is not ChainEnd.ANSWERED or observation.status not in SUCCESSES for observation in (one, other)
-    ):
+    if not (_succeeds(one) and _succeeds(other)):
         return False
     if one.body_sha256 is not None and one.body_sha256 == other.body_sha256:
         return True
-    if (one.body_bytes == other.body_bytes == 0 and one.body_complete and other.body_complete) or same_place(
-        one, other
-    ):
+    are_empty = one.body_bytes == other.body_bytes == 0 and one.body_complete and other.body_complete
+    if are_empty or same_place(one, other):
         return True
     if one.text is None or other.text is None:
         return _same_unread(one, other)

@@ -201,7 +201,9 @@ class PageWords:
     @cached_property
     def is_titled_log_in(self) -> bool:
         """True if a part of its title is that of a page to log in."""
-        return any(map(_is_login_title, _TITLE_PARTS.split(plain(self.title))))
+        parts = _TITLE_PARTS.split(plain(self.title))
+        matches = ((part, quirks().login.title.match(part)) for part in parts)
+        return any(match is not None and len(part) - match.end <= _MORE_OF_TITLE for part, match in matches)
 
     # -- next to another page
 
@@ -311,11 +313,6 @@ def _beside_absence(text: str) -> int:
     for phrases in (vocabulary.this_object.filler, vocabulary.saying):
         rest = _without(phrases, rest, most_of_ending=0)
     return sum(map(str.isalpha, rest))
-
-
-def _is_login_title(title: str) -> bool:
-    match = quirks().login.title.match(title)
-    return match is not None and len(title) - match.end <= _MORE_OF_TITLE
 
 
 @lru_cache(maxsize=512)  # titles and headings come again on the pages of a site

@@ -103,9 +103,8 @@ class ObjectFacts:
             return ControlContrast.THE_SAME
         if nobody_can_tell(answer.seen, control.seen):
             return ControlContrast.NOT_COMPARED
-        is_own = not has_nothing_of_its_own(
-            answer.seen, control.seen, [answer_again.seen for answer_again in self.again]
-        )
+        again = [other.seen for other in self.again]
+        is_own = not has_nothing_of_its_own(answer.seen, control.seen, again)
         return ControlContrast.ANOTHER if is_own else ControlContrast.NO_OTHER
 
     def _is_answered_alike(self, control: AnswerFacts) -> bool:
@@ -238,12 +237,9 @@ class ObjectFacts:
 
     def _is_confirmed(self, word: str) -> bool:
         """Return whether a page says more of a withdrawal than one *word*, which may be what its object is called."""
-        rest = plain(self.own_words).replace(word, " ")
-        vocabulary = quirks()
-        return any(
-            phrases.is_in_plain(rest)
-            for phrases in (vocabulary.tombstone, vocabulary.not_found, vocabulary.not_available)
-        )
+        rest, vocabulary = plain(self.own_words).replace(word, " "), quirks()
+        further = (vocabulary.tombstone, vocabulary.not_found, vocabulary.not_available)
+        return any(phrases.is_in_plain(rest) for phrases in further)
 
     def _is_retraction(self, words: str) -> bool:
         """Return whether *words* say that an article was retracted whose file is there: it can be had."""

@@ -304,7 +304,7 @@ class Quirks(_Section):
             if any(part in source for part in (challenge.markup if words else challenge.markup + challenge.blank)):
                 return challenge.name
         body = words.replace(heading, " ") if heading else words
-        if (by_title := self.challenge_in_title(heading)) and self._says_no_more(body, self._title_part(heading)):
+        if (by_title := self.challenge_in_title(heading)) and self._says_no_more(body, _TITLE_PARTS.split(heading)[0]):
             return by_title
         for challenge in self.challenge:
             said = next((part for part in challenge.text if part in words and part not in heading), None)
@@ -326,10 +326,6 @@ class Quirks(_Section):
             if any(_is_all(part, phrase) for part in parts for phrase in challenge.title):
                 return challenge.name
         return None
-
-    def _title_part(self, title: str) -> str:
-        """The first part of a title, which pages repeat above their text."""
-        return _TITLE_PARTS.split(title)[0]
 
     def _says_no_more(self, body: str, said: str) -> bool:
         """Return whether a text says hardly anything besides, or speaks of permissions, browsers and programs."""

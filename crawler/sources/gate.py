@@ -33,8 +33,7 @@ from crawler.sources.link_targets import (
     Headers,
     LinkTarget,
     absolute,
-    forbids_following,
-    forbids_indexing,
+    asked_by,
     page_targets,
 )
 from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, Rule, Traps, refusal_text, turns_page
@@ -43,9 +42,7 @@ from extractors.archives.members import names_no_document
 from extractors.model.documents import Finding, Reading
 from extractors.model.errors import ArkauditError
 
-# Pure: the user's patterns for links, each search under a limit: a careless one may need longer than the world
-# lasts.
-
+# -- the user's patterns for links, each search under a limit: a careless one may need longer than the world lasts
 
 #: Seconds of processor time that a pattern may take for one URL, which is of 4,096 characters at most.
 PATTERN_S = 0.25
@@ -207,25 +204,23 @@ class Gate:
 
     def page(self, crawl_request: CrawlRequest, reading: Reading, *, url: str, headers: Headers) -> Passed:
         """Return what the page that *lead* has led to, in the end at *url*, leads to."""
-        noindex = forbids_indexing(reading, headers)
-        refusal_text = [Finding("noindex", f"it asks to stay out of indexes ({noindex}); it was read all the same")]
-        findings = refusal_text if noindex else []
+        noindex = asked_by("noindex", reading, headers)
+        findings = []
+        if noindex:
+            findings.append(Finding("noindex", f"it asks to stay out of indexes ({noindex}); it was read all the same"))
         if self._is_dead_end(crawl_request):
             return Passed(findings=tuple(findings))
         targets = page_targets(reading, url=url, headers=headers)
         reached = [
             (target, reach) for target in targets if (reach := self._reach(crawl_request, target, url)) is not None
         ]
-        nofollow = None if self._rules.follows_nofollow else forbids_following(reading, headers)
+        nofollow = None if self._rules.follows_nofollow else asked_by("nofollow", reading, headers)
         if nofollow and reached:
             words = f"links not followed: {len(reached)}, as the page asks ({nofollow})"
             findings.append(Finding("nofollow-page", f"{words}; --ignore-nofollow is for one's own sites"))
             self.left_out["nofollow-page"] += len(reached)
         leads, refused = self._followed(crawl_request, [] if nofollow else reached, url)
-        self._report_unreported(refused)
-        self.left_out.update(refused.counts)
-        links, outlinks = _leads_and_links(leads)
-        return Passed(links, (*findings, *refused.findings()), outlinks=outlinks)
+        return self._passed(leads, refused, findings)
 
     def source(self, crawl_request: CrawlRequest, read: SourceReading) -> Passed:
         """Return what a source leads to: its further parts first, then what it lists, in order.
@@ -252,10 +247,22 @@ class Gate:
             is_in_reach = (reach is Reach.ITEM and item.is_elsewhere) or self._is_near(item.url)
             if is_in_reach and self._is_wanted(item.url) and not self._is_refused(item.url, refused):
                 leads.append((item.url, item.found_on or crawl_request.url, crawl_request.depth + 1, reach, None, 0))
-        self._report_unreported(refused)
+        return self._passed(leads, refused, findings, listed)
+
+    def _passed(
+        self,
+        links: Iterable[_Found | _Known],
+        refused: _Refused,
+        findings: Iterable[Finding],
+        listed: str | None = None,
+    ) -> Passed:
+        """Return what a document leads to, and count what was refused."""
+        for url in self._untold:
+            refused.add(Rule.PATTERN, url)
+        self._untold.clear()
         self.left_out.update(refused.counts)
-        links, outlinks = _leads_and_links(leads)
-        return Passed(links, (*findings, *refused.findings()), listed, outlinks)
+        leads, outlinks = _leads_and_links(links)
+        return Passed(leads, (*findings, *refused.findings()), listed, outlinks)
 
     def _fault_of_chain(
         self, crawl_request: CrawlRequest, read: SourceReading, further: Sequence[str], listed: str | None
@@ -340,11 +347,6 @@ class Gate:
         if not is_meant:
             return False
         return not is_no_document(url) and not _is_skipped(url)
-
-    def _report_unreported(self, refused: _Refused) -> None:
-        for url in self._untold:
-            refused.add(Rule.PATTERN, url)
-        self._untold.clear()
 
     def _is_refused(self, url: str, refused: _Refused) -> bool:
         """Return whether a rule refuses *url*, and then counted; what is not refused is remembered."""
@@ -441,7 +443,7 @@ def _cut(url: str) -> str:
     return url if len(url) <= _LENGTH_OF_EXAMPLE else f"{url[:_LENGTH_OF_EXAMPLE]}…"
 
 
-# Pure: what the user has said of where a crawl goes, as one value.
+# -- what the user has said of where a crawl goes, as one value
 
 
 @dataclass(frozen=True, slots=True)

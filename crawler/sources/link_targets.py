@@ -18,7 +18,6 @@ from extractors.readers.markup.page import refresh_target
 _FOLLOWED = frozenset({"describedby", "item", "next", "prev"})
 #: The crawlers that a directive may be addressed to, where it is about all or about us.
 _US = frozenset({"arkaudit", "robots"})
-_NOFOLLOW, _NOINDEX = frozenset({"nofollow", "none"}), frozenset({"noindex", "none"})
 
 _LINK = re.compile(r'<(?P<target>[^<>]*)>(?P<parameters>(?:[^,"<]|"(?:[^"\\]|\\.)*+"?)*+)')
 _PARAMETER = re.compile(r';\s*(?P<name>[a-z*]+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|(?P<token>[^\s;,"]+))', re.I)
@@ -73,16 +72,6 @@ def page_targets(reading: Reading, *, url: str, headers: Headers) -> list[LinkTa
     return list(targets.values())
 
 
-def forbids_following(reading: Reading, headers: Headers) -> str | None:
-    """By what a page asks that its links are not followed: ``meta robots`` or ``X-Robots-Tag``; None if it doesn't."""
-    return _asks(reading, headers, _NOFOLLOW)
-
-
-def forbids_indexing(reading: Reading, headers: Headers) -> str | None:
-    """By what a page asks to stay out of indexes; None if it doesn't."""
-    return _asks(reading, headers, _NOINDEX)
-
-
 @lru_cache(maxsize=2**13)
 def absolute(base: str, link: str) -> str | None:
     """The http or https URL that *link* means, as it is sent; what is none, or is broken, leads nowhere.
@@ -105,7 +94,11 @@ def absolute(base: str, link: str) -> str | None:
     return sendable(url)
 
 
-def _asks(reading: Reading, headers: Headers, directives: frozenset[str]) -> str | None:
+def asked_by(directive: str, reading: Reading, headers: Headers) -> str | None:
+    """By what a page asks for *directive*, ``nofollow`` or ``noindex``: ``meta robots`` or ``X-Robots-Tag``; None if it
+    doesn't.
+    """
+    directives = {directive, "none"}
     if any(set(_words(robot)) & directives for robot in reading.robots):
         return "meta robots"
     for header in headers.x_robots_tag:
