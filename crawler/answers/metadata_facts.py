@@ -189,10 +189,9 @@ class MetadataFacts:
         if subject.names_other:
             other = Ark.parse(subject.names_other)
             return not (self._leads_to(other) or declares(self.object.places_of(other)))
-        places = [
-            origin[0] for value in (*self.answers.values(), *self.flat.values()) for origin in _ORIGIN.finditer(value)
-        ]
-        is_elsewhere = not any(same_host(origin_url, url) for origin_url in places for url in self._way)
+        values = "\n".join((*self.answers.values(), *self.flat.values()))
+        origins = [origin[0] for origin in _ORIGIN.finditer(values)]
+        is_elsewhere = not any(same_host(origin, url) for origin in origins for url in self._way)
         where = self.answers.get("where", "")
         is_placeless = not where and not self.is_erc
         return (is_placeless or bool(_ORIGIN.search(where))) and is_elsewhere and self._shares_no_word

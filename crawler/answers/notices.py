@@ -355,14 +355,10 @@ def says_not_found(text: str) -> str | None:
 def sure_words(phrases: Phrases, text: str, control: PageWords | None = None) -> str | None:
     """The first of *phrases* in *text* that is no guess, and that the answer about an invented name doesn't have."""
     plain_text = plain(text)
+    of_control = [phrase.words for phrase in phrases.all_in(control.text)] if control is not None else []
     for phrase in phrases.in_plain(plain_text):
         before = plain(plain_text[max(0, phrase.start - _GUESS_CHARS) : phrase.start]) + " "
         is_guess = any(before[guess.end] == " " for guess in quirks().unsure.all_in(before))
-        is_guess = is_guess or is_one_of_several(plain_text[phrase.end :])
-        if is_guess or (
-            control is not None
-            and any(control_phrase.words == phrase.words for control_phrase in phrases.all_in(control.text))
-        ):
-            continue
-        return phrase.words
+        if not is_guess and not is_one_of_several(plain_text[phrase.end :]) and phrase.words not in of_control:
+            return phrase.words
     return None

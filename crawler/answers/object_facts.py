@@ -321,7 +321,5 @@ class ObjectFacts:
         withdrawal = next(words.withdrawals(words.text[:NOTICE_CHARS], answer.ark.name, self._control_words), None)
         if withdrawal:
             return withdrawal.words
-        vocabulary, control = quirks(), self._control_words
-        return sure_words(vocabulary.withdrawn, words.notice, control) or sure_words(
-            vocabulary.restricted, words.notice, control
-        )
+        phrases = (quirks().withdrawn, quirks().restricted)
+        return next(filter(None, (sure_words(some, words.notice, self._control_words) for some in phrases)), None)

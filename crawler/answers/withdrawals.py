@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -71,10 +71,10 @@ class Withdrawal:
     words: str
     names_object: bool
     """Whether it says of this very object that it was withdrawn: it names it, or says "this"."""
-    place: str
-    """``title``, ``heading`` or ``text``."""
     is_bare: bool = False
     """Whether it is a word for what was withdrawn, and no sentence: things are called so, too."""
+    place: str = "text"
+    """``title``, ``heading`` or ``text``."""
 
 
 def withdrawals_in(
@@ -89,14 +89,14 @@ def withdrawals_in(
     >>> list(withdrawals_in("Album", (), "The portrait was removed in 1920 at the request of the heirs."))
     []
     """
-    control_words, callers = (
-        set(of_control),
-        tuple(name for name in names if name and not _words().gone.search(bare(plain(name)))),
-    )
+    control_words = set(of_control)
+    calling = [name for name in names if len(name) >= 8 and not speaks_of_withdrawal(name)]
     for sentence, where in _sentences(title, headings, text):
-        withdrawal = _said_in(ARK_OR_URL.sub("@@", _named(sentence, callers)))
+        for name in calling:
+            sentence = sentence.replace(name, "@@")
+        withdrawal = _said_in(ARK_OR_URL.sub("@@", sentence))
         if withdrawal is not None and withdrawal.words not in control_words:
-            yield Withdrawal(withdrawal.words, withdrawal.names_object, where, withdrawal.is_bare)
+            yield replace(withdrawal, place=where)
 
 
 def _sentences(title: str, headings: Sequence[str], text: str) -> Iterator[tuple[str, str]]:
@@ -108,15 +108,8 @@ def _sentences(title: str, headings: Sequence[str], text: str) -> Iterator[tuple
     yield from ((part.strip(), "text") for part in _SENTENCE_END.split(text) if part.strip())
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    words: str
-    names_object: bool
-    is_bare: bool = False
-
-
 @lru_cache(maxsize=2048)  # the pages of a site say much in the same sentences
-def _said_in(sentence: str) -> _Said | None:
+def _said_in(sentence: str) -> Withdrawal | None:
     """Return what a sentence says of the object's withdrawal, if it does; for what the object is called by it has
     ``@@``.
     """
@@ -128,19 +121,15 @@ def _said_in(sentence: str) -> _Said | None:
         if _NO_FACT.search(lead) or _OR_BEFORE.search(lead) or is_one_of_several(rest) or _PROVENANCE.search(rest):
             continue
         if _HAVING.search(lead) and (object_ := words.at_once.match(rest)):
-            return _Said(shown[match.start() : match.end() + object_.end()], names_object=bool(object_["this"]))
-        if _TO_A_PLACE.match(capitals[match.end() :]) or words.elsewhere.search(
-            lead[-_BETWEEN_CHARS:] + match[0] + rest[:40]
-        ):
+            return Withdrawal(shown[match.start() : match.end() + object_.end()], names_object=bool(object_["this"]))
+        around = lead[-_BETWEEN_CHARS:] + match[0] + rest[:40]
+        if _TO_A_PLACE.match(capitals[match.end() :]) or words.elsewhere.search(around):
             continue
         subject = words.subject.search(lead[-_BETWEEN_CHARS - 240 :])
         if subject is None and (lead.strip(" -|:,") == "" or _STATUS.match(lead)):
-            if words.goes_on.match(rest) or words.noun_at_once.match(rest):
-                return _Said(
-                    shown[match.start() : match.end()],
-                    names_object=False,
-                    is_bare=not (_words().noun_at_once.match(rest) is not None),
-                )
+            is_bare = words.noun_at_once.match(rest) is None
+            if words.goes_on.match(rest) or not is_bare:
+                return Withdrawal(shown[match.start() : match.end()], names_object=False, is_bare=is_bare)
             continue
         if subject is None:
             continue
@@ -150,7 +139,7 @@ def _said_in(sentence: str) -> _Said | None:
         is_certain = bool(subject["this"] or subject["it"])
         if not is_certain and not subject["the"] and not _stands_alone(capitals, start):
             continue
-        return _Said(shown[start : match.end()].replace("@@", "it"), is_certain)
+        return Withdrawal(shown[start : match.end()].replace("@@", "it"), is_certain)
     return None
 
 
@@ -168,14 +157,6 @@ def is_one_of_several(rest: str) -> bool:
     following = bare(plain(rest[:80]))
     following = following if rest[:1].strip() else f" {following}"
     return bool(_ALTERNATIVE.match(following)) and not _BY_SOMEBODY.search(following[:40])
-
-
-def _named(sentence: str, names: Sequence[str]) -> str:
-    """*sentence* with a sign for what the object is called by."""
-    for name in names:
-        if len(name) >= 8:
-            sentence = sentence.replace(name, "@@")
-    return sentence
 
 
 def _stands_alone(capitals: str, start: int) -> bool:
@@ -209,12 +190,10 @@ class _WithdrawalPhrases:
 @cache
 def _words() -> _WithdrawalPhrases:
     sections = quirks().withdrawal
-    ways = {
-        key: "|".join(
-            sorted((re.escape(bare(plain(phrase))) for phrase in _flat(sections[key])), key=len, reverse=True)
-        )
-        for key in sections
-    }
+    ways = {}
+    for key, section in sections.items():
+        escaped = (re.escape(bare(plain(phrase))) for phrase in _flat(section))
+        ways[key] = "|".join(sorted(escaped, key=len, reverse=True))
     nouns = rf"(?:{ways['noun']})"
     parts = rf"(?:{ways['starter']}|\d)"
     this = rf"(?P<this>\b(?:{ways['this']})\s?(?:\w+\s){{0,2}}?{nouns}\w{{0,3}}\b)"

@@ -55,15 +55,11 @@ def same_document(url: str) -> str:
     """
     scheme, authority, path, query, _ = urlsplit(url)
     path = _SESSION_IN_PATH.sub("", path)
-    kept = (
-        [
-            parameter
-            for parameter in query.split("&")
-            if not bool(_SESSION_PARAMETER.fullmatch(parameter) or _CAMPAIGN_PARAMETER.fullmatch(parameter))
-        ]
-        if query
-        else []
-    )
+    kept = [
+        parameter
+        for parameter in query.split("&")
+        if not (_SESSION_PARAMETER.fullmatch(parameter) or _CAMPAIGN_PARAMETER.fullmatch(parameter))
+    ]
     compared = canonicalize_url(f"{scheme}://{_authority(scheme, authority)}{path or '/'}?{'&'.join(kept)}")
     is_bare = not query and url.partition("#")[0].endswith("?")
     return f"{compared}?" if is_bare else compared

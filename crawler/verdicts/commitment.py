@@ -97,14 +97,8 @@ class CommitmentFacts:
     @cached_property
     def stating(self) -> Question | None:
         """The first of them whose answer states a commitment."""
-        return next(
-            (
-                genuine_question
-                for genuine_question in self.genuine
-                if self.answers[genuine_question].statement is not None
-            ),
-            None,
-        )
+        stating = (question for question in self.genuine if self.answers[question].statement is not None)
+        return next(stating, None)
 
     @cached_property
     def statement(self) -> StatementFacts:
@@ -130,9 +124,8 @@ class CommitmentFacts:
             return None
         answer = self.answers[question]
         if answer.subject.names_other:
-            return (
-                f"the record is about another ARK, and so is what it states or leaves out: {answer.subject.names_other}"
-            )
+            other = answer.subject.names_other
+            return f"the record is about another ARK, and so is what it states or leaves out: {other}"
         if answer.subject.names_base:
             return f"what is stated is stated for {answer.ark.base}, not for this part of it"
         return None

@@ -260,18 +260,15 @@ def judge(
     metadata, describing = _judge_metadata(answers, access, around)
     commitment = judge_commitment(CommitmentFacts(answers, metadata, describing))
     policy = _policy_page(commitment, around)
+    asked_object = answers[Question.OBJECT]
     sent = (*around.earlier, *(answer.seen for answer in answers.values()))
-    asked = [
-        observation for observation in sent if not is_about_resolver(observation.question, answers[Question.OBJECT])
-    ]
-    control_rendered = around.control_rendered if Question.RENDERED in answers else None
-    control_landing = around.control_landing if access.answer.is_success else None
+    asked = [observation for observation in sent if not is_about_resolver(observation.question, asked_object)]
     shared = (
         around.control,
         around.control_as_written,
         around.control_info,
-        control_landing,
-        control_rendered,
+        around.control_landing if access.answer.is_success else None,
+        around.control_rendered if Question.RENDERED in answers else None,
         around.own_path,
         policy,
     )
@@ -360,11 +357,7 @@ def facts_beside(
 ) -> ObjectFacts:
     """The facts of an answer for the object next to the *control*'s, and next to further *answers* at its place."""
     inflected = (answers[question] for question in INFLECTED if question in answers)
-    again = [
-        inflected_answer
-        for inflected_answer in inflected
-        if inflected_answer.seen.asked_url.partition("?")[0] == answer.seen.asked_url
-    ]
+    again = [other for other in inflected if other.seen.asked_url.partition("?")[0] == answer.seen.asked_url]
     return ObjectFacts(answer, control, neighbours, again)
 
 
@@ -402,9 +395,8 @@ def _about_attempts(access: ObjectAccess, earlier: Iterable[Observation]) -> Ite
     ]
     if answer.attempt > 1:
         gave = [str(attempt.status) if attempt.end is ChainEnd.ANSWERED else attempt.end.value for attempt in before]
-        yield f"asked {answer.attempt} times{_span([*before, answer])}" + (
-            f"; before: {', '.join(gave)}" if gave else ""
-        )
+        earlier_words = f"; before: {', '.join(gave)}" if gave else ""
+        yield f"asked {answer.attempt} times{_span([*before, answer])}{earlier_words}"
     elif access.way is Question.OBJECT and access.family in (Family.FAILS, Family.UNREACHABLE):
         yield "asked once"
 
@@ -496,13 +488,16 @@ def _naan_policy(registered: RegistryEntry | None) -> Mapping[str, Any]:
     """Return what a registry says of an assigner's policy, under the registry's own names; nothing where it says
     nothing.
     """
-    if registered is None:
+    if registered is None or not (registered.policy.practices or registered.policy.url):
         return {}
     policy = registered.policy
-    fields = {"practices": list(policy.practices), "org_type": policy.org_type, "url": policy.url}
-    if not (policy.practices or policy.url):
-        return {}
-    return {"of": registered.key, "organization": registered.organization, **fields}
+    return {
+        "of": registered.key,
+        "organization": registered.organization,
+        "practices": list(policy.practices),
+        "org_type": policy.org_type,
+        "url": policy.url,
+    }
 
 
 # -- remarks
