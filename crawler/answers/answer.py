@@ -1,4 +1,4 @@
-"""Pure: the body of an answer becomes a title, readable text, facts about itself and, where it is one, a record."""
+"""Pure: read the body of an answer: its title, its readable text, facts about it and, where it is one, a record."""
 
 from __future__ import annotations
 

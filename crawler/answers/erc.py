@@ -159,7 +159,7 @@ def says_something(value: str) -> bool:
     return bare != "" and bare not in NOTHING and missing_code(value) is None
 
 
-# Pure: dates as ERCs write them (TEMPER): years, days and seconds, in lists and ranges (draft-kunze-ark-10, 7.6).
+# -- dates as ERCs write them (TEMPER): years, days and seconds, in lists and ranges (draft-kunze-ark-10, 7.6)
 
 #: ISO 8601: a month, not the end of a range of years, is twelve or less, a day by standing after a month.
 _ISO = re.compile(

@@ -1,6 +1,6 @@
-"""Pure: one pass over an answer gives a frozen record of facts, on which questions and verdicts rest alike.
+"""Pure: gather the facts of one answer, on which questions and verdicts rest alike.
 
-What to ask next (`crawler.asking`) and what an answer amounts to (`crawler.verdicts`) rest on these facts. Each is read
+What to ask next (`crawler.asking`) and the verdicts (`crawler.verdicts`) rest on these facts. Each is read
 when it is first wanted, and once; an observation that comes from the store has the same facts again.
 """
 

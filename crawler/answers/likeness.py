@@ -1,4 +1,4 @@
-"""Pure: how alike two answers are, without their bodies: by digest, by text, or by a sketch of the whole text."""
+"""Pure: compare two answers without their bodies: by digest, by text, or by a sketch of the whole text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pure: the facts on which it rests whether an answer to an inflection describes the object.
+"""Pure: gather the facts that show whether an answer to an inflection describes the object.
 
 Nothing is believed on sight: the answer is held against the object's own, against the way that the query took, and
 against the answer for a name that can't exist.
@@ -276,12 +276,12 @@ def is_unknown(value: str) -> bool:
 
 
 def led_to(answer: Observation) -> str:
-    """Return where an answer leads at last."""
+    """Return the address that an answer leads to in the end."""
     return (answer.hops[-1].location if answer.hops else None) or answer.detail
 
 
 def is_object_again(answer: Observation, object_answer: Observation) -> bool:
-    """The same body; or a text that is nearly the same; or no text, of the object's own type and at its place."""
+    """Return whether an answer is the object's: the same body, nearly the same text, or unread at the same place."""
     if answer.body_sha256 and answer.body_sha256 == object_answer.body_sha256:
         return True
     if answer.text and (answer.text, answer.title) == (object_answer.text, object_answer.title):

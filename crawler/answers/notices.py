@@ -1,4 +1,4 @@
-"""Pure: the words of pages that are in an object's place: not found, withdrawn, restricted, out of order.
+"""Pure: find the words of pages that are in an object's place: not found, withdrawn, restricted, out of order.
 
 What a page looks like never makes a verdict alone; `crawler.verdicts.access` weighs it with what a control got.
 """

@@ -1,4 +1,4 @@
-"""Pure: the facts on which it rests whether an object was reached: its answer's, next to those of a control's.
+"""Pure: gather the facts that show whether an object was reached: of its answer, next to those of a control's answer.
 
 A control is a name that can't exist, asked for at the same resolver. What it gets too proves nothing.
 """

@@ -1,4 +1,4 @@
-"""Pure: whether a page says that its very object was withdrawn, and not that something in it, or of it, once was.
+"""Pure: find sentences by which a page says that its very object was withdrawn, and not something in it or of it.
 
 A sentence says so where the object is what was withdrawn: "This record was, on 12 March 2020, deleted". The portrait
 that was removed from an album is part of a description.

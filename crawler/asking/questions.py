@@ -1,4 +1,4 @@
-"""Pure: what to ask about an ARK next, given what was answered so far, and no more than is needed."""
+"""Pure: choose what to ask about an ARK next, given what was answered so far, and no more than is needed."""
 
 from __future__ import annotations
 

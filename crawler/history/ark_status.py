@@ -136,8 +136,7 @@ def _host(origin: str) -> str | None:
 # -- the life of one ARK
 
 
-# Pure: what differs between two checks in which an ARK worked: where it lands, what is there, what is said of it.
-
+# -- what differs between two checks in which an ARK worked: where it lands, what is there, what is said of it
 
 #: What a description and a commitment are compared by, where they have it.
 _TOLD = ("who", "what", "when")

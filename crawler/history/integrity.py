@@ -1,4 +1,4 @@
-"""Checks of a store: damage, and contradictions between its tables. It only reads."""
+"""Check a store for damage, and for contradictions between its tables. It is only read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps `latest` and `event` true: the status of every ARK at every URL, in the transaction of what changed it.
+"""Keep `latest` and `event` up to date: the status of every ARK at every URL, in the transaction of what changed it.
 
 All of it follows from the other tables: `rebuild` makes the same of them that run after run has made.
 """

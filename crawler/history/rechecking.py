@@ -1,4 +1,4 @@
-"""Pure: which ARKs are due to be checked again, when, and in which order."""
+"""Pure: decide which ARKs are due to be checked again, when, and in which order."""
 
 from __future__ import annotations
 

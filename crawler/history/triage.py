@@ -1,4 +1,4 @@
-"""Pure: what people have decided about known problems, and whether that still holds.
+"""Pure: decide what decisions of people about known problems amount to, and whether they still hold.
 
 An *ignored* ARK raises nothing until a day. An *acknowledged* problem is known as it stood: once it is graver than it
 was then, or has gone and come back, it is raised again. To be *assigned* changes nothing but whose it is.

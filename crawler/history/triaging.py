@@ -1,4 +1,4 @@
-"""Keeps what people have decided in the store, and brings it together with how ARKs are."""
+"""Keep decisions of people in the store, and tell what they amount to for the ARKs that they are about."""
 
 from __future__ import annotations
 
@@ -370,7 +370,7 @@ def touched(connection: Connection, made: Sequence[TriageDecision]) -> Iterator[
             yield row, about
 
 
-# The user's choice among the ARKs that a store knows: by NAAN, by the beginning of the ARK, by host.
+# -- the user's choice among the ARKs that a store knows: by NAAN, by the beginning of the ARK, by host
 
 _BEGINNING = re.compile(r"(?:ark:/?)?(?P<naan>[0-9a-z]{5,})(?:/(?P<name>.*))?", re.IGNORECASE | re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""Pure: rules for which addresses may be reached, and where names lead.
+"""Pure: decide which addresses may be reached, and route names to other addresses.
 
 The question is put three times: about a host that is written as an address, about every address that a name has
 before one is connected to, and about the address that a connection was really made to. So neither a redirect, nor a

@@ -140,7 +140,7 @@ class CrawlRequest:
     url: str
     """As it is sent; the name of a file."""
     canonical: str
-    """What it is compared by: a run asks once for all leads that have this in common."""
+    """What it is compared by: a run asks once for all requests that have this in common."""
     host: str
     """Name and port, in lower case; empty for a file. Hosts are asked in turn."""
     kind: RequestKind = RequestKind.PAGE
@@ -169,7 +169,7 @@ class CrawlRequest:
         return self.source is SourceKind.OAI and self.part > 0
 
     def led_to(self, url: str) -> CrawlRequest:
-        """The lead to the document at *url*, where redirects of this one have led; this one, if that is the same.
+        """The request for the document at *url*, where redirects of this one have led; this one, if that is the same.
 
         What holds for this one holds for that: a redirect is no step, and no document that anything was found on.
         Sessions are no part of its name; and a URL that is good for once names nothing.
@@ -197,7 +197,7 @@ class CrawlRequest:
         source: SourceKind | None = None,
         part: int = 0,
     ) -> CrawlRequest:
-        """The lead to the document at *url*, which is sent as it is. Raises ValueError for what is no URL.
+        """The request for the document at *url*, which is sent as it is. Raises ValueError for what is no URL.
 
         >>> CrawlRequest.to_page("https://Library.example/b?y=1&x=2").canonical
         'https://library.example/b?x=2&y=1'
@@ -207,12 +207,12 @@ class CrawlRequest:
 
     @classmethod
     def to_file(cls, name: str) -> CrawlRequest:
-        """The lead to a document on the local disk."""
+        """The request for a document on the local disk."""
         return cls(name, name, "", RequestKind.FILE)
 
     @classmethod
     def to_ark(cls, ark: Ark, url: str) -> CrawlRequest:
-        """The lead to *ark* at *url*: every octet of which counts, for it may be significant to its resolver."""
+        """The request for *ark* at *url*: every octet of which counts, for it may be significant to its resolver."""
         return cls(url, url, host_of(url), RequestKind.ARK, ark=ark)
 
 
@@ -260,7 +260,7 @@ def document_key(canonical: str) -> bytes:
 
 
 def page_requests(urls: Iterable[str], *, depth: int, found_on: str | None) -> Iterator[CrawlRequest]:
-    """The leads that *urls* give, in their order, once each; what is no URL leads nowhere."""
+    """The requests that *urls* give, in their order, once each; what is no URL leads nowhere."""
     keys: set[str] = set()
     for url in urls:
         try:

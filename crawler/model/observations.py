@@ -1,4 +1,4 @@
-"""Questions and answers as frozen records, and the closed vocabularies of questions and ends.
+"""Questions and answers as frozen records, and the closed vocabularies of questions and ends of chains.
 
 The values of the enums are the exact strings in the store, in JSON and in tables; new ones may be added, but these
 keep their meaning. The vocabularies of what is judged, in `crawler.model.outcomes`, can be had here as well.
@@ -322,7 +322,7 @@ class DocumentRecord:
     leads: tuple[CrawlRequest, ...] = ()
     """Where it leads, as far as the crawl follows: put on the frontier in the transaction that records the document."""
     settles: str | None = None
-    """The entry of the frontier that has its outcome with this row (`crawler.model.crawl_requests.Lead.canonical`)."""
+    """The entry of the frontier that has its outcome with this row (`crawler.model.crawl_requests.CrawlRequest.canonical`)."""
     listed: str | None = None
     """The digest of what it has listed, if it is a source; kept with the entry that it settles."""
     outlinks: tuple[Outlinks, ...] = ()

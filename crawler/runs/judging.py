@@ -1,4 +1,4 @@
-"""From the observations of a run to its verdicts: each ARK's answers, with all that bears on them."""
+"""Judge the observations of a run: each ARK's answers, with all that bears on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The traffic to each host in the last run over the same seeds, read from a store that stays unchanged."""
+"""Read the traffic to each host in the last run over the same seeds, from a store that stays unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pure: the one gate that every discovered URL passes. What is let through is a `Lead`; what isn't has a reason.
+"""Pure: pass every discovered URL through one gate. What is let through is a `CrawlRequest`; what isn't has a reason.
 
 Three reasons are silent, for they say nothing about the crawl: a link that leads out of its scope, one that the user
 has excluded, and one to what is no document by its name (a picture, a style). All others are counted, and the page
@@ -107,7 +107,7 @@ MOST_KNOWN = 2**13
 ABOUT_LINKS = frozenset({"noindex", "nofollow-page", *map(str, Rule)})
 
 
-#: What makes a lead: URL, where it was found, depth, reach, source and part.
+#: What makes a request: URL, where it was found, depth, reach, source and part.
 _Found = tuple[str, str, int, Reach, SourceKind | None, int]
 #: A link to what is on record: where it was found, and the key of the document that it leads to.
 _Known = tuple[str, bytes]
@@ -203,7 +203,7 @@ class Gate:
         return _leads_and_links((url, robots, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in sitemap_urls)[0]
 
     def page(self, crawl_request: CrawlRequest, reading: Reading, *, url: str, headers: Headers) -> Passed:
-        """Return what the page that *lead* has led to, in the end at *url*, leads to."""
+        """Return what the page leads to that a request has come to, in the end at *url*."""
         noindex = asked_by("noindex", reading, headers)
         findings = []
         if noindex:
@@ -306,8 +306,8 @@ class Gate:
         return leads, refused
 
     def _reach(self, crawl_request: CrawlRequest, target: LinkTarget, url: str) -> Reach | None:
-        """Return how far a link of the page at *url* may lead; None if it isn't followed, for which there needs no
-        reason.
+        """Return how far a link of the page at *url* may lead; None if it isn't followed, for which no reason
+        is needed.
         """
         if crawl_request.reach is Reach.SITE:
             return self._reach_in_site(target.url, target.is_document)
@@ -397,7 +397,7 @@ def _file_name(url: str) -> str:
 
 
 def _leads_and_links(links: Iterable[_Found | _Known]) -> tuple[tuple[CrawlRequest, ...], tuple[Outlinks, ...]]:
-    """Return the leads in their order, once each by the form in which URLs are compared, and all links.
+    """Return the requests in their order, once each by the form in which URLs are compared, and all links.
 
     What is no URL leads nowhere.
     """
@@ -475,7 +475,7 @@ class CrawlPlan:
         return Gate(self.scope, self.rules, Traps(self.year))
 
     def seeds(self) -> Iterable[CrawlRequest]:
-        """The leads of the URLs, in their order; of a repository the first request of its harvest."""
+        """The requests for the URLs, in their order; of a repository the first request of its harvest."""
         for url in self.urls:
             order = self.orders.get(url)
             yield CrawlRequest.to_page(

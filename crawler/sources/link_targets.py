@@ -1,4 +1,4 @@
-"""Pure: what a page leads to, by its links and by its headers; and whether it asks that no one follows."""
+"""Pure: find what a page leads to, by its links and by its headers, and whether it asks crawlers not to follow."""
 
 from __future__ import annotations
 

@@ -320,7 +320,7 @@ def unpacked_head(data: bytes) -> bytes:
     return unpacked(data[:_INLINE_BYTES])[:_INLINE_BYTES].rpartition(b"\n")[0] or unpacked(data[:_INLINE_BYTES])
 
 
-# Pure: which of all documents that link to another has found it, whichever was read first.
+# -- which of all documents that link to another has found it, whichever was read first
 
 #: So many documents are looked at together: that many lists of links are in memory.
 AT_ONCE = 500

@@ -1,4 +1,4 @@
-"""Pure: URLs that a crawl could follow for ever, each known by a stated rule, and how far it goes before it refuses.
+"""Pure: recognize URLs that a crawl could follow for ever, each by a stated rule with a limit.
 
 The limits are wide: the lists of honest repositories (`tests/vectors/honest_urls.json`) pass through untouched. What is
 refused is counted and reported; `--exclude` refuses more, and nothing here is a verdict about a site.
@@ -116,7 +116,7 @@ _NUMBER = re.compile(r"[0-9]+")
 class Traps:
     """The rules, and what they remember of the URLs that were let through: enough to count, and bounded.
 
-    Told of the same URLs once more (`remember`), it remembers the same: so a crawl that is resumed goes on as it was.
+    A crawl that is resumed shows it the same URLs once more (`remember`), and goes on as it was.
     """
 
     year: int

@@ -1,4 +1,4 @@
-"""Pure: was the object reached? The rules, by the chain, the last status, what the page says, and the control's reply.
+"""Pure: judge whether an object was reached, by the chain, the last status, the page, and the control's reply.
 
 A page that a name which can't exist is given too proves nothing. Only when it also speaks like a page for what is not
 there is it called a soft 404; otherwise no one knows. An app shell is the same page for every name: what a browser

@@ -1,4 +1,4 @@
-"""Pure: the observations of a run sorted by what they are about: one ARK at one URL, or what many ARKs share."""
+"""Pure: sort the observations of a run by what they are about: one ARK at one URL, or what many ARKs share."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class AnswerSets:
             self.about.setdefault(observation.request_url, AnswerSet()).add(observation)
 
     def with_those_about(self, observations: Iterable[Observation]) -> AnswerSets:
-        """The dossiers of *observations* in place of those here, with what many share as it is here."""
+        """The answers of *observations* about single ARKs, with what many share as it is here."""
         return replace(self, about=AnswerSets.of(observations).about)
 
     def answer(self, url: str) -> AnswerFacts | None:

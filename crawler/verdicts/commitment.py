@@ -1,4 +1,4 @@
-"""Pure: what a provider promises about an object and its identifier, as its genuine answers state it.
+"""Pure: judge what a provider promises about an object and its identifier, as its genuine answers state it.
 
 A commitment is a rating by someone, since some day; ``Not Guaranteed`` is one too (draft-kunze-ark-38, 5.1.1).
 """

@@ -1,4 +1,4 @@
-"""Pure: is the answer to an inflection metadata about the object, the object again, a registry record, a refusal?"""
+"""Pure: judge whether an answer to an inflection is metadata, the object again, a registry record, or a refusal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pure: what a doubtful or mistyped ARK may mean: what to ask about next, and what lives when all is answered."""
+"""Pure: decide what a doubtful or mistyped ARK means: which reading to ask about next, and which of them lives."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Form:
 
     @property
     def state(self) -> FormState:
-        """True if this form exists, as far as the answer shows."""
+        """What the answer shows of this form's existence."""
         if self.verdict is None:
             return FormState.UNASKED
         family = FAMILY_OF[self.verdict.outcome]

@@ -61,7 +61,7 @@ def chain_remarks(answer: Observation) -> Iterator[str]:
 
 
 def another_remarks(facts: AnswerFacts) -> Iterator[str]:
-    """That an ARK ends at the page of another ARK of the same site: led there, or by the page's own word.
+    """Remark that an ARK ends at the page of another ARK of the same site: by redirects, or by the page's own word.
 
     Which may be right, where two names were merged, and is wrong where a table of targets has slipped.
     """
@@ -97,7 +97,7 @@ def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
 
 
 def plain_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
-    """That a host was asked by plain http, though it is known that it can be asked by https; each host once."""
+    """Remark that a host was asked by plain http, though it can be asked by https; each host once."""
     answered = [hop.url for hop in hops if hop.status is not None]
     secure = {_host(url) for url in answered if _scheme(url) == "https"}
     for host in dict.fromkeys(_host(url) for url in answered if _scheme(url) == "http" and _port(url) in (None, 80)):
@@ -107,7 +107,7 @@ def plain_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
 
 
 def metadata_remarks(answer: Observation, object_answer: Observation) -> Iterator[str]:
-    """That another site than the object's describes it, which is no contradiction (2023, 5.1)."""
+    """Remark that another site than the object's describes it, which is no contradiction (2023, 5.1)."""
     if object_answer.end is not ChainEnd.ANSWERED:
         return
     describing, holding = site_of(answer.final_url), site_of(object_answer.final_url)
@@ -130,7 +130,7 @@ def is_resolvers(hop: Hop, following: Hop) -> bool:
 
 
 def _domain_remarks(hops: Sequence[Hop]) -> Iterator[str]:
-    """That the last redirect of all led to another registered domain than the one before, as when a site has moved.
+    """Remark that a redirect led to another registered domain than the one before, as when a site has moved.
 
     A resolver's own redirect is meant to: only what happens after it is remarked, and a resolver that left for another
     domain before it had been asked anything.

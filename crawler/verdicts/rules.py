@@ -1,4 +1,4 @@
-"""Ordered rules: under which condition over the facts a service has which outcome, and by what right.
+"""Ordered rules: the condition over the facts under which a service has an outcome, and the passage that it rests on.
 
 The first rule of a table whose condition holds decides. The tables are printed in ``docs/verdicts.md``.
 """

@@ -1,4 +1,4 @@
-"""Pure: the decision table, from the answers about one ARK and the control's to a verdict on the three services.
+"""Pure: judge the three services of one ARK, from the answers about it and the control's.
 
 Reports only read what is decided here. One observation is never called dead: a verdict is about today.
 """
