@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
@@ -257,15 +257,7 @@ class SpellingAnswer:
     @classmethod
     def of(cls, observation: Observation) -> SpellingAnswer:
         """Return what *observation* has of it."""
-        return cls(
-            asked_url=observation.asked_url,
-            end=observation.end,
-            status=observation.status,
-            final_url=observation.final_url,
-            media_type=observation.media_type,
-            title=observation.title,
-            body_bytes=observation.body_bytes,
-        )
+        return cls(**{column.name: getattr(observation, column.name) for column in fields(cls)})
 
     @property
     def succeeds(self) -> bool:
@@ -355,24 +347,31 @@ def _longest(url: str, label_end: int) -> str | None:
 def judge_form(question: Question, reply: SpellingAnswer, plain: SpellingAnswer) -> SpellingFinding:
     """Return how the form after *question* was treated next to the *plain* one, which resolves."""
     if not plain.succeeds:
-        return SpellingFinding(
-            SpellingTreatment.UNDETERMINED, None, "the ARK as found does not resolve, so nothing can be compared"
-        )
+        return _unknown("the ARK as found does not resolve, so nothing can be compared")
     if reply.end is not ChainEnd.ANSWERED and not reply.succeeds:
         if question is Question.LONG_NAME and reply.end is ChainEnd.RESET:
-            return SpellingFinding(
-                SpellingTreatment.REFUSED, False, "the host broke off; it should have said 414 at most"
-            )
-        return SpellingFinding(SpellingTreatment.UNDETERMINED, None, f"no answer: {reply.end.value}")
+            return _refused("the host broke off; it should have said 414 at most", conforms=False)
+        return _unknown(f"no answer: {reply.end.value}")
     if question is Question.LONG_NAME:
-        return _judge_long(reply)
+        if reply.status in (400, 414, 431) or (reply.status or 0) >= 500:
+            return _refused(f"answered {reply.status} for a length that must be accepted", conforms=False)
+        words = f"accepted: answered {reply.status or 'with a redirect out of the web'}"
+        return SpellingFinding(SpellingTreatment.SAME, True, words)
     if reply.succeeds:
         return _judge_success(question, reply, plain)
-    if reply.status in _REFUSALS:
-        return _judge_refusal(question, reply)
-    return SpellingFinding(
-        SpellingTreatment.UNDETERMINED, None, f"answered {reply.status}, which says nothing of the form"
-    )
+    if reply.status not in _REFUSALS:
+        return _unknown(f"answered {reply.status}, which says nothing of the form")
+    if question in _EQUAL:
+        return _refused(f"answered {reply.status}, though it means the same ARK", conforms=False)
+    return _refused(f"answered {reply.status}: what is not known is not passed on", conforms=None)
+
+
+def _unknown(reason: str) -> SpellingFinding:
+    return SpellingFinding(SpellingTreatment.UNDETERMINED, None, reason)
+
+
+def _refused(reason: str, *, conforms: bool | None) -> SpellingFinding:
+    return SpellingFinding(SpellingTreatment.REFUSED, conforms, reason)
 
 
 def _judge_success(question: Question, reply: SpellingAnswer, plain: SpellingAnswer) -> SpellingFinding:
@@ -384,26 +383,6 @@ def _judge_success(question: Question, reply: SpellingAnswer, plain: SpellingAns
         return SpellingFinding(SpellingTreatment.OTHER, None, f"a success, but another one: {reply.final_url}")
     passed_on = f"passed on to {reply.final_url}" if reply.was_redirected else "an answer of its own"
     return SpellingFinding(SpellingTreatment.OTHER, None, passed_on)
-
-
-def _judge_refusal(question: Question, reply: SpellingAnswer) -> SpellingFinding:
-    if question in _EQUAL:
-        return SpellingFinding(
-            SpellingTreatment.REFUSED, False, f"answered {reply.status}, though it means the same ARK"
-        )
-    return SpellingFinding(
-        SpellingTreatment.REFUSED, None, f"answered {reply.status}: what is not known is not passed on"
-    )
-
-
-def _judge_long(reply: SpellingAnswer) -> SpellingFinding:
-    if reply.status in (400, 414, 431) or (reply.status or 0) >= 500:
-        return SpellingFinding(
-            SpellingTreatment.REFUSED, False, f"answered {reply.status} for a length that must be accepted"
-        )
-    return SpellingFinding(
-        SpellingTreatment.SAME, True, f"accepted: answered {reply.status or 'with a redirect out of the web'}"
-    )
 
 
 def _is_same(reply: SpellingAnswer, plain: SpellingAnswer) -> bool:

@@ -423,34 +423,36 @@ def step(
 ) -> tuple[ArkStatus, tuple[Event, ...]]:
     """The status after one more *check*, and what it shows to have happened."""
     events = [] if before is not None else [Event(EventKind.NEW, check.at)]
+    known = before or ArkStatus(ArkState.UNDETERMINED, check.at, "", check.at, check.object)
     if check.works:
-        after, shown = _worked(before, check, policy)
+        after, shown = _worked(known, check, policy)
     elif check.is_strike:
-        after, shown = _struck(before, check, policy)
+        after, shown = _struck(known, check, policy)
     else:
-        after, shown = _unproved(before, check), []
-    if before is not None and before.state is after.state:
-        after = replace(after, since=before.since)
+        after, shown = _unproved(known, check), []
+    after = replace(after, checked_at=check.at, object=check.object)
+    if known.state is not after.state:
+        after = replace(after, since=check.at)
     return after, (*events, *shown)
 
 
-def _worked(before: ArkStatus | None, check: DatedVerdict, policy: StatusPolicy) -> tuple[ArkStatus, list[Event]]:
-    has_failed = before is not None and before.strikes > 0
-    turns = _turns(before, check, policy, has_turned=has_failed)
+def _worked(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tuple[ArkStatus, list[Event]]:
+    turns = _turns(before, check, policy, has_turned=before.strikes > 0)
     is_flapping = len(turns) >= policy.turns
-    result = compared(before.known if before else Seen(), check.seen, least_likeness=policy.likeness)
-    after = ArkStatus(
+    result = compared(before.known, check.seen, least_likeness=policy.likeness)
+    after = replace(
+        before,
         state=ArkState.FLAPPING if is_flapping else ArkState.HEALTHY,
-        since=check.at,
         reason=_flaps(turns, policy) if is_flapping else f"it works: {check.object}",
-        checked_at=check.at,
-        object=check.object,
+        strikes=0,
+        first_strike_at=None,
+        last_strike_at=None,
         worked_at=check.at,
         turns=turns,
         known=result.known,
     )
     events = []
-    if before is not None and has_failed:
+    if before.strikes:
         confirmed = "; it had been confirmed broken" if before.state is ArkState.CONFIRMED_BROKEN else ""
         words = f"after {_times(before.strikes)} since {_day(before.first_strike_at)}{confirmed}"
         events.append(Event(EventKind.RECOVERED, check.at, words))
@@ -459,11 +461,10 @@ def _worked(before: ArkStatus | None, check: DatedVerdict, policy: StatusPolicy)
     return after, events
 
 
-def _struck(before: ArkStatus | None, check: DatedVerdict, policy: StatusPolicy) -> tuple[ArkStatus, list[Event]]:
-    strikes = (before.strikes if before else 0) + 1
-    first = (before.first_strike_at if before else None) or check.at
-    turns = _turns(before, check, policy, has_turned=strikes == 1 and before is not None and bool(before.worked_at))
-    was_confirmed = before is not None and before.state is ArkState.CONFIRMED_BROKEN
+def _struck(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tuple[ArkStatus, list[Event]]:
+    strikes, first = before.strikes + 1, before.first_strike_at or check.at
+    turns = _turns(before, check, policy, has_turned=strikes == 1 and before.worked_at is not None)
+    was_confirmed = before.state is ArkState.CONFIRMED_BROKEN
     is_confirmed = was_confirmed or (strikes >= policy.strikes and check.at - first >= timedelta(days=policy.days))
     since = f"{_times(strikes)} since {_day(first)}, the last with {check.object}"
     if is_confirmed:
@@ -473,36 +474,27 @@ def _struck(before: ArkStatus | None, check: DatedVerdict, policy: StatusPolicy)
     else:
         state = ArkState.FAILING
         reason = f"{since}; confirmed after {_times(policy.strikes)} over {policy.days:g} days"
-    after = ArkStatus(
+    after = replace(
+        before,
         state=state,
-        since=check.at,
         reason=reason,
-        checked_at=check.at,
-        object=check.object,
         strikes=strikes,
         first_strike_at=first,
         last_strike_at=check.at,
-        worked_at=before.worked_at if before else None,
         turns=turns,
-        known=before.known if before else Seen(),
     )
     is_news = is_confirmed and not was_confirmed
     return after, [Event(EventKind.BROKE, check.at, since)] if is_news else []
 
 
-def _unproved(before: ArkStatus | None, check: DatedVerdict) -> ArkStatus:
+def _unproved(before: ArkStatus, check: DatedVerdict) -> ArkStatus:
     """After a check that proves nothing against the ARK: strikes are neither added nor taken back."""
     words = _nothing_shown(check)
-    if before is None:
-        state = ArkState.UNDETERMINED if check.says_nothing else _STATE_OF[check.object]
-        return ArkStatus(state, check.at, words, check.at, check.object)
-    if not before.strikes and check.says_nothing and before.state is ArkState.UNDETERMINED:
-        return replace(before, checked_at=check.at, object=check.object, reason=words)
-    if before.strikes or check.says_nothing:
-        reason = f"{before.reason.partition(' (')[0]} ({words})"
-        return replace(before, checked_at=check.at, object=check.object, reason=reason)
-    state = _STATE_OF[check.object]
-    return replace(before, state=state, since=check.at, reason=words, checked_at=check.at, object=check.object)
+    if not before.strikes and not check.says_nothing:
+        return replace(before, state=_STATE_OF[check.object], reason=words)
+    if not before.strikes and before.state is ArkState.UNDETERMINED:
+        return replace(before, reason=words)
+    return replace(before, reason=f"{before.reason.partition(' (')[0]} ({words})")
 
 
 def _nothing_shown(check: DatedVerdict) -> str:
@@ -511,12 +503,10 @@ def _nothing_shown(check: DatedVerdict) -> str:
     return f"the check of {_day(check.at)} shows nothing: {check.object}"
 
 
-def _turns(
-    before: ArkStatus | None, check: DatedVerdict, policy: StatusPolicy, *, has_turned: bool
-) -> tuple[datetime, ...]:
-    earlier = before.turns if before else ()
+def _turns(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy, *, has_turned: bool) -> tuple[datetime, ...]:
     since = check.at - timedelta(days=policy.turn_days)
-    return tuple(turn for turn in (*earlier, *((check.at,) if has_turned else ())) if turn > since)
+    turns = (*before.turns, check.at) if has_turned else before.turns
+    return tuple(turn for turn in turns if turn > since)
 
 
 def _flaps(turns: tuple[datetime, ...], policy: StatusPolicy) -> str:

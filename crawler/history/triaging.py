@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from typing import Any
 
@@ -112,16 +112,8 @@ def forget(connection: Connection, key: tuple[TriageAction, TriageTarget, str]) 
 
 
 def _values(decision: TriageDecision) -> dict[str, Any]:
-    return {
-        "action": decision.action.value,
-        "kind": decision.kind.value,
-        "target": decision.target,
-        "at": decision.at.isoformat(timespec="milliseconds"),
-        "reason": decision.reason,
-        "until": decision.until.isoformat() if decision.until else None,
-        "assignee": decision.assignee,
-        "from_file": decision.from_file,
-    }
+    until = decision.until.isoformat() if decision.until else None
+    return {**asdict(decision), "at": decision.at.isoformat(timespec="milliseconds"), "until": until}
 
 
 def decision_of(row: Row[Any]) -> TriageDecision:
@@ -162,8 +154,7 @@ def treated(
     places = _documents(connection, run_id, rows) if decided.asks_for_documents else {}
     about: dict[Pair, tuple[list[TriageDecision], dict[str, list[TriageDecision]]]] = {}
     for pair, row in rows.items():
-        urls = dict.fromkeys([row.request_url, *([row.final_url] if row.final_url else []), *ends.get(pair, ())])
-        whole = list(decided.about(row.ark, urls))
+        whole = list(decided.about(row.ark, _urls(row, ends)))
         in_documents = {url: list(decided.in_document(url)) for url in places.get(pair, ())}
         if whole or any(in_documents.values()):
             about[pair] = whole, in_documents
@@ -228,6 +219,12 @@ def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, 
     for ark_id, url, final_url in connection.execute(query):
         ends[ark_id, url].add(final_url)
     return ends
+
+
+def _urls(row: Any, ends: Mapping[Pair, Collection[str]]) -> list[str]:
+    """The URL that is asked for an ARK, and those at which chains from there ended."""
+    final_urls = [row.final_url] if row.final_url else []
+    return list(dict.fromkeys([row.request_url, *final_urls, *ends.get((row.ark_id, row.request_url), ())]))
 
 
 def _documents(connection: Connection, run_id: int, wanted: Collection[Pair]) -> Mapping[Pair, list[str]]:
@@ -363,8 +360,7 @@ def touched(connection: Connection, made: Sequence[TriageDecision]) -> Iterator[
     ends = _chain_ends(connection, select(latest.verdict_id)) if decided.asks_for_hosts else {}
     for row in rows:
         pair = (row.ark_id, row.request_url)
-        urls = dict.fromkeys([row.request_url, *([row.final_url] if row.final_url else []), *ends.get(pair, ())])
-        about = list(decided.about(row.ark, urls))
+        about = list(decided.about(row.ark, _urls(row, ends)))
         about += [decision for url in places.get(pair, ()) for decision in decided.in_document(url)]
         if about:
             yield row, about

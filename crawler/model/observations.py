@@ -322,7 +322,7 @@ class DocumentRecord:
     leads: tuple[CrawlRequest, ...] = ()
     """Where it leads, as far as the crawl follows: put on the frontier in the transaction that records the document."""
     settles: str | None = None
-    """The entry of the frontier that has its outcome with this row (`crawler.model.crawl_requests.CrawlRequest.canonical`)."""
+    """The entry of the frontier that has its outcome with this row, by `CrawlRequest.canonical`."""
     listed: str | None = None
     """The digest of what it has listed, if it is a source; kept with the entry that it settles."""
     outlinks: tuple[Outlinks, ...] = ()
