@@ -19,12 +19,12 @@ from typing import Any, BinaryIO
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import members
 from extractors.extraction import Extraction, with_evidence
+from extractors.find import UnresolvedMention
 from extractors.mentions.mention import STANDS_WHOLE, Mention
 from extractors.model.ark import Ark
 from extractors.model.budget import DECIDING_CPU_S, TimeBudget, spending
 from extractors.model.documents import NOTHING_READ, READ_IN_PART, Finding
 from extractors.model.errors import SourceUnreadable
-from extractors.unresolved import UnresolvedMention
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import Confidence
 

@@ -9,7 +9,7 @@ from functools import cache
 
 from extractors.archives.compression import CUT_OFF
 from extractors.document_reading import read_document
-from extractors.find import scan
+from extractors.find import UnresolvedMention, decided_again, scan, unresolved_mentions
 from extractors.mentions.citations import (
     citation_findings,
     citation_numbers,
@@ -25,7 +25,6 @@ from extractors.model.check_characters import CheckCharacter
 from extractors.model.conformance import Remark, remarks
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.suggestions import suggestions
-from extractors.unresolved import UnresolvedMention, decided_again, unresolved_mentions
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import Confidence
 

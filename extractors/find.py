@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import regex
 
+from extractors.mentions.citations import completed, linked_arks
 from extractors.mentions.columns import TextColumn, columns_of, lines_between
 from extractors.mentions.fast_path import (
     clean_mention,
@@ -25,9 +27,10 @@ from extractors.mentions.labels import LabelSigns, label_signs
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
 from extractors.mentions.mention_reader import MentionReader
 from extractors.model.ark import Ark
-from extractors.model.documents import Block, Role
+from extractors.model.documents import Anchor, Block, Role
 from extractors.model.offset_map import ODD_BLANK, UNSPACED, offset_map
 from extractors.wraps.evidence import Evidence
+from extractors.wraps.rules import ANOTHER_BEGINS, NEAR_CHARS, NOTHING_FOLLOWS, Confidence
 
 __all__ = ["STANDS_WHOLE", "Mention", "NamespaceMention", "find_arks", "scan"]
 
@@ -114,7 +117,7 @@ def scan(
     signs = LabelSigns(block.text)
     columns = [] if block.page is not None or block.anchors else columns_of(block.text, signs)
     if columns:
-        yield from _once(sorted(_scan_columns(block, columns, evidence), key=_start))
+        yield from _once(sorted(_scan_columns(block, columns, evidence), key=attrgetter("start")))
     else:
         yield from read_block(block, evidence, linked or {}, signs)
 
@@ -141,19 +144,14 @@ def _in_clear(wrapped: re.Match[str]) -> str:
     return _DEFENDED.sub(lambda escape: chr(int(escape[1], 16)) + 2 * _UNSEEN, wrapped[0].replace("_", "/"))
 
 
-def columns_in(block: Block) -> list[TextColumn]:
+def _columns_in(block: Block) -> list[TextColumn]:
     """Return the columns of *block* that `scan` reads by themselves."""
     if block.role is not Role.TEXT or block.page is not None or block.anchors:
         return []
     return columns_of(block.text)
 
 
-def column_alone(block: Block, column: TextColumn) -> Block:
-    """Return one of the columns of *block* as a block of its own, with blanks for all that is next to it."""
-    return replace(block, text=column.alone())
-
-
-def read_column(alone: Block, evidence: Evidence) -> Iterator[Mention | NamespaceMention]:
+def _read_column(alone: Block, evidence: Evidence) -> Iterator[Mention | NamespaceMention]:
     """Yield what is in a column *alone*, by the places of its lines and without the gaps between these."""
     for mention in read_block(alone, evidence, {}):
         as_written = _AROUND_BREAK.sub("\n", mention.as_written)
@@ -169,33 +167,21 @@ def _scan_columns(
 ) -> Iterator[Mention | NamespaceMention]:
     """Yield what is in each of *columns* of a block, read by itself, and what is elsewhere."""
     for mention in read_block(block, evidence, {}):
-        if not any(column.holds(_start(mention)) for column in columns):
+        if not any(column.holds(mention.start) for column in columns):
             yield mention
     for column in columns:
-        alone = column_alone(block, column)
-        for mention in read_column(alone, evidence):
-            if isinstance(mention, Mention):
-                yield moved(mention, column.start)
-            else:
-                yield replace(mention, span=(column.start + mention.span[0], column.start + mention.span[1]))
-
-
-def moved(mention: Mention, by: int) -> Mention:
-    """Return *mention* so many code points further on."""
-    return replace(mention, spans=tuple((start + by, end + by) for start, end in mention.spans))
+        alone = replace(block, text=column.alone())
+        for mention in _read_column(alone, evidence):
+            yield mention.moved(column.start)
 
 
 def _once(mentions: Iterable[Mention | NamespaceMention]) -> Iterator[Mention | NamespaceMention]:
     """Yield *mentions*, those at one offset once: columns whose edges are ragged may share some lines."""
     last = -1
     for mention in mentions:
-        if _start(mention) > last:
-            last = _start(mention)
+        if mention.start > last:
+            last = mention.start
             yield mention
-
-
-def _start(mention: Mention | NamespaceMention) -> int:
-    return mention.spans[0][0] if isinstance(mention, Mention) else mention.span[0]
 
 
 def read_block(
@@ -331,3 +317,85 @@ def _region_start(text: str, sign: int) -> int:
     """Return where to begin so that the resolver before the label is whole."""
     near = max(0, sign - _BEFORE_CHARS)
     return near if _BETWEEN_WORDS.search(text, near, sign) else max(0, sign - _LONG_BEFORE_CHARS)
+
+
+# Mentions that could be decided otherwise, kept with the text around them, to be decided again when more is known. The
+# ARKs of a whole audit are better evidence than those of one document. What was sure stays as it is.
+
+#: Rules that no evidence overrules: an ARK ends where nothing follows that could be part of it.
+_PLAIN = frozenset({ANOTHER_BEGINS, NOTHING_FOLLOWS})
+
+
+@dataclass(frozen=True, slots=True)
+class UnresolvedMention:
+    """A mention that was not certain, and what its decisions were made on."""
+
+    index: int
+    """Which of its document's mentions it is, from 0."""
+    window: Block
+    """The text around it, with what is known of its links and lines."""
+    offset: int
+    """Where in the reader's block the window begins."""
+    linked: tuple[tuple[int, Ark], ...] = ()
+    """The links in the window, by their numbers, and the ARK in the target of each."""
+    in_column: bool = False
+    """True if the window has nothing but the column of a plain text that the mention is in."""
+
+
+def unresolved_mentions(
+    blocks: Sequence[Block], mentions: Sequence[tuple[int, Mention]]
+) -> Iterator[UnresolvedMention]:
+    """Yield those of *mentions*, each with the index of its block, that more evidence may decide otherwise."""
+    linked = linked_arks(mention for _, mention in mentions)
+    columns: dict[int, list[TextColumn]] = {}
+    for index, (block_index, mention) in enumerate(mentions):
+        if mention.confidence is Confidence.CERTAIN or mention.reason in _PLAIN:
+            continue
+        if block_index not in columns:
+            columns[block_index] = _columns_in(blocks[block_index])
+        column = next((candidate for candidate in columns[block_index] if candidate.holds(mention.spans[0][0])), None)
+        block, block_start = blocks[block_index], 0
+        if column is not None:
+            block, block_start = replace(block, text=column.alone()), column.start
+        start = max(0, mention.spans[0][0] - block_start - NEAR_CHARS)
+        window = _window(block, start, mention.spans[-1][1] - block_start + NEAR_CHARS)
+        links = dict.fromkeys(anchor.link for anchor in window.anchors)
+        yield UnresolvedMention(
+            index,
+            window,
+            block_start + start,
+            tuple((link, linked[link]) for link in links if link in linked),
+            in_column=column is not None,
+        )
+
+
+def decided_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evidence) -> Mention:
+    """*mention* as more *evidence* decides it, made whole by its own link; itself where nothing changes."""
+    at = mention.spans[0][0] - unresolved.offset
+    linked = dict(unresolved.linked)
+    window = unresolved.window
+    for again in _read_column(window, evidence) if unresolved.in_column else scan(window, evidence, linked):
+        if isinstance(again, Mention) and again.spans[0][0] == at:
+            whole = next(completed([again], linked))  # by the link of the window: a store keeps none of a mention
+            if (whole.ark, whole.reason) == (mention.ark, mention.reason):
+                return mention
+            return replace(whole.moved(unresolved.offset), link=mention.link, citation=mention.citation)
+    return mention
+
+
+def _window(block: Block, start: int, end: int) -> Block:
+    """The piece of *block* from *start* to *end*, with all that is in it."""
+    return replace(
+        block,
+        text=block.text[start:end],
+        page=None if block.page is None else block.page + sum(at <= start for at in block.page_breaks),
+        anchors=tuple(
+            Anchor(max(0, anchor.start - start), anchor.end - start, anchor.link)
+            for anchor in block.anchors
+            if anchor.end > start and anchor.start < end
+        ),
+        line_slack=tuple((at - start, slack) for at, slack in block.line_slack if start <= at < end),
+        seams=tuple(at - start for at in block.seams if start <= at < end),
+        page_breaks=tuple(at - start for at in block.page_breaks if start < at < end),
+        following=block.following if end >= len(block.text) else "",
+    )

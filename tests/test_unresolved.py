@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.extraction import extraction_of, with_evidence
-from extractors.find import Mention, scan
+from extractors.find import Mention, UnresolvedMention, decided_again, scan, unresolved_mentions
 from extractors.model.ark import Ark
 from extractors.model.documents import Anchor, Block, Role
 from extractors.processes.codec import decoded, encoded, from_plain, plain
-from extractors.unresolved import UnresolvedMention, decided_again, unresolved_mentions
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import NEAR_CHARS, Confidence
 

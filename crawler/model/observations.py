@@ -20,10 +20,10 @@ from crawler.model.outcomes import DocumentOutcome as DocumentOutcome
 from crawler.model.outcomes import Family as Family
 from crawler.model.outcomes import MetadataOutcome as MetadataOutcome
 from crawler.model.outcomes import ObjectOutcome as ObjectOutcome
+from extractors.find import UnresolvedMention
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
-from extractors.unresolved import UnresolvedMention
 
 # -- mentions, as they are in the store
 

@@ -17,13 +17,13 @@ from crawler.store.store import Store
 from crawler.verdicts.answer_sets import SHARED, AnswerSets
 from crawler.verdicts.readings import CandidateReading, other_readings, readings_of, settled
 from extractors.extraction import described, may_decide
+from extractors.find import decided_again
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.budget import DECIDING_CPU_S, TimeBudget, spending
 from extractors.model.documents import Finding, Role
 from extractors.model.naan import Registry
 from extractors.model.normalize import LABEL
-from extractors.unresolved import decided_again
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import Confidence
 

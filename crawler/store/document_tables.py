@@ -30,11 +30,11 @@ from crawler.model.observations import (
 from crawler.store.database import ARK_PARTS, PAGE, Database, add_row, adding
 from crawler.store.outlinks import add_outlinks, dead_sources
 from crawler.store.stored_rows import ark_of, mention_of, row_of
+from extractors.find import UnresolvedMention
 from extractors.mentions.mention import STANDS_WHOLE
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from extractors.processes.codec import from_plain, plain
-from extractors.unresolved import UnresolvedMention
 
 #: The number of unreadable documents that a run names.
 _MOST_UNREAD = 100

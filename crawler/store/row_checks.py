@@ -18,8 +18,8 @@ from crawler.model import schema
 from crawler.model.crawl_requests import KEY_BYTES
 from crawler.model.observations import Hop, TlsResult
 from crawler.store.stored_rows import mention_of, observation_of, record_of
+from extractors.find import UnresolvedMention
 from extractors.processes.codec import from_plain
-from extractors.unresolved import UnresolvedMention
 
 #: So many rows of each table are reported; the first show enough.
 _MOST_ROWS: Final = 5

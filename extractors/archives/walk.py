@@ -281,15 +281,7 @@ class _Walk:
         """The document in a record, without its content encodings as far as it really has them."""
         if not payload.encodings and archive_kind(payload.content[:_HEAD_BYTES]) is None:
             if payload.content:
-                yield ArchiveMember(
-                    self._unique(page.name),
-                    page.path,
-                    payload.content,
-                    page.media_type,
-                    page.charset,
-                    page.url,
-                    page.findings,
-                )
+                yield replace(page, name=self._unique(page.name), data=payload.content)
             return
         layers: list[Decompressed] = []
         for encoding in payload.encodings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter
@@ -51,6 +51,15 @@ class Mention:
     citation: int = 0
     """Mentions of one document with the same number are one citation: a link and its visible text."""
 
+    @property
+    def start(self) -> int:
+        """Where it begins."""
+        return self.spans[0][0]
+
+    def moved(self, by: int) -> Mention:
+        """Return the mention so many code points further on."""
+        return replace(self, spans=tuple((start + by, end + by) for start, end in self.spans))
+
     def __repr__(self) -> str:
         """Return the ARK, how sure it is, and what was repaired.
 
@@ -69,3 +78,12 @@ class NamespaceMention:
     as_written: str
     span: tuple[int, int]
     context: str
+
+    @property
+    def start(self) -> int:
+        """Where it begins."""
+        return self.span[0]
+
+    def moved(self, by: int) -> NamespaceMention:
+        """Return the mention so many code points further on."""
+        return replace(self, span=(self.span[0] + by, self.span[1] + by))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from operator import attrgetter
 
@@ -80,6 +81,19 @@ class Block:
     def context(self, start: int, end: int) -> str:
         """Return what is between two offsets with the text around it, in one line."""
         return " ".join(self.text[max(0, start - _CONTEXT_CHARS) : end + _CONTEXT_CHARS].split())
+
+
+def links_of(blocks: Iterable[Block]) -> int:
+    """Return how many links *blocks* know, by the highest of their numbers."""
+    numbers = (number for block in blocks for number in (block.link, *(anchor.link for anchor in block.anchors)))
+    return max((number + 1 for number in numbers if number is not None), default=0)
+
+
+def as_part(block: Block, place: str, links_before: int) -> Block:
+    """Return *block* of a part as one of the whole document: at *place*, and its links counted on."""
+    anchors = tuple(Anchor(anchor.start, anchor.end, anchor.link + links_before) for anchor in block.anchors)
+    link = None if block.link is None else block.link + links_before
+    return replace(block, place=place, link=link, anchors=anchors)
 
 
 def value_block(value: str, location: str, *, alone: Role = Role.STRUCTURED_DATA) -> Block:

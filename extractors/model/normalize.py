@@ -232,19 +232,6 @@ def _decoded(text: str, characters: frozenset[str]) -> str:
     return _ESCAPE.sub(character, text)
 
 
-__all__ = [
-    "CLEAN",
-    "LABEL",
-    "NamespaceOnly",
-    "NotAnArk",
-    "Profile",
-    "normalize",
-    "without_hyphens",
-    "without_query",
-    "without_resolver",
-]
-
-
 class NotAnArk(ArkauditError, ValueError):
     """Raised by parsing and normalizing when a string holds no label, or nothing after it."""
 

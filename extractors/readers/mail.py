@@ -16,7 +16,7 @@ from email.message import Message
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.budget import as_time_allows
 from extractors.model.decoding import decode, first_bytes
-from extractors.model.documents import Anchor, Block, Finding, Reading, Role
+from extractors.model.documents import Block, Finding, Reading, Role, as_part, links_of
 
 MEDIA_TYPE = "message/rfc822"
 MAILBOX_MEDIA_TYPE = "application/mbox"
@@ -132,14 +132,10 @@ class _Mail:
         return self._read_part(content, media_type=kind, name=part.get_filename("") or "", charset=charset)
 
     def _add(self, reading: Reading, location: str) -> None:
-        before = self._link_count
         for block in reading.blocks:
-            anchors = tuple(Anchor(finding.start, finding.end, finding.link + before) for finding in block.anchors)
-            link = None if block.link is None else block.link + before
-            for number in (link, *(anchor.link for anchor in anchors)):
-                self._link_count = max(self._link_count, (number or 0) + 1)
-            where = _joined(location, block.place)
-            self._blocks.append(replace(block, place=where, link=link, anchors=anchors, page=None))
+            part = as_part(block, _joined(location, block.place), self._link_count)
+            self._blocks.append(replace(part, page=None))
+        self._link_count += links_of(reading.blocks)
         named = location or "text"
         self.findings += [replace(finding, detail=f"{named}: {finding.detail}") for finding in reading.findings]
 

@@ -6,12 +6,12 @@ Its parts are XHTML, left to `extractors.readers.markup.html`. EbookLib, the lib
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from extractors.mentions.labels import may_hold_ark
-from extractors.model.documents import Anchor, Block, Finding, Reading, Role
+from extractors.model.documents import Block, Finding, Reading, Role, as_part, links_of
 from extractors.readers.markup.html import read_html
 from extractors.readers.office.package import NEEDS_PASSWORD, Package, XmlElement, natural_order, shown
 
@@ -88,8 +88,8 @@ class _Book:
         self._package.note(
             *(replace(finding, detail=f"{shown(name)}: {finding.detail}") for finding in reading.findings)
         )
-        self._add(_renumbered(reading.blocks, name, self._links))
-        self._links += 1 + max(_link_numbers(reading.blocks), default=0)
+        self._add(as_part(block, f"{name}/{block.place}", self._links) for block in reading.blocks)
+        self._links += links_of(reading.blocks)
         on_the_web = (link for link in reading.links if link.strip().lower().startswith(("http://", "https://")))
         self._targets |= dict.fromkeys(on_the_web)
 
@@ -118,22 +118,6 @@ class _Book:
         """The member that a manifest means: relative to it, percent-encoded, and often in the wrong case."""
         path = posixpath.normpath(posixpath.join("/", folder, unquote(href.partition("#")[0]))).lstrip("/")
         return path if path in self._package else self._names.get(path.lower(), path)
-
-
-def _link_numbers(blocks: tuple[Block, ...]) -> Iterator[int]:
-    """Those by which targets and texts of a chapter know their links."""
-    for block in blocks:
-        if block.link is not None:
-            yield block.link
-        yield from (anchor.link for anchor in block.anchors)
-
-
-def _renumbered(blocks: tuple[Block, ...], chapter: str, links_before: int) -> Iterator[Block]:
-    """The blocks of a chapter as those of the book."""
-    for block in blocks:
-        anchors = tuple(Anchor(anchor.start, anchor.end, anchor.link + links_before) for anchor in block.anchors)
-        link = None if block.link is None else block.link + links_before
-        yield replace(block, place=f"{chapter}/{block.place}", link=link, anchors=anchors)
 
 
 def _rootfiles(package: Package) -> list[str]:
