@@ -302,11 +302,9 @@ class _Zlib:
     """`zlib`, with the look of the others, and able to give what it knew before it met damage."""
 
     def __init__(self, window_bits: int) -> None:
-        self._window_bits = window_bits
         self._zlib = zlib.decompressobj(window_bits)
-        self._is_new = True
-        self._before: zlib._Decompress | None = None
-        """What it was before the last piece; None if that was the first: most members of a web archive have but one."""
+        self._before = self._zlib
+        """What it was before the last piece."""
         self.needs_input = True
 
     @property
@@ -318,8 +316,7 @@ class _Zlib:
         return self._zlib.unused_data
 
     def decompress(self, data: bytes, /, max_length: int = -1) -> bytes:
-        self._before = None if self._is_new else self._zlib.copy()
-        self._is_new = False
+        self._before = self._zlib.copy()
         given = self._zlib.unconsumed_tail + data
         content = self._zlib.decompress(given, max_length)
         self.needs_input = not self._zlib.unconsumed_tail and len(content) < max_length
@@ -330,7 +327,7 @@ class _Zlib:
 
         A member that was cut off runs into the next one, so that the fault is only met after that one's beginning.
         """
-        before = self._before or zlib.decompressobj(self._window_bits)
+        before = self._before
         given = before.unconsumed_tail + data
         following = given.find(signature, 1) if signature else -1
         content: list[bytes] = []

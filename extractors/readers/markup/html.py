@@ -75,34 +75,25 @@ _NOT_NESTED = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HtmlSource:
-    """Markup that libxml2 parses in linear time, and what was left out of it."""
+def parseable(markup: str) -> tuple[str, list[Finding], list[Block]]:
+    """*markup* that libxml2 parses in linear time, and what was left out of it; no page for readers reaches the limits.
 
-    markup: str
-    findings: tuple[Finding, ...] = ()
-    left_out: tuple[Block, ...] = ()
-
-
-def parseable(markup: str) -> HtmlSource:
-    """*markup* within limits that no page reaches which was made for readers.
-
-    >>> parseable("<?xml version='1.0'?><title/>").markup
+    >>> parseable("<?xml version='1.0'?><title/>")[0]
     "<?xml version='1.0'?><title></title>"
     """
-    findings = []
+    findings: list[Finding] = []
     if _XHTML.search(markup, 0, _PROLOG_CHARS):  # an HTML parser takes <title/> for an opening tag
         markup = _EMPTY_RAW_ELEMENT.sub(r"<\g<tag>\g<attributes>></\g<tag>>", markup)
     if len(markup) > MOST_TAGS and markup.count("<") > MOST_TAGS:
         findings.append(Finding("cut-off", f"not read beyond tag {MOST_TAGS}"))
         markup = "<".join(markup.split("<", MOST_TAGS)[:MOST_TAGS])
     if not _may_hold_long_tag(markup):
-        return HtmlSource(markup, tuple(findings))
+        return markup, findings, []
     markup, rests = _without_long_tags(markup)
     if rests:
         findings.append(Finding("cut-off", f"elements with too many attributes: {len(rests)}"))
-    left_out = tuple(Block(rest, Role.METADATA) for rest in map(html.unescape, rests) if may_hold_ark(rest))
-    return HtmlSource(markup, tuple(findings), left_out)
+    left_out = [Block(rest, Role.METADATA) for rest in map(html.unescape, rests) if may_hold_ark(rest)]
+    return markup, findings, left_out
 
 
 def _may_hold_long_tag(markup: str) -> bool:
@@ -311,10 +302,9 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
     """
     data, findings = first_bytes(data, MOST_BYTES)
     decoded = decode(data, charset, html_body_declared_encoding(data))
-    source = parseable(decoded.text)
-    findings += [*decoded.findings, *source.findings, *_comment_findings(decoded.text)]
-    markup = source.markup
-    if not with_links and not source.left_out and holds_no_label(markup) and nests_little(markup):
+    markup, faults, left_out = parseable(decoded.text)
+    findings += [*decoded.findings, *faults, *_comment_findings(decoded.text)]
+    if not with_links and not left_out and holds_no_label(markup) and nests_little(markup):
         title = _title_of(markup)
         if title is not None:
             return Reading(MEDIA_TYPE, title=title, findings=tuple(findings))
@@ -324,7 +314,7 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
         markup = flat(markup)
         tree = _parsed(markup)
     if tree.root is None:
-        return Reading(MEDIA_TYPE, source.left_out, findings=tuple(findings))
+        return Reading(MEDIA_TYPE, tuple(left_out), findings=tuple(findings))
     if is_hocr(markup):
         return replace(read_recognized(tree.root, MEDIA_TYPE), findings=tuple(findings))
     facts = _beside_the_text(tree.root, speaks_of_raising=_SPEAKS_OF_RAISING.search(markup) is not None)
@@ -333,7 +323,7 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
     links = dict.fromkeys(filter(leads_to_document, [*following.links, *following.targets]))
     return Reading(
         MEDIA_TYPE,
-        (*page.blocks(), *facts.scripts, *source.left_out),
+        (*page.blocks(), *facts.scripts, *left_out),
         tuple(links),
         facts.base,
         facts.title,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
 
@@ -35,6 +36,16 @@ class _Line(NamedTuple):
     text: str
     left: float = 0.0
     right: float = 0.0
+
+
+@lru_cache(maxsize=1024)  # a document has few names, and each many times
+def local_name(qualified: str) -> str:
+    """The name without its namespace, or without a prefix that was never bound.
+
+    >>> local_name("{http://www.w3.org/1999/xlink}href"), local_name("dc:identifier")
+    ('href', 'identifier')
+    """
+    return qualified.rpartition("}")[2].rpartition(":")[2]
 
 
 def is_hocr(markup: str) -> bool:
@@ -83,7 +94,9 @@ def _described(root: Element) -> Iterator[Block]:
         name = _name(element)
         if name == "Unicode" or not name:
             continue
-        values = [(f"{name}/@{_local(key)}", value) for key, value in element.attrib.items() if "CONTENT" not in key]
+        values = [
+            (f"{name}/@{local_name(key)}", value) for key, value in element.attrib.items() if "CONTENT" not in key
+        ]
         if _name(root) in ROOTS and not len(element):
             values.append((name, element.text or ""))
         yield from (Block(value, Role.METADATA, place=location) for location, value in values if may_hold_ark(value))
@@ -143,11 +156,7 @@ def _unicode(element: Element) -> str:
 
 
 def _name(element: Element) -> str:
-    return _local(element.tag) if isinstance(element.tag, str) else ""
-
-
-def _local(qualified: str) -> str:
-    return qualified.rpartition("}")[2]
+    return local_name(element.tag) if isinstance(element.tag, str) else ""
 
 
 def _number(digits: str | None) -> float:

@@ -15,7 +15,7 @@ from extractors.model.budget import has_time
 from extractors.model.decoding import decode, first_bytes
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.page import TextRun
-from extractors.readers.markup.recognized import ROOTS, read_recognized
+from extractors.readers.markup.recognized import ROOTS, local_name, read_recognized
 
 #: References to halves of a surrogate pair, which are no characters.
 _REFERENCE = r"""
@@ -114,12 +114,12 @@ def read_xml(data: bytes) -> Reading:
         root = etree.fromstring(without_surrogates(_BLANKS_BEFORE_MARKUP.sub(b"", _whole_words(data))), parser)
     except etree.XMLSyntaxError:
         root = None
-    findings = cut or _faults(parser)  # what was cut off is also malformed
+    findings = cut or faults_of(parser)  # what was cut off is also malformed
     if root is None:
         decoded = decode(data)
         blocks = (Block(decoded.text),) if decoded.text.strip() else ()
         return Reading(MEDIA_TYPE, blocks, findings=findings + decoded.findings)
-    if _local_name(root.tag) in ROOTS:
+    if local_name(root.tag) in ROOTS:
         return replace(read_recognized(root, MEDIA_TYPE), findings=findings)
     document = _Document(root)
     links = tuple(dict.fromkeys(document.targets))
@@ -157,16 +157,13 @@ def _whole_words(data: bytes) -> bytes:
         end = tag.start()
 
 
-def _faults(parser: etree.XMLParser) -> tuple[Finding, ...]:
+def faults_of(parser: etree.XMLParser) -> tuple[Finding, ...]:
     """Return what went wrong, if anything: the limit that cut the document short, or the first fault in it."""
     faults = [entry for entry in parser.error_log if entry.level == etree.ErrorLevels.FATAL]
     limits = [entry for entry in faults if entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT]
-    findings = []
     if limits:
-        findings.append(Finding("cut-off", f"not read beyond line {limits[0].line}: {limits[0].message}"))
-    elif faults:
-        findings.append(Finding("malformed-markup", f"line {faults[0].line}: {faults[0].message.strip()}"))
-    return tuple(findings)
+        return (Finding("cut-off", f"not read beyond line {limits[0].line}: {limits[0].message}"),)
+    return tuple(Finding("malformed-markup", f"line {entry.line}: {entry.message.strip()}") for entry in faults[:1])
 
 
 class _Document:
@@ -199,7 +196,7 @@ class _Document:
 
     def _read(self, element: Element, link: int | None) -> None:
         """Read *element*, which is within the link *link*, if any."""
-        name = _local_name(element.tag)
+        name = local_name(element.tag)
         own_link = self._read_attributes(element)
         outer_unit = self._unit
         opens_unit = not outer_unit or name in _APART
@@ -250,7 +247,7 @@ class _Document:
         """Read the attributes; the number of the link, if they make a link of the element's text."""
         link = None
         for qualified, value in _attributes(element):
-            name = _local_name(qualified).lower()
+            name = local_name(qualified).lower()
             if qualified.startswith(f"{{{_SCHEMA_INSTANCE}}}"):
                 continue
             is_target = name in _LINK_ATTRIBUTES
@@ -298,7 +295,7 @@ def _has_own_text(element: Element) -> bool:
     pieces = [element.text]
     for child in element:
         pieces.append(child.tail)
-        if child.tag is etree.Entity or (isinstance(child.tag, str) and _local_name(child.tag) in _INLINE):
+        if child.tag is etree.Entity or (isinstance(child.tag, str) and local_name(child.tag) in _INLINE):
             pieces.append(child.text)
     return any(piece and not piece.isspace() for piece in pieces)
 
@@ -317,12 +314,3 @@ def _declared_entities(root: Element) -> Mapping[str, str]:
         return {}
     contents = {entity.name: entity.content or "" for entity in dtd.iterentities()}
     return {name: content for name, content in contents.items() if "&" not in content and "<" not in content}
-
-
-def _local_name(qualified: str) -> str:
-    """The name without its namespace, or without a prefix that was never bound.
-
-    >>> _local_name("{http://www.w3.org/1999/xlink}href"), _local_name("dc:identifier")
-    ('href', 'identifier')
-    """
-    return qualified.rpartition("}")[2].rpartition(":")[2]

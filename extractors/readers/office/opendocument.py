@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Role
-from extractors.readers.office.package import EnoughRead, EventTarget, by_local_name, local_name
+from extractors.readers.markup.recognized import local_name
+from extractors.readers.office.package import EnoughRead, EventTarget, by_local_name
 from extractors.readers.office.spreadsheet import column_letters
 from extractors.readers.office.wordprocessing import formula_target
 from extractors.readers.running_text import RunningText

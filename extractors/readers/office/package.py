@@ -12,7 +12,6 @@ import struct
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from io import BytesIO
 from typing import Any
 from urllib.parse import unquote
@@ -22,7 +21,8 @@ from lxml import etree
 from extractors.archives.compression import CUT_OFF, Compression, Lookahead, SizeBudget
 from extractors.archives.zips import ENCRYPTED, LOCAL_HEADER, LOCAL_SIGNATURE, SIZE_FOLLOWS, Checked
 from extractors.model.documents import Finding
-from extractors.readers.markup.xml import without_surrogates
+from extractors.readers.markup.recognized import local_name
+from extractors.readers.markup.xml import faults_of, without_surrogates
 
 # XML as events, for formats whose vocabulary is known: no tree, so that a part of any size takes little memory.
 
@@ -80,21 +80,7 @@ def send_events(data: bytes, target: EventTarget) -> tuple[Finding, ...]:
         etree.fromstring(without_surrogates(data), parser)
     except (etree.XMLSyntaxError, EnoughRead):
         target.close()
-    faults = [entry for entry in parser.error_log if entry.level == etree.ErrorLevels.FATAL]
-    limits = [entry for entry in faults if entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT]
-    if limits:
-        return (Finding("cut-off", f"not read beyond line {limits[0].line}: {limits[0].message}"),)
-    return tuple(Finding("malformed-markup", f"line {entry.line}: {entry.message.strip()}") for entry in faults[:1])
-
-
-@lru_cache(maxsize=1024)  # a document has few names, and each many times
-def local_name(qualified: str) -> str:
-    """The name without its namespace, or without a prefix that was never bound.
-
-    >>> local_name("{http://www.w3.org/1999/xlink}href"), local_name("dc:identifier")
-    ('href', 'identifier')
-    """
-    return qualified.rpartition("}")[2].rpartition(":")[2]
+    return faults_of(parser)
 
 
 def by_local_name(attributes: Mapping[str, str]) -> dict[str, str]:

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Role
+from extractors.readers.markup.recognized import local_name
 from extractors.readers.office.package import (
     EnoughRead,
     EventTarget,
     Relation,
     XmlElement,
     by_local_name,
-    local_name,
 )
 from extractors.readers.running_text import RunningText
 
