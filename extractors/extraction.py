@@ -20,7 +20,7 @@ from extractors.mentions.citations import (
 from extractors.mentions.fast_path import holds_no_label
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
 from extractors.model.ark import Ark
-from extractors.model.budget import ReadingStage, TimeBudget, current, spending
+from extractors.model.budget import ReadingStage, TimeBudget, current, has_time, spending
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.conformance import Remark, remarks
 from extractors.model.documents import Block, Finding, Reading, Role
@@ -35,6 +35,7 @@ _FOLLOWING_CHARS = 80
 #: What a name may go on after, at the end of a text that was cut.
 _OPEN_END = " \r\n\t./-:=,_~*+@$%!"
 _COMPARED_CHARS = 8
+_NO_SUGGESTIONS = "not for every ARK whose check character fails was it worked out what may be meant"
 _CUT = frozenset({"archive-limit", "cut-off", "damaged"})
 
 
@@ -189,11 +190,7 @@ def with_evidence(
 
 def may_decide() -> bool:
     """Return whether there is time to decide one more doubtful mention; notes where there is none."""
-    budget = current()
-    if budget is None or not budget.is_spent(ReadingStage.FINDING):
-        return True
-    budget.note("not every doubtful ARK was decided on those of the other documents")
-    return False
+    return has_time(ReadingStage.FINDING, "not every doubtful ARK was decided on those of the other documents")
 
 
 def _finished(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Mention, ...]:
@@ -218,7 +215,7 @@ def described(
     """*mention* with what its check character and its spelling say; *suggested* has the suggestions made so far."""
     ark, suggested = mention.ark, {} if suggested is None else suggested
     check = evidence.zones.check(ark)
-    if check is CheckCharacter.FAILS and ark not in suggested and _has_time_for_suggestions():
+    if check is CheckCharacter.FAILS and ark not in suggested and has_time(ReadingStage.SUGGESTING, _NO_SUGGESTIONS):
         meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds)
         suggested[ark] = tuple(str(suggestion.ark) for suggestion in meant)
     return replace(
@@ -228,14 +225,6 @@ def described(
         remarks=remarks(mention.repaired, ark, url_goes_on=Remark.URL_GOES_ON in mention.remarks),
         citation=mention.citation if citation is None else citation,
     )
-
-
-def _has_time_for_suggestions() -> bool:
-    budget = current()
-    if budget is None or not budget.is_spent(ReadingStage.SUGGESTING):
-        return True
-    budget.note("not for every ARK whose check character fails was it worked out what may be meant")
-    return False
 
 
 def _scanned(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> tuple[list[Found], int]:

@@ -95,10 +95,10 @@ def as_time_allows(items: Iterable[Item], of: str, *, each: bool = False) -> Ite
         yield item
 
 
-def has_time(of: str) -> bool:
-    """Return whether there is time left to read on; notes that *of* was not read to its end where there is none."""
+def has_time(stage: ReadingStage, otherwise: str) -> bool:
+    """Return whether there is time left for *stage*; notes what it means where there is none (*otherwise*)."""
     budget = _current.get()
-    if budget is None or not budget.is_spent(ReadingStage.READING):
+    if budget is None or not budget.is_spent(stage):
         return True
-    budget.note(f"{of} not read to its end")
+    budget.note(otherwise)
     return False

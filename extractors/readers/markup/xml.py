@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from lxml import etree
 
 from extractors.mentions.labels import leads_to_document, may_hold_ark
-from extractors.model.budget import has_time
+from extractors.model.budget import ReadingStage, has_time
 from extractors.model.decoding import decode, first_bytes
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.page import TextRun
@@ -212,7 +212,7 @@ class _Document:
             self._run.break_line()
         self._run.write(element.text or "")
         for child in element:
-            if not has_time("the document was"):
+            if not has_time(ReadingStage.READING, "the document was not read to its end"):
                 break
             if child.tag is etree.Entity:
                 self._run.write(self._entities.get(child.name) or html.unescape(child.text))
