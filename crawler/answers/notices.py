@@ -159,8 +159,7 @@ class PageWords:
             return True
         if not vocabulary.loading.is_in_plain(body) or _absence(body) is not None or "404" in body:
             return False
-        rest = _without(vocabulary.loading, body, most_of_ending=0)
-        rest = _without(vocabulary.this_object.filler, rest, most_of_ending=0)
+        rest = _without(body, (vocabulary.loading, 0), (vocabulary.this_object.filler, 0))
         return sum(map(str.isalpha, rest)) <= 2 * _FEW_LETTERS
 
     @cached_property
@@ -253,18 +252,10 @@ def is_notice(title: str) -> bool:
     >>> is_notice("Page not found | Harbour Libraries"), is_notice("Paradise Not Found: a novel")
     (True, False)
     """
-    vocabulary = quirks()
     for part in _TITLE_PARTS.split(plain(title)):
         if _absence(part) is None and not re.search(r"\b404\b", part):
             continue
-        rest = part
-        for phrases, most in (
-            (vocabulary.not_found, 9),
-            (vocabulary.not_available, 9),
-            (vocabulary.this_object.things, 3),
-            (vocabulary.this_object.filler, 0),
-        ):
-            rest = _without(phrases, rest, most_of_ending=most)
+        rest = _without(part, *_words_of_absence(), (quirks().this_object.filler, 0))
         if not any(map(str.isalpha, rest)):
             return True
     return False
@@ -285,34 +276,38 @@ def is_fault(title: str) -> bool:
 
 
 def _is_fault(part: str) -> bool:
-    vocabulary, rest = quirks(), part
+    vocabulary = quirks()
     faults = (vocabulary.passing, vocabulary.fault_title.phrase, vocabulary.not_found, vocabulary.not_available)
     if not any(phrases.is_in_plain(part) for phrases in faults):
         return False
-    for phrases in (*faults, vocabulary.fault_title.beside, vocabulary.this_object.filler, vocabulary.saying):
-        rest = _without(phrases, rest, most_of_ending=0)
-    return not any(map(str.isalpha, _without(vocabulary.this_object.things, rest, most_of_ending=3)))
+    around = (vocabulary.fault_title.beside, vocabulary.this_object.filler, vocabulary.saying)
+    removed = [(phrases, 0) for phrases in (*faults, *around)]
+    return not any(map(str.isalpha, _without(part, *removed, (vocabulary.this_object.things, 3))))
 
 
-def _without(phrases: Phrases, text: str, *, most_of_ending: int) -> str:
-    """*text* without *phrases*, each with the ending of its last word, as long as that is a short one."""
+def _words_of_absence() -> tuple[tuple[Phrases, int], ...]:
+    """Words of absence and of what is absent, each with the most letters of an ending that may follow it."""
+    vocabulary = quirks()
+    return (vocabulary.not_found, 9), (vocabulary.not_available, 9), (vocabulary.this_object.things, 3)
+
+
+def _without(text: str, *removed: tuple[Phrases, int]) -> str:
+    """*text* without phrases, each with the ending of its last word, as long as that has no more letters than given."""
     rest = plain(text)
-    for phrase in reversed(list(phrases.in_plain(rest))):
-        ending = _WORD_END.match(rest, phrase.end)
-        end = ending.end() if ending else phrase.end
-        if end - phrase.end <= most_of_ending:
-            rest = f"{rest[: phrase.start]} {rest[end:]}"
+    for phrases, most_of_ending in removed:
+        for phrase in reversed(list(phrases.in_plain(rest))):
+            ending = _WORD_END.match(rest, phrase.end)
+            end = ending.end() if ending else phrase.end
+            if end - phrase.end <= most_of_ending:
+                rest = f"{rest[: phrase.start]} {rest[end:]}"
+        rest = plain(rest)
     return rest
 
 
 def _beside_absence(text: str) -> int:
     """Return how many letters a text has next to words of absence, of what is absent, and those between."""
-    rest, vocabulary = text, quirks()
-    for phrases, most in ((vocabulary.not_found, 9), (vocabulary.not_available, 9), (vocabulary.this_object.things, 3)):
-        rest = _without(phrases, rest, most_of_ending=most)
-    for phrases in (vocabulary.this_object.filler, vocabulary.saying):
-        rest = _without(phrases, rest, most_of_ending=0)
-    return sum(map(str.isalpha, rest))
+    between = ((phrases, 0) for phrases in (quirks().this_object.filler, quirks().saying))
+    return sum(map(str.isalpha, _without(text, *_words_of_absence(), *between)))
 
 
 @lru_cache(maxsize=512)  # titles and headings come again on the pages of a site

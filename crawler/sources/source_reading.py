@@ -60,8 +60,11 @@ def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
     kind = _kind(resource)
     if kind not in ("Collection", "Manifest"):
         return None
-    further = dict.fromkeys(_absolute_ids(url, _listed_members(resource, "Collection"))) if kind == "Collection" else {}
-    listed = dict.fromkeys(_absolute_ids(url, _listed_members(resource, "Manifest"))) if kind == "Collection" else {}
+    members = list(_listed_members(resource)) if kind == "Collection" else []
+    further, listed = (
+        dict.fromkeys(_absolute_ids(url, (address for of_kind, address in members if of_kind == wanted)))
+        for wanted in ("Collection", "Manifest")
+    )
     about = dict.fromkeys(_absolute_ids(url, _about(resource)))
     items = [*listed, *(item for item in about if item not in listed)]
     findings = []
@@ -74,23 +77,18 @@ def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
     )
 
 
-def _listed_members(collection: dict[str, Any], kind: str) -> Iterator[Any]:
-    """The addresses of the members of a *kind*, at whatever level they are within; and where the list goes on."""
+def _listed_members(collection: dict[str, Any]) -> Iterator[tuple[str | None, Any]]:
+    """The kinds and addresses of the members, at whatever level they are within; and where the list goes on."""
     pending = [collection]
     while pending:
         within = pending.pop(0)
         for key in _MEMBERS:
             for member in _several(within.get(key)):
-                if not isinstance(member, dict):
-                    is_of_kind = key == ("collections" if kind == "Collection" else "manifests")
-                    yield member if is_of_kind else None
-                    continue
-                if (_kind(member) or _KIND_OF_KEY.get(key)) == kind:
-                    yield _id(member)
-                if _kind(member) == "Collection" and any(other in member for other in _MEMBERS):
+                of_kind = _kind(member) if isinstance(member, dict) else ""
+                yield of_kind or _KIND_OF_KEY.get(key), _id(member)
+                if of_kind == "Collection" and any(other in member for other in _MEMBERS):
                     pending.append(member)  # written out in place
-    if kind == "Collection":
-        yield from (_id(page) for key in ("first", "next") for page in _several(collection.get(key)))
+    yield from (("Collection", _id(page)) for key in ("first", "next") for page in _several(collection.get(key)))
 
 
 _KIND_OF_KEY = {"collections": "Collection", "manifests": "Manifest"}
@@ -122,7 +120,7 @@ def _kind(value: dict[str, Any]) -> str:
     return type_name.removeprefix("sc:") if isinstance(type_name, str) else ""
 
 
-def _absolute_ids(url: str, targets: Iterator[Any]) -> Iterator[str]:
+def _absolute_ids(url: str, targets: Iterable[Any]) -> Iterator[str]:
     for target in targets:
         absolute_url = absolute(url, target) if isinstance(target, str) else None
         if absolute_url is not None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
-from urllib.parse import quote, unquote_plus, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from lxml import etree
 
@@ -210,17 +210,10 @@ class _Found:
 
     def add(self, record: Element, url: str) -> None:
         """Take one record."""
-        header = record.find(_HEADER)
-        identifiers = (
-            (text_of(child) for child in header if local_name(child) == "identifier") if header is not None else ()
-        )
-        identifier = next(iter(identifiers), "")
+        identifier = (record.findtext(f"{_HEADER}/{{*}}identifier") or "").strip()
         self.listed.append(identifier)
-        holder = record.find(_METADATA)
-        metadata = (
-            next((element for element in holder if isinstance(element.tag, str)), None) if holder is not None else None
-        )
-        if header is not None and header.get("status") == "deleted":
+        metadata = record.find(f"{_METADATA}/*")
+        if record.find(f"{_HEADER}[@status='deleted']") is not None:
             self.deleted += 1
         elif metadata is None:
             self.without_metadata += 1
@@ -265,7 +258,9 @@ def _places(metadata: Element) -> Iterator[tuple[str, bool]]:
     """The URLs in the metadata of a record, whatever its format, and whether each says where the object itself is."""
     for element in metadata.iter("*"):
         name = local_name(element).lower()
-        is_own = name in _PLACES or _is_marc_place(element)
+        parent = element.getparent()
+        is_field = name == "subfield" and element.get("code") == "u" and parent is not None
+        is_own = name in _PLACES or (is_field and parent.get("tag") == "856")  # MARC 21's 856 $u
         text = text_of(element) if len(element) == 0 else ""
         if _HTTP.match(text):
             yield text, is_own
@@ -275,22 +270,9 @@ def _places(metadata: Element) -> Iterator[tuple[str, bool]]:
                 yield str(value), is_own
 
 
-def _is_marc_place(element: Element) -> bool:
-    """Return whether it is MARC 21's 856 $u, the location of an electronic resource."""
-    parent = element.getparent()
-    return (
-        local_name(element) == "subfield"
-        and element.get("code") == "u"
-        and (parent is not None and parent.get("tag") == "856")
-    )
-
-
 def _argument(url: str, name: str) -> str:
-    for pair in urlsplit(url).query.split("&"):
-        key, _, value = pair.partition("=")
-        if key.lower() == name.lower():
-            return unquote_plus(value)
-    return ""
+    arguments = parse_qsl(urlsplit(url).query)
+    return next((value for key, value in arguments if key.lower() == name), "")
 
 
 def _with_arguments(url: str, arguments: dict[str, str]) -> str:
@@ -403,7 +385,7 @@ def read_sitemap(data: bytes, *, url: str) -> SourceReading:
 def _addresses(data: bytes, url: str) -> Iterator[tuple[str, str]]:
     """Each address in order, with the name of the element that holds it: ``url`` or ``sitemap``."""
     for entry in elements(data, "{*}url", "{*}sitemap"):
-        location = next((child for child in entry if local_name(child) == "loc"), None)
+        location = entry.find("{*}loc")
         address = absolute(url, text_of(location)) if location is not None else None
         if address is not None:
             yield local_name(entry), address
