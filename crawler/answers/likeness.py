@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from heapq import nsmallest
 from itertools import takewhile
 from urllib.parse import urlsplit
@@ -102,8 +102,8 @@ def own_words(answer: Observation, control: Observation | None) -> str:
     if not other or other == text or urlsplit(answer.final_url).netloc != urlsplit(there).netloc:
         return text
     mine, theirs = text.split(), other.split()
-    before = _common_beginning(mine, theirs)
-    after = _common_beginning(mine[before:][::-1], theirs[before:][::-1])
+    before = common_length(mine, theirs)
+    after = common_length(mine[before:][::-1], theirs[before:][::-1])
     end = len(mine) - max(0, after - _KEPT_WORDS)
     kept, own = mine[max(0, before - _KEPT_WORDS) : before], mine[before:end]
     if kept and own and own[0][:1].isupper():  # where the site's part ends, a sentence does
@@ -147,7 +147,8 @@ def _words_in(answer: Observation, names: tuple[str, ...]) -> set[str]:
     return set(_WORD.findall(_without_names(f"{answer.title or ''} {answer.text or ''}", names).lower()))
 
 
-def _common_beginning(one: list[str], other: list[str]) -> int:
+def common_length(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many of their first members two texts, or two lists of words, have in common."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 

@@ -124,11 +124,6 @@ class JudgedTarget:
         """The URLs whose answers bear on it."""
         return [reading.url for reading in (*self.readings, *self.suggested)]
 
-    @property
-    def is_unambiguous(self) -> bool:
-        """True if it can mean nothing but itself."""
-        return len(self.readings) + len(self.suggested) < 2
-
 
 class RunJudge:
     """All that the verdicts of one run have in common."""
@@ -161,7 +156,7 @@ class RunJudge:
         if answer_set is None or context is None:
             return None
         verdict = judge(answer_set.last, context=context)
-        if case.is_unambiguous:  # as most do
+        if len(case.urls) < 2:  # it can mean nothing but itself, as most do
             return verdict
         meant, others = _meant(case, answer_sets)
         return replace(verdict, did_you_mean=meant, rests_on=tuple(dict.fromkeys((*verdict.rests_on, *others))))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 from typing import TypeVar
 
 from crawler.answers.facts import AnswerFacts
+from crawler.answers.likeness import common_length
 from crawler.asking.probes import landing_pattern, place_of
 from crawler.asking.questions import origin_of, reached, seems_absent
 from crawler.model.observations import ACCESS, CONFORMANCE, Observation, Question
@@ -115,7 +115,7 @@ class AnswerSets:
         candidates = self._controls.get((place_of(url), ark.naan, question), [])
         return max(
             candidates,
-            key=lambda candidate: (_common(_invented(candidate.seen), ark), candidate.seen.attempt),
+            key=lambda candidate: (common_length(_invented(candidate.seen).name, ark.name), candidate.seen.attempt),
             default=None,
         )
 
@@ -145,11 +145,6 @@ def _keep_last(answers: dict[K, AnswerFacts], key: K, observation: Observation) 
     before = answers.get(key)
     if before is None or observation.attempt >= before.seen.attempt:
         answers[key] = AnswerFacts(observation)
-
-
-def _common(one: Ark, other: Ark) -> int:
-    pairs = zip(one.name, other.name, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _invented(observation: Observation) -> Ark:
