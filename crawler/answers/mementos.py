@@ -226,7 +226,7 @@ def _key(url: str) -> str:
     return f"{host}{port}{rest}".lower()
 
 
-# -- the search
+# -- what is asked for, and what is kept
 
 
 #: Captures of one URL that are looked at: enough to find the last good one of sixty by halving.
