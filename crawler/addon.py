@@ -7,7 +7,7 @@ Which HTTP client sends the requests is no part of this: settings name what it d
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from crawler.model.registry import cache_folder
 from crawler.politeness.throttle import share_pace
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from crawler.model.observations import Hop
 
 #: Settings on which it depends that requests go out exactly, guarded and in turn.
-_NEEDED: Final = (
+_NEEDED = (
     "DOWNLOADER",
     "SCHEDULER_PRIORITY_QUEUE",
     "CONCURRENT_REQUESTS",
@@ -31,7 +31,7 @@ _NEEDED: Final = (
     "DOWNLOAD_DELAY_JITTER",
 )
 #: Settings that the project may have otherwise.
-_WANTED: Final = (
+_WANTED = (
     "ROBOTSTXT_OBEY",
     "TWISTED_DNS_RESOLVER",
     "DOWNLOAD_FAIL_ON_DATALOSS",
@@ -39,12 +39,12 @@ _WANTED: Final = (
     "DOWNLOAD_WARNSIZE",
 )
 #: Scrapy's middlewares in whose place others come: that for robots.txt, redirects and compressed bodies.
-_REPLACED: Final = (
+_REPLACED = (
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware",
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware",
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware",
 )
-_MIDDLEWARES: Final = (
+_MIDDLEWARES = (
     "crawler.wire.middlewares.UsableUrls",
     "crawler.wire.robots.ObeyRobots",
     "crawler.wire.middlewares.HopRecorder",

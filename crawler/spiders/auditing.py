@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Self
 
 import scrapy
 from scrapy import Request, signals
@@ -32,9 +32,9 @@ logger = logging.getLogger(__name__)
 _LOOK_S = 0.05
 
 #: Settings that say what a project is, and not how requests are sent.
-_OF_PROJECTS: Final = frozenset({"BOT_NAME", "SPIDER_MODULES", "NEWSPIDER_MODULE"})
+_OF_PROJECTS = frozenset({"BOT_NAME", "SPIDER_MODULES", "NEWSPIDER_MODULE"})
 #: Settings of ours for which the value of the project counts.
-_THEIRS: Final = frozenset({"USER_AGENT", "DOWNLOAD_TIMEOUT", "TWISTED_DNS_RESOLVER"})
+_THEIRS = frozenset({"USER_AGENT", "DOWNLOAD_TIMEOUT", "TWISTED_DNS_RESOLVER"})
 
 
 class AuditSpider(scrapy.Spider):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import date, datetime
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, LargeBinary, Select, Table, select
 
@@ -22,10 +22,10 @@ from extractors.find import UnresolvedMention
 from extractors.processes.codec import from_plain
 
 #: So many rows of each table are reported; the first show enough.
-_MOST_ROWS: Final = 5
-_ROWS_AT_ONCE: Final = 500
+_MOST_ROWS = 5
+_ROWS_AT_ONCE = 500
 #: JSON that is a list; all other JSON is an object.
-_LISTS: Final = frozenset(
+_LISTS = frozenset(
     {
         *("seeds", "hops", "object_evidence", "metadata_evidence", "commitment_evidence", "remarks", "rests_on"),
         *("evidence", "spans", "repairs", "alternatives"),
@@ -137,7 +137,7 @@ def _mention(row: Any) -> None:
         from_plain(row.doubt, UnresolvedMention)
 
 
-_READERS: Final[tuple[tuple[str, Select[Any], Callable[[Any], object]], ...]] = (
+_READERS: tuple[tuple[str, Select[Any], Callable[[Any], object]], ...] = (
     ("document", select(schema.document), _hops_of),
     (
         "observation",

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import create_engine
 from sqlalchemy.dialects import sqlite as dialect
@@ -24,10 +24,10 @@ from crawler.store.store_errors import NotOurStore, StoreDamaged, UnknownStoreVe
 
 #: Stores up to this size are looked through whole as they are opened (1 s a GiB, were it more); of larger ones, the
 #: tables of runs. What is damaged elsewhere in them comes to light where it is read, or by `store check`.
-LOOKED_THROUGH_BYTES: Final = 256 * 2**20
+LOOKED_THROUGH_BYTES = 256 * 2**20
 
 #: What SQLite says of a store that is whole, but that can't be read or written just now.
-_PASSING: Final = frozenset(
+_PASSING = frozenset(
     {
         *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN),
         *(sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL),
@@ -35,7 +35,7 @@ _PASSING: Final = frozenset(
     }
 )
 #: The first bytes of a database: what it is, and ``application_id`` (sqlite.org/fileformat2.html, 1.3).
-_HEAD: Final = struct.Struct(">16s52xI")
+_HEAD = struct.Struct(">16s52xI")
 #: How a statement is run: by `sqlite3`, or through SQLAlchemy.
 Execute = Callable[[str], Iterable[Any]]
 

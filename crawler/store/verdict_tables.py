@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import islice
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import (
     Connection,
@@ -131,9 +131,9 @@ def _replacing_verdict() -> Insert:
 
 # What archives have of ARKs that fail: which are asked about, and what they answered.
 
-_FAILING: Final = [outcome.value for outcome, family in FAMILY_OF.items() if family is Family.FAILS]
+_FAILING = [outcome.value for outcome, family in FAMILY_OF.items() if family is Family.FAILS]
 #: Outcomes by which the object itself was reached, at the URL that the verdict has.
-_LANDED: Final = [
+_LANDED = [
     outcome.value for outcome in (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.WORKS_ELSEWHERE)
 ]
 
