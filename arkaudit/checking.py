@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,19 +15,16 @@ from arkaudit.config import Config
 from arkaudit.exits import say
 from arkaudit.explaining import Observed, explanation
 from arkaudit.resuming import Begun, fingerprint, opened
-from arkaudit.triage_file import apply_to, triage_of
 from crawler.answers.mementos import MementoRecord
-from crawler.history.ark_status import ArkState
 from crawler.history.news import count_words
-from crawler.history.rechecking import KnownArk, due, in_turn, next_due_at
-from crawler.history.triaging import KnownSelection, Treated
+from crawler.history.rechecking import KnownArk
+from crawler.history.triaging import Treated
 from crawler.model.observations import FAMILY_OF, Family, Verdict
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import request_url
 from crawler.runs.judging import Background, verdicts_of_run
 from crawler.spiders.seeds import mention_in
-from crawler.store.store import Store
 from crawler.verdicts.readings import CandidateReading, other_readings, readings_of_mentions
 from crawler.verdicts.verdict import unasked
 from extractors.mentions.mention import Mention
@@ -38,6 +34,7 @@ from reports.hints import MOST_FAULTS, MOST_PLACES, Fault, failing_words, place_
 
 if TYPE_CHECKING:
     from arkaudit.datasets.documents import DatasetDocuments
+
 
 #: What is said at the end, the most severe first.
 _AMISS = (Family.FAILS, Family.UNREACHABLE)
@@ -332,74 +329,3 @@ def _mentions_of(asked: Sequence[str]) -> list[Mention | str]:
     if len(faults) > len(words):
         say(f"{len(faults) - len(words)} more lines hold no ARK; each has a row")
     return mentions
-
-
-# The ARKs of a store that are due to be checked again. It sends nothing, and loads no more than it needs.
-
-
-def due_now(
-    store_file: Path,
-    config: Config,
-    *,
-    selection: KnownSelection | None = None,
-    limit: int | None = None,
-    is_dry: bool = False,
-) -> list[KnownArk]:
-    """Return what is due in the store, in the order in which to ask; at most *limit*. Says how much that is.
-
-    Of a *selection*, nothing else is.
-
-    What a configuration decides about status and known problems is kept in the store first, unless *is_dry*.
-
-    Raises `extractors.model.errors.UserMistake` where there is no store, and
-    `crawler.store.store_errors.StoreError`.
-    """
-    intervals, now = config.recheck.intervals, datetime.now(UTC)
-    known_arks = _known_arks(store_file, config, selection or KnownSelection(), now, is_dry=is_dry)
-    due_arks = _objects(due(known_arks, intervals, now))
-    if due_arks:
-        some = f", {limit} of them now" if limit is not None and limit < len(due_arks) else ""
-        say(f"{len(due_arks)} due in {store_file}{some}")
-        return due_arks[:limit]
-    following = next_due_at(known_arks, intervals, now)
-    say(f"nothing is due in {store_file}" + (f" before {following:%Y-%m-%d %H:%M} UTC" if following else ""))
-    return []
-
-
-def selected_now(
-    store_file: Path, config: Config, selection: KnownSelection, *, limit: int | None = None, is_dry: bool = False
-) -> list[KnownArk]:
-    """Return all that the store knows of a *selection*, due or not, in the order in which to ask; at most *limit*.
-
-    Raises `extractors.model.errors.UserMistake` where there is nothing, and as `due_now`.
-    """
-    known_arks = _known_arks(store_file, config, selection, datetime.now(UTC), is_dry=is_dry)
-    due_arks = _objects(in_turn(known_ark for known_ark in known_arks if known_ark.state is not ArkState.SKIPPED))
-    if not due_arks:
-        raise UserMistake(f"{store_file} knows nothing to check of {selection.words}")
-    some = f", {limit} of them now" if limit is not None and limit < len(due_arks) else ""
-    say(f"{len(due_arks)} known in {store_file} of {selection.words}{some}")
-    return due_arks[:limit]
-
-
-def _known_arks(
-    store_file: Path, config: Config, selection: KnownSelection, now: datetime, *, is_dry: bool
-) -> list[KnownArk]:
-    """The ARKs of a store that are selected, when what a configuration decides of them has been kept there."""
-    if not store_file.is_file():
-        raise UserMistake(f"there is no store at {store_file}")
-    given = triage_of(config, now=now)
-    with Store.open(store_file) as store:
-        if not is_dry:
-            store.set_status_policy(config.recheck.status_policy)
-            if given is not None:
-                apply_to(store, given)
-        return [known_ark for known_ark in store.known_arks() if selection.holds(known_ark)]
-
-
-def _objects(known_arks: list[KnownArk]) -> list[KnownArk]:
-    """Those of *known_arks* that name more than a NAAN or a shoulder."""
-    if not known_arks:
-        return []
-    registry = load_registry(cache_folder())
-    return [known_ark for known_ark in known_arks if not registry.names_only(Ark.parse(known_ark.ark))]

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from arkaudit.commands.doctor_command import (
+from arkaudit.config_files import load_audits
+from arkaudit.doctor import (
     EXTRAS,
     OLD_DAYS,
     State,
@@ -22,7 +23,6 @@ from arkaudit.commands.doctor_command import (
     examined_sandbox,
     examined_store,
 )
-from arkaudit.config_files import load_audits
 from crawler.store.store import Store
 from extractors.model.naan import Registry
 from extractors.processes.sandbox import Means

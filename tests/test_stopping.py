@@ -172,9 +172,9 @@ sys.meta_path.insert(0, _Signalling())
         ("pandas", "report"),
         ("crawler.spiders.arks_spider", "run"), ("lxml", "extract"),
         ("reports.exports", "report"), ("rich.console", "triage"),
-        ("arkaudit.commands.schedule_command", "schedule"), ("arkaudit.commands.store_command", "store"),
+        ("arkaudit.commands.schedule_command", "schedule"), ("arkaudit.stores", "store"),
         ("arkaudit.demo.show", "demo"),
-        ("arkaudit.commands.registry_command", "registry"), ("arkaudit.notification", "notify"),
+        ("arkaudit.naan_registry", "registry"), ("arkaudit.notification", "notify"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("command", [["-m", "arkaudit"], ["-c", "from arkaudit.__main__ import main; main()"]])

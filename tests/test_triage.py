@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from arkaudit.config_files import ConfigError, load_audits
 from arkaudit.notification import HEADINGS, message
-from arkaudit.triage_file import load_triage, triage_text
+from arkaudit.triage_commands import load_triage, triage_text
 from crawler.history.triage import (
     PARTICIPLES,
     Problem,

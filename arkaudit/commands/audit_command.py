@@ -136,7 +136,7 @@ def run(
     from arkaudit.notification import send_news
     from arkaudit.reporting import listed_in, report_on
     from arkaudit.resuming import note_reported, opened
-    from arkaudit.triage_file import apply_to, tell_idle, triage_of
+    from arkaudit.triage_commands import apply_to, tell_idle, triage_of
     from crawler.model.outcomes import DocumentOutcome
     from reports.exports import check_out
     from reports.languages import Spoken
@@ -204,7 +204,7 @@ def _watch_findings(crawler: Any) -> None:
     """Say at once what went wrong with a document; the store has it too."""
     from scrapy import signals
 
-    from arkaudit.commands.extract_command import report_findings
+    from arkaudit.extracting import report_findings
     from crawler.model.observations import DocumentRecord
 
     def said(item: object) -> None:

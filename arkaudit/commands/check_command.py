@@ -113,7 +113,7 @@ def check(
             else "nothing to check: give ARKs, --from FILE, --inventory FILE, or --due"
         )
     if of_store:
-        from arkaudit.checking import due_now, selected_now
+        from arkaudit.due import due_now, selected_now
 
         store_file = store_file or config.store or Path("audit.db")
         if due:
@@ -133,9 +133,9 @@ def check(
     from rich.console import Console
 
     from arkaudit.checking import checked, checked_again, checked_dataset
-    from arkaudit.commands.triage_command import tell_idle_in
     from arkaudit.explaining import print_explanations
     from arkaudit.output_rows import print_verdicts, write_jsonl
+    from arkaudit.triage_commands import tell_idle_in
 
     if of_store:
         assert store_file is not None

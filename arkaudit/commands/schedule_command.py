@@ -14,20 +14,20 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from arkaudit.__main__ import OWN_PROCESS
-from arkaudit.config import Config
-from arkaudit.config_files import load_audits
 from arkaudit.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, say
 from arkaudit.options import audit_option, config_of
-from arkaudit.output_rows import whole, write
 from arkaudit.schedule_ledger import FOLDER, Due, Ledger, Schedule, ScheduledRun, due_now
 from extractors.model.errors import UserMistake
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from arkaudit.config import Config
 
 
 @click.group()
@@ -57,6 +57,10 @@ _SCHEDULED = click.option(
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def schedule_list(config_file: Path, form: str) -> None:
     """Print when each audit runs next, and how its last run ended."""
+    from rich.console import Console
+
+    from arkaudit.output_rows import whole, write
+
     audits = rows(planned_in(config_file), datetime.now(UTC))
     if form == "json":
         write(json.dumps(audits, indent=2) + "\n", sys.stdout)
@@ -160,6 +164,8 @@ def planned(audits: Mapping[str | None, Config], config_file: Path) -> list[Plan
 
 def planned_in(config_file: Path) -> list[Planned]:
     """The audits with a schedule in a configuration file. Raises `ConfigError`, and `UserMistake` if there are none."""
+    from arkaudit.config_files import load_audits
+
     audits = planned(load_audits(config_file), config_file)
     if not audits:
         raise UserMistake(f"{config_file} has no audit with a schedule: see [audits.NAME]")
@@ -312,6 +318,8 @@ def outcome(last: ScheduledRun | None, *, is_running: bool) -> str:
 
 def table(listed: Iterable[dict[str, Any]]) -> Table:
     """The rows for people."""
+    from rich.table import Table
+
     shown = Table("audit", "schedule", "next (UTC)", "last began (UTC)", "took", "outcome", box=None)
     for row in listed:
         next_at = "now" if row["is_due"] else _minute(row["next"])

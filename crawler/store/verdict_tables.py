@@ -133,9 +133,7 @@ def _replacing_verdict() -> Insert:
 
 _FAILING = [outcome.value for outcome, family in FAMILY_OF.items() if family is Family.FAILS]
 #: Outcomes by which the object itself was reached, at the URL that the verdict has.
-_LANDED = [
-    outcome.value for outcome in (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.WORKS_ELSEWHERE)
-]
+_LANDED = [outcome.value for outcome in (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.WORKS_ELSEWHERE)]
 
 
 class MementoTables(Database):

@@ -1,0 +1,214 @@
+"""Read documents for `arkaudit extract`, count what they cite, and report what went wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
+
+from arkaudit.exits import say
+from arkaudit.progress import Progress
+from crawler.spiders.seeds import Seeds
+from extractors.archives.members import ArchiveMember
+from extractors.documents import Document, LocalDocuments, document_name
+from extractors.model.check_characters import CheckCharacter
+from extractors.model.documents import ABOUT_CITATIONS, Finding
+from extractors.model.errors import RunInterrupted
+from extractors.two_passes import DocumentSummary, Rendered, TwoPasses
+from reports.hints import MOST_FAULTS, Fault, place_words
+from reports.languages.display import counted
+
+if TYPE_CHECKING:
+    from arkaudit.config import Config
+
+
+# Documents for `arkaudit extract`: files and standard input are read here.
+
+R = TypeVar("R")
+
+#: As much of standard input is kept in memory.
+_INPUT_BYTES = 2**24
+
+
+def documents(
+    seeds: Seeds,
+    render: Callable[[Document], R],
+    *,
+    standard_input: bool,
+    jobs: int,
+    config: Config | None = None,
+) -> Iterator[Rendered[R]]:
+    """Return every document: standard input first, then files, then URLs; none before all of them have been read.
+
+    *render*, a function of a module, makes of each what is wanted of it, in one of so many processes (*jobs*). What is
+    doubtful in one is decided by what is whole in any of them, so that their order changes nothing. An interrupt
+    ends the reading: what was read until then is given, and then the interrupt. URLs need a *config*.
+    """
+    documents = mentions = 0
+
+    def count(read: DocumentSummary) -> None:
+        nonlocal documents, mentions
+        documents += 1
+        mentions += read.mentions
+        progress.show(documents, f", {counted(mentions, 'mention of an ARK', 'mentions of ARKs')}")
+
+    with TwoPasses(render, jobs=jobs) as passes, Progress() as progress:
+        progress.stage("documents read")
+        parts = _parts(seeds, standard_input=standard_input, config=config)
+        yield from passes.of(parts, ends_at=(KeyboardInterrupt, RunInterrupted), on_read=count)
+
+
+def _parts(seeds: Seeds, *, standard_input: bool, config: Config | None) -> Iterator[ArchiveMember | Document]:
+    yield from LocalDocuments(seeds.files, seekable_input() if standard_input else None)
+    for folder, finding in seeds.folder_findings.items():
+        yield Document(document_name(folder), (), (finding,), is_folder=True)
+    if seeds.urls:
+        from arkaudit.audits import fetched_documents
+
+        assert config is not None
+        yield from fetched_documents(Seeds(seeds.urls, (), seeds.orders), config)
+
+
+def seekable_input() -> BinaryIO:
+    """Standard input, to be read more than once; what is long goes into a file first."""
+    stream = sys.stdin.buffer
+    start = stream.read(_INPUT_BYTES)
+    if len(start) < _INPUT_BYTES:
+        return io.BytesIO(start)
+    kept = tempfile.TemporaryFile()  # noqa: SIM115  gone with the process
+    kept.write(start)
+    shutil.copyfileobj(stream, kept)
+    return kept
+
+
+# What is counted of documents while their ARKs are printed, and how that ends for people.
+
+#: Of a file, so much is gone through for the number of a line.
+_MOST_BYTES = 2**24
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Mistyped:
+    """An ARK whose check character is wrong."""
+
+    document: str
+    page: int
+    """0 where there are no pages."""
+    as_written: str
+    suggestions: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """Return a line that says where it is and what may be meant."""
+        line = 0 if self.page else _line_of(self.document, self.as_written)
+        where = f"{self.document}:{line}" if line else place_words(self.document, self.page or None)
+        meant = f"; did you mean {self.suggestions[0]}?" if len(self.suggestions) == 1 else ""
+        return f"{where}: {self.as_written}: its check character is wrong{meant}"
+
+
+def _line_of(document: str, as_written: str) -> int:
+    """The line of a file that holds something as it was *written*; 0 where none does."""
+    data = _beginning(document)
+    at = data.find(as_written.split("\n")[0].strip().encode("utf-8", "replace"))
+    return data.count(b"\n", 0, at) + 1 if at >= 0 else 0
+
+
+@lru_cache(maxsize=1)
+def _beginning(document: str) -> bytes:
+    try:
+        with Path(document).open("rb") as file:
+            return file.read(_MOST_BYTES)
+    except OSError:
+        return b""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What was made of a document, and what there is in it."""
+
+    made: Any
+    """As plain data: it may come from another process."""
+    citations: int
+    repaired: int
+    """Of the citations."""
+    mistyped: tuple[Mistyped, ...]
+
+    @classmethod
+    def of(cls, render: Callable[[Document], Any], document: Document) -> Counted:
+        """Return what *render* makes of a document, counted; a function that another process can run."""
+        mentions = document.mentions
+        mistyped = {
+            Mistyped(document.name, mention.page or 0, mention.as_written, mention.suggestions)
+            for mention in mentions
+            if mention.check is CheckCharacter.FAILS
+        }
+        repaired = {mention.citation for mention in mentions if mention.repairs}
+        return cls(
+            render(document), len({mention.citation for mention in mentions}), len(repaired), tuple(sorted(mistyped))
+        )
+
+
+@dataclass(slots=True)
+class ExtractTotal:
+    """All documents that were read, and what they cite."""
+
+    read: int = 0
+    citations: int = 0
+    repaired: int = 0
+    in_part: int = 0
+    """Documents that could not be read to their end."""
+    empty: int = 0
+    """Documents without a byte."""
+    unread: list[str] = field(default_factory=list)
+    mistyped: list[Mistyped] = field(default_factory=list)
+
+    def add(self, counts: Counted) -> None:
+        """Count what one document cites."""
+        self.citations += counts.citations
+        self.repaired += counts.repaired
+        self.mistyped += counts.mistyped
+
+    @property
+    def faults(self) -> list[Fault]:
+        """Return the first of what is amiss; documents that could not be read were reported as they came."""
+        return [Fault(mistyped.words) for mistyped in self.mistyped[:MOST_FAULTS]]
+
+    @property
+    def words(self) -> str:
+        """Return the total.
+
+        >>> ExtractTotal(read=2, citations=5, repaired=1, in_part=1, unread=["a.pdf"]).words
+        '2 documents read, 1 of them in part, 1 not readable; 5 citations, 1 repaired'
+        """
+        documents = f"{counted(self.read, 'document')} read"
+        in_part = f", {self.in_part:,} of them in part" if self.in_part else ""
+        empty = f", {self.empty:,} of them empty" if self.empty else ""
+        not_readable = f", {len(self.unread):,} not readable" if self.unread else ""
+        repaired = f", {self.repaired:,} repaired" if self.repaired else ""
+        mistyped = f", {len(self.mistyped):,} mistyped" if self.mistyped else ""
+        return f"{documents}{in_part}{empty}{not_readable}; {counted(self.citations, 'citation')}{repaired}{mistyped}"
+
+
+# Findings about documents, said as they come.
+
+
+def report_findings(document: str, findings: Sequence[Finding], to: TextIO | None) -> None:
+    """Write the *findings* about a document to *to*, and say those that are not about citations or links."""
+    if not findings:
+        return
+    from crawler.sources.gate import ABOUT_LINKS
+
+    for finding in findings:
+        if to is not None:
+            row = {"document": document, "kind": finding.kind, "detail": finding.detail}
+            to.write(json.dumps(row, ensure_ascii=False) + "\n")
+            to.flush()
+        if finding.kind not in ABOUT_CITATIONS | ABOUT_LINKS:
+            say(f"{document}: {finding.kind}: {finding.detail}")

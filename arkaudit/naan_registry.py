@@ -1,0 +1,157 @@
+"""Keep a copy of the NAAN registry, and show its entries."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from arkaudit.config import Config
+from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, end, say
+from arkaudit.output_rows import whole, write_jsonl
+from crawler.model.registry import cache_folder, load
+from crawler.registry_update import REGISTRY_URL, CacheUnwritable, RegistryRefused, update
+from crawler.spiders.seeds import Seeds
+from extractors.model.ark import Ark
+from extractors.model.errors import UserMistake
+from extractors.model.naan import SHARED_NAANS, Registry, RegistryEntry, naan_and_name
+from extractors.model.normalize import NotAnArk
+from reports.languages.display import escaped
+from reports.tables.wording import PRACTICES
+
+_ORGANIZATIONS = {"NP": "not for profit", "FP": "for profit"}
+
+
+def bring_up_to_date(source: str | None, config: Config) -> None:
+    """Update the copy in the user's cache from *source*, the public registry by default, and say what came of it.
+
+    Ends with 3 when a URL gave nothing usable. Raises `UserMistake` for a file that doesn't, or an unusable cache.
+    """
+    path = _place(source or REGISTRY_URL)
+    try:
+        done = update(path, cache_folder(), now=datetime.now(UTC), settings=config.settings())
+    except RegistryRefused as refused:
+        if isinstance(path, Path):
+            raise UserMistake(str(refused)) from None
+        end(EXIT_UNFINISHED, f"{refused}; nothing in the cache has changed")
+    except CacheUnwritable as failure:
+        raise UserMistake(str(failure)) from None
+    naans = {entry.naan for entry in done.registry.entries if entry.naan}
+    shoulders = sum(bool(entry.shoulder) for entry in done.registry.entries)
+    faulty = sum(bool(entry.faults) for entry in done.registry.entries)
+    news = "a new copy" if done.changed else "nothing new"
+    counts = f"{len(naans)} NAANs, {shoulders} shoulders, {faulty} records with faults"
+    say(f"{news} of {_known_from(done.registry)}: {counts}")
+    say(f"it is kept at {done.path}")
+
+
+def _place(source: str) -> str | Path:
+    """The URL or the file that *source* names. Raises `UserMistake`."""
+    if Path(source).is_dir():
+        raise UserMistake(f"a folder, not a registry: {source!r}")
+    seeds = Seeds.of([source])
+    return seeds.urls[0] if seeds.urls else seeds.files[0]
+
+
+def show(asked: str, form: str, console: Console) -> None:
+    """Print what the registry says of *asked*; ends with 1 when that is nothing. Raises `UserMistake`."""
+    try:
+        naan, name = naan_and_name(asked)
+    except NotAnArk:
+        raise UserMistake(f"neither a NAAN nor an ARK: {asked!r}") from None
+    registry = load(cache_folder())
+    if registry.warning:
+        say(registry.warning)
+    row = _row(asked, naan, name, registry, now=datetime.now(UTC))
+    if form == "json":
+        write_jsonl([row], sys.stdout)
+    elif row["recorded"]:
+        with whole(console):
+            console.print(_table(row))
+    if not row["recorded"]:
+        advice = "" if registry.is_whole else "; `arkaudit registry update` fetches the registry itself"
+        say(f"NAAN {naan} is not in {_known_from(registry)}{advice}")
+        sys.exit(EXIT_FINDING)
+
+
+def _row(asked: str, naan: str, name: str, registry: Registry, *, now: datetime) -> dict[str, Any]:
+    """Everything that is known of a NAAN and name, as plain values."""
+    ark = Ark.parse(f"ark:{naan}/{name}") if name else None
+    entry = registry.entry(ark or naan) or RegistryEntry(naan)
+    shared = SHARED_NAANS.get(naan)
+    as_of = registry.dated or registry.fetched_at
+    return {
+        "asked": asked,
+        "recorded": registry.entry(ark or naan) is not None,
+        "naan": naan,
+        "shoulder": entry.shoulder or None,
+        "organization": entry.organization,
+        "native_name": entry.native_name,
+        "acronym": entry.acronym,
+        "shared_for": shared.purpose if shared else None,
+        "since": entry.since.isoformat() if entry.since else None,
+        "where": entry.where,
+        "targets": [
+            {"template": record.template, "status": record.status, "fault": record.fault} for record in entry.targets
+        ],
+        "leads_to": registry.target(ark) if ark and not registry.names_only(ark) else None,
+        "policy": asdict(entry.policy),
+        "test_ark": entry.test_ark,
+        "shoulders": [] if entry.shoulder else [record.shoulder for record in registry.shoulders(naan)],
+        "faults": list(entry.faults),
+        "registry": {
+            "source": registry.source,
+            "dated": registry.dated.isoformat() if registry.dated else None,
+            "checked_at": registry.fetched_at.isoformat(timespec="seconds") if registry.fetched_at else None,
+            "age_days": max(0, (now - as_of).days) if as_of else None,
+        },
+    }
+
+
+def _table(row: Mapping[str, Any]) -> Table:
+    table = Table(show_header=False, highlight=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for heading, text in _lines(row):
+        table.add_row(heading, Text(escaped(text)))
+    return table
+
+
+def _lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The lines of the table for people: only what is known."""
+    policy, registry = row["policy"], row["registry"]
+    yield "NAAN", row["naan"]
+    if row["shoulder"]:
+        yield "shoulder", row["shoulder"]
+    names = [row["organization"], row["native_name"], row["acronym"], _ORGANIZATIONS.get(policy["org_type"])]
+    yield "organization", "; ".join(name for name in names if name) or "not recorded"
+    for heading, key in (("shared NAAN, for", "shared_for"), ("since", "since"), ("address", "where")):
+        if row[key]:
+            yield heading, row[key]
+    for target in row["targets"]:
+        by = target["status"]
+        yield "resolves to", f"{target['template']}{f' ({by})' if by else ''}"
+    if row["leads_to"]:
+        yield "this ARK leads to", row["leads_to"]
+    practices = [PRACTICES.get(practice, practice) for practice in policy["practices"]]
+    if practices or policy["url"]:
+        yield "policy", "; ".join([*practices, *([policy["url"]] if policy["url"] else [])])
+    if row["shoulders"]:
+        yield "shoulders", f"{len(row['shoulders'])}: {', '.join(row['shoulders'])}"
+    for fault in row["faults"]:
+        yield "fault in the record", fault
+    age = f", {registry['age_days']} days old" if registry["age_days"] is not None else ""
+    checked = f", asked {registry['checked_at'][:10]}" if registry["checked_at"] else ""
+    dated = f", of {registry['dated'][:10]}" if registry["dated"] else ""
+    yield "known from", f"{registry['source']}{dated}{age}{checked}"
+
+
+def _known_from(registry: Registry) -> str:
+    return f"{registry.title} ({registry.source})" if registry.is_whole else registry.title
