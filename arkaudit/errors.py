@@ -112,7 +112,7 @@ from extractors.processes.worker import (
 from reports.exports import ReportUnwritable
 from reports.load import UnknownTable
 from reports.store.frames import StoreUnreadable
-from reports.store.inventory_file import InventoryUnreadable
+from reports.store.inventory import InventoryUnreadable
 from reports.store.typed_columns import UnknownWord
 
 __all__ = [

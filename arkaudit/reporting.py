@@ -24,7 +24,7 @@ from reports.formats.report import Report
 from reports.hints import failing_arks
 from reports.languages import Spoken
 from reports.store.frames import Frames, load_frames
-from reports.store.inventory_file import InventoryUnreadable, read_inventory
+from reports.store.inventory import InventoryUnreadable, read_inventory
 from reports.tables.filters import Choice, chosen
 from reports.tables.known import raised_events, without_known
 from reports.terminal import main_table, place_sentence, summary_lines

@@ -5,5 +5,5 @@ from reports.formats.report import Report as Report
 from reports.load import load_report as load_report
 from reports.store.frames import Frames as Frames
 from reports.store.frames import StoreUnreadable as StoreUnreadable
-from reports.store.inventory_file import InventoryUnreadable as InventoryUnreadable
+from reports.store.inventory import InventoryUnreadable as InventoryUnreadable
 from reports.tables.report_tables import TABLES as TABLES

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import Connection, func, select
 
@@ -20,7 +20,7 @@ from extractors.model.ark import Ark
 from reports.store.frames import read
 
 #: How a check shows in a spark line: in blocks, and where these can't be shown.
-SPARKS: Final = {
+SPARKS = {
     Family.WORKS: ("█", "#"),
     Family.UNREACHABLE: ("▄", "-"),
     Family.FAILS: ("▁", "_"),

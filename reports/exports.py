@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
-from typing import Final
 
 import pandas as pd
 from filelock import lock_descriptor
@@ -35,7 +34,7 @@ from reports.vocabulary import DEFAULT_FORMATS, FORMAT_MODULES
 # Every format, by name.
 
 
-INDEX: Final = PurePosixPath("index.html")
+INDEX = PurePosixPath("index.html")
 
 
 class _PageWriter:
@@ -56,9 +55,7 @@ class _PageWriter:
 
 HTML = ReportFormat("html", (INDEX,), _PageWriter)
 
-FORMATS: Final[Mapping[str, ReportFormat]] = {
-    form.name: form for form in (HTML, CSV, MARKDOWN, JSON, XLSX, PARQUET, JUNIT, BADGE, SARIF)
-}
+FORMATS = {form.name: form for form in (HTML, CSV, MARKDOWN, JSON, XLSX, PARQUET, JUNIT, BADGE, SARIF)}
 
 
 __all__ = ["ReportPaths", "ReportUnwritable", "check_out", "csv_text", "defused", "write_report"]

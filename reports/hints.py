@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from reports.languages import ENGLISH, Language
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from reports.store.frames import Frames
 
 #: Of how much that is amiss a line is said each, and how many of its places are named there.
-MOST_FAULTS: Final = 10
-MOST_PLACES: Final = 3
+MOST_FAULTS = 10
+MOST_PLACES = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from extractors.model.errors import ArkauditError
 from reports.store.frames import Frames, load_frames
-from reports.store.inventory_file import read_inventory
+from reports.store.inventory import read_inventory
 from reports.tables.report_tables import Tables
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,7 +22,7 @@ from reports.exports import ReportUnwritable
 from reports.store.frames import read
 
 #: What is exported of each run.
-EXPORTED: Final = (
+EXPORTED = (
     schema.run,
     schema.document,
     schema.finding,
@@ -37,16 +37,16 @@ EXPORTED: Final = (
     schema.event,
 )
 #: What belongs to no run: what people have decided, and by what rules the status is kept.
-OF_NO_RUN: Final = (schema.triage, schema.policy)
-_ROWS_A_GROUP: Final = 50_000
-_ARROW: Final[dict[type[Any], pa.DataType]] = {
+OF_NO_RUN = (schema.triage, schema.policy)
+_ROWS_A_GROUP = 50_000
+_ARROW = {
     Integer: pa.int64(),
     Float: pa.float64(),
     Boolean: pa.bool_(),
     Text: pa.string(),
     JSON: pa.string(),
 }
-_MOMENT: Final = pa.timestamp("ms", tz="UTC")
+_MOMENT = pa.timestamp("ms", tz="UTC")
 
 
 @dataclass(frozen=True, slots=True)

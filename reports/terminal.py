@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 
 import pandas as pd
 from rich.box import SIMPLE_HEAD
@@ -22,9 +21,9 @@ from reports.tables.report_tables import COUNT, SHARE, Tables, rows_of
 from reports.tables.summary import sentences
 
 #: The number of NAANs that are shown; all are in the table of the report.
-MOST_NAANS: Final = 5
+MOST_NAANS = 5
 #: The families, in words that fit on a narrow terminal.
-HEADINGS: Final[Mapping[Family, str]] = {
+HEADINGS = {
     Family.WORKS: N_("work"),
     Family.FAILS: N_("fail"),
     Family.UNREACHABLE: N_("no answer"),
@@ -42,7 +41,7 @@ def main_table(frames: Frames, language: Language = ENGLISH) -> Table:
     for heading in ("ARKs", *counted, language.gettext("share")):
         table.add_column(heading, justify="right", no_wrap=True)
     columns = ["naan", "organization", "arks", *FAMILY_COLUMNS.values(), "share_works"]
-    naans = overviews.naans(frames)[columns]
+    naans = overviews.NAANS.of(frames)[columns]
     for naan, organization, *counts, share in rows_of(naans.head(MOST_NAANS)):
         words = (Text(escaped(text or ""), no_wrap=True, overflow="ellipsis") for text in (naan, organization))
         table.add_row(*words, *(language.shown(count, COUNT) for count in counts), language.shown(share, SHARE))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
-
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 from reports.remediation.causes import Cause
 
 #: Every format, and what it is.
-FORMATS: Final[Mapping[str, str]] = {
+FORMATS = {
     "html": "one page that needs nothing else",
     "csv": "one file a table, in UTF-8",
     "md": "the report in brief, for an issue or the summary of a CI job",
@@ -22,12 +19,12 @@ FORMATS: Final[Mapping[str, str]] = {
     "sarif": "each place to fix as a result, for code hosts and editors",
 }
 #: The modules that formats need, which are extras of the same names as the formats.
-FORMAT_MODULES: Final[Mapping[str, str]] = {"xlsx": "xlsxwriter"}
+FORMAT_MODULES = {"xlsx": "xlsxwriter"}
 #: What is written when nothing else is asked for.
-DEFAULT_FORMATS: Final = ("html", "csv")
+DEFAULT_FORMATS = ("html", "csv")
 
 #: The words that ``--only`` understands; one that is in several vocabularies means them all.
-ONLY: Final = tuple(
+ONLY = tuple(
     dict.fromkeys(
         str(word)
         for words in (Family, ObjectOutcome, MetadataOutcome, CommitmentOutcome, ArkState, EventKind, Cause)

@@ -16,7 +16,7 @@ from reports.languages import LANGUAGES
 from reports.remediation.causes import Cause
 from reports.remediation.correcting import _LAYOUT, _WRONG, ONE_FAULT, Place, correction
 from reports.store.frames import load_frames
-from reports.store.inventory_file import read_inventory
+from reports.store.inventory import read_inventory
 from reports.tables.definitions import rows_of
 from reports.tables.report_tables import tables_of
 from tests.report_world import (

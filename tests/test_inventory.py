@@ -15,7 +15,7 @@ from reports.formats.markdown_report import markdown
 from reports.formats.report import Report
 from reports.remediation.expectations import ExpectedAccess, Landing, access, landing, same_object
 from reports.store.frames import load_frames
-from reports.store.inventory_file import InventoryUnreadable, read_inventory
+from reports.store.inventory import InventoryUnreadable, read_inventory
 from reports.tables.definitions import rows_of
 from reports.tables.filters import Choice, chosen
 from reports.tables.inventory import FINDINGS

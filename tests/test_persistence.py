@@ -141,7 +141,7 @@ def rows(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
 
 
 def test_run_by_run_one_reads_how_it_stood_then(kept: Path) -> None:
-    table = persistence.runs(load_frames(kept))
+    table = persistence.RUNS.of(load_frames(kept))
     assert rows(table, "run_id", "suspect", "checked", "working", "failing", "confirmed_broken") == [
         (1, False, 2, 2, 0, 0),
         (2, False, 2, 1, 1, 0),
@@ -154,7 +154,7 @@ def test_run_by_run_one_reads_how_it_stood_then(kept: Path) -> None:
 
 
 def test_the_one_that_died_died_on_the_day_of_its_first_failure(kept: Path) -> None:
-    table = persistence.survival(load_frames(kept))
+    table = persistence.SURVIVAL.of(load_frames(kept))
     assert rows(table[table["grouping"] == "all"], "days", "at_risk", "failed", "censored", "survival") == [
         (30, 2, 1, 0, 0.5),
         (46, 1, 0, 1, 0.5),
@@ -163,12 +163,12 @@ def test_the_one_that_died_died_on_the_day_of_its_first_failure(kept: Path) -> N
 
 
 def test_failures_and_recoveries_have_their_medians(kept: Path) -> None:
-    table = persistence.persistence(load_frames(kept))
+    table = persistence.PERSISTENCE.of(load_frames(kept))
     [row] = rows(table[table["grouping"] == "all"], "watched", "died", "days_to_failure", "spells", "recovered")
     assert row == (2, 1, 30, 1, 0)
     with Store.open(kept) as store:
         audit(store, 50, answers={ONE: 200, OTHER: 200}, seeds=[])
-    table = persistence.persistence(load_frames(kept))
+    table = persistence.PERSISTENCE.of(load_frames(kept))
     [row] = rows(table[table["grouping"] == "all"], "spells", "confirmed", "recovered", "days_to_recovery")
     assert row == (1, 1, 1, 20)
 
@@ -177,7 +177,7 @@ def test_an_outage_is_told_from_the_hosts_first_silence_to_its_answer(kept: Path
     with Store.open(kept) as store:
         for day, answer in ((60, None), (61, None), (64, 200)):
             audit(store, day, answers={ONE: answer, OTHER: 200}, seeds=[])
-    table = persistence.outages(load_frames(kept))
+    table = persistence.OUTAGES.of(load_frames(kept))
     assert rows(table, "host", "runs", "days", "is_over", "failure") == [("a.example", 2, 1.0, True, "timeout")]
     assert str(table["until"][0])[:10] == "2026-03-06"
 
@@ -188,7 +188,7 @@ def test_a_place_to_mend_says_where_the_ark_led_when_it_last_worked(kept: Path) 
 
 
 def test_the_statement_gives_shares_with_dates_and_denominators(kept: Path) -> None:
-    table = persistence.persistence(load_frames(kept))
+    table = persistence.PERSISTENCE.of(load_frames(kept))
     assert rows(table, "grouping", "group", "arks", "judged", "resolving", "confirmed_broken", "permanent") == [
         ("all", "all", 2, 2, 1, 1, 0),
         ("naan", "12x45", 2, 2, 1, 1, 0),
@@ -205,10 +205,10 @@ def test_the_statement_gives_shares_with_dates_and_denominators(kept: Path) -> N
 
 def test_an_earlier_run_is_reported_as_it_was_then(kept: Path) -> None:
     then = load_frames(kept, run_id=3)
-    assert len(persistence.runs(then)) == 3
-    assert rows(persistence.persistence(then), "resolving", "failing", "confirmed_broken")[0] == (1, 1, 0)
+    assert len(persistence.RUNS.of(then)) == 3
+    assert rows(persistence.PERSISTENCE.of(then), "resolving", "failing", "confirmed_broken")[0] == (1, 1, 0)
     now = load_frames(kept)
-    assert rows(persistence.persistence(now), "resolving", "failing", "confirmed_broken")[0] == (1, 0, 1)
+    assert rows(persistence.PERSISTENCE.of(now), "resolving", "failing", "confirmed_broken")[0] == (1, 0, 1)
     assert [path.name for path in kept.parent.iterdir()] == ["audit.db"], "and nothing is written for it"
 
 
@@ -217,10 +217,10 @@ def test_without_history_the_tables_are_empty_and_have_their_columns(make: str, 
     store = write_store(tmp_path / "a.db", {}) if make == "empty" else write_world(tmp_path / "a.db")
     frames = load_frames(store)
     for definition in OVER_TIME:
-        table = definition.function(frames)
+        table = definition.of(frames)
         assert list(table.columns) == [column.name for column in definition.columns]
         assert table.empty
-        assert table.dtypes.equals(definition.function(load_frames(kept_dtypes(tmp_path))).dtypes)
+        assert table.dtypes.equals(definition.of(load_frames(kept_dtypes(tmp_path))).dtypes)
 
 
 def kept_dtypes(folder: Path) -> Path:

@@ -35,7 +35,7 @@ from crawler.store.store_errors import StoreDamaged
 from crawler.verdicts.verdict import judge
 from extractors.find import find_arks
 from extractors.model.documents import Finding
-from reports.store import hops
+from reports.store import selections
 from reports.store.frames import Frames, StoreUnreadable, load_frames
 from reports.store.typed_columns import WORD, Columns, content
 from tests.read_only import read_only
@@ -222,7 +222,7 @@ def test_a_store_that_is_written_to_while_it_is_read_is_read_again(
             writers[0].execute("DELETE FROM verdict")
         return content(text)
 
-    monkeypatch.setattr(hops, "content", written_meanwhile)
+    monkeypatch.setattr(selections, "content", written_meanwhile)
     assert load_frames(path).verdicts.empty
     writers[0].close()
 

@@ -79,19 +79,22 @@ def told_of(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
 
 def test_pauses_that_were_kept_are_summed_by_host_whatever_the_scheme(frames: Frames) -> None:
     columns = ("host", "requests", "pauses_asked", "pauses_kept", "paused_s")
-    assert told_of(politeness.hosts(frames), *columns) == [("n2t.net", 2, 1, 2, 12.5), ("dead.example", 1, 0, 0, 0.0)]
+    assert told_of(politeness.HOSTS.of(frames), *columns) == [
+        ("n2t.net", 2, 1, 2, 12.5),
+        ("dead.example", 1, 0, 0, 0.0),
+    ]
 
 
 def test_a_host_is_told_how_it_was_treated_and_why_it_was_given_up(frames: Frames) -> None:
     columns = ("host", "all_requests", "interval_s", "crawl_delay_s", "given_up")
-    assert told_of(politeness.hosts(frames), *columns) == [
+    assert told_of(politeness.HOSTS.of(frames), *columns) == [
         ("n2t.net", 11, 2.0, 5.0, None),
         ("dead.example", 6, 1.0, None, DEAD_WORDS),
     ]
 
 
 def test_links_that_were_refused_count_as_links_and_limits_as_what_they_cut(frames: Frames) -> None:
-    rows = told_of(politeness.left_out(frames), "reason", "what", "place", "number")
+    rows = told_of(politeness.LEFT_OUT.of(frames), "reason", "what", "place", "number")
     assert rows == [
         ("incomplete", "document", "library.example", 1),
         ("max-pages", "document", "", 1),
@@ -101,13 +104,13 @@ def test_links_that_were_refused_count_as_links_and_limits_as_what_they_cut(fram
 
 
 def test_what_was_left_out_has_an_example_and_the_reason_in_words(frames: Frames) -> None:
-    [calendar] = told_of(politeness.left_out(frames).tail(1), "example", "note")
+    [calendar] = told_of(politeness.LEFT_OUT.of(frames).tail(1), "example", "note")
     assert calendar[0] == "https://a.example/"
     assert calendar[1].startswith("a calendar: more than two years ahead")
 
 
 def test_a_run_of_before_these_were_kept_has_none(frames: Frames) -> None:
-    assert politeness.hosts(load_empty(frames)).empty
+    assert politeness.HOSTS.of(load_empty(frames)).empty
 
 
 def load_empty(frames: Frames) -> Frames:

@@ -17,7 +17,7 @@ from extractors.model.ark import Ark
 from extractors.model.normalize import LABEL
 from reports.store.frames import load_frames
 from reports.tables.report_tables import rows_of
-from reports.tables.spelling_tables import SPELLING_TABLE, conformance
+from reports.tables.spelling_tables import SPELLING_TABLE
 from tests.report_world import RUN, ark_row, observation_row, write_store
 from tests.vectors import vectors
 
@@ -122,7 +122,7 @@ def test_the_table_has_a_row_a_form_of_what_resolves(tmp_path: Path) -> None:
             schema.observation: rows,
         },
     )
-    table = conformance(load_frames(store, run_id=2))
+    table = SPELLING_TABLE.of(load_frames(store, run_id=2))
     assert list(table.columns) == [column.name for column in SPELLING_TABLE.columns]
     told = [(row[0], row[1], row[2], row[5], row[7], row[8]) for row in rows_of(table)]
     assert told == [
@@ -132,4 +132,4 @@ def test_the_table_has_a_row_a_form_of_what_resolves(tmp_path: Path) -> None:
 
 
 def test_a_run_that_asked_no_forms_has_an_empty_table(tmp_path: Path) -> None:
-    assert len(conformance(load_frames(write_store(tmp_path / "a.db", {schema.run: [RUN]})))) == 0
+    assert len(SPELLING_TABLE.of(load_frames(write_store(tmp_path / "a.db", {schema.run: [RUN]})))) == 0

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Any
 
 from reports.formats.report import Files, OfWholeReport, Report, ReportFormat
 from reports.languages import ENGLISH, N_, Language
 from reports.tables.headline import VERDICT_TABLES, Counts, counts_of
 
-_SVG: Final = PurePosixPath("badge.svg")
-_JSON: Final = PurePosixPath("badge.json")
+_SVG = PurePosixPath("badge.svg")
+_JSON = PurePosixPath("badge.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def endpoint(of: Badge) -> Mapping[str, Any]:
 
 
 #: Widths of characters at 11 pixels of Verdana, in tenths of a pixel; what is drawn is fitted to them.
-_WIDTHS: Final = {
+_WIDTHS = {
     " ": 39,
     "\N{NO-BREAK SPACE}": 39,
     ",": 40,
@@ -79,7 +79,7 @@ _WIDTHS: Final = {
     "s": 57,
     "J": 50,
 }
-_USUAL_WIDTH: Final = 70
+_USUAL_WIDTH = 70
 
 
 def _width(text: str) -> int:

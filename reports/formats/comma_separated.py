@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -16,11 +16,11 @@ from reports.tables.distinct import arrow_texts, number_texts
 from reports.tables.report_tables import TABLES
 
 #: As `reports.languages.display.defused` has it.
-_FORMULA: Final = r"\A[=+\-@\t\r]"
-_NEGATIVE_NUMBER: Final = r"\A-[0-9]+(?:\.[0-9]+)?\z"
-_TEXT: Final = pa.large_string()
-_MILLISECONDS: Final = pa.timestamp("ms")
-_ROWS_AT_ONCE: Final = 10_000
+_FORMULA = r"\A[=+\-@\t\r]"
+_NEGATIVE_NUMBER = r"\A-[0-9]+(?:\.[0-9]+)?\z"
+_TEXT = pa.large_string()
+_MILLISECONDS = pa.timestamp("ms")
+_ROWS_AT_ONCE = 10_000
 
 
 def csv_text(table: pd.DataFrame) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 
@@ -15,9 +14,9 @@ from reports.tables.headline import audited
 from reports.tables.report_tables import TABLES
 
 #: Raised when a table or column goes, or changes its meaning; new ones may come at any time.
-VERSION: Final = 2
-SCHEMA_NAME: Final = "report.schema.json"
-_PATH: Final = PurePosixPath("report.json")
+VERSION = 2
+SCHEMA_NAME = "report.schema.json"
+_PATH = PurePosixPath("report.json")
 
 
 def document(report: Report) -> dict[str, Any]:
@@ -130,7 +129,7 @@ def schema() -> dict[str, Any]:
     }
 
 
-_JSON_TYPES: Final[Mapping[Any, dict[str, Any]]] = {
+_JSON_TYPES: dict[Any, dict[str, Any]] = {
     COUNT: {"type": ["integer", "null"]},
     NUMBER: {"type": ["number", "null"]},
     SHARE: {"type": ["number", "null"], "minimum": 0, "maximum": 1},

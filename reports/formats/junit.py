@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
@@ -17,9 +17,9 @@ from reports.tables.ark_statuses import families
 from reports.tables.definitions import records_of, rows_of
 from reports.tables.known import with_decisions
 
-_PATH: Final = PurePosixPath("junit.xml")
+_PATH = PurePosixPath("junit.xml")
 #: The suite of ARKs that were asked about without a document.
-NO_DOCUMENT: Final = "(no document)"
+NO_DOCUMENT = "(no document)"
 
 
 def junit(report: Report) -> str:
@@ -102,10 +102,10 @@ JUNIT = ReportFormat("junit", (_PATH,), lambda report: OfWholeReport(report, _fi
 
 # SARIF: each place to fix as a result, for code hosts and editors that show such things next to the text.
 
-_PATH_SARIF: Final = PurePosixPath("report.sarif")
-_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_PATH_SARIF = PurePosixPath("report.sarif")
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 #: How much a result matters to the keepers of the document.
-LEVELS: Final[Mapping[Fault, str]] = {
+LEVELS = {
     Fault.CITATION: "error",
     Fault.RESOLVER: "warning",
     Fault.LANDING_HOST: "warning",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 
@@ -18,7 +18,7 @@ from reports.tables.headline import audited, counts_of, headline
 from reports.tables.summary import sentences
 
 #: Tables that a summary shows, with the columns of each that fit, and how many of its rows.
-SHOWN: Final[dict[str, tuple[tuple[str, ...], int]]] = {
+SHOWN = {
     "causes": (
         ("number", "cause", "fault", "host", "citations", "documents", "arks", "advice", "assignees", "example_ark"),
         25,
@@ -36,15 +36,15 @@ SHOWN: Final[dict[str, tuple[tuple[str, ...], int]]] = {
     "summary": (("measure", "value", "change", "since_change"), 60),
 }
 #: The titles of those of which only a part is shown.
-_TITLES: Final = {
+_TITLES = {
     "services": N_("Levels of service"),
     "resolvers": N_("By landing host"),
     "citations": N_("Examples and tests that are cited"),
 }
 #: A cell longer than this is cut: the other formats have it whole.
-LONGEST: Final = 160
-_PATH: Final = PurePosixPath("report.md")
-_NUMERIC: Final = (COUNT, NUMBER, SHARE)
+LONGEST = 160
+_PATH = PurePosixPath("report.md")
+_NUMERIC = (COUNT, NUMBER, SHARE)
 
 
 def markdown(report: Report) -> str:
@@ -139,7 +139,7 @@ def _cell(value: Any, column: Column, language: Language) -> str:
 
 
 #: Text that means itself in any Markdown, and notifies no one.
-_PLAIN: Final = re.compile(r"[A-Za-z0-9À-ſ \u00A0\u202F,.:;()'’“”„«»¿¡?/%–-]*")
+_PLAIN = re.compile(r"[A-Za-z0-9À-ſ \u00A0\u202F,.:;()'’“”„«»¿¡?/%–-]*")
 
 
 def _files(report: Report) -> Files:

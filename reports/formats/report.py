@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePosixPath
-from typing import Final, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import pandas as pd
 
@@ -167,4 +167,4 @@ def _noted(name: str, failed: Failed) -> Iterator[None]:
 
 
 #: What a format needs that looks into every table.
-EVERY_TABLE: Final = frozenset(table.name for table in TABLES)
+EVERY_TABLE = frozenset(table.name for table in TABLES)

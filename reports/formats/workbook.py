@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 
@@ -14,13 +14,13 @@ from reports.languages.display import heading
 from reports.tables.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition, rows_of
 
 #: What a sheet and a cell can hold (ECMA-376; Excel's own limits).
-MOST_ROWS: Final = 1_048_576
-LONGEST_CELL: Final = 32_767
-_WIDEST: Final = 60
-_PATH: Final = PurePosixPath("report.xlsx")
+MOST_ROWS = 1_048_576
+LONGEST_CELL = 32_767
+_WIDEST = 60
+_PATH = PurePosixPath("report.xlsx")
 #: A workbook says when it was made; ours says the same every time.
-_MADE: Final = datetime(2000, 1, 1)
-_FORMATS: Final[dict[Any, dict[str, Any]]] = {
+_MADE = datetime(2000, 1, 1)
+_FORMATS = {
     COUNT: {"num_format": "#,##0"},
     NUMBER: {"num_format": "0.00"},
     SHARE: {"num_format": "0.0%"},

@@ -17,20 +17,20 @@ from functools import cache, lru_cache
 from gettext import GNUTranslations, NullTranslations
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from reports.languages.display import ColumnType, escaped
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FOLDER: Final = Path(__file__).parent
+FOLDER = Path(__file__).parent
 #: Every language, by its code, with its name as its speakers write it. The first is that of the code.
-NAMES: Final[Mapping[str, str]] = {"en": "English", "fr": "Français", "de": "Deutsch", "es": "Español"}
+NAMES = {"en": "English", "fr": "Français", "de": "Deutsch", "es": "Español"}
 #: The word for the reader's language: of the browser, or of the terminal's environment.
-AUTO: Final = "auto"
+AUTO = "auto"
 #: What `--lang` understands.
-WORDS: Final = (*NAMES, AUTO)
+WORDS = (*NAMES, AUTO)
 
 
 def N_(sentence: str) -> str:  # the name that tools for gettext look for
@@ -200,18 +200,18 @@ class Language:
 
 
 #: Numbers from here on are grouped by thousands, where not all are (CLDR, minimumGroupingDigits).
-_LEAST_GROUPED: Final[Mapping[str, int]] = {"es": 10_000}
+_LEAST_GROUPED = {"es": 10_000}
 #: Days in digits, with the year and without. Of English there are too many habits, which contradict each other:
 #: ISO 8601 is read by all.
-_DAYS: Final[Mapping[str, tuple[str, str]]] = {
+_DAYS = {
     "en": ("{yyyy}-{MM}-{dd}", "{MM}-{dd}"),
     "fr": ("{dd}/{MM}/{yyyy}", "{dd}/{MM}"),
     "de": ("{dd}.{MM}.{yyyy}", "{dd}.{MM}."),
     "es": ("{dd}/{MM}/{yyyy}", "{dd}/{MM}"),
 }
 
-LANGUAGES: Final[Mapping[str, Language]] = {code: Language(code) for code in NAMES}
-ENGLISH: Final = LANGUAGES["en"]
+LANGUAGES = {code: Language(code) for code in NAMES}
+ENGLISH = LANGUAGES["en"]
 
 
 @lru_cache(maxsize=20_000)

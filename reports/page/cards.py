@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Final
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pandas as pd
@@ -23,9 +23,9 @@ from reports.tables.definitions import ARK, TEXT, URL, records_of, rows_of
 from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES
 
 #: ARKs that a command names one by one; more are named by what they have in common.
-MOST_IN_COMMAND: Final = 12
+MOST_IN_COMMAND = 12
 #: Rows of the failures of a cause that its letter and its command are made of.
-_MOST_ROWS: Final = 2_000
+_MOST_ROWS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ def _sender(frames: Frames) -> str:
 
 
 #: The contact in a User-Agent: ``arkaudit/1 (+mailto:ada@example.org)``.
-_CONTACT: Final = re.compile(r"\(\+(?:mailto:)?([^\s;)]+)")
+_CONTACT = re.compile(r"\(\+(?:mailto:)?([^\s;)]+)")
 
 
 def _responsible(row: Mapping[str, Any], fault: Fault, language: Language) -> Cell:
@@ -244,7 +244,7 @@ def _netloc(url: str) -> str:
         return ""
 
 
-_MAILBOX: Final = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
+_MAILBOX = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
 
 
 def _mailbox(address: str) -> str | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ def colour(name: str) -> dict[str, str]:
 
 
 #: Heights of the parts of a chart, in CSS pixels.
-ROW_HEIGHT: Final = 27
-LEGEND_HEIGHT: Final = 30
+ROW_HEIGHT = 27
+LEGEND_HEIGHT = 30
 #: A legend above a chart; the page breaks it into as many lines as it needs.
-LEGEND: Final[Mapping[str, Any]] = {
+LEGEND = {
     "top": 0,
     "left": 0,
     "itemWidth": 14,
@@ -58,7 +58,7 @@ LEGEND: Final[Mapping[str, Any]] = {
     "textStyle": {"color": colour("ink")},
 }
 #: What all charts of bars and lines have in common.
-FRAME: Final[Mapping[str, Any]] = {
+FRAME: Mapping[str, Any] = {
     "animation": False,
     "textStyle": {"fontFamily": "inherit"},
     "tooltip": {"trigger": "axis", "axisPointer": {"type": "shadow"}, "renderMode": "richText", "confine": True},

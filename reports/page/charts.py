@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import shorten
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 
@@ -18,9 +18,9 @@ from reports.tables.ark_statuses import FAMILY_COLUMNS
 from reports.tables.services import ALL
 from reports.tables.wording import FAMILY_COUNTS, FAMILY_NAMES
 
-_MOST_NAANS: Final = 14
+_MOST_NAANS = 14
 #: A name longer than this is cut at the end of a word; the table has it whole.
-_LONGEST_NAME: Final = 90
+_LONGEST_NAME = 90
 
 
 # -- ARKs by NAAN
@@ -166,7 +166,7 @@ def by_service(services: pd.DataFrame, language: Language) -> tuple[Chart, ...]:
     return tuple(_service(str(name), rows, most, language) for name, rows in services.groupby("service", sort=False))
 
 
-_SERVICE_TITLES: Final[Mapping[str, str]] = {
+_SERVICE_TITLES = {
     "object": N_("The object: what ARKs lead to"),
     "metadata": N_("The description: what ?info gives"),
     "commitment": N_("The commitment: what is promised"),
@@ -224,7 +224,7 @@ def _family(service: str, outcome: str, *, given: bool) -> Family:
 
 __all__ = ["charts_in", "charts_of"]
 
-_SURVIVAL_BY: Final = ("naan", "resolver")
+_SURVIVAL_BY = ("naan", "resolver")
 
 
 def charts_of(tables: Mapping[str, pd.DataFrame], language: Language = ENGLISH) -> tuple[Chart, ...]:

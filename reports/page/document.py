@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import jinja2
 import pandas as pd
@@ -36,11 +36,11 @@ from reports.tables.summary import REQUESTS_SENT, sentences
 from reports.tables.wording import FAMILY_MEANINGS
 
 #: Causes that the page explains.
-MOST_CAUSES: Final = 12
+MOST_CAUSES = 12
 
-_HERE: Final = Path(__file__).parent
+_HERE = Path(__file__).parent
 #: What runs in the page, in this order.
-SCRIPTS: Final = (
+SCRIPTS = (
     "dataTables.min.js",
     "data.js",
     "language.js",
@@ -51,7 +51,7 @@ SCRIPTS: Final = (
     "navigation.js",
 )
 #: What runs only when a chart comes into view.
-CHART_LIBRARY: Final = "echarts.min.js"
+CHART_LIBRARY = "echarts.min.js"
 
 
 def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = "", spoken: Spoken | None = None) -> str:
@@ -94,7 +94,7 @@ def _looked_into(definition: TableDefinition, table: pd.DataFrame) -> pd.DataFra
     return table if definition.name in _LOOKED_INTO else None  # also no row of it would keep all its memory
 
 
-_LOOKED_INTO: Final = frozenset({"summary", "changes", "causes", "naans", "services", "runs", "survival"})
+_LOOKED_INTO = frozenset({"summary", "changes", "causes", "naans", "services", "runs", "survival"})
 
 
 def page_pieces(
@@ -267,7 +267,7 @@ def _digest(text: str) -> str:
 
 
 #: What the scripts must know of a chart.
-_DRAWN_FROM: Final = ("name", "title", "alt", "height", "option", "leads_to", "widest_number")
+_DRAWN_FROM = ("name", "title", "alt", "height", "option", "leads_to", "widest_number")
 
 
 def _json_in_html(data: Mapping[str, Any]) -> str:
@@ -319,7 +319,7 @@ def _also(values: Mapping[str, int], language: Language) -> Iterator[str]:
             yield language.ngettext(forms.one, forms.many, values[measure])
 
 
-_WORTH_A_LOOK: Final[Mapping[str, Forms]] = {
+_WORTH_A_LOOK = {
     f"URLs asked: {ObjectOutcome.WORKS_ELSEWHERE}": Forms(
         "{number} URL that failed, while another resolver found the object.",
         "{number} URLs that failed, while another resolver found the object.",
@@ -351,7 +351,7 @@ def _lives(frames: Frames) -> pd.DataFrame:
     return ordered.rename(columns={"run_id": "run", "started_at": "at"})[[column.name for column in LIFE.columns]]
 
 
-LIFE: Final = TableDefinition(
+LIFE = TableDefinition(
     "history",
     "Checks so far",
     "One row per ARK and run.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import pandas as pd
 
@@ -16,10 +16,10 @@ from reports.page.chart import Chart, Numbers, colour
 from reports.tables.distinct import hosts_of
 from reports.tables.wording import FAMILY_NAMES
 
-_MOST_NODES: Final = 8
-_NODE_HEIGHT: Final = 46
+_MOST_NODES = 8
+_NODE_HEIGHT = 46
 #: A name longer than this is cut in the picture; the numbers next to it have it whole.
-_LONGEST_NAME: Final = 44
+_LONGEST_NAME = 44
 
 Key = TypeVar("Key", bound=Hashable)
 #: A node of the chart: its column, and the host or family; None for the other hosts of its column.

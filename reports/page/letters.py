@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Final
 
 from crawler.model.observations import ObjectOutcome
 from reports.languages import ENGLISH, N_, Language
@@ -14,9 +13,9 @@ from reports.remediation.causes import Cause, Fault
 from reports.tables.wording import OBJECT_MEANINGS
 
 #: ARKs that a letter names; how many more there are it says.
-MOST_NAMED: Final = 12
+MOST_NAMED = 12
 #: Documents that it names of each.
-_MOST_DOCUMENTS: Final = 2
+_MOST_DOCUMENTS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,7 @@ def letter(
     return Letter(subject, "\n\n".join(parts) + "\n")
 
 
-_MEANING: Final = N_(
+_MEANING = N_(
     "An ARK is a persistent identifier: it should lead to its object, or to an explanation of what has become of it."
 )
 
@@ -189,7 +188,7 @@ def _cited(documents: Sequence[str], language: Language) -> str:
 
 
 #: What would help, for those who can do it.
-REQUESTS: Final[Mapping[Cause, str]] = {
+REQUESTS = {
     Cause.LABEL_FORM: N_("Could your resolver accept ark: and ark:/ alike? Both forms of the label mean the same."),
     Cause.HYPHENS: N_("Could your resolver ignore hyphens? In an ARK they have no meaning."),
     Cause.MOVED_RESOLVER: N_(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -84,7 +84,7 @@ def _time_axis(first: pd.Timestamp, last: pd.Timestamp, language: Language) -> d
     }
 
 
-_FEW_DAYS: Final = 3
+_FEW_DAYS = 3
 
 
 def _share(run: pd.Series, language: Language, *parts: str) -> str:
@@ -156,13 +156,13 @@ def survival_of(named_curves: Curves, grouping: str, language: Language) -> Char
     )
 
 
-_SURVIVAL_TITLES: Final = {"naan": N_("Survival by NAAN"), "resolver": N_("Survival by resolver")}
+_SURVIVAL_TITLES = {"naan": N_("Survival by NAAN"), "resolver": N_("Survival by resolver")}
 #: Curves of one chart besides that of all; parts of its axis that numbers at risk are printed for.
-_MOST_CURVES: Final = 5
-_TICKS: Final = 3
-_MOST_RUNS: Final = 24
-_DASHES: Final = ("solid", "solid", "dashed", "dotted", "solid", "dashed")
-_AXIS: Final[Mapping[str, Any]] = {
+_MOST_CURVES = 5
+_TICKS = 3
+_MOST_RUNS = 24
+_DASHES = ("solid", "solid", "dashed", "dotted", "solid", "dashed")
+_AXIS: Mapping[str, Any] = {
     "axisLabel": {"color": colour("ink"), "hideOverlap": True, "fontSize": 12},
     "axisLine": {"lineStyle": {"color": colour("soft")}},
     "splitLine": {"show": False},

@@ -6,7 +6,7 @@ import base64
 import json
 import zlib
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -14,10 +14,10 @@ import pyarrow as pa
 from reports.languages.display import ColumnType, escaped, heading
 from reports.page.table_order import columns_of
 from reports.tables.definitions import Column, TableDefinition
-from reports.tables.distinct import factorized, values_of
+from reports.tables.distinct import values_of
 
 #: Rows of one table that the page holds; the files hold them all.
-MOST_EMBEDDED: Final = 500_000
+MOST_EMBEDDED = 500_000
 
 
 def packed(table: pd.DataFrame, columns: tuple[Column, ...]) -> str:
@@ -32,7 +32,7 @@ def packed(table: pd.DataFrame, columns: tuple[Column, ...]) -> str:
 
 
 #: The form of what zlib packs: gzip's, with the largest window.
-_GZIP: Final = 16 + zlib.MAX_WBITS
+_GZIP = 16 + zlib.MAX_WBITS
 
 
 def _pieces(table: pd.DataFrame, columns: tuple[Column, ...]) -> Iterator[str]:
@@ -53,8 +53,8 @@ def _content(values: pd.Series, column: Column) -> dict[str, list[Any]]:
             return {"v": values_of(values.astype("boolean").astype("Int64"))}
         case ColumnType.COUNT | ColumnType.NUMBER | ColumnType.SHARE:
             return {"v": values_of(values)}
-    indices, texts = factorized(values)
-    return {"d": [escaped(text) for text in texts.to_pylist()], "i": indices.to_pylist()}
+    numbers, texts = pd.factorize(values)
+    return {"d": [escaped(str(text)) for text in texts], "i": numbers.tolist()}
 
 
 def described(definition: TableDefinition) -> dict[str, Any]:

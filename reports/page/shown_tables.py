@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlencode
 
 import pandas as pd
@@ -21,10 +21,10 @@ from reports.tables.definitions import Column, TableDefinition, records_of, rows
 from reports.tables.wording import FAMILY_NAMES
 
 #: Rows of a table that the page has as HTML, for readers without scripts and for paper; the data has them all.
-MOST_ROWS: Final = 60
-MOST_LISTED: Final = 15
+MOST_ROWS = 60
+MOST_LISTED = 15
 #: Characters of a text that a table shows whole; `tables.js` has the same.
-LONGEST: Final = 120
+LONGEST = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def _tones() -> Mapping[str, str]:
     }
 
 
-TONES: Final = _tones()
+TONES = _tones()
 
 
 @cache
@@ -186,7 +186,7 @@ def _arks(column: str, *values: str) -> str:
 
 
 #: The measures: each with its name for one and for many, its family, and where it leads.
-_TILES: Final = (
+_TILES = (
     ("citations", Forms("citation", "citations"), "", "#citations"),
     ("ARKs", Forms("ARK", "ARKs"), "", "#arks"),
     *(

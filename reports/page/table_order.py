@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 import pandas as pd
 
@@ -26,7 +24,7 @@ class Topic:
 
 
 #: Every table of a report is in one of them.
-TOPICS: Final = (
+TOPICS = (
     Topic(
         "to-mend",
         N_("Places to fix"),
@@ -78,10 +76,10 @@ TOPICS: Final = (
 )
 
 #: Tables that are printed, too: those that count.
-ON_PAPER: Final = frozenset({"naans", "resolvers", "documents"})
+ON_PAPER = frozenset({"naans", "resolvers", "documents"})
 
 #: The columns that come first on the page, where the files have another order.
-_FIRST: Final[Mapping[str, tuple[str, ...]]] = {
+_FIRST = {
     "arks": ("ark", "family", "object", "state", "request_url", "citations", "documents", "final_url"),
     "causes": ("number", "cause", "citations", "arks", "documents", "host", "fault", "advice", "contact"),
     "citations": ("ark", "object", "document", "page", "as_written", "repairs", "confidence"),
@@ -103,7 +101,7 @@ def columns_of(definition: TableDefinition) -> tuple[Column, ...]:
 
 
 #: What a table without a row says, where that is more than that there is none.
-_NOTHING: Final[Mapping[str, str]] = {
+_NOTHING = {
     "changes": N_("Nothing has changed."),
     "inventory": N_("No list of your own ARKs was given."),
     "known": N_("Nothing was acknowledged or ignored."),
@@ -112,8 +110,8 @@ _NOTHING: Final[Mapping[str, str]] = {
     "corrections": N_("None is sure enough to be proposed."),
     "left_out": N_("Nothing was left out."),
 }
-_FIRST_TIME: Final = N_("Nothing to compare with yet: this is the first audit of its kind in the store.")
-_NONE: Final = N_("None.")
+_FIRST_TIME = N_("Nothing to compare with yet: this is the first audit of its kind in the store.")
+_NONE = N_("None.")
 
 
 def nothing_words(definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language) -> str:

@@ -10,17 +10,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from html import escape, unescape
-from typing import Any, Final
+from typing import Any
 
 from reports.languages import N_, Forms, Language
 
 #: Tags, whose attributes hold no ``<`` and no ``>``: what is not of the template is escaped.
-_TAG: Final = re.compile(r"(<[^>]*>)")
+_TAG = re.compile(r"(<[^>]*>)")
 #: Elements that say something; what else there is, a browser or what is added to it may have put there, too.
-_COUNTED: Final = re.compile(r"<(?!(?:script|style|link|meta)\b)[a-z]")
-_ATTRIBUTE: Final = re.compile(r'([\w-]+)="([^"]*)"')
+_COUNTED = re.compile(r"<(?!(?:script|style|link|meta)\b)[a-z]")
+_ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
 #: A mark: the number of a text between characters that `escaped` leaves in no text of the web.
-_MARK: Final = re.compile("\x02([0-9]+)\x03")
+_MARK = re.compile("\x02([0-9]+)\x03")
 
 
 class Texts:
@@ -168,7 +168,7 @@ def _changed(written: Any, other: Any) -> Iterator[tuple[list[Any], Any]]:
 # translated.
 
 #: By name: a sentence, or one for each form that ``{number}`` asks for.
-WORDS: Final[Mapping[str, str | Forms]] = {
+WORDS: Mapping[str, str | Forms] = {
     "any": N_("any"),
     "any of several": "{values}",
     "choice": "{value} ({number})",

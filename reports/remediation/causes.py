@@ -7,10 +7,8 @@ what the answers of one run show, and "unknown" is among them: an outage is not 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
 from urllib.parse import quote, urlsplit
 
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Question
@@ -76,7 +74,7 @@ class Fault(StrEnum):
 
 
 #: Who is asked for a repair first; where both a citation and a resolver may be wrong, the document is nearer.
-FAULT_OF: Final[Mapping[Cause, Fault]] = {
+FAULT_OF = {
     Cause.LABEL_FORM: Fault.RESOLVER,
     Cause.HYPHENS: Fault.RESOLVER,
     Cause.MOVED_RESOLVER: Fault.RESOLVER,
@@ -98,7 +96,7 @@ FAULT_OF: Final[Mapping[Cause, Fault]] = {
 }
 
 #: What to do, in words; the same for every ARK of one cause.
-ADVICE: Final[Mapping[Cause, str]] = {
+ADVICE = {
     Cause.LABEL_FORM: N_("Ask the resolver to accept ark: and ark:/ alike; until then cite the form that works."),
     Cause.HYPHENS: N_("Ask the resolver to ignore hyphens; until then cite the ARK without them."),
     Cause.MOVED_RESOLVER: N_("Cite the ARK at the resolver that works, and ask the old one to redirect there."),
@@ -120,7 +118,7 @@ ADVICE: Final[Mapping[Cause, str]] = {
 }
 
 #: Ways by which the object was reached although the way as written failed, and what that says.
-_BY_WAY: Final[Mapping[Question, Cause]] = {
+_BY_WAY = {
     Question.OTHER_LABEL: Cause.LABEL_FORM,
     Question.HYPHENS: Cause.HYPHENS,
     Question.PLAIN: Cause.REFUSED_HERE,
@@ -131,7 +129,7 @@ _BY_WAY: Final[Mapping[Question, Cause]] = {
     Question.CONFIRMED: Cause.MOVED_RESOLVER,
 }
 #: Causes for which a document is to be mended: what their failures have in common is the ARK.
-_IN_DOCUMENTS: Final = frozenset(cause for cause, fault in FAULT_OF.items() if fault is Fault.CITATION)
+_IN_DOCUMENTS = frozenset(cause for cause, fault in FAULT_OF.items() if fault is Fault.CITATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,9 +348,9 @@ def _names(ark: str) -> tuple[str, ...]:
 
 
 #: An ARK without a qualifier in which nothing could be written in another way.
-_PLAIN_ARK: Final = re.compile("ark:[0-9a-z]+/(([0-9A-Za-z]+))")
+_PLAIN_ARK = re.compile("ark:[0-9a-z]+/(([0-9A-Za-z]+))")
 #: What a URL has in it where a name may be spelled otherwise than in the normal form.
-_MAY_BE_SPELLED: Final = re.compile("[-%A-Z]")
+_MAY_BE_SPELLED = re.compile("[-%A-Z]")
 
 
 def _spelled(address: str, name: str) -> tuple[str, str, str]:
@@ -372,9 +370,9 @@ def _wild(url: str) -> str:
 
 
 #: What names the NAAN in an address that is made by a rule.
-_ANY_NAAN: Final = re.compile(r"(ark:/?)[0-9b-z]+/(?=.*\{name\})", re.IGNORECASE)
+_ANY_NAAN = re.compile(r"(ark:/?)[0-9b-z]+/(?=.*\{name\})", re.IGNORECASE)
 #: The host of a URL where nothing in it needs a second look.
-_PLAIN_HOST: Final = re.compile("https?://([a-z0-9.-]+)/")
+_PLAIN_HOST = re.compile("https?://([a-z0-9.-]+)/")
 
 
 def _host(url: str) -> str:

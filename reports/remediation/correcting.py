@@ -6,7 +6,6 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
 
 from crawler.model.observations import Family
 from extractors.model.documents import Role
@@ -65,7 +64,7 @@ class Correction:
 
 #: Repairs of what is wrong anywhere: no one who copies or clicks it gets there. Escapes are not among them:
 #: in the query of another URL they are right.
-_WRONG: Final = {
+_WRONG = {
     "look-alike hyphen": "a character that only looks like a hyphen",
     "invisible character": "an invisible character",
     "full-width character": "a full-width character",
@@ -74,14 +73,14 @@ _WRONG: Final = {
     "no-break space": "a no-break space",
 }
 #: Repairs of what is usual in set text, and wrong only in what programs follow.
-_LAYOUT: Final = {
+_LAYOUT = {
     "line wrap": "a line break",
     "hyphen at line wrap": "a line break with a hyphen",
     "page break": "a page break",
     "soft hyphen": "a soft hyphen",
 }
 #: What is said of a place with one of these faults, in other languages, too; with more of them it is English.
-ONE_FAULT: Final = (
+ONE_FAULT = (
     N_("it has a character that only looks like a hyphen, and works without"),
     N_("it has an invisible character, and works without"),
     N_("it has a full-width character, and works without"),
@@ -93,13 +92,13 @@ ONE_FAULT: Final = (
     N_("it has a page break, and works without"),
     N_("it has a soft hyphen, and works without"),
 )
-_WAYS: Final = {
+_WAYS = {
     Cause.LABEL_FORM: Why.OTHER_FORM,
     Cause.HYPHENS: Why.OTHER_FORM,
     Cause.MOVED_RESOLVER: Why.OTHER_RESOLVER,
     Cause.REFUSED_HERE: Why.OTHER_RESOLVER,
 }
-_BECAUSE: Final = {
+_BECAUSE = {
     Cause.LABEL_FORM: N_("the resolver knows only the other form of the label; it works in that form"),
     Cause.HYPHENS: N_("the resolver takes hyphens for part of the name; it works without them"),
     Cause.MOVED_RESOLVER: N_("the resolver that is written fails; it works there"),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Final
 from urllib.parse import unquote
 
 from crawler.history.ark_status import place
@@ -50,12 +49,12 @@ class ExpectedAccess(StrEnum):
 
 
 #: Statuses that ask for a right. A 403 or 429 may only be meant for programs.
-_ASKS_FOR_A_RIGHT: Final = frozenset({401, 407, 451})
-_ESCAPE: Final = re.compile(r"%[0-9a-fA-F]{2}")
+_ASKS_FOR_A_RIGHT = frozenset({401, 407, 451})
+_ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
 #: Characters that mean the same in a path, escaped or not; no program distinguishes them there.
-_PLAIN: Final = re.compile(r"[A-Za-z0-9._~:@!$'()*,-]")
+_PLAIN = re.compile(r"[A-Za-z0-9._~:@!$'()*,-]")
 #: An ARK in a path: both forms of its label are one, and hyphens mean nothing in it.
-_ARK: Final = re.compile(r"/ark:/*([0-9b-z]+/[^?]*)", re.IGNORECASE)
+_ARK = re.compile(r"/ark:/*([0-9b-z]+/[^?]*)", re.IGNORECASE)
 
 
 def same_object(one: str, other: str) -> bool:

@@ -5,14 +5,15 @@ Everything is read in one transaction, so that a report on a running audit shows
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, select
 
-from crawler.history.triage import PARTICIPLES, TriageState
+from crawler.history.triage import PARTICIPLES
 from crawler.history.triaging import Pair, Treated, treated
 from crawler.model.schema import (
     ark,
@@ -31,9 +32,7 @@ from crawler.model.schema import (
     verdict,
 )
 from extractors.model.naan import Registry
-from reports.store.hops import FETCH_OF, FETCHES, HOP_OF, no_hops, with_hops
-from reports.store.inventory_checks import no_stock, stock, with_citations
-from reports.store.inventory_file import no_inventory
+from reports.store.inventory import no_inventory, no_stock, stock, with_citations
 from reports.store.run_queries import (
     NO_RUN,
     Reported,
@@ -59,8 +58,11 @@ from reports.store.selections import (
     COMPARED_OBSERVATIONS,
     DOCUMENTS,
     EVENTS,
+    FETCH_OF,
+    FETCHES,
     FINDINGS,
     HISTORY,
+    HOP_OF,
     LAST_GOOD,
     LATEST,
     MEMENTOS,
@@ -78,6 +80,7 @@ from reports.store.selections import (
     empty_columns,
     load,
     query_of,
+    with_hops,
 )
 from reports.store.store_reading import StoreUnreadable, read
 from reports.store.timelines import Timeline, no_timeline, timeline
@@ -133,9 +136,9 @@ class Frames:
     whether the part of the run that is reported is about it."""
     stock: pd.DataFrame = field(default_factory=no_stock, repr=False)
     """One row per ARK of the inventory and URL: its last check in this run or before it."""
-    later: pd.DataFrame = field(default_factory=lambda: _noquery_of(RUN), repr=False)
+    later: pd.DataFrame = field(default_factory=lambda: _nothing_of(RUN), repr=False)
     """Runs that began later and have checked ARKs of this one again: their verdicts replace its own."""
-    passed_over: pd.DataFrame = field(default_factory=lambda: _noquery_of(RUN), repr=False)
+    passed_over: pd.DataFrame = field(default_factory=lambda: _nothing_of(RUN), repr=False)
     """Runs that began later to read documents, and did not finish or read none."""
     is_alone: bool = False
     """Whether there are later runs, and the run is reported as if there were none."""
@@ -216,7 +219,7 @@ def _compared(
     return _frames(connection, Reported(run_id, run_id, is_all=is_all), registered, arks, is_whole=False)
 
 
-def _noquery_of(selection: Selection) -> pd.DataFrame:
+def _nothing_of(selection: Selection) -> pd.DataFrame:
     return empty_columns(selection).frame()
 
 
@@ -224,18 +227,6 @@ def _unlisted() -> pd.DataFrame:
     """An inventory without a line, as a report holds one."""
     nothing = pd.array([], dtype="boolean")
     return no_inventory().assign(is_cited=nothing, is_chosen=nothing)
-
-
-def _arks_of(arks: pd.DataFrame, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Those of *arks* that any of *parts* is about; the very same where these are all."""
-    is_meant = arks["ark_id"].isin(pd.concat([part["ark_id"] for part in parts]))
-    return arks if is_meant.all() else arks[is_meant].reset_index(drop=True)
-
-
-def _with_citations(mentions: pd.DataFrame) -> pd.DataFrame:
-    """*mentions* with the key of the citation that each is a place of: that of the first such mention."""
-    first = mentions.groupby(["document_id", "citation"])["mention_id"].transform("min")
-    return mentions.assign(citation_id=first.astype("Int64"))
 
 
 def _frames(
@@ -251,56 +242,65 @@ def _frames(
 
     *arks* are all of the store, which frames share where they need all of them.
     """
-    run_id = reported.run_id
 
+    def loaded(selection: Selection, *where: ColumnElement[bool], of: Any = None) -> pd.DataFrame:
+        query = query_of(selection) if of is None else query_of(selection).select_from(of)
+        return load(connection, selection, query.where(*where))
+
+    run_id = reported.run_id
+    whole_run, until = (run_id, reported.until) if is_whole else (NO_RUN, NO_RUN)
     counting = kept(connection, "counting", counting_verdicts(reported))
     judged = kept(connection, "judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting)))
-    requests_run = run_id if is_whole else NO_RUN
-    until = reported.until if is_whole else NO_RUN
+
     own = select(observation.c.observation_id).where(observation.c.run_id == run_id)
     if is_whole:
         asks = query_of(OBSERVATIONS).join_from(observation, ark).where(supports(counting, own))
         observations, hops = with_hops(connection, OBSERVATIONS, asks, HOP_OF)
     else:
-        asks = query_of(COMPARED_OBSERVATIONS).where(observation.c.observation_id.in_(own))
-        observations, hops = load(connection, COMPARED_OBSERVATIONS, asks), no_hops(HOP_OF)
-    citing = MENTIONS if is_whole else COMPARED_MENTIONS
-    _, fetches = with_hops(connection, FETCHES, query_of(FETCHES).where(document.c.run_id == requests_run), FETCH_OF)
-    cited = query_of(citing).join_from(mention, document).join(ark).where(document.c.run_id == run_id)
-    mentions = load(connection, citing, cited.where(is_current_mention))
-    judgements = query_of(VERDICTS).join_from(verdict, ark).join(run, run.c.run_id == verdict.c.run_id)
-    verdicts = load(connection, VERDICTS, judgements.where(verdict.c.verdict_id.in_(counting)))
-    lives = query_of(HISTORY).join_from(verdict, run).where(life_of(judged, until))
-    good = query_of(LAST_GOOD).join_from(verdict, run).where(last_good_of(counting, until))
-    copies = query_of(MEMENTOS).join_from(memento, run).where(last_answers_of(judged, until))
-    events = (
-        query_of(EVENTS)
-        .join_from(event, ark)
-        .where(happened_since(reported, since) if is_whole else event.c.run_id == NO_RUN)
+        observations = loaded(COMPARED_OBSERVATIONS, observation.c.observation_id.in_(own))
+        none = query_of(OBSERVATIONS).join_from(observation, ark).where(observation.c.run_id == NO_RUN)
+        _, hops = with_hops(connection, OBSERVATIONS, none, HOP_OF)
+    fetching = query_of(FETCHES).where(document.c.run_id == whole_run)
+    _, fetches = with_hops(connection, FETCHES, fetching, FETCH_OF)
+
+    mentions = loaded(
+        MENTIONS if is_whole else COMPARED_MENTIONS,
+        document.c.run_id == run_id,
+        is_current_mention,
+        of=mention.join(document).join(ark),
     )
-    runs_begun = load(connection, RUNS, query_of(RUNS))
-    runs = query_of(RUN).outerjoin_from(run, assessment)
+    first = mentions.groupby(["document_id", "citation"])["mention_id"].transform("min")
+    with_runs = verdict.join(ark).join(run, run.c.run_id == verdict.c.run_id)
+    verdicts = loaded(VERDICTS, verdict.c.verdict_id.in_(counting), of=with_runs)
+    about = [mentions, observations[observations["run_id"].eq(run_id)], verdicts]
+    is_meant = arks["ark_id"].isin(pd.concat([rows["ark_id"] for rows in about]))
+    lives = loaded(HISTORY, life_of(judged, until), of=verdict.join(run))
+    lives = lives.drop(columns="verdict_id").sort_values("run_id", kind="stable", ignore_index=True)
+    good = loaded(LAST_GOOD, last_good_of(counting, until), of=verdict.join(run)).drop(columns="verdict_id")
+    copies = loaded(MEMENTOS, last_answers_of(judged, until), of=memento.join(run)).sort_values(["at", "memento_id"])
+    happened = happened_since(reported, since) if is_whole else event.c.run_id == NO_RUN
+    runs = run.outerjoin(assessment)
     return Frames(
-        run=load(connection, RUN, runs.where(run.c.run_id == run_id)),
-        later=load(connection, RUN, runs.where(later_runs(reported, counting))),
-        passed_over=load(connection, RUN, runs.where(passed_over(reported))),
+        run=loaded(RUN, run.c.run_id == run_id, of=runs),
+        later=loaded(RUN, later_runs(reported, counting), of=runs),
+        passed_over=loaded(RUN, passed_over(reported), of=runs),
         is_all=reported.is_all,
-        documents=load(connection, DOCUMENTS, query_of(DOCUMENTS).where(document.c.run_id == run_id)),
-        findings=load(connection, FINDINGS, query_of(FINDINGS).where(finding.c.run_id == run_id)),
-        arks=_arks_of(arks, [mentions, observations[observations["run_id"].eq(run_id)], verdicts]),
-        mentions=_with_citations(mentions),
+        documents=loaded(DOCUMENTS, document.c.run_id == run_id),
+        findings=loaded(FINDINGS, finding.c.run_id == run_id),
+        arks=arks if is_meant.all() else arks[is_meant].reset_index(drop=True),
+        mentions=mentions.assign(citation_id=first.astype("Int64")),
         observations=observations,
         hops=hops,
         fetches=fetches,
-        tls=load(connection, TLS, query_of(TLS).where(tls_probe.c.run_id == run_id)),
-        pauses=load(connection, PAUSES, query_of(PAUSES).where(pause.c.run_id == requests_run)),
-        traffic=load(connection, TRAFFIC, query_of(TRAFFIC).where(host_traffic.c.run_id == requests_run)),
+        tls=loaded(TLS, tls_probe.c.run_id == run_id),
+        pauses=loaded(PAUSES, pause.c.run_id == whole_run),
+        traffic=loaded(TRAFFIC, host_traffic.c.run_id == whole_run),
         verdicts=verdicts,
-        latest=load(connection, LATEST, query_of(LATEST).where(status_in(counting))),
-        events=load(connection, EVENTS, events),
-        history=_by_run(load(connection, HISTORY, lives)).merge(runs_begun, on="run_id", how="left"),
-        last_good=_last_good(load(connection, LAST_GOOD, good)),
-        mementos=_last_answers(load(connection, MEMENTOS, copies)),
+        latest=loaded(LATEST, status_in(counting)),
+        events=loaded(EVENTS, happened, of=event.join(ark)),
+        history=lives.merge(loaded(RUNS), on="run_id", how="left"),
+        last_good=good.drop_duplicates("ark_id", keep="last", ignore_index=True),
+        mementos=copies.drop_duplicates(["ark_id", "request_url"], keep="last", ignore_index=True),
         registered=registered,
         triage=_triage(treated(connection, counting, run_id, until=reported.until)),
     )
@@ -309,34 +309,21 @@ def _frames(
 def _triage(decided: Mapping[Pair, Treated]) -> pd.DataFrame:
     """Return what was decided, ordered by ARK and URL; what holds in one document comes after what holds in all."""
     rows = [
-        (*pair, document, *_triage_columns(state), treatment.is_problem, state.is_silent)
+        (
+            *pair,
+            document,
+            PARTICIPLES[state.action] if state.action else None,
+            state.words or None,
+            state.reason or None,
+            state.until.isoformat() if state.until else None,
+            state.assignee,
+            treatment.is_problem,
+            state.is_silent,
+        )
         for pair, treatment in decided.items()
         for document, state in ((None, treatment.whole), *treatment.in_documents.items())
     ]
     return frame_of(TRIAGE, rows)
-
-
-def _triage_columns(state: TriageState) -> tuple[str | None, ...]:
-    until = state.until.isoformat() if state.until else None
-    action = PARTICIPLES[state.action] if state.action else None
-    return action, state.words or None, state.reason or None, until, state.assignee
-
-
-def _by_run(rows: pd.DataFrame) -> pd.DataFrame:
-    """*rows*, in the order of their verdicts, put into that of their runs."""
-    return rows.drop(columns="verdict_id").sort_values("run_id", kind="stable", ignore_index=True)
-
-
-def _last_good(rows: pd.DataFrame) -> pd.DataFrame:
-    """The last of the good verdicts of each ARK."""
-    return rows.drop(columns="verdict_id").drop_duplicates("ark_id", keep="last", ignore_index=True)
-
-
-def _last_answers(rows: pd.DataFrame) -> pd.DataFrame:
-    """The last answer about each ARK and URL, of whatever archive."""
-    return rows.sort_values(["at", "memento_id"]).drop_duplicates(
-        ["ark_id", "request_url"], keep="last", ignore_index=True
-    )
 
 
 def registered_names(registry: Registry) -> pd.DataFrame:

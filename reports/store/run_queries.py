@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Integer, Select, and_, case, column, func, or_, select, table
 from sqlalchemy.sql import operators
@@ -23,11 +23,11 @@ from crawler.model.schema import (
 )
 
 #: The state of a run that came to its end.
-FINISHED: Final = "finished"
+FINISHED = "finished"
 #: The number that no run has.
-NO_RUN: Final = -1
-_WORKING: Final = [str(outcome) for outcome, family in FAMILY_OF.items() if family is Family.WORKS]
-_AILING: Final = [str(outcome) for outcome, family in FAMILY_OF.items() if family in (Family.FAILS, Family.UNREACHABLE)]
+NO_RUN = -1
+_WORKING = [str(outcome) for outcome, family in FAMILY_OF.items() if family is Family.WORKS]
+_AILING = [str(outcome) for outcome, family in FAMILY_OF.items() if family in (Family.FAILS, Family.UNREACHABLE)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def has_run(connection: Connection, run_id: int) -> bool:
 
 def has_later_run(connection: Connection, run_id: int) -> bool:
     """Return whether a run of the store began after this one."""
-    return connection.scalar(select(run.c.run_id).where(run.c.started_at > _started(run_id)).limit(1)) is not None
+    return connection.scalar(select(run.c.run_id).where(run.c.started_at > started(run_id)).limit(1)) is not None
 
 
 def run_before(connection: Connection, run_id: int | None) -> int | None:
@@ -95,17 +95,17 @@ def run_before(connection: Connection, run_id: int | None) -> int | None:
     return next((row.run_id for row in earlier if row.seeds == this.seeds), None)
 
 
-_other: Final = run.alias()
+_other = run.alias()
 #: Runs that overlap with another: each began before the other ended. One that was interrupted may resume days after a
 #: later one, and of one that never ended this is unknown.
-_beside_another: Final = (
+_beside_another = (
     select(run.c.run_id)
     .join(_other, run.c.run_id != _other.c.run_id)
     .where(or_(_other.c.ended_at.is_(None), run.c.started_at <= _other.c.ended_at))
     .where(or_(run.c.ended_at.is_(None), _other.c.started_at <= run.c.ended_at))
 )
 #: When the last answer of a verdict came; it is looked up only where the beginnings of runs don't give their order.
-_answered_at: Final = case(
+_answered_at = case(
     (
         verdict.c.run_id.in_(_beside_another.scalar_subquery()),
         func.coalesce(
@@ -134,7 +134,7 @@ def counting_verdicts(reported: Reported) -> Select[Any]:
     Its own, and of what it cites and did not ask, the last one before it: a run that asks only what is due leaves the
     others as they were found last. And, unless it is reported alone, what later checks have found instead.
     """
-    run_id, last = reported.run_id, _started(reported.until)
+    run_id, last = reported.run_id, started(reported.until)
     request_url = looked_through(verdict.c.request_url)  # else every cited URL is sought in every run
     cited = select(mention.c.request_url).join(document).where(document.c.run_id == run_id, is_current_mention)
     judged = select(verdict.c.request_url).where(verdict.c.run_id == run_id)
@@ -173,7 +173,8 @@ def kept(connection: Connection, name: str, numbers: Select[Any]) -> Select[Any]
     return select(table(name, column("number", Integer), schema="temp").c.number)
 
 
-def _started(run_id: int) -> Any:
+def started(run_id: int | None) -> Any:
+    """Return when a run began; nothing for none."""
     return select(run.c.started_at).where(run.c.run_id == run_id).scalar_subquery()
 
 
@@ -186,7 +187,7 @@ def supports(verdicts: Select[Any], own: Select[Any]) -> ColumnElement[bool]:
 
 def life_of(arks: Select[Any], until: int) -> ColumnElement[bool]:
     """Return whether a verdict of a run is about one of *arks*, and of the run *until* or an earlier one."""
-    return and_(looked_through(verdict.c.ark_id).in_(arks), run.c.started_at <= _started(until))
+    return and_(looked_through(verdict.c.ark_id).in_(arks), run.c.started_at <= started(until))
 
 
 def last_good_of(verdicts: Select[Any], until: int) -> ColumnElement[bool]:
@@ -196,14 +197,14 @@ def last_good_of(verdicts: Select[Any], until: int) -> ColumnElement[bool]:
     ailing = select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(verdicts), verdict.c.object.in_(_AILING))
     return and_(
         verdict.c.ark_id.in_(ailing.subquery().select()),
-        run.c.started_at < _started(until),
+        run.c.started_at < started(until),
         verdict.c.object.in_(_WORKING),
     )
 
 
 def last_answers_of(arks: Select[Any], until: int) -> ColumnElement[bool]:
     """Return whether an archive was asked about one of *arks* in the run *until* or an earlier one."""
-    return and_(memento.c.ark_id.in_(arks), run.c.started_at <= _started(until))
+    return and_(memento.c.ark_id.in_(arks), run.c.started_at <= started(until))
 
 
 def status_in(verdicts: Select[Any]) -> ColumnElement[bool]:
@@ -219,11 +220,11 @@ def happened_since(reported: Reported, since: int | None) -> ColumnElement[bool]
     run_id = reported.run_id
     happened = [event.c.run_id == run_id]
     if since is not None:
-        between = select(run.c.run_id).where(run.c.started_at > _started(since), run.c.started_at <= _started(run_id))
+        between = select(run.c.run_id).where(run.c.started_at > started(since), run.c.started_at <= started(run_id))
         happened.append(event.c.run_id.in_(between))
     if not reported.is_alone:
         later = select(run.c.run_id).where(
-            run.c.started_at > _started(run_id), run.c.started_at <= _started(reported.until)
+            run.c.started_at > started(run_id), run.c.started_at <= started(reported.until)
         )
         about = select(verdict.c.request_url).where(verdict.c.verdict_id.in_(counting_verdicts(reported)))
         happened.append(and_(event.c.run_id.in_(later), event.c.request_url.in_(about)))
@@ -233,7 +234,7 @@ def happened_since(reported: Reported, since: int | None) -> ColumnElement[bool]
 def later_runs(reported: Reported, verdicts: Select[Any]) -> ColumnElement[bool]:
     """Return whether a run began after the one that is reported, and has found one of *verdicts*."""
     judging = select(verdict.c.run_id).where(verdict.c.verdict_id.in_(verdicts))
-    return and_(run.c.run_id.in_(judging), run.c.started_at > _started(reported.run_id))
+    return and_(run.c.run_id.in_(judging), run.c.started_at > started(reported.run_id))
 
 
 def passed_over(reported: Reported) -> ColumnElement[bool]:
@@ -241,4 +242,4 @@ def passed_over(reported: Reported) -> ColumnElement[bool]:
     same.
     """
     reads = run.c.run_id.in_(select(document.c.run_id))
-    return and_(reads, run.c.started_at > _started(reported.run_id), run.c.started_at <= _started(reported.until))
+    return and_(reads, run.c.started_at > started(reported.run_id), run.c.started_at <= started(reported.until))

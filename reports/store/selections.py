@@ -1,13 +1,26 @@
-"""The columns of the store that each frame holds, with their dtypes: those of the stored types, unless stated."""
+"""The columns of the store that each frame holds, with their dtypes, and the frames of what queries for them give."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 import pandas as pd
-from sqlalchemy import JSON, Boolean, ColumnElement, Connection, Float, Integer, Select, Text, func, select, type_coerce
-from sqlalchemy.types import TypeEngine
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    ColumnElement,
+    Connection,
+    Float,
+    Integer,
+    Select,
+    Table,
+    Text,
+    func,
+    select,
+    type_coerce,
+)
 
 from crawler.answers.mementos import MementoOutcome
 from crawler.history.ark_status import ArkState, EventKind
@@ -48,6 +61,8 @@ from reports.store.typed_columns import (
     WORD,
     Columns,
     Dtype,
+    content,
+    fetched,
     frame_from,
     vocabulary,
 )
@@ -55,54 +70,46 @@ from reports.store.typed_columns import (
 #: What a frame holds: an expression of the store, and the dtype that it gets.
 Selection: TypeAlias = Mapping[ColumnElement[Any], Dtype]
 
+OBJECT = vocabulary(ObjectOutcome)
+#: The dtypes that do not follow from the stored type.
+_SPECIAL: Selection = {
+    document.c.outcome: vocabulary(DocumentOutcome, ObjectOutcome),
+    event.c.event: vocabulary(EventKind),
+    latest.c.state: vocabulary(ArkState),
+    memento.c.outcome: vocabulary(MementoOutcome),
+    mention.c.confidence: pd.CategoricalDtype([confidence.token for confidence in sorted(Confidence)], ordered=True),
+    mention.c.reason: WORD,
+    mention.c.resolver: WORD,
+    mention.c.role: vocabulary(Role),
+    observation.c.chain_end: vocabulary(ChainEnd),
+    observation.c.question: vocabulary(Question),
+    run.c.plan: PARSED,
+    verdict.c.commitment: vocabulary(CommitmentOutcome),
+    verdict.c.commitment_parsed: PARSED,
+    verdict.c.did_you_mean: PARSED,
+    verdict.c.metadata: vocabulary(MetadataOutcome),
+    verdict.c.naan_policy: PARSED,
+    verdict.c.object: OBJECT,
+}
+_BY_STORED_TYPE = {Integer: INTEGER, Float: REAL, Boolean: TRUTH, schema.Moment: MOMENT}
 
-def selected(*columns: ColumnElement[Any], **dtypes: Dtype) -> Selection:
-    """Return *columns* with their dtypes: those that are given by name, or else what follows from the stored type."""
-    return {column: dtypes.get(column.name, _dtype_of(column)) for column in columns}
+
+def selected(table: Table, *names: str, **others: ColumnElement[Any]) -> Selection:
+    """Return the columns of *table* that have these *names*, and *others* under theirs, with their dtypes."""
+    columns = {name: table.c[name] for name in names} | others
+    return {column.label(name): _dtype_of(column) for name, column in columns.items()}
 
 
 def _dtype_of(column: ColumnElement[Any]) -> Dtype:
     dtypes = (dtype for kind, dtype in _BY_STORED_TYPE.items() if isinstance(column.type, kind))
-    return next(dtypes, TEXT)
+    return _SPECIAL.get(column) or next(dtypes, TEXT)
 
 
-_BY_STORED_TYPE: Mapping[type[TypeEngine[Any]], Dtype] = {
-    Integer: INTEGER,
-    Float: REAL,
-    Boolean: TRUTH,
-    schema.Moment: MOMENT,
+RUN: Selection = {
+    **selected(run, "run_id", "command", "started_at", "ended_at", "state", "version", "resolver", "user_agent"),
+    **selected(run, "seeds", "plan", is_suspect=assessment.c.is_suspect, suspicion=assessment.c.reason),
+    run.c.seeds.label("seed_list"): PARSED,
 }
-
-ROLE = vocabulary(Role)
-#: The least sure first.
-CONFIDENCE = pd.CategoricalDtype([confidence.token for confidence in sorted(Confidence)], ordered=True)
-QUESTION = vocabulary(Question)
-CHAIN_END = vocabulary(ChainEnd)
-DOCUMENT = vocabulary(DocumentOutcome, ObjectOutcome)
-OBJECT = vocabulary(ObjectOutcome)
-METADATA = vocabulary(MetadataOutcome)
-COMMITMENT = vocabulary(CommitmentOutcome)
-STATE = vocabulary(ArkState)
-EVENT = vocabulary(EventKind)
-MEMENTO = vocabulary(MementoOutcome)
-
-RUN: Selection = selected(
-    run.c.run_id,
-    run.c.command,
-    run.c.started_at,
-    run.c.ended_at,
-    run.c.state,
-    run.c.version,
-    run.c.resolver,
-    run.c.user_agent,
-    run.c.seeds,
-    run.c.seeds.label("seed_list"),
-    run.c.plan,
-    assessment.c.is_suspect,
-    assessment.c.reason.label("suspicion"),
-    seed_list=PARSED,
-    plan=PARSED,
-)
 _hop = func.json_each(document.c.hops).table_valued("value").alias("hop")
 #: How many hops of a document went out.
 _SENT_HOPS = (
@@ -112,230 +119,75 @@ _SENT_HOPS = (
     .correlate(document)
     .scalar_subquery()
 )
-DOCUMENTS: Selection = selected(
-    document.c.document_id,
-    document.c.url,
-    document.c.found_on,
-    document.c.fetched_at,
-    document.c.outcome,
-    document.c.status,
-    document.c.final_url,
-    document.c.media_type,
-    document.c.title,
-    document.c.body_bytes,
-    _SENT_HOPS.label("request_count"),
-    outcome=DOCUMENT,
-    request_count=INTEGER,
+DOCUMENTS = selected(
+    document,
+    *("document_id", "url", "found_on", "fetched_at", "outcome", "status", "final_url", "media_type", "title"),
+    "body_bytes",
+    request_count=_SENT_HOPS,
 )
-FINDINGS: Selection = selected(
-    finding.c.finding_id,
-    finding.c.document_id,
-    finding.c.subject,
-    finding.c.kind,
-    finding.c.detail,
-)
-ARKS: Selection = selected(
-    ark.c.ark_id,
-    ark.c.ark,
-    ark.c.naan,
-    ark.c.shoulder,
-    ark.c.name,
-    ark.c.qualifier,
-)
-MENTIONS: Selection = selected(
-    mention.c.mention_id,
-    mention.c.document_id,
-    document.c.url.label("document"),
-    mention.c.ordinal,
-    mention.c.decided,
-    mention.c.citation,
-    mention.c.ark_id,
-    ark.c.ark,
-    ark.c.naan,
-    mention.c.as_written,
-    mention.c.repaired,
-    mention.c.request_url,
-    mention.c.resolver,
-    mention.c.role,
-    mention.c.page,
-    mention.c.place,
-    func.json_extract(mention.c.spans, "$[0][0]").label("offset"),
-    mention.c.context,
-    mention.c.repairs,
-    mention.c.confidence,
-    mention.c.reason,
-    mention.c.alternatives,
-    mention.c.remarks,
-    resolver=WORD,
-    role=ROLE,
-    offset=INTEGER,
-    confidence=CONFIDENCE,
-    reason=WORD,
-)
-OBSERVATIONS: Selection = selected(
-    observation.c.observation_id,
-    observation.c.run_id,
-    observation.c.ark_id,
-    ark.c.ark,
-    observation.c.request_url,
-    observation.c.question,
-    observation.c.attempt,
-    observation.c.asked_url,
-    observation.c.at,
-    observation.c.chain_end,
-    observation.c.status,
-    observation.c.final_url,
-    observation.c.hop_count,
-    observation.c.media_type,
-    observation.c.title,
-    observation.c.body_bytes,
-    observation.c.body_complete,
-    observation.c.remarks,
-    observation.c.hops,
-    question=QUESTION,
-    chain_end=CHAIN_END,
-    hops=PARSED,
-)
+FINDINGS = selected(finding, "finding_id", "document_id", "subject", "kind", "detail")
+ARKS = selected(ark, "ark_id", "ark", "naan", "shoulder", "name", "qualifier")
 #: What is needed of the citations and questions of a run that another is compared with.
-COMPARED_MENTIONS: Selection = {
-    column: dtype
-    for column, dtype in MENTIONS.items()
-    if column.name in ("mention_id", "document_id", "citation", "ark_id", "request_url", "repairs", "confidence")
-}
-COMPARED_OBSERVATIONS: Selection = selected(
-    observation.c.observation_id,
-    observation.c.run_id,
-    observation.c.ark_id,
-    observation.c.request_url,
-    observation.c.question,
-    observation.c.chain_end,
-    observation.c.status,
-    func.json_array_length(observation.c.hops).label("request_count"),
-    question=QUESTION,
-    chain_end=CHAIN_END,
-    request_count=INTEGER,
+COMPARED_MENTIONS = selected(
+    mention, "mention_id", "document_id", "citation", "ark_id", "request_url", "repairs", "confidence"
 )
-TLS: Selection = selected(
-    tls_probe.c.host,
-    tls_probe.c.port,
-    tls_probe.c.at,
-    tls_probe.c.trusted,
-    tls_probe.c.reason,
+MENTIONS = selected(
+    mention,
+    *("mention_id", "document_id", "ordinal", "decided", "citation", "ark_id", "as_written", "repaired"),
+    *("request_url", "resolver", "role", "page", "place", "context", "repairs", "confidence", "reason"),
+    *("alternatives", "remarks"),
+    document=document.c.url,
+    ark=ark.c.ark,
+    naan=ark.c.naan,
+    offset=func.json_extract(mention.c.spans, "$[0][0]", type_=Integer),
 )
-PAUSES: Selection = selected(
-    pause.c.pause_id,
-    pause.c.host,
-    pause.c.asked_s,
-    pause.c.is_kept,
+COMPARED_OBSERVATIONS = selected(
+    observation,
+    *("observation_id", "run_id", "ark_id", "request_url", "question", "chain_end", "status"),
+    request_count=func.json_array_length(observation.c.hops, type_=Integer),
 )
-TRAFFIC: Selection = selected(
-    host_traffic.c.host_traffic_id,
-    host_traffic.c.host,
-    host_traffic.c.requests,
-    host_traffic.c.interval_s,
-    host_traffic.c.crawl_delay_s,
-    host_traffic.c.given_up,
+OBSERVATIONS = selected(
+    observation,
+    *("observation_id", "run_id", "ark_id", "request_url", "question", "attempt", "asked_url", "at", "chain_end"),
+    *("status", "final_url", "hop_count", "media_type", "title", "body_bytes", "body_complete", "remarks"),
+    ark=ark.c.ark,
+    hops=observation.c.hops,
 )
-VERDICTS: Selection = selected(
-    verdict.c.verdict_id,
-    verdict.c.run_id,
-    run.c.started_at.label("judged_at"),
-    verdict.c.ark_id,
-    ark.c.ark,
-    ark.c.naan,
-    verdict.c.request_url,
-    verdict.c.object,
-    verdict.c.object_evidence,
-    verdict.c.metadata,
-    verdict.c.metadata_evidence,
-    verdict.c.commitment,
-    verdict.c.commitment_evidence,
-    verdict.c.commitment_parsed,
-    verdict.c.final_url,
-    verdict.c.hop_count,
-    verdict.c.request_count,
-    verdict.c.rests_on,
-    verdict.c.did_you_mean,
-    verdict.c.naan_policy,
-    verdict.c.remarks,
-    object=OBJECT,
-    metadata=METADATA,
-    commitment=COMMITMENT,
-    commitment_parsed=PARSED,
-    did_you_mean=PARSED,
-    naan_policy=PARSED,
+#: The requests for documents.
+FETCHES = selected(document, "document_id", "outcome", document=document.c.url, hops=document.c.hops)
+TLS = selected(tls_probe, "host", "port", "at", "trusted", "reason")
+PAUSES = selected(pause, "pause_id", "host", "asked_s", "is_kept")
+TRAFFIC = selected(host_traffic, "host_traffic_id", "host", "requests", "interval_s", "crawl_delay_s", "given_up")
+VERDICTS = selected(
+    verdict,
+    *("verdict_id", "run_id", "ark_id", "request_url", "object", "object_evidence", "metadata", "metadata_evidence"),
+    *("commitment", "commitment_evidence", "commitment_parsed", "final_url", "hop_count", "request_count"),
+    *("rests_on", "did_you_mean", "naan_policy", "remarks"),
+    judged_at=run.c.started_at,
+    ark=ark.c.ark,
+    naan=ark.c.naan,
 )
-
 #: Runs that came before the one that is reported, their verdicts about the same ARKs, and the last good ones.
-HISTORY: Selection = selected(
-    verdict.c.verdict_id,
-    verdict.c.run_id,
-    verdict.c.ark_id,
-    verdict.c.object,
-    object=OBJECT,
-)
-RUNS: Selection = {run.c.run_id: INTEGER, run.c.started_at: MOMENT}
-LAST_GOOD: Selection = selected(
-    verdict.c.verdict_id,
-    verdict.c.ark_id,
-    run.c.started_at.label("good_at"),
-    verdict.c.final_url.label("good_url"),
-)
+HISTORY = selected(verdict, "verdict_id", "run_id", "ark_id", "object")
+RUNS = selected(run, "run_id", "started_at")
+LAST_GOOD = selected(verdict, "verdict_id", "ark_id", good_at=run.c.started_at, good_url=verdict.c.final_url)
 #: What an archive has of ARKs that fail.
-MEMENTOS: Selection = selected(
-    memento.c.memento_id,
-    memento.c.ark_id,
-    memento.c.request_url,
-    memento.c.at,
-    memento.c.outcome,
-    memento.c.reason,
-    memento.c.memento_url,
-    memento.c.memento_at,
-    outcome=MEMENTO,
+MEMENTOS = selected(
+    memento, "memento_id", "ark_id", "request_url", "at", "outcome", "reason", "memento_url", "memento_at"
 )
-LATEST: Selection = selected(
-    latest.c.latest_id,
-    latest.c.ark_id,
-    latest.c.request_url,
-    latest.c.state,
-    latest.c.since,
-    latest.c.checked_at,
-    latest.c.reason,
-    latest.c.strikes,
-    latest.c.worked_at,
-    state=STATE,
+LATEST = selected(
+    latest,
+    *("latest_id", "ark_id", "request_url", "state", "since", "checked_at", "reason", "strikes", "worked_at"),
 )
-EVENTS: Selection = selected(
-    event.c.event_id,
-    event.c.run_id,
-    event.c.ark_id,
-    ark.c.ark,
-    ark.c.naan,
-    event.c.request_url,
-    event.c.at,
-    event.c.event,
-    event.c.detail,
-    event=EVENT,
+EVENTS = selected(
+    event, "event_id", "run_id", "ark_id", "request_url", "at", "event", "detail", ark=ark.c.ark, naan=ark.c.naan
 )
 #: What is shown of a NAAN or shoulder of the registry.
-REGISTERED: Mapping[str, Dtype] = {
-    "naan": TEXT,
-    "shoulder": TEXT,
-    "organization": TEXT,
-    "contact": TEXT,
-    "target": TEXT,
-}
-
+REGISTERED: Mapping[str, Dtype] = dict.fromkeys(("naan", "shoulder", "organization", "contact", "target"), TEXT)
 #: What was decided of an ARK at a URL, and in one document.
 TRIAGE: Mapping[str, Dtype] = {
     "ark_id": INTEGER,
-    "request_url": TEXT,
-    "document": TEXT,
-    "treatment": TEXT,
-    "decision": TEXT,
-    "why": TEXT,
-    "until": TEXT,
-    "assignee": TEXT,
+    **dict.fromkeys(("request_url", "document", "treatment", "decision", "why", "until", "assignee"), TEXT),
     "is_problem": TRUTH,
     "is_silent": TRUTH,
 }
@@ -346,30 +198,76 @@ def query_of(selection: Selection) -> Select[Any]:
 
     JSON is left as the text that it is in the store: most of it is the same few texts over and over.
     """
-    columns = (type_coerce(column, Text).label(column.name) if is_json(column) else column for column in selection)
+    columns = (type_coerce(column, Text).label(column.name) if _is_json(column) else column for column in selection)
     return select(*columns).order_by(next(iter(selection)))
-
-
-def dtypes_of(selection: Selection) -> Mapping[str, Dtype]:
-    """Return the dtypes of a selection by the names of its columns."""
-    return {column.name: dtype for column, dtype in selection.items()}
 
 
 def load(connection: Connection, selection: Selection, query: Select[Any]) -> pd.DataFrame:
     """Return what a query for a selection gives, as a frame."""
-    return frame_from(connection, dtypes_of(selection), query, json_columns_of(selection))
+    return frame_from(connection, _dtypes_of(selection), query, _json_columns_of(selection))
 
 
 def empty_columns(selection: Selection) -> Columns:
     """Return columns for a selection, without rows."""
-    return Columns(dtypes_of(selection), json_columns_of(selection))
+    return Columns(_dtypes_of(selection), _json_columns_of(selection))
 
 
-def json_columns_of(selection: Selection) -> frozenset[str]:
-    """Return the names of the columns that come as JSON."""
-    return frozenset(column.name for column in selection if is_json(column))
+def _dtypes_of(selection: Selection) -> Mapping[str, Dtype]:
+    return {column.name: dtype for column, dtype in selection.items()}
 
 
-def is_json(column: ColumnElement[Any]) -> bool:
-    """Return whether a column of the store holds JSON."""
+def _json_columns_of(selection: Selection) -> frozenset[str]:
+    return frozenset(column.name for column in selection if _is_json(column))
+
+
+def _is_json(column: ColumnElement[Any]) -> bool:
     return isinstance(column.type, JSON)
+
+
+# The hops of questions and of documents, one row each: taken apart as they come, the greatest part of a store.
+
+#: What a hop repeats of the observation, or of the document, that it belongs to.
+HOP_OF = ("observation_id", "run_id", "question", "chain_end")
+FETCH_OF = ("document_id", "document", "outcome")
+#: The fields of `crawler.model.observations.Hop` that are reported, apart from its headers.
+HOP: Mapping[str, Dtype] = {
+    "url": TEXT,
+    "method": WORD,
+    "status": INTEGER,
+    "location": TEXT,
+    "address": WORD,
+    "elapsed_s": REAL,
+    "at": MOMENT,
+    "error": TEXT,
+    "sent": TRUTH,
+}
+#: The headers of a hop that are reported, and the columns that they get.
+HOP_HEADERS = {"content-type": "content_type", "retry-after": "retry_after", "server": "server"}
+
+
+def with_hops(
+    connection: Connection, selection: Selection, query: Select[Any], repeated: Sequence[str]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return what a selection gives that ends with hops, and one row per hop, with what it repeats of its owner.
+
+    The owners get their number of hops as `request_count`.
+    """
+    owning = empty_columns({column: dtype for column, dtype in selection.items() if column.name != "hops"})
+    hops = Columns({"ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), WORD)})
+    counts: list[int] = []
+    for rows in fetched(connection, query):
+        *columns, texts = zip(*rows, strict=True)
+        chains = [content(text) or () for text in texts]
+        owning.add_columns(columns)
+        hops.add([_hop_row(*hop) for chain in chains for hop in enumerate(chain, start=1)])
+        counts.extend(map(len, chains))
+    owners = owning.frame().assign(request_count=pd.Series(counts, dtype="Int64"))
+    of_owners = np.repeat(np.arange(len(owners)), counts)
+    repeating = owners[list(repeated)].take(of_owners).reset_index(drop=True)
+    return owners, pd.concat([repeating, hops.frame()], axis="columns")
+
+
+def _hop_row(ordinal: int, hop: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The fields of a hop, and the values of `HOP_HEADERS` in it, whatever the case of their names."""
+    headers = {name.lower(): value for name, value in (hop.get("headers") or {}).items()}
+    return ordinal, *map(hop.get, HOP), *map(headers.get, HOP_HEADERS)

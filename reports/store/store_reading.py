@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError
@@ -81,7 +81,7 @@ def _read(store: Path, work: Callable[[Connection], Found], *, access: str, show
 
 
 #: How a store is opened to which no other process writes.
-_AT_REST: Final = "mode=ro&immutable=1"
+_AT_REST = "mode=ro&immutable=1"
 
 
 @contextmanager

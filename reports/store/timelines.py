@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 from sqlalchemy import ColumnElement, Connection, func, select, tuple_
@@ -14,7 +14,7 @@ from crawler.history.latest import has_followers, policy_of, rebuild_beside
 from crawler.model import schema
 from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
 from reports.store.run_queries import looked_through
-from reports.store.typed_columns import MOMENT, TEXT, WORD, frame_from, frame_of, vocabulary
+from reports.store.typed_columns import INTEGER, MOMENT, TEXT, TRUTH, WORD, Dtype, frame_from, frame_of, vocabulary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,19 +35,18 @@ class Timeline:
     """One row per run and host; `run` as in `checks`."""
 
 
-Dtypes = Mapping[str, Any]
-RUNS: Final[Dtypes] = {
-    "run_id": "int64",
+RUNS: Mapping[str, Dtype] = {
+    "run_id": INTEGER,
     "started_at": MOMENT,
     "command": TEXT,
     "state": TEXT,
-    "is_suspect": "bool",
+    "is_suspect": TRUTH,
     "reason": TEXT,
 }
-CHECKS: Final[Dtypes] = {"pair": "int32", "run": "int64", "object": vocabulary(ObjectOutcome)}
-STANDINGS: Final[Dtypes] = {
-    "pair": "int32",
-    "ark_id": "int64",
+CHECKS: Mapping[str, Dtype] = {"pair": INTEGER, "run": INTEGER, "object": vocabulary(ObjectOutcome)}
+STANDINGS: Mapping[str, Dtype] = {
+    "pair": INTEGER,
+    "ark_id": INTEGER,
     "ark": TEXT,
     "naan": WORD,
     "host": WORD,
@@ -60,12 +59,12 @@ STANDINGS: Final[Dtypes] = {
     "commitment": vocabulary(CommitmentOutcome),
     "level": WORD,
 }
-CONTACTS: Final[Dtypes] = {
-    "run": "int64",
+CONTACTS: Mapping[str, Dtype] = {
+    "run": INTEGER,
     "host": WORD,
-    "answered": "int64",
-    "met": "int64",
-    "silent": "int64",
+    "answered": INTEGER,
+    "met": INTEGER,
+    "silent": INTEGER,
     "first_at": MOMENT,
     "last_at": MOMENT,
     "failure": TEXT,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 from sqlalchemy import Connection, Select
@@ -16,30 +15,21 @@ from extractors.model.errors import ArkauditError
 
 Dtype: TypeAlias = str | pd.CategoricalDtype
 
-TEXT: Final = "str"
-INTEGER: Final = "Int64"
-REAL: Final = "Float64"
-TRUTH: Final = "boolean"
-MOMENT: Final = "datetime64[ms, UTC]"
-PARSED: Final = "object"
-WORD: Final = pd.CategoricalDtype()
-"""Text of which few different values occur many times."""
+TEXT = "str"
+INTEGER = "Int64"
+REAL = "Float64"
+TRUTH = "boolean"
+MOMENT = "datetime64[ms, UTC]"
+PARSED = "object"
+#: Text of which few different values occur many times.
+WORD = pd.CategoricalDtype()
 
 #: The text between the parts of a list that is shown as text.
-JOINT: Final = "; "
+JOINT = "; "
 #: Rows that are read at once: few enough that none of their values outlives the first generation of garbage.
-_AT_ONCE: Final = 1_000
-
-_ARROW: Final[Mapping[Dtype, pa.DataType]] = {
-    TEXT: pa.large_string(),
-    INTEGER: pa.int64(),
-    REAL: pa.float64(),
-    TRUTH: pa.bool_(),
-    **{f"int{bits}": pa.int64() for bits in (32, 64)},
-    "bool": pa.bool_(),
-}
-#: Dtypes that know nothing of what is missing.
-_NUMPY: Final = ("int32", "int64", "bool")
+_AT_ONCE = 1_000
+#: What cells are in Arrow; all others are text.
+_ARROW: Mapping[Dtype, pa.DataType] = {INTEGER: pa.int64(), REAL: pa.float64(), TRUTH: pa.bool_()}
 
 
 def vocabulary(*enums: type[StrEnum]) -> pd.CategoricalDtype:
@@ -66,23 +56,26 @@ class Columns:
     """A frame that grows by rows; *json_columns* come as JSON, and become text or what it holds."""
 
     def __init__(self, dtypes: Mapping[str, Dtype], json_columns: frozenset[str] = frozenset()) -> None:
-        self._columns = {name: _column(name, dtype) for name, dtype in dtypes.items()}
-        self._parsers = [(name in json_columns, dtype == TEXT) for name, dtype in dtypes.items()]
+        self._dtypes = dtypes
+        self._json_columns = json_columns
+        self._chunks: dict[str, list[Any]] = {name: [] for name in dtypes}
 
-    def add(self, rows: Sequence[Sequence[Any]]) -> None:
-        """More rows. Raises `UnknownWord` and `json.JSONDecodeError`."""
+    def add(self, rows: Rows) -> None:
+        """More rows. Raises `json.JSONDecodeError`."""
         if rows:
             self.add_columns(list(zip(*rows, strict=True)))
 
     def add_columns(self, columns: Sequence[Sequence[Any]]) -> None:
         """The same, column by column."""
-        for column, values, (is_json, is_text) in zip(self._columns.values(), columns, self._parsers, strict=True):
-            column.add(_parsed(values, as_text=is_text) if is_json else values)
+        for (name, dtype), values in zip(self._dtypes.items(), columns, strict=True):
+            cells = _parsed(values, as_text=dtype == TEXT) if name in self._json_columns else values
+            self._chunks[name].append(cells if dtype == PARSED else _array(cells, dtype))
 
     def frame(self) -> pd.DataFrame:
-        """All rows; none stays here."""
-        names = list(self._columns)
-        return pd.DataFrame({name: self._columns.pop(name).series() for name in names})
+        """All rows; none stays here. Raises `UnknownWord`."""
+        return pd.DataFrame(
+            {name: _series(name, self._chunks.pop(name), dtype) for name, dtype in self._dtypes.items()}
+        )
 
 
 def frame_from(
@@ -95,141 +88,64 @@ def frame_from(
     return columns.frame()
 
 
-def frame_of(dtypes: Mapping[str, Dtype], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
+def frame_of(dtypes: Mapping[str, Dtype], rows: Rows) -> pd.DataFrame:
     """A few rows as a frame."""
     columns = Columns(dtypes)
     columns.add(rows)
     return columns.frame()
 
 
-class _Column(Protocol):
-    """A column that grows."""
-
-    def add(self, values: Sequence[Any]) -> None: ...
-
-    def series(self) -> pd.Series: ...
-
-
-def _column(name: str, dtype: Dtype) -> _Column:
-    if isinstance(dtype, pd.CategoricalDtype):
-        return _Words() if dtype.categories is None else _CategoryColumn(name, dtype)
-    if dtype == MOMENT:
-        return _TimestampColumn()
-    return _Objects() if dtype == PARSED else _Plain(dtype)
-
-
-class _Plain:
-    """Text, numbers, truths."""
-
-    def __init__(self, dtype: Dtype) -> None:
-        self._dtype = dtype
-        self._type = _ARROW[dtype]
-        self._chunks: list[pa.Array] = []
-
-    def add(self, values: Sequence[Any]) -> None:
-        self._chunks.append(_array(values, self._type))
-
-    def arrow(self) -> pa.Array:
-        return pa.chunked_array(self._chunks, self._type).combine_chunks()
-
-    def series(self) -> pd.Series:
-        values = self.arrow()
-        if self._dtype in _NUMPY:
-            return pd.Series(values.to_numpy(zero_copy_only=False), dtype=self._dtype)
-        dtype: Any = pd.api.types.pandas_dtype(self._dtype)
-        return pd.Series(dtype.__from_arrow__(pa.chunked_array([values])))
-
-
-def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    if pa.types.is_boolean(kind):
+def _array(values: Sequence[Any], dtype: Dtype) -> pa.Array:
+    if dtype == TRUTH:
         values = [None if value is None else bool(value) for value in values]
+    kind = _ARROW.get(dtype, pa.large_string())
     try:
-        return pa.array(values, kind)
+        cells = pa.array(values, kind)
     except (UnicodeEncodeError, pa.ArrowTypeError):
-        if not pa.types.is_large_string(kind):
+        if dtype in _ARROW:
             raise
-        return pa.array([joined(value) for value in values], kind)  # half a character, out of JSON
+        cells = pa.array([joined(value) for value in values], kind)  # half a character, out of JSON
+    return cells.dictionary_encode() if isinstance(dtype, pd.CategoricalDtype) else cells
 
 
-class _Words:
-    """Text of which few different values occur many times; the categories in their order."""
-
-    def __init__(self) -> None:
-        self._chunks: list[pa.Array] = []
-
-    def add(self, values: Sequence[Any]) -> None:
-        self._chunks.append(_array(values, pa.large_string()).dictionary_encode())
-
-    def series(self) -> pd.Series:
-        kind = pa.dictionary(pa.int32(), pa.large_string())
-        words = pa.chunked_array(self._chunks, kind).unify_dictionaries().combine_chunks()
-        categories = pd.Index(words.dictionary.to_pylist(), dtype=TEXT)
-        codes = words.indices.fill_null(-1).to_numpy()
-        return pd.Series(pd.Categorical.from_codes(codes, categories).reorder_categories(categories.sort_values()))
-
-
-class _TimestampColumn(_Plain):
-    def __init__(self) -> None:
-        super().__init__(TEXT)
-
-    def series(self) -> pd.Series:
+def _series(name: str, chunks: list[Any], dtype: Dtype) -> pd.Series:
+    if dtype == PARSED:
+        return pd.Series([value for chunk in chunks for value in chunk], dtype=PARSED)
+    if isinstance(dtype, pd.CategoricalDtype):
+        return pd.Series(_words(name, chunks, dtype))
+    cells = pa.chunked_array(chunks, _ARROW.get(dtype, pa.large_string()))
+    if dtype == MOMENT:
         try:
-            moments = self.arrow().cast(_MOMENT_TYPE)
+            return pd.Series(cells.cast(pa.timestamp("ms", "UTC")).to_pandas())
         except pa.ArrowInvalid:  # not as we write them: pandas reads every form, and makes nothing of the others
-            parsed = pd.to_datetime(super().series(), utc=True, format="ISO8601", errors="coerce")
-            return parsed.dt.as_unit("ms")
-        return pd.Series(moments.to_pandas())
+            moments: Any = pd.to_datetime(cells.to_pandas(), utc=True, format="ISO8601", errors="coerce")
+            return pd.Series(moments.dt.as_unit("ms"))
+    extension: Any = pd.api.types.pandas_dtype(dtype)
+    return pd.Series(extension.__from_arrow__(cells))
 
 
-_MOMENT_TYPE: Final = pa.timestamp("ms", "UTC")
-
-
-class _CategoryColumn:
-    """Words of a closed vocabulary."""
-
-    def __init__(self, name: str, dtype: pd.CategoricalDtype) -> None:
-        self._name = name
-        self._dtype = dtype
-        self._places: dict[Any, int] = {None: -1, **{word: at for at, word in enumerate(dtype.categories)}}
-        self._codes: list[np.ndarray[Any, np.dtype[np.int8]]] = []
-
-    def add(self, values: Sequence[Any]) -> None:
-        try:
-            self._codes.append(np.fromiter(map(self._places.__getitem__, values), dtype=np.int8, count=len(values)))
-        except KeyError as error:
-            raise UnknownWord(f"{self._name} {error.args[0]!r}") from error
-
-    def series(self) -> pd.Series:
-        codes = np.concatenate([np.empty(0, np.int8), *self._codes])
-        return pd.Series(pd.Categorical.from_codes(codes, dtype=self._dtype))
-
-
-class _Objects:
-    def __init__(self) -> None:
-        self._values: list[Any] = []
-
-    def add(self, values: Sequence[Any]) -> None:
-        self._values.extend(values)
-
-    def series(self) -> pd.Series:
-        return pd.Series(self._values, dtype="object")
-
-
-_DECODER: Final = json.JSONDecoder()
+def _words(name: str, chunks: list[Any], dtype: pd.CategoricalDtype) -> pd.Categorical:
+    kind = pa.dictionary(pa.int32(), pa.large_string())
+    cells = pa.chunked_array(chunks, kind).unify_dictionaries().combine_chunks()
+    categories = pd.Index(cells.dictionary.to_pylist(), dtype=TEXT)
+    words = pd.Categorical.from_codes(cells.indices.fill_null(-1).to_numpy(), categories)
+    if dtype.categories is None:
+        return words.reorder_categories(categories.sort_values())
+    for word in categories.difference(dtype.categories):
+        raise UnknownWord(f"{name} {word!r}")
+    return words.set_categories(dtype.categories, ordered=True)
 
 
 def content(text: str | None) -> Any:
     """Return what a JSON text holds; nothing for nothing. Raises `json.JSONDecodeError`."""
-    if not text:
-        return None
-    value, end = _DECODER.raw_decode(text) if text[0] in '[{"' else (None, -1)
-    return value if end == len(text) else json.loads(text)
+    return json.loads(text) if text else None
 
 
 def _parsed(values: Sequence[str | None], *, as_text: bool) -> list[Any]:
     """Return what JSON texts hold, each different one parsed once."""
-    contents = {value: content(value) for value in set(values)}
-    parsed = {value: joined(value_) for value, value_ in contents.items()} if as_text else contents
+    parsed = {value: content(value) for value in set(values)}
+    if as_text:
+        parsed = {value: joined(held) for value, held in parsed.items()}
     return [parsed[value] for value in values]
 
 
@@ -244,7 +160,7 @@ def joined(value: Any) -> str | None:
     if value is None:
         return None
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, list | tuple):
         return JOINT.join(part for part in map(joined, value) if part)
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from typing import Final
+from functools import lru_cache, partial
 
 import pandas as pd
 
 from crawler.history.ark_status import ArkState
-from reports.remediation.causes import ADVICE, Cause, Fault
+from reports.remediation.causes import ADVICE, Fault
 from reports.store.frames import Frames
-from reports.tables.archived import ARCHIVED_AT, ARCHIVED_COPY, archived_copies
+from reports.tables.ark_statuses import archived_copies
 from reports.tables.definitions import (
+    ARCHIVED_COLUMNS,
     ARK,
+    ARK_COLUMN,
     ARKS_COLUMN,
+    AS_WRITTEN_COLUMN,
+    ASKED_URL_COLUMN,
+    ASSIGNEE_COLUMN,
     COUNT,
+    DOCUMENT_COLUMN,
     DOCUMENTS_COLUMN,
-    MOMENT,
+    EVIDENCE_COLUMN,
+    LAST_GOOD_COLUMNS,
     NAAN_COLUMN,
+    PAGE_COLUMN,
+    PAIR,
+    PLACE_COLUMN,
+    ROLE_COLUMN,
     TEXT,
     TOKEN,
     URL,
     Column,
     TableDefinition,
+    in_order,
     rows_of,
 )
 from reports.tables.distinct import bases_of, tallied
@@ -31,7 +42,7 @@ from reports.tables.failing import diagnosed_failures
 from reports.tables.known import raised
 
 #: Who can mend it, and what it is: a host, or a rule of it.
-_GROUP: Final = ["cause", "fault", "host", "rule"]
+_GROUP = ["cause", "fault", "host", "rule"]
 
 
 def causes(frames: Frames) -> pd.DataFrame:
@@ -45,6 +56,8 @@ def causes(frames: Frames) -> pd.DataFrame:
         citations=("citation_id", "nunique"),
         documents=("document_id", "nunique"),
         arks=("ark_id", "nunique"),
+        naan=("naan", lambda naans: sorted(set(naans))),
+        assignees=("assignee", lambda names: ", ".join(sorted(set(names.dropna()))) or None),
         example_ark=("ark", "first"),
         example_url=("request_url", "first"),
         example_document=("document", "first"),
@@ -54,22 +67,15 @@ def causes(frames: Frames) -> pd.DataFrame:
         because=("because", _common),
         evidence=("object_evidence", "first"),
     )
-    naans = rows[[*_GROUP, "naan"]].drop_duplicates().groupby(_GROUP)["naan"].agg(sorted)
-    names = rows[[*_GROUP, "assignee"]].dropna(subset="assignee").drop_duplicates().sort_values("assignee")
-    table = table.assign(
-        outcomes=tallied(rows, _GROUP, "object", most=3),
-        naan=naans,
-        assignees=names.groupby(_GROUP)["assignee"].agg(", ".join),
-    ).reset_index()
+    table = table.assign(outcomes=tallied(rows, _GROUP, "object", most=3)).reset_index()
     is_for_all = table["suggested"].eq(table["arks"])
-    table = table.assign(
+    return table.assign(
         should_be=table["should_be"].where(is_for_all),
         because=table["because"].where(is_for_all),
-        advice=table["cause"].map(lambda cause: ADVICE[Cause(cause)]).astype("str"),
-        contact=table["naan"].map(lambda naans: _contact(contacts, naans)).astype("str"),
-        naans=table["naan"].map(lambda naans: ", ".join(naans)).astype("str"),
+        advice=[ADVICE[cause] for cause in table["cause"]],
+        contact=table["naan"].map(partial(_contact, contacts)),
+        naans=table["naan"].map(", ".join),
     )
-    return CAUSES.shaped(table.sort_values("number", ignore_index=True))
 
 
 def _common(texts: pd.Series) -> str | None:
@@ -78,43 +84,29 @@ def _common(texts: pd.Series) -> str | None:
 
 
 def failures(frames: Frames) -> pd.DataFrame:
-    """One row per place that cites an ARK not reached as cited; ordered by cause, base, ARK and place."""
-    return FAILURES.shaped(_placed(frames))
+    """One row per place that cites an ARK not reached as cited."""
+    return _placed(frames)
 
 
 @lru_cache(maxsize=2)
 def _placed(frames: Frames) -> pd.DataFrame:
     """One row per failing ARK, URL and place of citation, with the number of its cause; in order."""
-    failing = diagnosed_failures(frames)
-    placed = failing.merge(frames.mentions.drop(columns=["ark", "naan"]), on=["ark_id", "request_url"], how="left")
-    placed = placed.merge(archived_copies(frames), on=["ark_id", "request_url"], how="left")
-    placed = raised(frames, placed)
-    placed = _with_weights(placed, frames)
-    groups = placed.groupby(_GROUP)
-    sizes = groups.agg(citations=("citation_id", "nunique"), weight=("weight", "sum")).reset_index()
-    sizes = sizes.assign(is_outage=sizes["fault"].eq(Fault.NOBODY))
-    by = ["is_outage", "weight", "citations", *_GROUP]
-    sizes = sizes.sort_values(by, ascending=[True, False, False, *(True for _ in _GROUP)])
-    sizes = sizes.assign(number=pd.array(range(1, len(sizes) + 1), dtype="Int64"))
-    placed = placed.merge(sizes[[*_GROUP, "number"]], on=_GROUP)
-    placed = placed.assign(
-        base=bases_of(placed["ark"]),
-        contact=placed["naan"].map(_contacts(frames)).astype("str"),
-    )
-    return placed.sort_values(["number", "base", "ark", "document", "ordinal", "request_url"], ignore_index=True)
-
-
-def _with_weights(placed: pd.DataFrame, frames: Frames) -> pd.DataFrame:
-    """*placed* with what each ARK weighs in its cause, in one of its rows: twice where its failure is confirmed.
-
-    And with whether something better is known for it there.
-    """
-    states = frames.latest[["ark_id", "request_url", "state"]]
-    rows = placed.merge(states, on=["ark_id", "request_url"], how="left")
+    places = frames.mentions.drop(columns=["ark", "naan"])
+    rows = diagnosed_failures(frames)
+    for of_pair in (places, archived_copies(frames), frames.latest[[*PAIR, "state"]]):
+        rows = rows.merge(of_pair, on=PAIR, how="left")
+    rows = raised(frames, rows)
+    # What an ARK weighs in its cause, in one of its rows: twice where its failure is confirmed.
     is_first = ~rows.duplicated([*_GROUP, "ark_id"])
     weight = is_first * (1 + rows["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False).astype("int64"))
     has_better = rows["should_be"].notna().groupby([rows[name] for name in [*_GROUP, "ark_id"]]).transform("all")
-    return rows.drop(columns="state").assign(weight=weight, suggested=(is_first & has_better).astype("Int64"))
+    rows = rows.assign(weight=weight, suggested=(is_first & has_better).astype("Int64"))
+    sizes = rows.groupby(_GROUP).agg(citations=("citation_id", "nunique"), weight=("weight", "sum")).reset_index()
+    sizes = sizes.assign(is_outage=sizes["fault"].eq(Fault.NOBODY))
+    sizes = in_order(sizes, "is_outage", "-weight", "-citations", *_GROUP)
+    rows = rows.merge(sizes[_GROUP].assign(number=sizes.index + 1), on=_GROUP)
+    rows = rows.assign(base=bases_of(rows["ark"]), contact=rows["naan"].map(_contacts(frames)))
+    return in_order(rows, "number", "base", "ark", "document", "ordinal", "request_url")
 
 
 def _contact(contacts: Mapping[str, str], naans: Iterable[str]) -> str | None:
@@ -133,21 +125,21 @@ def _contacts(frames: Frames) -> Mapping[str, str]:
     }
 
 
-_NUMBER: Final = Column(
+_NUMBER = Column(
     "number", COUNT, "number of the cause in causes.csv, the one with most ARKs first, outages last", "number from 1"
 )
-_CAUSE: Final = Column("cause", TOKEN, "why it fails, as far as this run shows")
-_FAULT: Final = Column("fault", TOKEN, "with whom a repair begins: citation, resolver, landing-host or nobody")
-_HOST: Final = Column("host", TEXT, "host that the repair is about")
-_SHOULD_BE: Final = Column(
+_CAUSE = Column("cause", TOKEN, "why it fails, as far as this run shows")
+_FAULT = Column("fault", TOKEN, "with whom a repair begins: citation, resolver, landing-host or nobody")
+_HOST = Column("host", TEXT, "host that the repair is about")
+_SHOULD_BE = Column(
     "should_be", TEXT, "what the document should say instead: an ARK or URL; empty where nothing better is known"
 )
-_BECAUSE: Final = Column("because", TEXT, "how that is known", is_ours=True)
-_CONTACT: Final = Column(
+_BECAUSE = Column("because", TEXT, "how that is known", is_ours=True)
+_CONTACT = Column(
     "contact", TEXT, "whom the copy of the NAAN registry names for the NAANs, with the address that it gives"
 )
 
-CAUSES: Final = TableDefinition(
+CAUSES = TableDefinition(
     "causes",
     "To act on, by cause",
     "One row per cause at one host, or at one rule of it: what one party can fix. Those with most ARKs come first, "
@@ -181,10 +173,11 @@ CAUSES: Final = TableDefinition(
         Column("because", TEXT, "how that is known, where it is the same for all of them", is_ours=True),
         Column("evidence", TEXT, "why the object outcome of the example is what it is"),
     ),
+    order=("number",),
     is_listing=True,
 )
 
-FAILURES: Final = TableDefinition(
+FAILURES = TableDefinition(
     "failures",
     "Every place to fix",
     "One row per place that cites an ARK which was not reached as it is cited; those with the same cause are listed "
@@ -195,29 +188,27 @@ FAILURES: Final = TableDefinition(
         _CAUSE,
         _FAULT,
         Column("base", ARK, "ARK of the whole object: the ARK without its qualifier"),
-        Column("ark", ARK, "ARK in normal form"),
+        ARK_COLUMN,
         NAAN_COLUMN,
-        Column("document", URL, "URL or path of the document"),
-        Column("page", COUNT, "page of a paginated document", "page number from 1"),
-        Column("place", TEXT, "element and attribute, or rectangle on the page in points"),
+        DOCUMENT_COLUMN,
+        PAGE_COLUMN,
+        PLACE_COLUMN,
         Column("offset", COUNT, "where it begins in the reader's block of text", "code points from 0"),
-        Column("role", TOKEN, "text, link-target, metadata, link-annotation or structured-data"),
-        Column("as_written", TEXT, "what the document contains there"),
+        ROLE_COLUMN,
+        AS_WRITTEN_COLUMN,
         Column("context", TEXT, "text around it"),
         _SHOULD_BE,
         _BECAUSE,
-        Column("last_good_url", URL, "where the ARK led when it last worked, in an earlier run; empty if it never did"),
-        Column("last_good_at", MOMENT, "beginning of that run", "UTC", varies=True),
-        ARCHIVED_COPY,
-        ARCHIVED_AT,
-        Column("request_url", URL, "URL that was asked for the object"),
+        *LAST_GOOD_COLUMNS,
+        *ARCHIVED_COLUMNS,
+        ASKED_URL_COLUMN,
         Column("last_url", URL, "URL of the last request, to which redirects had led"),
         Column("object", TOKEN, "outcome of the object service at this URL"),
         _HOST,
         _CONTACT,
-        Column("assignee", TEXT, "who looks after it, as was decided; empty for no one"),
+        ASSIGNEE_COLUMN,
         Column("triage", TEXT, "what was decided of it that no longer holds, and why not; empty for nothing"),
-        Column("object_evidence", TEXT, "why the object outcome is what it is"),
+        EVIDENCE_COLUMN,
     ),
     is_listing=True,
 )

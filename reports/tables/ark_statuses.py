@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final
 
 import pandas as pd
 
+from crawler.answers.mementos import MementoOutcome
 from crawler.history.ark_status import ArkState
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.store.frames import Frames
 from reports.store.selections import OBJECT
 from reports.store.typed_columns import vocabulary
+from reports.tables.definitions import PAIR
 
 FAMILY = vocabulary(Family)
 
 #: Of several outcomes the first one here counts. Hope before certainty: a URL that gives no answer, or that
 #: we may not ask, leaves open whether the ARK persists; an ARK fails only when every URL of it fails.
-BEST_FIRST: Final[tuple[ObjectOutcome, ...]] = (
+BEST_FIRST = (
     ObjectOutcome.RESOLVED,
     ObjectOutcome.RELATED,
     ObjectOutcome.NON_WEB,
@@ -44,42 +46,35 @@ BEST_FIRST: Final[tuple[ObjectOutcome, ...]] = (
 )
 
 #: Object outcomes with which the ARK gives its first service.
-WORKING: Final = frozenset(outcome for outcome, family in FAMILY_OF.items() if family is Family.WORKS)
+WORKING = frozenset(outcome for outcome, family in FAMILY_OF.items() if family is Family.WORKS)
 
 #: The columns that count ARKs by family, in the order of the enum.
-FAMILY_COLUMNS: Final = {family: family.value.replace("-", "_") for family in Family}
+FAMILY_COLUMNS = {family: family.value.replace("-", "_") for family in Family}
 
 _FAMILY_OF = {str(outcome): str(family) for outcome, family in FAMILY_OF.items()}
-_BEST_FIRST = [str(outcome) for outcome in BEST_FIRST]
-SERVICES: Final = ["object", "metadata", "commitment"]
+_BEST_OBJECT = pd.CategoricalDtype(list(map(str, BEST_FIRST)), ordered=True)
+SERVICES = ["object", "metadata", "commitment"]
 
 
 def families(outcomes: pd.Series) -> pd.Series:
     """The family of each object outcome; what has no outcome was not asked, and is not judged."""
-    words = outcomes.astype("category")
-    family_names = [*(_FAMILY_OF[str(word)] for word in words.cat.categories), str(Family.NOT_JUDGED)]
-    codes = FAMILY.categories.get_indexer(pd.Index(family_names))[words.cat.codes]
-    return pd.Series(pd.Categorical.from_codes(codes, dtype=FAMILY), index=outcomes.index)
+    words = outcomes.astype("str").map(_FAMILY_OF)
+    return words.fillna(str(Family.NOT_JUDGED)).astype(FAMILY)
 
 
 def cited_urls(frames: Frames) -> pd.DataFrame:
     """One row per ARK and URL that was cited, asked or both, with its verdict if any; in no stated order."""
     pair = ["ark_id", "ark", "naan", "request_url"]
-    cited = (
-        frames.mentions[[*pair, "citation_id", "document_id", "document", "ordinal"]]
-        .sort_values(["document", "ordinal"])
-        .groupby(pair, dropna=False, as_index=False, sort=False)
-        .agg(
-            citations=("citation_id", "nunique"),
-            documents=("document_id", "nunique"),
-            first_document=("document", "first"),
-        )
-    )
+    cited = citation_counts(frames.mentions, pair)
     judged = cited.merge(frames.verdicts, on=pair, how="left")  # an outer one would sort all ARKs and URLs
     uncited = frames.verdicts[~frames.verdicts["verdict_id"].isin(judged["verdict_id"])]
-    together = pd.concat([judged, uncited], ignore_index=True)
-    counts = together[["citations", "documents"]].astype("Int64").fillna(0)
-    return together.assign(**counts, family=families(together["object"]))
+    together = with_counts(pd.concat([judged, uncited], ignore_index=True), ["citations", "documents"])
+    return together.assign(family=families(together["object"]))
+
+
+def judged_mentions(frames: Frames, *columns: str) -> pd.DataFrame:
+    """The mentions, each with these *columns* of the verdict about its ARK at its URL, if there is one."""
+    return frames.mentions.merge(frames.verdicts[[*PAIR, *columns]], on=PAIR, how="left")
 
 
 def best(judged: pd.DataFrame, by: list[str]) -> pd.DataFrame:
@@ -87,10 +82,9 @@ def best(judged: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
     For metadata and commitment the order of the enums is already best first.
     """
-    ranked = judged.assign(object=judged["object"].cat.reorder_categories(_BEST_FIRST, ordered=True))
-    rows = ranked.groupby(by, as_index=False)[SERVICES].min()
-    outcomes = rows["object"].cat.reorder_categories(list(OBJECT.categories), ordered=True)
-    return rows.assign(object=outcomes, family=families(outcomes))
+    ranked = judged.astype({"object": _BEST_OBJECT})
+    rows = ranked.groupby(by, as_index=False)[SERVICES].min().astype({"object": OBJECT})
+    return rows.assign(family=families(rows["object"]))
 
 
 @lru_cache(maxsize=2)
@@ -100,13 +94,13 @@ def ark_statuses(frames: Frames) -> pd.DataFrame:
     A reading of a doubtful citation that was asked about and then rejected is no ARK of the run.
     """
     asked = best(frames.verdicts, ["ark_id"]).drop(columns="family")
-    counts = frames.arks["ark_id"].isin(frames.mentions["ark_id"]) | frames.arks["ark_id"].isin(asked["ark_id"])
-    rows = frames.arks.loc[counts, ["ark_id", "ark", "naan", "shoulder"]].merge(asked, on="ark_id", how="left")
+    is_meant = frames.arks["ark_id"].isin(frames.mentions["ark_id"]) | frames.arks["ark_id"].isin(asked["ark_id"])
+    rows = frames.arks.loc[is_meant, ["ark_id", "ark", "naan", "shoulder"]].merge(asked, on="ark_id", how="left")
     return rows.assign(family=families(rows["object"]))
 
 
 #: Of several states of one ARK, by the URLs that it is asked at, the first one here counts.
-BEST_STATE_FIRST: Final = (
+BEST_STATE_FIRST = (
     ArkState.HEALTHY,
     ArkState.FLAPPING,
     ArkState.FAILING,
@@ -115,25 +109,66 @@ BEST_STATE_FIRST: Final = (
     ArkState.SKIPPED,
     ArkState.CONFIRMED_BROKEN,
 )
+_BEST_STATE = pd.CategoricalDtype(list(map(str, BEST_STATE_FIRST)), ordered=True)
 
 
 def ark_states(frames: Frames) -> pd.DataFrame:
     """One row per ARK whose status is known: the best of all URLs that it is asked at; ordered by ARK's number."""
-    order = [str(state) for state in BEST_STATE_FIRST]
-    ranked = frames.latest.assign(state=frames.latest["state"].cat.reorder_categories(order, ordered=True))
-    return ranked.groupby("ark_id", as_index=False)[["state"]].min()
+    return frames.latest.astype({"state": _BEST_STATE}).groupby("ark_id", as_index=False)[["state"]].min()
 
 
 def family_counts(standings: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
-    """One row per group of *standings* (one row per ARK): its ARKs, in all and by family; ordered by *by*."""
-    counted = standings.assign(
-        arks=1, **{column: standings["family"].eq(family) for family, column in FAMILY_COLUMNS.items()}
+    """One row per group of *standings* (one row per ARK): its ARKs, in all and by family, and the share that works."""
+    by_family = {column: standings["family"].eq(family) for family, column in FAMILY_COLUMNS.items()}
+    counted = standings.assign(arks=1, **by_family)
+    rows = counted.groupby(by)[["arks", *by_family]].sum().astype("Int64").reset_index()
+    return rows.assign(share_works=share(rows["works"], rows["works"] + rows["fails"]))
+
+
+def share(part: pd.Series, whole: pd.Series) -> pd.Series:
+    """Return what share *part* is of *whole*; nothing where there is no whole."""
+    return (part.astype("Float64") / whole.where(whole > 0).astype("Float64")).round(4)
+
+
+def citation_counts(mentions: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
+    """One row per group of *mentions*: how many citations, in how many documents, and the first of these."""
+    rows = mentions.sort_values(["document", "ordinal"]).groupby(by, dropna=False, as_index=False, sort=False)
+    return rows.agg(
+        citations=("citation_id", "nunique"),
+        documents=("document_id", "nunique"),
+        first_document=("document", "first"),
     )
-    return counted.groupby(by)[["arks", *FAMILY_COLUMNS.values()]].sum().astype("Int64").reset_index()
 
 
-def citation_counts(frames: Frames, by: str) -> pd.DataFrame:
-    """One row per group of mentions: how many citations, in how many documents; ordered by *by*."""
-    groups = frames.mentions.groupby(by)
-    counts = groups.agg(citations=("citation_id", "nunique"), documents=("document_id", "nunique"))
-    return counts.astype("Int64").reset_index()
+def with_counts(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """The rows with counts for which a join found nothing set to 0."""
+    return rows.assign(**{column: rows[column].astype("Int64").fillna(0) for column in columns})
+
+
+def last_answers(frames: Frames, questions: Iterable[str]) -> pd.DataFrame:
+    """The observations of *questions*, without those that a later attempt has replaced."""
+    key = [*PAIR, "question"]
+    asked = frames.observations.loc[frames.observations["question"].isin(list(questions)), [*key, "attempt"]]
+    last = asked.sort_values("attempt", kind="stable").drop_duplicates(key, keep="last")
+    return frames.observations.loc[last.index]
+
+
+def is_among(rows: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
+    """Return which of *rows* are about one of *pairs* of ARK and URL."""
+    keys = pd.MultiIndex.from_frame(pairs[PAIR].astype("object"))
+    return pd.Series(pd.MultiIndex.from_frame(rows[PAIR].astype("object")).isin(keys), index=rows.index)
+
+
+def archived_copies(frames: Frames) -> pd.DataFrame:
+    """One row per ARK and URL that fails, or gives no answer, and about which an archive was asked; in no stated order.
+
+    What works again needs no copy, whatever was asked before. A copy changes no verdict, and repairs nothing.
+    """
+    ailing = frames.verdicts[families(frames.verdicts["object"]).isin([Family.FAILS, Family.UNREACHABLE])]
+    rows = frames.mementos.merge(ailing[PAIR], on=PAIR)
+    has_one = rows["outcome"].eq(MementoOutcome.CAPTURED)
+    return rows[PAIR].assign(
+        archived_copy=rows["memento_url"].where(has_one),
+        archived_at=rows["memento_at"].where(has_one),
+        archive=rows["reason"],
+    )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 
@@ -18,8 +18,11 @@ NAAN, ARK = ColumnType.NAAN, ColumnType.ARK
 COUNT, NUMBER, SHARE = ColumnType.COUNT, ColumnType.NUMBER, ColumnType.SHARE
 TRUTH, MOMENT = ColumnType.TRUTH, ColumnType.MOMENT
 
+#: What an ARK is asked at, and judged by.
+PAIR = ["ark_id", "request_url"]
+
 #: The dtype of a column in a frame, by its type. Words of a vocabulary may be categories, too.
-DTYPES: Final[Mapping[ColumnType, str]] = {
+DTYPES = {
     **dict.fromkeys((TEXT, TOKEN, NAAN, ARK, URL), "str"),
     COUNT: "Int64",
     **dict.fromkeys((NUMBER, SHARE), "Float64"),
@@ -42,11 +45,6 @@ class Column:
     """Whether its texts are sentences of ours, which people read in their own language; files for programs have them
     in English."""
 
-    def dtype_of(self, cells: pd.Series) -> Any:
-        """Return the dtype that *cells* get in this column: it follows from the type; categories of words stay."""
-        is_word = self.type is TOKEN and isinstance(cells.dtype, pd.CategoricalDtype)
-        return cells.dtype if is_word else DTYPES[self.type]
-
 
 @dataclass(frozen=True, slots=True)
 class TableDefinition:
@@ -57,14 +55,37 @@ class TableDefinition:
     caption: str
     function: Callable[[Frames], pd.DataFrame]
     columns: tuple[Column, ...]
+    order: tuple[str, ...] = ()
+    """The columns of the rows by which they are ordered; by one with a "-" in front the greatest come first."""
     is_listing: bool = False
     """Whether it lists single things rather than counts: too much for paper."""
 
+    def of(self, frames: Frames) -> pd.DataFrame:
+        """Return the table of one run: its rows in their order."""
+        rows = self.function(frames)
+        return self.shaped(in_order(rows, *self.order) if self.order else rows)
+
     def shaped(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the columns of this table out of *rows*, in their order, each with the dtype of its type."""
+        """Return the columns of this table out of *rows*, each with the dtype of its type; categories of words stay."""
         columns = rows[[column.name for column in self.columns]]
-        dtypes = {column.name: column.dtype_of(columns[column.name]) for column in self.columns}
-        return columns.astype({name: dtype for name, dtype in dtypes.items() if dtype != columns[name].dtype})
+        dtypes = {
+            column.name: DTYPES[column.type]
+            for column in self.columns
+            if not (column.type is TOKEN and isinstance(columns[column.name].dtype, pd.CategoricalDtype))
+        }
+        return columns.astype(dtypes)
+
+
+def in_order(rows: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """*rows* ordered by *columns*; by one with a "-" in front the greatest come first."""
+    names = [column.removeprefix("-") for column in columns]
+    is_ascending = [not column.startswith("-") for column in columns]
+    return rows.sort_values(names, ascending=is_ascending, kind="stable", ignore_index=True)
+
+
+def side_by_side(by: list[str], *tables: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns of *tables*, which have one row a group, for each group that is in any of them."""
+    return pd.concat([table.set_index(by) for table in tables], axis="columns").reset_index()
 
 
 def rows_of(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
@@ -78,27 +99,55 @@ def records_of(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     return (dict(zip(names, row, strict=True)) for row in rows_of(table))
 
 
-NAAN_COLUMN: Final = Column("naan", NAAN, "Name Assigning Authority Number, as in the normal form")
-ORGANIZATION_COLUMN: Final = Column(
+NAAN_COLUMN = Column("naan", NAAN, "Name Assigning Authority Number, as in the normal form")
+ORGANIZATION_COLUMN = Column(
     "organization", TEXT, "who assigns there, as the copy of the NAAN registry says; empty where it doesn't"
 )
-ARKS_COLUMN: Final = Column("arks", COUNT, "distinct ARKs of this row", "ARKs")
-CITATIONS_COLUMN: Final = Column(
+ARK_COLUMN = Column("ark", ARK, "ARK in normal form")
+DOCUMENT_COLUMN = Column("document", URL, "URL or path of the document")
+PAGE_COLUMN = Column("page", COUNT, "page of a paginated document", "page number from 1")
+PLACE_COLUMN = Column("place", TEXT, "element and attribute, or rectangle on the page in points")
+ROLE_COLUMN = Column("role", TOKEN, "text, link-target, metadata, link-annotation or structured-data")
+AS_WRITTEN_COLUMN = Column("as_written", TEXT, "what the document contains there")
+#: Where something is cited.
+PLACE_COLUMNS = (PAGE_COLUMN, PLACE_COLUMN, ROLE_COLUMN, AS_WRITTEN_COLUMN)
+ARCHIVED_COLUMNS = (
+    Column("archived_copy", URL, "address of the last good capture of what it led to, in the archive that was asked"),
+    Column("archived_at", MOMENT, "moment of that capture", "UTC"),
+)
+ASSIGNEE_COLUMN = Column("assignee", TEXT, "who looks after it, as was decided; empty for no one")
+EVIDENCE_COLUMN = Column("object_evidence", TEXT, "why the object outcome is what it is")
+JUDGED_AT_COLUMN = Column("judged_at", MOMENT, "beginning of the run whose verdict this is", "UTC", varies=True)
+LAST_GOOD_COLUMNS = (
+    Column("last_good_url", URL, "where the ARK led when it last worked, in an earlier run; empty if it never did"),
+    Column("last_good_at", MOMENT, "beginning of that run", "UTC", varies=True),
+)
+CITED_COLUMNS = (
+    Column("documents", COUNT, "documents with such a citation", "documents"),
+    Column("first_document", URL, "document with the first such citation"),
+)
+COMMITTED_COLUMN = Column("committed", COUNT, "ARKs for which a commitment is stated", "ARKs")
+STATE_COLUMN = Column("state", TOKEN, "status after all checks; empty when it is not known")
+STATUS_COLUMN = Column("status", COUNT, "HTTP status of the last answer; empty when there was none", "HTTP status")
+GUARANTOR_COLUMN = Column("guarantor", TEXT, "who makes the commitment, in the provider's words")
+ASKED_URL_COLUMN = Column("request_url", URL, "URL that was asked for the object")
+ARKS_COLUMN = Column("arks", COUNT, "distinct ARKs of this row", "ARKs")
+CITATIONS_COLUMN = Column(
     "citations", COUNT, "citations of these ARKs in documents; a link and its text are one", "citations"
 )
-DOCUMENTS_COLUMN: Final = Column("documents", COUNT, "documents that cite them", "documents")
-FAMILY_COUNT_COLUMNS: Final = (
+DOCUMENTS_COLUMN = Column("documents", COUNT, "documents that cite them", "documents")
+FAMILY_COUNT_COLUMNS = (
     Column("works", COUNT, "ARKs that lead to their object or to the provider's words about it", "ARKs"),
     Column("fails", COUNT, "ARKs for which the provider answers, but not with the object", "ARKs"),
     Column("unreachable", COUNT, "ARKs whose server gave no answer today; not link rot", "ARKs"),
     Column("not_judged", COUNT, "ARKs that were skipped, held back, refused to programs, or not asked", "ARKs"),
 )
-SHARE_COLUMN: Final = Column("share_works", SHARE, "works / (works + fails); empty when both are 0", "1")
-REQUEST_URL_COLUMN: Final = Column("request_url", URL, "URL that was asked for the object; empty when none was")
-OBJECT_COLUMN: Final = Column("object", TOKEN, "outcome of the object service at this URL; empty when it was not asked")
+SHARE_COLUMN = Column("share_works", SHARE, "works / (works + fails); empty when both are 0", "1")
+REQUEST_URL_COLUMN = Column("request_url", URL, "URL that was asked for the object; empty when none was")
+OBJECT_COLUMN = Column("object", TOKEN, "outcome of the object service at this URL; empty when it was not asked")
 
 #: The units of columns, to be said in other languages, too.
-UNITS: Final = (
+UNITS = (
     N_("ARKs"), N_("ARKs at a URL"), N_("ARKs or URLs"), N_("ARKs, documents, answers, questions or links"),
     N_("HTTP status"), N_("as the measure says"), N_("citations"), N_("code points from 0"), N_("days"),
     N_("documents"), N_("findings"), N_("number"), N_("number from 1"), N_("page number from 1"), N_("pauses"),

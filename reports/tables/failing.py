@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 
@@ -15,22 +15,21 @@ from crawler.history.ark_status import ArkState
 from crawler.model.observations import Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import WAYS
 from extractors.model.ark import Ark
-from reports.remediation.causes import CauseContext, Diagnosis, Failure, diagnosed, pattern
+from reports.remediation.causes import CauseContext, Failure, diagnosed, pattern
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
-from reports.tables.ark_statuses import families
-from reports.tables.definitions import records_of, rows_of
+from reports.tables.ark_statuses import families, last_answers
+from reports.tables.definitions import PAIR, records_of, rows_of
 from reports.tables.distinct import mapped, netloc, netlocs_of
-from reports.tables.listings import checks_at
+from reports.tables.listings import check_characters
 
-_DIAGNOSIS: Final = ["cause", "fault", "host", "pattern", "rule", "should_be", "because"]
-_OF_FAILURE: Final = [
+_OF_DIAGNOSIS = ["cause", "fault", "host", "pattern", "rule", "should_be", "because"]
+_OF_FAILURE = [
     *("ark", "request_url", "object", "last_url", "last_status", "way", "way_url", "check", "suggestions"),
     *("last_good_url", "has_lasted"),
 ]
-_OF_ATTEMPT: Final = ["ark_id", "request_url", "question", "attempt", "asked_url", "final_url", "status"]
-_LAST_GOOD: Final = ["last_good_url", "last_good_at"]
-_KNOWN: Final = ["ark_id", "ark", "naan", "request_url", "last_url", "object", "family", "object_evidence", *_LAST_GOOD]
+_LAST_GOOD = ["last_good_url", "last_good_at"]
+_KNOWN = ["ark_id", "ark", "naan", "request_url", "last_url", "object", "family", "object_evidence", *_LAST_GOOD]
 
 
 @lru_cache(maxsize=2)
@@ -44,47 +43,27 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
     world = _World.of(frames, judged, amiss)
     failures = [_failure(row) for row in records_of(amiss[_OF_FAILURE])]
     diagnoses = [diagnosed(failure, world.around(failure)) for failure in failures]
-    causes = pd.DataFrame(
-        [_diagnosis_columns(diagnosis) for diagnosis in diagnoses], columns=_DIAGNOSIS, index=amiss.index
-    ).astype("str")
+    columns = {name: [getattr(diagnosis, name) for diagnosis in diagnoses] for name in _OF_DIAGNOSIS}
+    causes = pd.DataFrame(columns, index=amiss.index).astype("str")
+    causes = causes.assign(because=causes["because"].where(causes["because"].ne("")))
     return pd.concat([amiss[_KNOWN], causes], axis="columns").reset_index(drop=True)
-
-
-def _diagnosis_columns(diagnosis: Diagnosis) -> tuple[str | None, ...]:
-    return (
-        diagnosis.cause.value,
-        diagnosis.fault.value,
-        diagnosis.host,
-        diagnosis.pattern,
-        diagnosis.rule,
-        diagnosis.should_be,
-        diagnosis.because or None,
-    )
 
 
 def _judged(frames: Frames) -> pd.DataFrame:
     """The verdicts, each with how the chain of its object ended and the way by which it was reached."""
-    is_way = frames.observations["question"].isin([Question.OBJECT, *WAYS])
-    attempts = frames.observations.loc[is_way, _OF_ATTEMPT].sort_values("attempt", kind="stable")
-    answers = attempts.drop_duplicates(["ark_id", "request_url", "question"], keep="last")
-    chain = answers.loc[answers["question"].eq(Question.OBJECT), ["ark_id", "request_url", "final_url", "status"]]
-    rows = frames.verdicts[["ark_id", "ark", "naan", "request_url", "object", "object_evidence"]].assign(
-        family=families(frames.verdicts["object"]),
-        way=mapped(frames.verdicts["remarks"], _way),
-    )
+    answers = last_answers(frames, [Question.OBJECT, *WAYS]).astype({"question": "str"})
+    chain = answers.loc[answers["question"].eq(Question.OBJECT), [*PAIR, "final_url", "status"]]
     chain = chain.rename(columns={"final_url": "last_url", "status": "last_status"})
-    rows = rows.merge(chain, on=["ark_id", "request_url"], how="left")
-    ways = answers.loc[answers["question"].isin(list(WAYS)), ["ark_id", "request_url", "question", "asked_url"]]
-    ways = ways.assign(way=ways["question"].astype("str")).rename(columns={"asked_url": "way_url"})
-    rows = rows.merge(ways.drop(columns="question"), on=["ark_id", "request_url", "way"], how="left")
-    check, suggestions = checks_at(frames, rows["ark_id"])
+    ways = answers[[*PAIR, "question", "asked_url"]].rename(columns={"question": "way", "asked_url": "way_url"})
     good = frames.last_good.rename(columns={"good_url": "last_good_url", "good_at": "last_good_at"})
-    good = good[["ark_id", *_LAST_GOOD]]
-    return rows.merge(good, on="ark_id", how="left").assign(
+    rows = frames.verdicts[[*PAIR, "ark", "naan", "object", "object_evidence"]]
+    rows = rows.assign(family=families(rows["object"]), way=mapped(frames.verdicts["remarks"], _way))
+    rows = rows.merge(chain, on=PAIR, how="left").merge(ways, on=[*PAIR, "way"], how="left")
+    rows = rows.merge(frames.latest[[*PAIR, "state"]], on=PAIR, how="left")
+    rows = rows.merge(check_characters(frames), on="ark_id", how="left").merge(good, on="ark_id", how="left")
+    return rows.assign(
         last_url=rows["last_url"].fillna(rows["request_url"]),
-        check=check,
-        suggestions=suggestions,
-        has_lasted=_has_lasted(frames, rows),
+        has_lasted=rows["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False),
     )
 
 
@@ -92,14 +71,6 @@ def _way(remarks: str) -> str | None:
     """The way by which an ARK was reached although the way as written failed, as its verdict says; or none."""
     remarked = remarks.split(JOINT)
     return next((way.value for way, (_, remark) in WAYS.items() if remark in remarked), None)
-
-
-def _has_lasted(frames: Frames, rows: pd.DataFrame) -> pd.Series:
-    """Return whether the failure of each row is confirmed: often enough, over days enough, and no fault of ours."""
-    states = rows[["ark_id", "request_url"]].merge(
-        frames.latest[["ark_id", "request_url", "state"]], on=["ark_id", "request_url"], how="left"
-    )
-    return pd.Series(states["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False).to_numpy(), index=rows.index)
 
 
 def _failure(row: Mapping[str, Any]) -> Failure:

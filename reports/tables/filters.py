@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 
 from crawler.history.triage import fits_document
 from reports.store.frames import Frames
-from reports.tables.ark_statuses import families
+from reports.tables.ark_statuses import families, is_among
+from reports.tables.definitions import PAIR
 from reports.tables.failing import diagnosed_failures
-
-_PAIR: Final = ["ark_id", "request_url"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,85 +50,71 @@ def _by_place(frames: Frames, choice: Choice) -> Frames:
     """What is about the NAANs and documents of *choice*, also of the runs that a run is compared with."""
     part = _by_naan(frames, choice.naans) if choice.naans else frames
     part = _by_document(part, choice.documents) if choice.documents else part
+    return _with_compared(part, lambda run: _by_place(run, choice))
+
+
+def _with_compared(frames: Frames, part_of: Callable[[Frames], Frames]) -> Frames:
     return replace(
-        part,
-        previous=_by_place(frames.previous, choice) if frames.previous else None,
-        since=_by_place(frames.since, choice) if frames.since else None,
+        frames,
+        previous=part_of(frames.previous) if frames.previous else None,
+        since=part_of(frames.since) if frames.since else None,
     )
 
 
-def _by_naan(frames: Frames, naans: Iterable[str]) -> Frames:
-    kept = frames.arks.loc[frames.arks["naan"].isin(list(naans)), "ark_id"]
-    listed = _listed(frames, frames.inventory["naan"].isin(list(naans)))
-    return replace(_with_cited_documents(_of_arks(frames, kept)), inventory=listed)
+def _by_naan(frames: Frames, naans: Sequence[str]) -> Frames:
+    meant = frames.arks.loc[frames.arks["naan"].isin(naans), "ark_id"]
+    part = _with_cited_documents(_of_arks(frames, meant))
+    return _listed(part, frames.inventory["naan"].isin(naans))
 
 
-def _listed(frames: Frames, is_meant: pd.Series) -> pd.DataFrame:
-    """The inventory, with the lines that the part of the run is about: it is needed whole to see what it lacks."""
-    return frames.inventory.assign(is_chosen=frames.inventory["is_chosen"] & is_meant)
+def _listed(frames: Frames, is_meant: pd.Series) -> Frames:
+    """Of the inventory, which is needed whole to see what it lacks, the lines that the part of the run is about."""
+    is_chosen = frames.inventory["is_chosen"] & is_meant
+    return replace(frames, inventory=frames.inventory.assign(is_chosen=is_chosen))
 
 
-def _by_document(frames: Frames, patterns: Iterable[str]) -> Frames:
-    wanted = list(patterns)
+def _by_document(frames: Frames, patterns: Sequence[str]) -> Frames:
     urls = frames.documents["url"]
-    documents = frames.documents[
-        urls.map(lambda url: any(fits_document(url, pattern) for pattern in wanted)).astype("bool")
-    ]
-    mentions = frames.mentions[frames.mentions["document_id"].isin(documents["document_id"])]
-    part = _of_pairs(frames, mentions[_PAIR])
-    return replace(
-        part,
-        inventory=_listed(frames, frames.inventory["ark"].isin(part.arks["ark"])),
-        documents=documents,
-        mentions=mentions,
-        findings=frames.findings[frames.findings["document_id"].isin(documents["document_id"])],
-        fetches=frames.fetches[frames.fetches["document_id"].isin(documents["document_id"])],
-    )
+    is_meant = urls.map(lambda url: any(fits_document(url, pattern) for pattern in patterns)).astype("bool")
+    named = frames.documents.loc[is_meant, "document_id"]
+    mentions = frames.mentions[frames.mentions["document_id"].isin(named)]
+    part = _of_documents(replace(_of_pairs(frames, mentions[PAIR]), mentions=mentions), named)
+    return _listed(part, frames.inventory["ark"].isin(part.arks["ark"]))
 
 
-def _by_token(frames: Frames, tokens: Iterable[str]) -> Frames:
+def _by_token(frames: Frames, tokens: Sequence[str]) -> Frames:
     """What is about the ARKs to which one of *tokens* applies, also of the runs that a run is compared with."""
-    wanted = set(tokens)
-    verdicts = frames.verdicts
-    judged = verdicts.assign(family=families(verdicts["object"]))
-    fits = pd.Series(False, index=verdicts.index)
-    for service in ("object", "family", "metadata", "commitment"):
-        fits |= judged[service].astype("str").isin(wanted)
-    parts = [verdicts.loc[fits, _PAIR]]
-    for rows, column in ((frames.latest, "state"), (frames.events, "event"), (diagnosed_failures(frames), "cause")):
-        parts.append(rows.loc[rows[column].astype("str").isin(wanted), _PAIR])
-    pairs = pd.concat(parts).drop_duplicates()
-    part = _with_cited_documents(_of_pairs(frames, pairs))
-    return replace(
-        part,
-        inventory=_listed(frames, frames.inventory["ark"].isin(part.arks["ark"])),
-        previous=_with_cited_documents(_of_pairs(frames.previous, pairs)) if frames.previous else None,
-        since=_with_cited_documents(_of_pairs(frames.since, pairs)) if frames.since else None,
+    verdicts = frames.verdicts.assign(family=families(frames.verdicts["object"]))
+    where = (
+        *((verdicts, column) for column in ("object", "family", "metadata", "commitment")),
+        *((frames.latest, "state"), (frames.events, "event"), (diagnosed_failures(frames), "cause")),
     )
+    pairs = pd.concat([rows.loc[rows[column].astype("str").isin(tokens), PAIR] for rows, column in where])
+    part = _with_cited_documents(_of_pairs(frames, pairs))
+    part = _with_compared(part, lambda run: _with_cited_documents(_of_pairs(run, pairs)))
+    return _listed(part, frames.inventory["ark"].isin(part.arks["ark"]))
 
 
-def _of_arks(frames: Frames, kept: pd.Series) -> Frames:
-    """The rows about the ARKs *kept*, in every frame that speaks of ARKs."""
-    rows_kept: dict[str, Any] = {name: rows[rows["ark_id"].isin(kept)] for name, rows in _about_arks(frames)}
-    return replace(frames, **rows_kept, **_hops(frames, kept))
+def _of_arks(frames: Frames, meant: pd.Series) -> Frames:
+    """The rows about these ARKs, in every frame that speaks of ARKs."""
+    rows_kept: dict[str, Any] = {name: rows[rows["ark_id"].isin(meant)] for name, rows in _about_arks(frames)}
+    return _with_their_hops(replace(frames, **rows_kept))
+
+
+def _with_their_hops(frames: Frames) -> Frames:
+    is_meant = frames.hops["observation_id"].isin(frames.observations["observation_id"])
+    return replace(frames, hops=frames.hops[is_meant])
 
 
 def _of_pairs(frames: Frames, pairs: pd.DataFrame) -> Frames:
-    """The rows about the pairs of ARK and URL *pairs*, and those about their ARKs where a frame knows no URL."""
-    wanted = pairs.drop_duplicates()
-    part = _of_arks(frames, wanted["ark_id"])
+    """The rows about these pairs of ARK and URL, and those about their ARKs where a frame knows no URL."""
+    part = _of_arks(frames, pairs["ark_id"])
     narrowed: dict[str, Any] = {
-        name: rows[_is_among(rows, wanted)]
+        name: rows[is_among(rows, pairs)]
         for name, rows in _about_arks(part)
         if "request_url" in rows.columns and name != "events"
     }
-    narrowed_hops = part.hops[part.hops["observation_id"].isin(narrowed["observations"]["observation_id"])]
-    return replace(part, **narrowed, hops=narrowed_hops)
-
-
-def _is_among(rows: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
-    keys = pd.MultiIndex.from_frame(pairs[_PAIR].astype("object"))
-    return pd.Series(pd.MultiIndex.from_frame(rows[_PAIR].astype("object")).isin(keys), index=rows.index)
+    return _with_their_hops(replace(part, **narrowed))
 
 
 def _about_arks(frames: Frames) -> list[tuple[str, pd.DataFrame]]:
@@ -137,17 +122,15 @@ def _about_arks(frames: Frames) -> list[tuple[str, pd.DataFrame]]:
     return [(name, rows) for name, rows in named if isinstance(rows, pd.DataFrame) and "ark_id" in rows.columns]
 
 
-def _hops(frames: Frames, kept: pd.Series) -> dict[str, Any]:
-    observed = frames.observations[frames.observations["ark_id"].isin(kept)]
-    return {"hops": frames.hops[frames.hops["observation_id"].isin(observed["observation_id"])]}
-
-
 def _with_cited_documents(frames: Frames) -> Frames:
     """Only the documents that still cite something, with what was remarked of them."""
-    kept = frames.mentions["document_id"]
+    return _of_documents(frames, frames.mentions["document_id"])
+
+
+def _of_documents(frames: Frames, document_ids: pd.Series) -> Frames:
     return replace(
         frames,
-        documents=frames.documents[frames.documents["document_id"].isin(kept)],
-        findings=frames.findings[frames.findings["document_id"].isin(kept)],
-        fetches=frames.fetches[frames.fetches["document_id"].isin(kept)],
+        documents=frames.documents[frames.documents["document_id"].isin(document_ids)],
+        findings=frames.findings[frames.findings["document_id"].isin(document_ids)],
+        fetches=frames.fetches[frames.fetches["document_id"].isin(document_ids)],
     )

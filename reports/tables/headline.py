@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 
@@ -49,7 +49,7 @@ class Counts:
 
 
 #: The tables that the verdict rests on.
-VERDICT_TABLES: Final = ("summary", "changes", "causes")
+VERDICT_TABLES = ("summary", "changes", "causes")
 
 
 def counts_of(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Counts:
@@ -166,9 +166,9 @@ def _since_words(counts: Counts, language: Language) -> str:
 # The subject of a report, in words: which audit, of what, when, and which checks count.
 
 #: Seeds that are named one by one; the JSON has them all.
-MOST_SEEDS: Final = 3
+MOST_SEEDS = 3
 #: The settings of a crawl that say what it left out, by their names in a plan, in words.
-_SCOPE: Final[Mapping[str, str]] = {
+_SCOPE = {
     "crawl.scope": N_("links within the {limit} of a seed"),
     "crawl.depth": N_("{limit} links deep"),
     "crawl.max_pages": N_("at most {limit} documents"),
@@ -314,12 +314,8 @@ def _passed_over(frames: Frames, language: Language) -> Iterator[str]:
         yield language.gettext(words, run=str(number), began=began, state=state)
 
 
-_READ_NOTHING: Final = N_(
-    "Run {run} of {began} could read no document, and is not reported here (--run {run} shows it)."
-)
-_UNFINISHED: Final = N_(
-    "Run {run} of {began} did not finish ({state}), and is not reported here (--run {run} shows it)."
-)
+_READ_NOTHING = N_("Run {run} of {began} could read no document, and is not reported here (--run {run} shows it).")
+_UNFINISHED = N_("Run {run} of {began} did not finish ({state}), and is not reported here (--run {run} shows it).")
 
 
 def _numbers(run_ids: pd.Series, language: Language) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 
@@ -13,12 +13,14 @@ from extractors.model.ark import Ark
 from reports.languages import ENGLISH, Language
 from reports.remediation.expectations import ExpectedAccess, Landing, Presence, access, landing, presence
 from reports.store.frames import Frames
-from reports.tables.ark_statuses import ark_states, ark_statuses, citation_counts
+from reports.tables.ark_statuses import ark_states, ark_statuses, citation_counts, with_counts
 from reports.tables.definitions import (
-    ARK,
+    ARK_COLUMN,
+    CITED_COLUMNS,
     COUNT,
-    MOMENT,
+    JUDGED_AT_COLUMN,
     NAAN_COLUMN,
+    REQUEST_URL_COLUMN,
     TEXT,
     TOKEN,
     TRUTH,
@@ -27,11 +29,12 @@ from reports.tables.definitions import (
     TableDefinition,
     records_of,
 )
+from reports.tables.distinct import mapped
 
 #: The finding about an ARK under a NAAN of the inventory that the inventory lacks.
-EXTRA: Final = "extra"
+EXTRA = "extra"
 #: What is amiss with an ARK of the inventory, what matters most first; nothing is last.
-FINDINGS: Final = (
+FINDINGS = (
     Landing.ELSEWHERE.value,
     ExpectedAccess.WRONGLY_OPEN.value,
     ExpectedAccess.WRONGLY_CLOSED.value,
@@ -45,23 +48,14 @@ FINDINGS: Final = (
 @lru_cache(maxsize=2)
 def inventory(frames: Frames) -> pd.DataFrame:
     """One row per ARK of the inventory and URL; ordered by the gravest finding, those without one last, then by ARK."""
-    listed = frames.inventory[frames.inventory["is_chosen"]]
-    rows = listed.merge(frames.stock, on="ark", how="left")
     cited = frames.mentions.groupby("ark", as_index=False).agg(citations=("citation_id", "nunique"))
-    rows = rows.merge(cited, on="ark", how="left")
+    rows = frames.inventory[frames.inventory["is_chosen"]].merge(frames.stock, on="ark", how="left")
+    rows = with_counts(rows.merge(cited, on="ark", how="left"), ["citations"])
     judged = [_judged(row) for row in records_of(rows)]
-    kept = pd.DataFrame(judged, columns=["presence", "landing", "access", "findings"], index=rows.index).astype("str")
-    rows = rows.assign(**{name: kept[name] for name in kept.columns}, citations=rows["citations"].fillna(0))
-    rows = pd.concat([rows, _extra(frames).assign(findings=EXTRA)], ignore_index=True)
-    ordered = rows.assign(order=rows["findings"].map(_rank)).sort_values(
-        ["order", "ark", "request_url"], ignore_index=True
-    )
-    return INVENTORY.shaped(ordered)
-
-
-def _rank(findings: object) -> int:
-    """Return how much what is amiss matters; what matters most is 0, nothing the greatest."""
-    return FINDINGS.index(findings.partition(", ")[0]) if isinstance(findings, str) else len(FINDINGS)
+    columns = pd.DataFrame(judged, columns=["presence", "landing", "access", "findings"], index=rows.index)
+    rows = pd.concat([rows.join(columns.astype("str")), _extra(frames).assign(findings=EXTRA)], ignore_index=True)
+    gravest = mapped(rows["findings"], lambda findings: findings.partition(", ")[0])
+    return rows.assign(rank=pd.Categorical(gravest, FINDINGS, ordered=True))
 
 
 def _judged(row: dict[str, Any]) -> tuple[str, str, str, str | None]:
@@ -76,21 +70,13 @@ def _judged(row: dict[str, Any]) -> tuple[str, str, str, str | None]:
 def _extra(frames: Frames) -> pd.DataFrame:
     """One row per ARK of this run that the inventory lacks, under its NAANs. A part of what is listed is not extra."""
     listed = set(frames.inventory["ark"])
-    standings = ark_statuses(frames)
-    ours = standings[standings["naan"].isin(set(frames.inventory["naan"]))]
-    is_extra = [not _is_listed(name, listed) for name in ours["ark"]]
-    rows = ours[pd.Series(is_extra, index=ours.index, dtype="bool")]
-    rows = rows.merge(citation_counts(frames, "ark_id"), on="ark_id", how="left")
-    cited = frames.mentions[["ark_id", "document", "ordinal"]]
-    first = cited.sort_values(["document", "ordinal"]).drop_duplicates("ark_id")
-    first = first[["ark_id", "document"]].rename(columns={"document": "first_document"})
-    rows = rows.merge(first, on="ark_id", how="left").merge(ark_states(frames), on="ark_id", how="left")
-    named = ["ark", "naan", "object", "state", "citations", "documents", "first_document"]
-    return rows.assign(**{name: rows[name].fillna(0) for name in ("citations", "documents")})[named]
-
-
-def _is_listed(name: str, listed: set[str]) -> bool:
-    return name in listed or any(str(whole) in listed for whole in Ark.parse(name).implied)
+    statuses = ark_statuses(frames)
+    ours = statuses[statuses["naan"].isin(frames.inventory["naan"])]
+    is_listed = [bool(listed & {ark, *map(str, Ark.parse(ark).implied)}) for ark in ours["ark"]]
+    rows = ours[~pd.Series(is_listed, index=ours.index, dtype="bool")]
+    rows = rows.merge(citation_counts(frames.mentions, "ark_id"), on="ark_id", how="left")
+    rows = with_counts(rows.merge(ark_states(frames), on="ark_id", how="left"), ["citations", "documents"])
+    return rows[["ark", "naan", "object", "state", "citations", "documents", "first_document"]]
 
 
 def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
@@ -122,7 +108,7 @@ def inventory_sentence(count: Mapping[str, int], language: Language = ENGLISH) -
     )
 
 
-_NOTES: Final = {
+_NOTES = {
     Landing.ELSEWHERE.value: "They land at another object than the inventory says.",
     ExpectedAccess.WRONGLY_OPEN.value: "They are meant to be closed, and the object is given.",
     ExpectedAccess.WRONGLY_CLOSED.value: "They are not meant to be closed, and the object is refused.",
@@ -131,7 +117,7 @@ _NOTES: Final = {
     Presence.NEVER_CITED.value: "Checked, and cited by no document.",
     EXTRA: "ARKs under its NAANs that are seen, and not in it.",
 }
-INVENTORY: Final = TableDefinition(
+INVENTORY = TableDefinition(
     "inventory",
     "The inventory",
     "One row per ARK of the inventory and URL at which it was asked for; one that never was has a single row. Known is "
@@ -140,15 +126,15 @@ INVENTORY: Final = TableDefinition(
     inventory,
     (
         Column("findings", TEXT, "what is wrong, the most serious first; extra for what it lacks; empty for nothing"),
-        Column("ark", ARK, "ARK in normal form"),
+        ARK_COLUMN,
         NAAN_COLUMN,
         Column("title", TEXT, "title, as the inventory says"),
         Column("collection", TEXT, "collection, as the inventory says"),
         Column("presence", TOKEN, "seen, never-cited, never-checked, or never-seen, which is neither"),
         Column("citations", COUNT, "citations of this ARK in documents of this run", "citations"),
-        Column("request_url", URL, "URL that was asked for the object; empty when none was"),
+        REQUEST_URL_COLUMN,
         Column("object", TOKEN, "outcome of the object service there, when it was checked last"),
-        Column("judged_at", MOMENT, "beginning of the run whose verdict this is", "UTC", varies=True),
+        JUDGED_AT_COLUMN,
         Column("expected_url", URL, "URL at which it should land, as the inventory says"),
         Column("final_url", URL, "URL at which it landed"),
         Column(
@@ -162,8 +148,8 @@ INVENTORY: Final = TableDefinition(
         Column("access", TOKEN, "as-meant, wrongly-open, wrongly-closed, undetermined or not-stated"),
         Column("line", COUNT, "line of the inventory", "number from 1"),
         Column("state", TOKEN, "best status after all checks; empty when it is not known"),
-        Column("documents", COUNT, "documents with such a citation", "documents"),
-        Column("first_document", URL, "document with the first such citation"),
+        *CITED_COLUMNS,
     ),
+    order=("rank", "ark", "request_url"),
     is_listing=True,
 )

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date
-from typing import Final
 
 import pandas as pd
 
@@ -14,14 +13,20 @@ from crawler.history.ark_status import EventKind
 from crawler.history.triage import PARTICIPLES, TriageAction, known_words
 from reports.languages import ENGLISH, Language
 from reports.store.frames import Frames
+from reports.tables.ark_statuses import is_among
 from reports.tables.definitions import (
-    ARK,
-    COUNT,
+    ARK_COLUMN,
+    ASKED_URL_COLUMN,
+    ASSIGNEE_COLUMN,
+    DOCUMENT_COLUMN,
+    EVIDENCE_COLUMN,
     NAAN_COLUMN,
     OBJECT_COLUMN,
+    PAIR,
+    PLACE_COLUMNS,
+    STATE_COLUMN,
     TEXT,
     TOKEN,
-    URL,
     Column,
     TableDefinition,
     rows_of,
@@ -29,85 +34,66 @@ from reports.tables.definitions import (
 from reports.tables.failing import diagnosed_failures
 
 #: The measure that counts known problems; its note says them in words.
-KNOWN: Final = "known problems"
-_PAIR: Final = ["ark_id", "request_url"]
-_DECIDED: Final = ["treatment", "decision", "why", "until", "assignee"]
-#: Events that are good news, or no matter of the ARK: they are reported whatever was decided.
-_TOLD_ANYWAY: Final = [str(kind) for kind in (EventKind.RECOVERED, EventKind.NEW, EventKind.GONE)]
+KNOWN = "known problems"
+_DECIDED = ["treatment", "decision", "why", "until", "assignee"]
 
 
 def with_decisions(frames: Frames, places: pd.DataFrame) -> pd.DataFrame:
     """*places* (ARK, URL, document) with what was decided of each: in its document, or else wherever it is cited."""
-    decided = frames.triage
-    if decided.empty:
-        return places.assign(**{name: pd.Series(None, index=places.index, dtype="str") for name in _DECIDED})
+    decided = frames.triage[[*PAIR, "document", *_DECIDED]]
     whole = decided[decided["document"].isna()].drop(columns="document")
     single = decided[decided["document"].notna()]
-    rows = places.merge(whole[[*_PAIR, *_DECIDED]], on=_PAIR, how="left")
-    here = places[[*_PAIR, "document"]].merge(
-        single[[*_PAIR, "document", *_DECIDED]], on=[*_PAIR, "document"], how="left", indicator=True
-    )
-    is_own = here["_merge"].eq("both").to_numpy()
-    own = {name: rows[name].where(~is_own, here[name].to_numpy()).astype("str") for name in _DECIDED}
-    return rows.assign(**own).set_axis(places.index)
+    key = [*PAIR, "document"]
+    here = places[key].merge(single, on=key, how="left", indicator="is_own").set_axis(places.index)
+    rows = places.merge(whole, on=PAIR, how="left").set_axis(places.index)
+    is_own = here["is_own"].eq("both")
+    return rows.assign(**{name: rows[name].mask(is_own, here[name]) for name in _DECIDED})
 
 
 def raised(frames: Frames, places: pd.DataFrame) -> pd.DataFrame:
     """Those of *places* that are no known problem, with who looks after them and what was decided in vain."""
-    decided = with_decisions(frames, places)
-    rows = decided[decided["treatment"].isna()].rename(columns={"decision": "triage"})
-    return rows.drop(columns=["treatment", "why", "until"])
+    rows = with_decisions(frames, places)
+    return rows[rows["treatment"].isna()].rename(columns={"decision": "triage"})
 
 
 def without_known(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
     """The rows about an ARK and URL that is no known problem, or not in all of the documents that cite it here."""
-    return _without(rows, _holding(frames, frames.triage["treatment"].notna()))
+    return rows[~is_among(rows, _holding(frames, frames.triage["treatment"].notna()))]
 
 
 def _holding(frames: Frames, holds: pd.Series) -> pd.DataFrame:
     """The pairs of ARK and URL of which it *holds*, in so many of the decisions, wherever these documents cite them."""
-    decided = frames.triage.assign(holds=holds.astype("bool"))
-    whole = decided.loc[decided["document"].isna() & decided["holds"], _PAIR]
+    decided = frames.triage[[*PAIR, "document"]].assign(holds=holds.astype("bool"))
+    whole = decided[decided["document"].isna()]
     single = decided[decided["document"].notna()]
-    if single.empty:
-        return whole
-    places = frames.mentions[[*_PAIR, "document"]].drop_duplicates().merge(single[_PAIR].drop_duplicates(), on=_PAIR)
-    decided_here = single.loc[single["holds"], [*_PAIR, "document"]]
-    here = places.merge(decided_here, on=[*_PAIR, "document"], how="left", indicator=True)
-    every = here.assign(holds=here["_merge"].eq("both")).groupby(_PAIR, as_index=False)["holds"].all()
-    return pd.concat([whole, every.loc[every["holds"], _PAIR]]).drop_duplicates()
+    cited = frames.mentions[[*PAIR, "document"]].drop_duplicates().merge(single[PAIR].drop_duplicates(), on=PAIR)
+    here = cited.merge(single[single["holds"]], on=[*PAIR, "document"], how="left")
+    every = here.assign(holds=here["holds"].notna()).groupby(PAIR, as_index=False)["holds"].all()
+    both = pd.concat([whole, every])
+    return both.loc[both["holds"], PAIR]
 
 
 def raised_events(frames: Frames) -> pd.DataFrame:
-    """Return what has happened, but for what is ignored and for the failures that are known."""
-    kept_events = frames.events[frames.events["event"].astype("str").isin(_TOLD_ANYWAY)]
-    rest = frames.events[~frames.events.index.isin(kept_events.index)]
-    rest = _without(rest, _holding(frames, frames.triage["is_silent"]))
-    broke = rest[rest["event"].eq(EventKind.BROKE)]
-    known_events = broke.index.difference(without_known(frames, broke).index)
-    return frames.events.loc[sorted([*kept_events.index, *rest.index.difference(known_events)])]
+    """Return what has happened, but for what is ignored and for the failures that are known.
 
-
-def _without(rows: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
-    if pairs.empty:
-        return rows
-    keys = pd.MultiIndex.from_frame(pairs[_PAIR].astype("object"))
-    return rows[~pd.MultiIndex.from_frame(rows[_PAIR].astype("object")).isin(keys)]
+    What is good news, or no matter of the ARK, is reported whatever was decided.
+    """
+    events = frames.events
+    is_raised = events["event"].isin([EventKind.RECOVERED, EventKind.NEW, EventKind.GONE])
+    is_silent = is_among(events, _holding(frames, frames.triage["is_silent"]))
+    is_known = is_among(events, _holding(frames, frames.triage["treatment"].notna()))
+    return events[is_raised | ~(is_silent | (events["event"].eq(EventKind.BROKE) & is_known))]
 
 
 def known(frames: Frames) -> pd.DataFrame:
-    """One row per place of a known problem; ordered by treatment, the day until which, ARK, URL, document and place."""
-    problems = frames.triage[frames.triage["is_problem"]]
-    pairs = problems[_PAIR].drop_duplicates()
-    places = frames.mentions.drop(columns=["ark", "naan"])
-    rows = pairs.merge(frames.verdicts[[*_PAIR, "ark", "naan", "object", "object_evidence"]], on=_PAIR)
-    rows = rows.merge(places, on=_PAIR, how="left")
+    """One row per place of a known problem."""
+    problems = frames.triage.loc[frames.triage["is_problem"], PAIR].drop_duplicates()
+    rows = problems.merge(frames.verdicts[[*PAIR, "ark", "naan", "object", "object_evidence"]], on=PAIR)
+    rows = rows.merge(frames.mentions.drop(columns=["ark", "naan"]), on=PAIR, how="left")
     rows = with_decisions(frames, rows)
-    rows = rows[rows["treatment"].notna()]
-    causes = diagnosed_failures(frames)[[*_PAIR, "cause", "fault", "host", "should_be", "because"]]
-    rows = rows.merge(causes, on=_PAIR, how="left").merge(frames.latest[[*_PAIR, "state"]], on=_PAIR, how="left")
-    ordered = rows.sort_values(["treatment", "until", "ark", "request_url", "document", "ordinal"], ignore_index=True)
-    return KNOWN_PROBLEMS.shaped(ordered)
+    causes = diagnosed_failures(frames)[[*PAIR, "cause", "fault", "host", "should_be", "because"]]
+    rows = rows[rows["treatment"].notna()].merge(causes, on=PAIR, how="left")
+    return rows.merge(frames.latest[[*PAIR, "state"]], on=PAIR, how="left")
 
 
 def known_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
@@ -138,24 +124,17 @@ def known_sentence(summary: pd.DataFrame, language: Language = ENGLISH) -> str:
     if acknowledged:
         parts.append(language.ngettext("{number} acknowledged", "{number} acknowledged", acknowledged))
     if ignored:
-        days = [language.numeric_day(date.fromisoformat(day)) for day in _DAY.findall(note)]
-        until = (
-            language.gettext("{first} at the earliest, {last} at the latest", first=days[0], last=days[1])
-            if len(days) > 1
-            else days[0]
-        )
-        parts.append(
-            language.ngettext("{number} ignored until {day}", "{number} ignored until {day}", ignored, day=until)
-        )
-    return language.ngettext(
-        "{number} known: {decided}.", "{number} known: {decided}.", number, decided=", ".join(parts)
-    )
+        days = re.findall("[0-9]{4}-[0-9]{2}-[0-9]{2}", note)
+        until, *last = (language.numeric_day(date.fromisoformat(day)) for day in days)
+        if last:
+            until = language.gettext("{first} at the earliest, {last} at the latest", first=until, last=last[0])
+        words = language.ngettext("{number} ignored until {day}", "{number} ignored until {day}", ignored, day=until)
+        parts.append(words)
+    decided = ", ".join(parts)
+    return language.ngettext("{number} known: {decided}.", "{number} known: {decided}.", number, decided=decided)
 
 
-_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-
-
-KNOWN_PROBLEMS: Final = TableDefinition(
+KNOWN_PROBLEMS = TableDefinition(
     "known",
     "Known problems",
     "One row per place that cites an ARK with an acknowledged or ignored problem. These are counted everywhere, but "
@@ -166,23 +145,21 @@ KNOWN_PROBLEMS: Final = TableDefinition(
         Column("until", TEXT, "day on which something ignored counts again; empty for what is acknowledged"),
         Column("why", TEXT, "why, in the words of the person who decided"),
         Column("decision", TEXT, "what was decided, and when"),
-        Column("assignee", TEXT, "who looks after it, as was decided; empty for no one"),
-        Column("ark", ARK, "ARK in normal form"),
+        ASSIGNEE_COLUMN,
+        ARK_COLUMN,
         NAAN_COLUMN,
-        Column("request_url", URL, "URL that was asked for the object"),
+        ASKED_URL_COLUMN,
         OBJECT_COLUMN,
-        Column("state", TOKEN, "status after all checks; empty when it is not known"),
+        STATE_COLUMN,
         Column("cause", TOKEN, "why it fails, as far as this run shows; empty where it was not judged"),
         Column("fault", TOKEN, "with whom a repair begins: citation, resolver, landing-host or nobody"),
         Column("host", TEXT, "host that the repair is about"),
         Column("should_be", TEXT, "what the document should say instead: an ARK or URL; empty where nothing is known"),
         Column("because", TEXT, "how that is known", is_ours=True),
-        Column("document", URL, "URL or path of the document"),
-        Column("page", COUNT, "page of a paginated document", "page number from 1"),
-        Column("place", TEXT, "element and attribute, or rectangle on the page in points"),
-        Column("role", TOKEN, "text, link-target, metadata, link-annotation or structured-data"),
-        Column("as_written", TEXT, "what the document contains there"),
-        Column("object_evidence", TEXT, "why the object outcome is what it is"),
+        DOCUMENT_COLUMN,
+        *PLACE_COLUMNS,
+        EVIDENCE_COLUMN,
     ),
+    order=("treatment", "until", "ark", "request_url", "document", "ordinal"),
     is_listing=True,
 )

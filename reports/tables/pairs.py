@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -14,33 +14,34 @@ from extractors.model.normalize import Profile
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
 from reports.tables.ark_statuses import FAMILY_COLUMNS, ark_statuses, families
-from reports.tables.definitions import COUNT, TEXT, TOKEN, TRUTH, Column, TableDefinition, rows_of
+from reports.tables.definitions import COUNT, TEXT, TOKEN, TRUTH, Column, TableDefinition, in_order, rows_of
 from reports.tables.distinct import bases_of
 
 #: A kind of group, what its members share, and they.
 Group: TypeAlias = tuple[str, str, list[str]]
 
 #: ARKs or URLs that a row names; the other tables have them all.
-MOST_NAMED: Final = 10
-_PROFILES: Final = {Profile.DRAFT_2005: "the draft of 2005", Profile.SCHEME_2020: "the URI scheme of 2020"}
+MOST_NAMED = 10
+_PROFILES = {Profile.DRAFT_2005: "the draft of 2005", Profile.SCHEME_2020: "the URI scheme of 2020"}
 
 
 def groups(frames: Frames) -> pd.DataFrame:
-    """One row per group; ordered by kind, wholes that fail first, then by size, the greatest first, then by name."""
-    pairs = [*_one_object(frames), *_two_objects(frames), *_equal_elsewhere(frames)]
+    """One row per group; wholes that fail come first, then the greatest."""
+    arks = ark_statuses(frames)["ark"]
+    candidates = arks[arks.str.contains(MAY_BE_EQUAL, regex=True)]
+    pairs = [*_one_object(frames), *_two_objects(frames), *equal_elsewhere(candidates)]
     named = [dict(zip(("kind", "shared", "members"), pair, strict=True)) for pair in pairs]
     return groups_of([*named, *_wholes(frames)])
 
 
 def groups_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return the table of these groups, in its order."""
+    """Return the rows of the table for these groups, in its order."""
     names = [column.name for column in GROUPS.columns]
-    table = pd.DataFrame(rows, columns=[*names, "is_amiss"]).astype({"members": "object"})
-    listed = table["members"].map(lambda members: JOINT.join(members[:MOST_NAMED]))
-    is_amiss = table["is_amiss"].astype("boolean").fillna(False)
-    table = table.assign(size=table["members"].map(len), members=listed, is_amiss=is_amiss)
-    by = {"kind": True, "is_amiss": False, "size": False, "shared": True}
-    return GROUPS.shaped(table.sort_values(list(by), ascending=list(by.values()), ignore_index=True))
+    table = pd.DataFrame(rows, columns=[*names, "is_amiss"]).astype({"members": "object", "is_amiss": "boolean"})
+    table = table.fillna({"is_amiss": False}).assign(
+        size=table["members"].map(len), members=table["members"].map(lambda members: JOINT.join(members[:MOST_NAMED]))
+    )
+    return in_order(table, "kind", "-is_amiss", "-size", "shared")
 
 
 def _landed(frames: Frames) -> pd.DataFrame:
@@ -68,13 +69,7 @@ def _two_objects(frames: Frames) -> Iterator[Group]:
 
 
 #: Characters of which every ARK has one that another text may take for an equal of one more.
-MAY_BE_EQUAL: Final = "[.%#~]"
-
-
-def _equal_elsewhere(frames: Frames) -> Iterator[Group]:
-    """ARKs that an older or a later text takes for one: only those with suffixes or escapes can be."""
-    arks = ark_statuses(frames)["ark"]
-    yield from equal_elsewhere(arks[arks.str.contains(MAY_BE_EQUAL, regex=True)])
+MAY_BE_EQUAL = "[.%#~]"
 
 
 def equal_elsewhere(arks: Iterable[str]) -> Iterator[Group]:
@@ -113,7 +108,7 @@ def _wholes(frames: Frames) -> Iterator[dict[str, Any]]:
         }
 
 
-GROUPS: Final = TableDefinition(
+GROUPS = TableDefinition(
     "groups",
     "ARKs that belong together",
     "One row per group. Several ARKs that end at one URL may be one object, or share a page that serves them all; "

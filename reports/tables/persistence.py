@@ -5,17 +5,19 @@ A subject is an ARK at one URL, a *pair*. Checks that prove nothing (blocked, ou
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from crawler.history.ark_status import ArkState
-from crawler.model.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family
+from crawler.model.observations import DESCRIBED, CommitmentOutcome, Family
 from reports.languages import N_
 from reports.store.frames import Frames
 from reports.store.timelines import Timeline
+from reports.tables.ark_statuses import FAMILY_COLUMNS, families
 from reports.tables.definitions import (
     ARKS_COLUMN,
     COUNT,
@@ -27,6 +29,8 @@ from reports.tables.definitions import (
     TRUTH,
     Column,
     TableDefinition,
+    records_of,
+    side_by_side,
 )
 from reports.tables.distinct import mapped
 from reports.tables.places import section
@@ -35,7 +39,7 @@ from reports.tables.places import section
 
 
 #: Of the normal distribution: 95 % lie within so many deviations.
-_Z: Final = 1.959963984540054
+_Z = 1.959963984540054
 
 
 def kaplan_meier(lives: pd.DataFrame, by: list[str]) -> pd.DataFrame:
@@ -54,17 +58,21 @@ def kaplan_meier(lives: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     groups = rows.groupby(by, observed=True, sort=False)
     at_risk = groups["subjects"].transform("sum") - groups["subjects"].cumsum() + rows["subjects"]
     failed = rows["failed"]
-    rows = rows.assign(at_risk=at_risk, censored=rows["subjects"] - failed, survived=1 - failed / at_risk)
     with np.errstate(divide="ignore", invalid="ignore"):
-        rows["variance"] = failed / (at_risk * (at_risk - failed))
+        rows = rows.assign(survived=1 - failed / at_risk, variance=failed / (at_risk * (at_risk - failed)))
         groups = rows.groupby(by, observed=True, sort=False)
         survival = groups["survived"].cumprod()
-        log = np.log(survival)
-        spread = _Z * np.sqrt(groups["variance"].cumsum()) / log
+        spread = _Z * np.sqrt(groups["variance"].cumsum()) / np.log(survival)
         low, high = survival ** np.exp(-spread), survival ** np.exp(spread)
-    is_open = (survival < 1) & (survival > 0)
-    rows = rows.assign(survival=survival, low=low.where(is_open), high=high.where(is_open))
-    return rows[[*by, "days", "at_risk", "failed", "censored", "survival", "low", "high"]]
+    has_bounds = (survival < 1) & (survival > 0)
+    return rows[[*by, "days"]].assign(
+        at_risk=at_risk,
+        failed=failed,
+        censored=rows["subjects"] - failed,
+        survival=survival,
+        low=low.where(has_bounds),
+        high=high.where(has_bounds),
+    )
 
 
 def median_days(curves: pd.DataFrame, by: list[str]) -> pd.DataFrame:
@@ -73,11 +81,11 @@ def median_days(curves: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return curves[by].drop_duplicates().merge(reached.agg(median=("days", "min")), on=by, how="left")
 
 
-_GROUP: Final = ["grouping", "group"]
-ALL: Final = "all"
-_GROUPINGS: Final = (ALL, "naan", "resolver", "documents")
+_GROUP = ["grouping", "group"]
+ALL = "all"
+_GROUPINGS = (ALL, "naan", "resolver", "documents")
 #: Of several URLs of an ARK, the state that counts: one that works is enough, one that is open keeps hope.
-BEST_FIRST: Final = (
+BEST_FIRST = (
     ArkState.HEALTHY,
     ArkState.FLAPPING,
     ArkState.BLOCKED,
@@ -86,8 +94,9 @@ BEST_FIRST: Final = (
     ArkState.CONFIRMED_BROKEN,
     ArkState.SKIPPED,
 )
+_BEST_STATE = pd.CategoricalDtype(list(map(str, BEST_FIRST)), ordered=True)
 #: The states that `persistence` counts under their own names; those that are healthy resolve.
-_OTHER_STATES: Final = {
+_OTHER_STATES = {
     ArkState.FAILING: N_("ARKs that are failing"),
     ArkState.CONFIRMED_BROKEN: N_("ARKs that are confirmed broken"),
     ArkState.FLAPPING: N_("ARKs that are flapping"),
@@ -95,7 +104,7 @@ _OTHER_STATES: Final = {
     ArkState.SKIPPED: N_("ARKs that are skipped"),
     ArkState.UNDETERMINED: N_("ARKs that are undetermined"),
 }
-_JUDGED: Final = (ArkState.HEALTHY, ArkState.FLAPPING, ArkState.FAILING, ArkState.CONFIRMED_BROKEN)
+_JUDGED = (ArkState.HEALTHY, ArkState.FLAPPING, ArkState.FAILING, ArkState.CONFIRMED_BROKEN)
 
 
 # -- checks and spells
@@ -104,11 +113,11 @@ _JUDGED: Final = (ArkState.HEALTHY, ArkState.FLAPPING, ArkState.FAILING, ArkStat
 @lru_cache(maxsize=2)
 def proofs(timeline: Timeline) -> pd.DataFrame:
     """The checks that prove something: `works` or a strike; with `at` and the `spell` since it worked last."""
-    family = timeline.checks["object"].cat.rename_categories(str).astype("str").map(_FAMILY)
-    suspect = _of_run(timeline, timeline.checks, "is_suspect")
+    family = families(timeline.checks["object"])
     works = family.eq(Family.WORKS)
-    strikes = family.isin([Family.FAILS, Family.UNREACHABLE]) & ~suspect
-    proving = timeline.checks[works | strikes].assign(works=works, at=_of_run(timeline, timeline.checks, "started_at"))
+    strikes = family.isin([Family.FAILS, Family.UNREACHABLE]) & ~_of_run(timeline, timeline.checks, "is_suspect")
+    checks = timeline.checks.assign(works=works, at=_of_run(timeline, timeline.checks, "started_at"))
+    proving = checks[works | strikes]
     return proving.assign(spell=proving.groupby("pair")["works"].cumsum())
 
 
@@ -117,20 +126,17 @@ def _of_run(timeline: Timeline, rows: pd.DataFrame, column: str) -> pd.Series:
     return pd.Series(timeline.runs[column].take(rows["run"].to_numpy()).array, index=rows.index)
 
 
-_FAMILY: Final = {str(outcome): family for outcome, family in FAMILY_OF.items()}
-
-
 @lru_cache(maxsize=2)
 def spells(timeline: Timeline) -> pd.DataFrame:
     """One row per spell of failures: pair, first and last strike, strikes, when it worked again, whether confirmed."""
     checks = proofs(timeline)
-    failures = checks[~checks["works"]].groupby(["pair", "spell"], as_index=False)
+    spell = ["pair", "spell"]
+    failures = checks[~checks["works"]].groupby(spell, as_index=False)
     rows = failures.agg(first_at=("at", "min"), last_at=("at", "max"), strikes=("at", "size"))
-    again = checks[checks["works"]].groupby(["pair", "spell"], as_index=False).agg(recovered_at=("at", "min"))
-    again = again.assign(spell=again["spell"] - 1)
-    rows = rows.merge(again, on=["pair", "spell"], how="left")
-    long_enough = (rows["last_at"] - rows["first_at"]).dt.total_seconds() >= timeline.policy.days * 86_400
-    return rows.assign(confirmed=long_enough & rows["strikes"].ge(timeline.policy.strikes))
+    again = checks[checks["works"]].groupby(spell, as_index=False).agg(recovered_at=("at", "min"))
+    rows = rows.merge(again.assign(spell=again["spell"] - 1), on=spell, how="left")
+    is_long = _days(rows["last_at"] - rows["first_at"]) >= timeline.policy.days
+    return rows.assign(confirmed=is_long & rows["strikes"].ge(timeline.policy.strikes))
 
 
 @lru_cache(maxsize=2)
@@ -140,18 +146,14 @@ def lives(timeline: Timeline) -> pd.DataFrame:
     It died with the first strike of a spell that was confirmed; what came after that is a matter of recovery.
     """
     checks = proofs(timeline)
-    good = checks[checks["works"]].groupby("pair").agg(born=("at", "min"))
     dead = spells(timeline).query("confirmed and spell > 0").groupby("pair")["first_at"].min()
-    rows = good.assign(died_at=dead)
-    good_checks = checks[checks["works"]].join(rows["died_at"], on="pair")
-    alive = (
-        good_checks[good_checks["died_at"].isna() | (good_checks["at"] < good_checks["died_at"])]
-        .groupby("pair")["at"]
-        .max()
+    good = checks[checks["works"]].join(dead.rename("died_at"), on="pair")
+    alive = good[~(good["at"] >= good["died_at"])]
+    rows = alive.groupby("pair", as_index=False).agg(
+        born=("at", "min"), last=("at", "max"), died_at=("died_at", "first")
     )
-    rows = rows.assign(last=alive, died=rows["died_at"].notna()).reset_index()
-    until = rows["died_at"].where(rows["died"], rows["last"])
-    return rows.assign(days=_days(until - rows["born"]))[["pair", "days", "died"]]
+    ended = rows["died_at"].fillna(rows["last"])
+    return rows[["pair"]].assign(days=_days(ended - rows["born"]), died=rows["died_at"].notna())
 
 
 def _days(spans: pd.Series) -> pd.Series:
@@ -161,16 +163,10 @@ def _days(spans: pd.Series) -> pd.Series:
 
 def _grouped(rows: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
     """Each row of a pair three times: in the group of all, of its NAAN and of its resolver."""
-    owners = timeline.standings.set_index("pair")[["naan", "host"]]
-    owned = rows.join(owners, on="pair")
-    return pd.concat(
-        [
-            owned.assign(grouping=ALL, group=ALL),
-            owned.assign(grouping="naan", group=owned["naan"].astype("str")),
-            owned.assign(grouping="resolver", group=owned["host"].astype("str")),
-        ],
-        ignore_index=True,
-    ).drop(columns=["naan", "host"])
+    owned = rows.join(timeline.standings.set_index("pair")[["naan", "host"]].astype("str"), on="pair")
+    groups: dict[str, Any] = {ALL: ALL, "naan": owned["naan"], "resolver": owned["host"]}
+    parts = [owned.assign(grouping=grouping, group=group) for grouping, group in groups.items()]
+    return pd.concat(parts, ignore_index=True).drop(columns=["naan", "host"])
 
 
 # -- tables
@@ -179,53 +175,42 @@ def _grouped(rows: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
 def runs(frames: Frames) -> pd.DataFrame:
     """One row per run, in order: what it checked, and how all ARKs known by then stood after it."""
     timeline = frames.timeline
-    table = timeline.runs.reset_index(names="run")
-    family = timeline.checks["object"].astype("str").map(_FAMILY)
-    counts = pd.crosstab(timeline.checks["run"], family).reindex(index=table["run"], columns=list(Family), fill_value=0)
-    checked: dict[str, Any] = {str(family).replace("-", "_"): counts[family].to_numpy() for family in Family}
-    stood = _stood(timeline, len(table))
-    alive, failing, broken = (stood[name] for name in ("working", "failing", "confirmed_broken"))
-    proved = alive + failing + broken
-    table = table.assign(
-        checked=counts.sum(axis=1).to_numpy(),
-        **checked,
-        **{str(name): stood[name] for name in stood},
-        share_working=(alive / proved).where(proved > 0),
-        share_not_broken=((alive + failing) / proved).where(proved > 0),
-    ).rename(columns={"is_suspect": "suspect"})
-    return RUNS.shaped(table)
+    table = timeline.runs.rename(columns={"is_suspect": "suspect"})
+    counts = pd.crosstab(timeline.checks["run"], families(timeline.checks["object"]).astype("str"))
+    for family, column in FAMILY_COLUMNS.items():
+        table[column] = counts.get(str(family), pd.Series(dtype="int64")).reindex(table.index, fill_value=0)
+    table = pd.concat([table, _stood(timeline, len(table))], axis="columns")
+    not_broken = table["working"] + table["failing"]
+    proved = not_broken + table["confirmed_broken"]
+    return table.assign(
+        checked=table[list(FAMILY_COLUMNS.values())].sum(axis="columns"),
+        share_working=_share(table["working"], proved),
+        share_not_broken=_share(not_broken, proved),
+    )
 
 
 def _stood(timeline: Timeline, run_count: int) -> pd.DataFrame:
     """By run, how many pairs worked at their last proof, were failing, or were confirmed broken."""
     checks = proofs(timeline)
-    strikes = (
-        checks.groupby(["pair", "spell"])["works"].transform(lambda works: 0)
-        if checks.empty
-        else ((~checks["works"]).groupby([checks["pair"], checks["spell"]]).cumsum())
-    )
-    first = checks["at"].where(~checks["works"]).groupby([checks["pair"], checks["spell"]]).transform("min")
-    is_long = (checks["at"] - first).dt.total_seconds() >= timeline.policy.days * 86_400
-    confirmed = ~checks["works"] & is_long & strikes.ge(timeline.policy.strikes)
-    status = (
-        pd.Series("failing", index=checks.index).mask(checks["works"], "working").mask(confirmed, "confirmed_broken")
-    )
+    failures = checks[~checks["works"]]
+    spelled = failures.groupby(["pair", "spell"])
+    is_long = _days(failures["at"] - spelled["at"].transform("min")) >= timeline.policy.days
+    status = pd.Series("working", index=checks.index)
+    status[failures.index] = "failing"
+    status[failures.index[is_long & (spelled.cumcount() + 1).ge(timeline.policy.strikes)]] = "confirmed_broken"
     before = status.groupby(checks["pair"]).shift()
     steps = {}
     for name in ("working", "failing", "confirmed_broken"):
         change = status.eq(name).astype("int64") - before.eq(name).astype("int64")
-        by_run = change.groupby(checks["run"]).sum()
-        steps[name] = by_run.reindex(range(run_count), fill_value=0).cumsum().to_numpy()
+        steps[name] = change.groupby(checks["run"]).sum().reindex(range(run_count), fill_value=0).cumsum().to_numpy()
     return pd.DataFrame(steps)
 
 
 def survival(frames: Frames) -> pd.DataFrame:
     """One row per group and day of its survival curve; ordered all, NAANs, resolvers, each by group and day."""
     watched = lives(frames.timeline)
-    curves = kaplan_meier(
-        _grouped(watched.assign(days=watched["days"].round().astype("int64")), frames.timeline), _GROUP
-    )
-    return SURVIVAL.shaped(curves)
+    watched = watched.assign(days=watched["days"].round().astype("int64"))
+    return kaplan_meier(_grouped(watched, frames.timeline), _GROUP)
 
 
 def _lasting(timeline: Timeline) -> pd.DataFrame:
@@ -235,7 +220,7 @@ def _lasting(timeline: Timeline) -> pd.DataFrame:
     spelled = failed.groupby(_GROUP, as_index=False).agg(
         spells=("pair", "size"), confirmed=("confirmed", "sum"), recovered=("died", "sum")
     )
-    table = pd.concat([rows.set_index(_GROUP) for rows in (counts, spelled)], axis="columns").fillna(0).reset_index()
+    table = side_by_side(_GROUP, counts, spelled).fillna(0)
     for rows, column in ((watched, "days_to_failure"), (failed, "days_to_recovery")):
         medians = median_days(kaplan_meier(rows, _GROUP), _GROUP).rename(columns={"median": column})
         table = table.merge(medians, on=_GROUP, how="left")
@@ -245,91 +230,71 @@ def _lasting(timeline: Timeline) -> pd.DataFrame:
 def _recoveries(timeline: Timeline) -> pd.DataFrame:
     """Spells as lives of another kind: they end with recovery, or are still going on when last seen."""
     rows = spells(timeline)
-    recovered = rows["recovered_at"].notna()
-    until = rows["recovered_at"].where(recovered, rows["last_at"])
-    return rows.assign(days=_days(until - rows["first_at"]), died=recovered)[["pair", "days", "died", "confirmed"]]
+    ended = rows["recovered_at"].fillna(rows["last_at"])
+    return rows[["pair", "confirmed"]].assign(days=_days(ended - rows["first_at"]), died=rows["recovered_at"].notna())
 
 
 def outages(frames: Frames) -> pd.DataFrame:
-    """One row per outage of a host: runs, one after the other, in which it gave no answer; the last to begin first."""
+    """One row per outage of a host: runs, one after the other, in which it gave no answer."""
     timeline = frames.timeline
-    contacts = timeline.contacts[~_of_run(timeline, timeline.contacts, "is_suspect")]
-    contacts = contacts.assign(host=contacts["host"].astype("str"), up=contacts["answered"] > 0)
+    spell = ["host", "spell"]
+    contacts = timeline.contacts[~_of_run(timeline, timeline.contacts, "is_suspect")].astype({"host": "str"})
+    contacts = contacts.assign(up=contacts["answered"] > 0)
     contacts = contacts.assign(spell=contacts.groupby("host")["up"].cumsum())
-    spelled = contacts[~contacts["up"]].groupby(["host", "spell"], as_index=False)
-    rows = spelled.agg(
+    silent = contacts[~contacts["up"]].groupby(spell, as_index=False)
+    rows = silent.agg(
         since=("first_at", "min"), last_at=("last_at", "max"), runs=("run", "size"), failure=("failure", "last")
     )
-    again = contacts[contacts["up"]][["host", "spell", "first_at"]].rename(columns={"first_at": "until"})
-    rows = rows.merge(again.assign(spell=again["spell"] - 1), on=["host", "spell"], how="left")
-    rows = rows.assign(is_over=rows["until"].notna(), days=_days(rows["last_at"] - rows["since"]))
-    rows = rows.sort_values(["since", "host"], ascending=[False, True], ignore_index=True)
-    return OUTAGES.shaped(rows)
+    again = contacts.loc[contacts["up"], [*spell, "first_at"]].rename(columns={"first_at": "until"})
+    rows = rows.merge(again.assign(spell=again["spell"] - 1), on=spell, how="left")
+    return rows.assign(is_over=rows["until"].notna(), days=_days(rows["last_at"] - rows["since"]))
 
 
-@lru_cache(maxsize=1)
 def _best(timeline: Timeline) -> pd.DataFrame:
     """One row per ARK that is still cited or was only ever checked: its best state, and what is said of it."""
-    rows = timeline.standings
-    rows = rows[rows["gone_at"].isna()]
-    ranks = np.array([BEST_FIRST.index(ArkState(state)) for state in rows["state"].cat.categories])
+    rows = timeline.standings[timeline.standings["gone_at"].isna()]
     works = rows["state"].eq(ArkState.HEALTHY)
     rows = rows.assign(
-        rank=ranks[rows["state"].cat.codes],
+        state=rows["state"].astype(_BEST_STATE),
         described=rows["metadata"].isin(DESCRIBED) & works,
         committed=rows["commitment"].eq(CommitmentOutcome.STATED) & works,
         permanent=rows["level"].astype("str").str.startswith("Permanent").fillna(False).astype("bool") & works,
     )
-    best = rows.groupby("ark_id", as_index=False).agg(
-        ark=("ark", "first"),
+    return rows.groupby("ark_id", as_index=False).agg(
         naan=("naan", "first"),
-        rank=("rank", "min"),
+        state=("state", "min"),
         described=("described", "max"),
         committed=("committed", "max"),
         permanent=("permanent", "max"),
         first_at=("first_seen_at", "min"),
         last_at=("checked_at", "max"),
     )
-    states = np.array([state.value for state in BEST_FIRST], dtype="object")
-    return best.assign(state=pd.Series(states[best["rank"]], dtype="str"))
 
 
 def persistence(frames: Frames) -> pd.DataFrame:
     """One row per set of ARKs: all, each NAAN, each resolver, each section of the documents; with a statement."""
     best = _best(frames.timeline)
-    sections = frames.mentions[["ark_id", "document"]].drop_duplicates()
-    sections = sections.assign(group=mapped(sections["document"], section))[["ark_id", "group"]].drop_duplicates()
-    cited = best.merge(sections, on="ark_id", how="inner")
-    sets = pd.concat(
-        [
-            best.assign(grouping=ALL, group=ALL),
-            best.assign(grouping="naan", group=best["naan"].astype("str")),
-            cited.assign(grouping="documents"),
-        ],
-        ignore_index=True,
-    )
-    judged = sets["state"].isin(_JUDGED)
-    resolving = sets["state"].eq(ArkState.HEALTHY)
-    by_state = {_column_of(state): sets["state"].eq(state) for state in _OTHER_STATES}
-    sets = sets.assign(judged=judged, resolving=resolving, **by_state)
-    counted = ["judged", "resolving", *by_state, "described", "committed", "permanent"]
-    groups = sets.groupby(_GROUP, sort=False)
-    table = (
-        groups[counted]
-        .sum()
-        .assign(arks=groups.size(), first_at=groups["first_at"].min(), last_at=groups["last_at"].max())
-    )
-    table = table.assign(
-        share_resolving=_share(table["resolving"], table["judged"]),
-        share_described=_share(table["described"], table["resolving"]),
-        share_committed=_share(table["committed"], table["resolving"]),
+    states = {_column_of(state): best["state"].eq(state) for state in ArkState}
+    best = best.assign(judged=best["state"].isin(_JUDGED), resolving=states.pop("healthy"), **states)
+    sections = frames.mentions[["ark_id"]].assign(group=mapped(frames.mentions["document"], section))
+    parts = [
+        best.assign(grouping=ALL, group=ALL),
+        best.assign(grouping="naan", group=best["naan"].astype("str")),
+        best.merge(sections.drop_duplicates(), on="ark_id").assign(grouping="documents"),
+    ]
+    groups = pd.concat(parts, ignore_index=True).groupby(_GROUP, sort=False)
+    counts = groups[["judged", "resolving", *states, "described", "committed", "permanent"]].sum()
+    table = counts.assign(
+        arks=groups.size(),
+        first_at=groups["first_at"].min(),
+        last_at=groups["last_at"].max(),
+        share_resolving=_share(counts["resolving"], counts["judged"]),
+        share_described=_share(counts["described"], counts["resolving"]),
+        share_committed=_share(counts["committed"], counts["resolving"]),
     ).reset_index()
-    table = table.assign(statement=[_statement(row) for row in table.itertuples(index=False)])
-    lasting = _lasting(frames.timeline)
-    table = pd.concat([rows.set_index(_GROUP) for rows in (table, lasting)], axis="columns").reset_index()
-    table = table.assign(order=table["grouping"].map(_GROUPINGS.index))
-    table = table.sort_values(["order", "arks", "group"], ascending=[True, False, True], ignore_index=True)
-    return PERSISTENCE.shaped(table)
+    table = table.assign(statement=[_statement(row) for row in records_of(table)])
+    table = side_by_side(_GROUP, table, _lasting(frames.timeline))
+    return table.assign(rank=table["grouping"].map(_GROUPINGS.index))
 
 
 def _column_of(state: ArkState) -> str:
@@ -340,31 +305,26 @@ def _share(part: pd.Series, whole: pd.Series) -> pd.Series:
     return (part / whole).where(whole > 0)
 
 
-def _statement(row: object) -> str:
+def _statement(row: Mapping[str, Any]) -> str:
     """The row in sentences that a funder can read; "permanent" only where a provider says so."""
-    value = row.__getattribute__
-    dates = ""
-    if pd.notna(value("last_at")):
-        dates = f" between {value('first_at'):%Y-%m-%d} and {value('last_at'):%Y-%m-%d}"
-    judged, resolving, open_ = value("judged"), value("resolving"), value("arks") - value("judged")
+    judged, resolving, others = row["judged"], row["resolving"], row["arks"] - row["judged"]
+    dates = f" between {row['first_at']:%Y-%m-%d} and {row['last_at']:%Y-%m-%d}" if row["last_at"] else ""
     if not judged:
-        return f"None of {value('arks'):,} ARKs could be judged{dates}."
+        return f"None of {row['arks']:,} ARKs could be judged{dates}."
     said = f"Of {judged:,} ARKs that could be judged{dates}, {resolving:,} ({resolving / judged:.1%}) resolve"
-    said += f" and {value('confirmed_broken'):,} are confirmed broken."
+    said += f" and {row['confirmed_broken']:,} are confirmed broken."
     if resolving:
-        described, committed = (
-            f"{value(name):,} ({value(name) / resolving:.1%})" for name in ("described", "committed")
-        )
+        described, committed = (f"{row[name]:,} ({row[name] / resolving:.1%})" for name in ("described", "committed"))
         said += f" Of those that resolve, {described} are described and {committed} come with a stated commitment;"
-        said += f" their providers call {value('permanent'):,} of them permanent."
-    return said + (f" {open_:,} more could not be judged." if open_ else "")
+        said += f" their providers call {row['permanent']:,} of them permanent."
+    return said + (f" {others:,} more could not be judged." if others else "")
 
 
 # -- definitions
 
-_GROUPING: Final = Column("grouping", TOKEN, "what the rows are grouped by: all, naan or resolver")
-_GROUP_COLUMN: Final = Column("group", TEXT, "the group: all, a NAAN, or the host that is asked first")
-RUNS: Final = TableDefinition(
+_GROUPING = Column("grouping", TOKEN, "what the rows are grouped by: all, naan or resolver")
+_GROUP_COLUMN = Column("group", TEXT, "the group: all, a NAAN, or the host that is asked first")
+RUNS = TableDefinition(
     "runs",
     "Run by run",
     "One row per run up to this one. What it checked itself, and the status of all ARKs known by then at their last "
@@ -390,7 +350,7 @@ RUNS: Final = TableDefinition(
     ),
 )
 
-SURVIVAL: Final = TableDefinition(
+SURVIVAL = TableDefinition(
     "survival",
     "Survival",
     "One row per group and day: the Kaplan-Meier estimate of the share that is still alive so many days after it "
@@ -411,7 +371,7 @@ SURVIVAL: Final = TableDefinition(
     is_listing=True,
 )
 
-OUTAGES: Final = TableDefinition(
+OUTAGES = TableDefinition(
     "outages",
     "Outages of hosts",
     "One row per outage: runs, one after the other, in which a host gave no HTTP answer at all, suspect runs left "
@@ -427,9 +387,10 @@ OUTAGES: Final = TableDefinition(
         Column("days", NUMBER, "time from the first failure to the last that was seen", "days"),
         Column("failure", TOKEN, "how it failed last"),
     ),
+    order=("-since", "host"),
 )
 
-PERSISTENCE: Final = TableDefinition(
+PERSISTENCE = TableDefinition(
     "persistence",
     "Persistence",
     "One row per set of ARKs: all, by NAAN, by resolver, and by section of the documents that cite them in this run. "
@@ -461,6 +422,7 @@ PERSISTENCE: Final = TableDefinition(
         Column("days_to_recovery", NUMBER, "median time from the first failure of a spell to working again", "days"),
         Column("statement", TEXT, "the row in sentences"),
     ),
+    order=("rank", "-arks", "group"),
 )
 
-OVER_TIME: Final = (RUNS, SURVIVAL, OUTAGES, PERSISTENCE)
+OVER_TIME = (RUNS, SURVIVAL, OUTAGES, PERSISTENCE)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
@@ -14,26 +15,17 @@ from reports.tables.distinct import host, hosts_of
 from reports.tables.overviews import own, sent_hops
 
 #: Findings that say that something was not read, or not to its end, or that the crawl ended before it was done.
-LIMITS: Final = (
-    *(
-        "cut-off",
-        "time-limit",
-        "page-limit",
-        "source-limit",
-        "incomplete",
-        "undecodable",
-        "not-fetched",
-        "nofollow-page",
-    ),
-    *("not-fetched", "nofollow-page", "max-pages", "max-time"),
+LIMITS = (
+    *("cut-off", "time-limit", "page-limit", "source-limit", "incomplete", "undecodable", "not-fetched"),
+    *("nofollow-page", "max-pages", "max-time"),
 )
-_NOT_ASKED: Final = "its host seemed dead, or wanted to be left alone for longer than we wait; see requests.csv"
+_NOT_ASKED = "its host seemed dead, or wanted to be left alone for longer than we wait; see requests.csv"
 #: What a question is asked for; the others are about resolvers, not objects.
-_PURPOSES: Final = {
+_PURPOSES = {
     Question.OBJECT.value: "objects",
     **dict.fromkeys((Question.INFO.value, Question.DOUBLE.value, Question.SINGLE.value), "descriptions"),
 }
-_HELD_BACK: Final = {
+_HELD_BACK = {
     ObjectOutcome.SKIPPED: "examples and tests are recorded and never requested",
     ObjectOutcome.ROBOTS: "its robots.txt asks programs not to",
     ObjectOutcome.REFUSED_ADDRESS: "the address lies in a private network",
@@ -41,174 +33,126 @@ _HELD_BACK: Final = {
 
 
 def hosts(frames: Frames) -> pd.DataFrame:
-    """One row per host that was asked; ordered by requests, the most first, then by host."""
-    hops = sent_hops(frames, ["question", *_OF_REQUEST])
-    sent = pd.concat(
-        [
-            hops.assign(purpose=hops["question"].astype("str").map(_PURPOSES).fillna("controls")),
-            _sent_fetches(frames.fetches).assign(purpose="documents"),
-        ]
-    )
-    sent = sent.assign(host=hosts_of(sent["url"]), answered=sent["status"].notna())
+    """One row per host that was asked."""
+    columns = ["url", "status", "retry_after", "at", "elapsed_s"]
+    hops, fetches = sent_hops(frames, ["question", *columns]), frames.fetches
+    held_back = fetches["outcome"].isin([ObjectOutcome.ROBOTS, ObjectOutcome.REFUSED_ADDRESS])
+    fetches = fetches.loc[fetches["url"].notna() & ~(held_back & fetches["status"].isna()), columns]
+    purposes = hops["question"].astype("str").map(_PURPOSES).fillna("controls")
+    sent = pd.concat([hops[columns].assign(purpose=purposes), fetches.assign(purpose="documents")], ignore_index=True)
     status = sent["status"].fillna(0)
-    sent = sent.assign(
+    counted = {
         **{name: sent["purpose"].eq(name) for name in ("documents", "objects", "descriptions", "controls")},
-        refused=status.isin([401, 403, 407, 429, 451, 999]),
-        server_errors=status.between(500, 599),
-        no_answer=~sent["answered"],
-        pauses_asked=sent["retry_after"].notna(),
+        "refused": status.isin([401, 403, 407, 429, 451, 999]),
+        "server_errors": status.between(500, 599),
+        "no_answer": sent["status"].isna(),
+        "pauses_asked": sent["retry_after"].notna(),
+    }
+    rows = (
+        sent.assign(host=hosts_of(sent["url"]), **counted)
+        .groupby("host", as_index=False)
+        .agg(
+            requests=("url", "size"),
+            **{name: (name, "sum") for name in counted},
+            first_at=("at", "min"),
+            last_at=("at", "max"),
+            mean_s=("elapsed_s", "mean"),
+        )
     )
-    rows = sent.groupby("host", as_index=False).agg(
-        requests=("url", "size"),
-        **{name: (name, "sum") for name in ("documents", "objects", "descriptions", "controls")},
-        **{name: (name, "sum") for name in ("refused", "server_errors", "no_answer", "pauses_asked")},
-        first_at=("at", "min"),
-        last_at=("at", "max"),
-        mean_s=("elapsed_s", "mean"),
-    )
-    rows = rows.assign(mean_s=rows["mean_s"].astype("Float64").round(3))
     # A host that was only asked for its robots.txt, or looked at for its certificate, was asked as well.
     rows = rows.merge(_treatment(frames), on="host", how="outer")
     rows = rows.merge(_kept_pauses(frames), on="host", how="left")
-    count_names = [column.name for column in HOSTS.columns if column.type is COUNT and column.name != "all_requests"]
-    rows = rows.assign(**{name: rows[name].fillna(0) for name in (*count_names, "paused_s")})
+    rows = rows.fillna(dict.fromkeys(["requests", *counted, "pauses_kept", "paused_s"], 0))
     # Stores of before 0.1 counted nothing else, and a kill may have cost what was counted in the last moment.
-    rows = rows.assign(all_requests=rows[["all_requests", "requests"]].astype("Int64").max(axis=1))
-    ordered = rows.sort_values(["requests", "host"], ascending=[False, True], ignore_index=True)
-    return HOSTS.shaped(ordered)
+    all_requests = rows[["all_requests", "requests"]].astype("Int64").max(axis="columns")
+    return rows.assign(all_requests=all_requests, mean_s=rows["mean_s"].astype("Float64").round(3))
 
 
 def _kept_pauses(frames: Frames) -> pd.DataFrame:
     """One row per host that asked to be left alone: how often, and how long in all, that was kept."""
     kept = frames.pauses[frames.pauses["is_kept"].fillna(False)]
-    rows = kept.assign(host=hosts_of(kept["host"])).groupby("host", as_index=False)
-    return rows.agg(pauses_kept=("asked_s", "size"), paused_s=("asked_s", "sum"))
+    return (
+        kept.groupby(hosts_of(kept["host"]))
+        .agg(pauses_kept=("asked_s", "size"), paused_s=("asked_s", "sum"))
+        .reset_index()
+    )
 
 
 def _treatment(frames: Frames) -> pd.DataFrame:
     """One row per host: everything that went there, the intervals that were kept, and why it was given up, if so."""
     was_asked = frames.traffic["requests"].fillna(0).gt(0) | frames.traffic["given_up"].notna()
-    rows = frames.traffic[was_asked].assign(host=hosts_of(frames.traffic["host"])).groupby("host", as_index=False)
-    return rows.agg(
-        all_requests=("requests", "sum"),
-        interval_s=("interval_s", "max"),
-        crawl_delay_s=("crawl_delay_s", "max"),
-        given_up=("given_up", "first"),
+    rows = frames.traffic[was_asked]
+    return (
+        rows.groupby(hosts_of(rows["host"]))
+        .agg(
+            all_requests=("requests", "sum"),
+            interval_s=("interval_s", "max"),
+            crawl_delay_s=("crawl_delay_s", "max"),
+            given_up=("given_up", "first"),
+        )
+        .reset_index()
     )
-
-
-def _sent_fetches(fetches: pd.DataFrame) -> pd.DataFrame:
-    """The requests for documents that went out: all but those that robots.txt or our own guard held back."""
-    held_back = fetches["outcome"].isin([ObjectOutcome.ROBOTS, ObjectOutcome.REFUSED_ADDRESS])
-    return fetches.loc[fetches["url"].notna() & ~(held_back & fetches["status"].isna()), _OF_REQUEST]
-
-
-_OF_REQUEST: Final = ["url", "status", "retry_after", "at", "elapsed_s"]
 
 
 def left_out(frames: Frames) -> pd.DataFrame:
     """One row per reason and place; ordered by reason, then by number, the greatest first, then by place."""
-    parts = [_skipped_arks(frames), _skipped_documents(frames), _limits(frames), _not_asked(frames)]
-    counted = pd.concat([*(part.assign(count=1) for part in parts), _refused_links(frames)], ignore_index=True)
-    rows = counted.groupby(["reason", "what", "place", "note"], as_index=False).agg(
+    parts = pd.concat([*_skipped(frames), *_cut_short(frames), _refused_links(frames)], ignore_index=True)
+    return parts.groupby(["reason", "what", "place", "note"], as_index=False).agg(
         number=("count", "sum"), example=("example", "min")
     )
-    ordered = rows.sort_values(
-        ["reason", "what", "number", "place"], ascending=[True, True, False, True], ignore_index=True
-    )
-    return LEFT_OUT.shaped(ordered)
 
 
-_OF_ANSWER: Final = ["chain_end", "status", "body_complete", "asked_url", "final_url"]
-_LEFT_OUT: Final = ["reason", "what", "place", "example", "note"]
+def _rows(examples: pd.Series, what: str, reason: Any, note: Any, place: pd.Series | None = None) -> pd.DataFrame:
+    """One row per thing that was left out; its place is the host of the example, unless one is given."""
+    places = hosts_of(examples) if place is None else place
+    columns = {"reason": reason, "what": what, "place": places, "example": examples, "note": note}
+    return pd.DataFrame(columns, index=examples.index).astype("str").assign(count=1)
 
 
-def _skipped_arks(frames: Frames) -> pd.DataFrame:
-    """ARKs that were not requested, by NAAN where that is the reason, else by host."""
-    rows = own(frames, frames.verdicts[["run_id", "naan", "request_url", "object"]])
-    rows = rows[rows["object"].isin(list(_HELD_BACK))]
-    is_example = rows["object"].eq(ObjectOutcome.SKIPPED)
-    by_host = hosts_of(rows["request_url"])
-    return _left_out_rows(
-        rows["object"].astype("str"), "ARK", ("NAAN " + rows["naan"]).where(is_example, by_host), rows["request_url"]
-    )
+def _skipped(frames: Frames) -> Iterator[pd.DataFrame]:
+    """What was not requested: ARKs, by NAAN where that is the reason, else by host; and documents."""
+    notes = {str(outcome): note for outcome, note in _HELD_BACK.items()}
+    arks = own(frames, frames.verdicts)
+    arks = arks[arks["object"].isin(list(notes))]
+    naans = "NAAN " + arks["naan"]
+    places = naans.where(arks["object"].eq(ObjectOutcome.SKIPPED), hosts_of(arks["request_url"]))
+    reasons = arks["object"].astype("str")
+    yield _rows(arks["request_url"], "ARK", reasons, reasons.map(notes), places)
+    documents = frames.documents[frames.documents["outcome"].isin(list(notes))]
+    reasons = documents["outcome"].astype("str")
+    yield _rows(documents["url"], "document", reasons, reasons.map(notes))
 
 
-def _skipped_documents(frames: Frames) -> pd.DataFrame:
-    rows = frames.documents[frames.documents["outcome"].isin(list(_HELD_BACK))]
-    return _left_out_rows(rows["outcome"].astype("str"), "document", hosts_of(rows["url"]), rows["url"])
-
-
-def _left_out_rows(reasons: pd.Series, what: str, places: pd.Series, examples: pd.Series) -> pd.DataFrame:
-    notes = reasons.map({str(outcome): note for outcome, note in _HELD_BACK.items()})
-    columns = {"reason": reasons, "what": what, "place": places, "example": examples, "note": notes}
-    return pd.DataFrame(columns, columns=_LEFT_OUT).astype("str")
-
-
-def _limits(frames: Frames) -> pd.DataFrame:
-    """Documents that were not read to their end, answers that were cut, chains that were given up."""
+def _cut_short(frames: Frames) -> Iterator[pd.DataFrame]:
+    """Documents that were not read to their end, answers that were cut, chains that were given up, questions unsent."""
     findings = frames.findings[frames.findings["kind"].isin(LIMITS)]
-    limits = pd.DataFrame(
-        {
-            "reason": findings["kind"],
-            "what": "document",
-            "place": hosts_of(findings["subject"]),
-            "example": findings["subject"],
-            "note": "see findings.csv",
-        },
-        columns=_LEFT_OUT,
-    )
-    asked = own(frames, frames.observations[["run_id", *_OF_ANSWER]])
+    yield _rows(findings["subject"], "document", findings["kind"], "see findings.csv")
+    of_answer = ["run_id", "chain_end", "status", "body_complete", "asked_url", "final_url"]
+    asked = own(frames, frames.observations[of_answer])
     cut = asked[~asked["body_complete"] & asked["status"].notna()]
     given_up = asked[asked["chain_end"].eq(ChainEnd.TOO_MANY_REDIRECTS)]
-    parts = [limits]
     for rows, reason, note in (
         (cut, "body-limit", "the answer was read only in part"),
         (given_up, "redirect-limit", "more redirects than would be followed"),
     ):
-        parts.append(
-            pd.DataFrame(
-                {
-                    "reason": reason,
-                    "what": "answer",
-                    "place": hosts_of(rows["final_url"]),
-                    "example": rows["asked_url"],
-                    "note": note,
-                },
-                columns=_LEFT_OUT,
-            )
-        )
-    return pd.concat([part.astype("str") for part in parts])
-
-
-def _not_asked(frames: Frames) -> pd.DataFrame:
-    """Questions that were not sent, since nothing is sent to a host that seems dead or wants to be left alone."""
+        yield _rows(rows["asked_url"], "answer", reason, note, hosts_of(rows["final_url"]))
     hops = own(frames, frames.hops[["run_id", "sent", "url"]])
-    unsent = hops[~hops["sent"].fillna(True).astype(bool)]
-    columns = {
-        "reason": "not-asked",
-        "what": "question",
-        "place": hosts_of(unsent["url"]),
-        "example": unsent["url"],
-        "note": _NOT_ASKED,
-    }
-    return pd.DataFrame(columns, columns=_LEFT_OUT, index=unsent.index).astype("str")
+    unsent = hops.loc[~hops["sent"].fillna(True).astype(bool), "url"]
+    yield _rows(unsent, "question", "not-asked", _NOT_ASKED)
 
 
 def _refused_links(frames: Frames) -> pd.DataFrame:
     """Links that a crawl could have followed for ever, or was asked not to follow, by the host of their page."""
-    findings = frames.findings
     rows = [
         (kind, "link", host(subject), said[1], WORDS[Rule(kind)], said[0])
-        for kind, subject, detail in rows_of(findings[["kind", "subject", "detail"]])
+        for kind, subject, detail in rows_of(frames.findings[["kind", "subject", "detail"]])
         if (said := refused(kind, detail))
     ]
-    return pd.DataFrame(rows, columns=[*_LEFT_OUT, "count"]).astype(
-        dict.fromkeys(_LEFT_OUT, "str") | {"count": "int64"}
-    )
+    texts = ["reason", "what", "place", "example", "note"]
+    return pd.DataFrame(rows, columns=[*texts, "count"]).astype({**dict.fromkeys(texts, "str"), "count": "int64"})
 
 
-HOSTS: Final = TableDefinition(
+HOSTS = TableDefinition(
     "hosts",
     "What hosts were asked",
     "One row per host that anything was sent to: how many requests it got, redirects included, and what for; how it "
@@ -259,9 +203,10 @@ HOSTS: Final = TableDefinition(
         Column("last_at", MOMENT, "moment of its last one", "UTC", varies=True),
         Column("mean_s", NUMBER, "mean time from a request to its answer", "seconds", varies=True),
     ),
+    order=("-requests", "host"),
 )
 
-LEFT_OUT: Final = TableDefinition(
+LEFT_OUT = TableDefinition(
     "left_out",
     "What was left out, and why",
     "One row per reason and place: what was not requested, not followed, not read to its end, or given up.",
@@ -274,4 +219,5 @@ LEFT_OUT: Final = TableDefinition(
         Column("example", TEXT, "one of them"),
         Column("note", TEXT, "the reason in words"),
     ),
+    order=("reason", "what", "-number", "place"),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
 
 import pandas as pd
 
@@ -47,21 +46,21 @@ class Tables(Mapping[str, pd.DataFrame]):
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         if name not in self._made:
-            self._made[name] = _FUNCTIONS[name](self._frames)
+            self._made[name] = _BY_NAME[name].of(self._frames)
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_FUNCTIONS)
+        return iter(_BY_NAME)
 
     def __len__(self) -> int:
-        return len(_FUNCTIONS)
+        return len(_BY_NAME)
 
     def let_go(self, name: str) -> None:
         """Forget a table, so that its memory is free."""
         self._made.pop(name, None)
 
 
-TABLES: Final = (
+TABLES = (
     summary.SUMMARY,
     comparing.CHANGES,
     actions.CAUSES,
@@ -86,4 +85,4 @@ TABLES: Final = (
     listings.REQUESTS,
     *persistence.OVER_TIME,
 )
-_FUNCTIONS: Final = {table.name: table.function for table in TABLES}
+_BY_NAME = {table.name: table for table in TABLES}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
 
 import pandas as pd
 
@@ -10,21 +12,34 @@ from crawler.model.observations import DESCRIBED, CommitmentOutcome, Family, Que
 from reports.languages import N_
 from reports.store.frames import Frames
 from reports.store.typed_columns import joined
-from reports.tables.ark_statuses import WORKING, ark_statuses
-from reports.tables.definitions import ARKS_COLUMN, NAAN_COLUMN, SHARE, TEXT, TOKEN, TRUTH, URL, Column, TableDefinition
+from reports.tables.ark_statuses import WORKING, ark_statuses, last_answers, share
+from reports.tables.definitions import (
+    ARKS_COLUMN,
+    GUARANTOR_COLUMN,
+    NAAN_COLUMN,
+    PAIR,
+    SHARE,
+    TEXT,
+    TOKEN,
+    TRUTH,
+    URL,
+    Column,
+    TableDefinition,
+    in_order,
+)
 from reports.tables.distinct import by_identity, hosts_of, tallied
-from reports.tables.overviews import share, tally
+from reports.tables.overviews import tally
 from reports.tables.wording import COMMITMENT_MEANINGS, METADATA_MEANINGS, OBJECT_MEANINGS
 
 #: The grouping of rows about all ARKs.
-ALL: Final = "all"
-#: What each level means; without one where it is unknown today whether the object is there.
-LEVELS: Final = {
+ALL = "all"
+#: What each level means; it is unknown where it can't be said today whether the object is there.
+LEVELS = {
     3: N_("The object, a description of it, and a stated commitment."),
     2: N_("The object, and either a description of it or a stated commitment."),
     1: N_("The object, and nothing else."),
     0: N_("Not even the object."),
-    None: N_("Unknown: no answer today, access refused to programs, or not asked."),
+    "unknown": N_("Unknown: no answer today, access refused to programs, or not asked."),
 }
 
 
@@ -32,7 +47,7 @@ def services(frames: Frames) -> pd.DataFrame:
     """One row per answer of a service and level of service, then per resolver and answer, then per promise."""
     parts = [_answers(frames), _levels(frames), _info_answers(frames), _promises(frames)]
     table = pd.concat([part.astype({"outcome": "str"}) for part in parts], ignore_index=True)
-    return SERVICES.shaped(table.reindex(columns=[column.name for column in SERVICES.columns]))
+    return table.reindex(columns=[column.name for column in SERVICES.columns])
 
 
 def _answers(frames: Frames) -> pd.DataFrame:
@@ -53,28 +68,19 @@ def _answers(frames: Frames) -> pd.DataFrame:
 
 def _levels(frames: Frames) -> pd.DataFrame:
     """One row per level, from 3 down to 0 and then unknown, all five always."""
-    levels = level(ark_statuses(frames))
-    counts = [int((levels.isna() if number is None else levels.eq(number)).sum()) for number in LEVELS]
-    words = ["unknown" if number is None else str(number) for number in LEVELS]
-    table = pd.DataFrame({"outcome": words, "arks": counts, "meaning": list(LEVELS.values())})
-    shares = share(table["arks"], pd.Series(sum(counts), index=table.index))
-    return table.assign(grouping=ALL, service="level", share=shares)
+    levels = level(ark_statuses(frames)).astype("str").fillna("unknown")
+    table = pd.DataFrame({"outcome": map(str, LEVELS), "meaning": LEVELS.values()})
+    table = table.assign(grouping=ALL, service="level", arks=[int(levels.eq(name).sum()) for name in table["outcome"]])
+    return table.assign(share=share(table["arks"], pd.Series(len(levels), index=table.index)))
 
 
-_OF_ANSWER: Final = [
-    *("ark_id", "ark", "request_url", "question", "attempt", "asked_url", "status", "chain_end", "media_type"),
-    "final_url",
-]
-
-
-def level(ark_states: pd.DataFrame) -> pd.Series:
+def level(statuses: pd.DataFrame) -> pd.Series:
     """Return how many of the three services each ARK gives; nothing where the object could not be judged."""
-    works = ark_states["family"].eq(Family.WORKS)
-    judged = works | ark_states["family"].eq(Family.FAILS)
-    described = ark_states["metadata"].isin(DESCRIBED)
-    committed = ark_states["commitment"].eq(CommitmentOutcome.STATED)
-    given = works.astype("Int64") + (works & described).astype("Int64") + (works & committed).astype("Int64")
-    return given.where(judged)
+    works = statuses["family"].eq(Family.WORKS)
+    described = works & statuses["metadata"].isin(DESCRIBED)
+    committed = works & statuses["commitment"].eq(CommitmentOutcome.STATED)
+    given = works.astype("Int64") + described.astype("Int64") + committed.astype("Int64")
+    return given.where(works | statuses["family"].eq(Family.FAILS))
 
 
 def _info_answers(frames: Frames) -> pd.DataFrame:
@@ -82,12 +88,8 @@ def _info_answers(frames: Frames) -> pd.DataFrame:
 
     A verdict holds the best of what the inflections gave: each of them counts here with that outcome.
     """
-    is_asked = frames.observations["question"].isin([Question.INFO, Question.DOUBLE, Question.SINGLE])
-    asked = frames.observations.loc[is_asked, _OF_ANSWER]
-    asked = asked.sort_values("attempt", kind="stable").drop_duplicates(
-        ["ark_id", "request_url", "question"], keep="last"
-    )
-    rows = asked.merge(frames.verdicts[["ark_id", "request_url", "metadata"]], on=["ark_id", "request_url"])
+    asked = last_answers(frames, [Question.INFO, Question.DOUBLE, Question.SINGLE])
+    rows = asked.merge(frames.verdicts[[*PAIR, "metadata"]], on=PAIR)
     rows = rows.assign(
         resolver=hosts_of(rows["asked_url"]),
         answered=rows["status"].astype("str").fillna(rows["chain_end"].astype("str")),
@@ -95,50 +97,41 @@ def _info_answers(frames: Frames) -> pd.DataFrame:
         by=hosts_of(rows["final_url"]),
     )
     by = ["resolver", "question", "metadata"]
-    groups = rows.sort_values(["ark", "asked_url"]).groupby(by, observed=True)
-    table = groups.agg(arks=("ark_id", "nunique"), example=("asked_url", "first"))
-    table = table.assign(
+    groups = in_order(rows, "ark", "asked_url").groupby(by, observed=True)
+    table = groups.agg(arks=("ark_id", "nunique"), example=("asked_url", "first")).assign(
         statuses=tallied(rows, by, "answered"),
         media_types=tallied(rows, by, "media"),
         answered_by=tallied(rows, by, "by", most=3),
-    ).reset_index()
-    table = table.assign(grouping="resolver", service="metadata", given=table["metadata"].isin(DESCRIBED))
-    return table.sort_values(by).rename(columns={"metadata": "outcome"})
+    )
+    table = in_order(table.reset_index(), *by).rename(columns={"metadata": "outcome"})
+    return table.assign(grouping="resolver", service="metadata", given=table["outcome"].isin(DESCRIBED))
 
 
 def _promises(frames: Frames) -> pd.DataFrame:
     """One row per NAAN, guarantor and level that was stated, or placeholder; the greatest first, then in order."""
-    stated = frames.verdicts[
-        frames.verdicts["commitment"].isin([CommitmentOutcome.STATED, CommitmentOutcome.PLACEHOLDER])
-    ]
-    statements = stated["commitment_parsed"]
-    rows = pd.DataFrame(
-        {
-            "naan": stated["naan"],
-            "outcome": stated["commitment"].astype("str"),
-            "guarantor": by_identity(statements, lambda promise: _field(promise, "who", "guarantor")),
-            "level": by_identity(statements, lambda promise: _field(promise, "level")),
-            "words": by_identity(statements, lambda promise: _field(promise, "permanence", "what")),
-            "since": by_identity(statements, lambda promise: _field(promise, "since", "when")),
-            "ark_id": stated["ark_id"],
-        }
-    )
+    is_made = frames.verdicts["commitment"].isin([CommitmentOutcome.STATED, CommitmentOutcome.PLACEHOLDER])
+    rows = frames.verdicts.loc[is_made, ["ark_id", "naan", "commitment", "commitment_parsed"]]
+    fields = {
+        "guarantor": ("who", "guarantor"),
+        "level": ("level",),
+        "words": ("permanence", "what"),
+        "since": ("since", "when"),
+    }
+    said = {name: by_identity(rows["commitment_parsed"], partial(_said, names)) for name, names in fields.items()}
+    rows = rows.assign(outcome=rows["commitment"].astype("str"), **said)
     by = ["naan", "outcome", "guarantor", "level", "words"]
     table = rows.groupby(by, dropna=False).agg(
         arks=("ark_id", "nunique"), since=("since", lambda moments: tally(moments.dropna(), most=3))
     )
-    table = table.reset_index().assign(grouping="promise", service="commitment")
-    table = table.assign(given=table["outcome"].eq(CommitmentOutcome.STATED))
-    return table.sort_values(["arks", *by], ascending=[False, *(True for _ in by)])
+    table = in_order(table.reset_index(), "-arks", *by).assign(grouping="promise", service="commitment")
+    return table.assign(given=table["outcome"].eq(CommitmentOutcome.STATED))
 
 
-def _field(promise: Any, *names: str) -> str | None:
-    if not isinstance(promise, dict):
-        return None
+def _said(names: Iterable[str], promise: Mapping[str, Any]) -> str | None:
     return next((joined(promise[name]) for name in names if promise.get(name)), None)
 
 
-SERVICES: Final = TableDefinition(
+SERVICES = TableDefinition(
     "services",
     "The three services",
     "An ARK gives access to its object, to a description of the object, and to a statement of commitment. Of all ARKs "
@@ -162,7 +155,7 @@ SERVICES: Final = TableDefinition(
         Column("answered_by", TEXT, "hosts that gave the last answer, likewise; three at most"),
         Column("example", URL, "one of the URLs that were asked"),
         NAAN_COLUMN,
-        Column("guarantor", TEXT, "who makes the commitment, in the provider's words"),
+        GUARANTOR_COLUMN,
         Column("level", TEXT, "level of permanence that the words name (draft-kunze-ark-38, 5.1.1)"),
         Column("words", TEXT, "what is said of permanence, in the provider's words"),
         Column("since", TEXT, "dates of the commitment, by number of URLs; three at most"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from crawler.history.ark_status import SEVERITY as STATE_SEVERITY
 from crawler.history.ark_status import EventKind
@@ -11,7 +10,7 @@ from crawler.model.observations import SEVERITY as OUTCOME_SEVERITY
 from crawler.model.observations import DocumentOutcome
 
 #: The events, gravest first.
-EVENT_SEVERITY: Final = (
+EVENT_SEVERITY = (
     EventKind.BROKE,
     EventKind.GONE,
     EventKind.MOVED,
@@ -20,14 +19,14 @@ EVENT_SEVERITY: Final = (
     EventKind.NEW,
 )
 #: What can be asked for, by kind, the gravest of each first; nothing of one kind is graver than anything of another.
-SEVERITY: Final = {
+SEVERITY = {
     "state": tuple(str(state) for state in STATE_SEVERITY),
     "event": tuple(str(event) for event in EVENT_SEVERITY),
     "outcome": tuple(str(outcome) for outcome in OUTCOME_SEVERITY),
     "document": (str(DocumentOutcome.UNREADABLE),),
 }
 #: A word that is both a state and an outcome means both.
-TOKENS: Final = tuple(dict.fromkeys(token for tokens in SEVERITY.values() for token in tokens))
+TOKENS = tuple(dict.fromkeys(token for tokens in SEVERITY.values() for token in tokens))
 
 
 def at_least(token: str) -> frozenset[str]:

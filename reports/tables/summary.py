@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import pandas as pd
 
 from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, ObjectOutcome
 from reports.languages import ENGLISH, Language
 from reports.store.frames import Frames
-from reports.tables.ark_statuses import ark_states, ark_statuses, families
+from reports.tables.ark_statuses import ark_states, ark_statuses, families, judged_mentions
 from reports.tables.definitions import COUNT, TEXT, Column, TableDefinition
 from reports.tables.inventory import inventory_measures, inventory_sentence
 from reports.tables.known import known_measures, known_sentence
@@ -23,8 +23,6 @@ Measure: TypeAlias = tuple[str, int, str]
 
 #: The measure that counts requests: two audits of the same world may differ in it.
 REQUESTS_SENT = "requests sent"
-_PAIR: Final = ["ark_id", "request_url"]
-_OF_REQUESTS: Final = ["chain_end", "status", "request_count"]
 
 
 def summary(frames: Frames) -> pd.DataFrame:
@@ -33,31 +31,21 @@ def summary(frames: Frames) -> pd.DataFrame:
     Next to each value are those of the run before and of the run that was chosen, and how the value has changed.
     A measure that only an earlier run has is 0 in this one, and is at the end.
     """
-    runs = [None if run is None else _measures(run) for run in (frames, frames.previous, frames.since)]
-    notes = {name: note for measures in runs if measures for name, (_, note) in measures.items()}
-    values = pd.DataFrame(
-        {
-            column: pd.array([_value(measures, name) for name in notes], dtype="Int64")
-            for column, measures in zip(("value", "previous", "since"), runs, strict=True)
-        }
-    )
-    table = values.assign(
-        measure=list(notes),
-        note=list(notes.values()),
-        change=values["value"] - values["previous"],
-        since_change=values["value"] - values["since"],
-    )
-    return SUMMARY.shaped(table)
-
-
-def _value(measures: Mapping[str, tuple[int, str]] | None, name: str) -> int | None:
-    return None if measures is None else measures.get(name, (0, ""))[0]
+    runs = {"value": frames, "previous": frames.previous, "since": frames.since}
+    measures = {column: _measures(run) if run else {} for column, run in runs.items()}
+    notes = {name: note for of_run in measures.values() for name, (_, note) in of_run.items()}
+    values = {
+        column: pd.array([of_run.get(name, (0, ""))[0] if of_run else None for name in notes], dtype="Int64")
+        for column, of_run in measures.items()
+    }
+    table = pd.DataFrame({"measure": notes.keys(), "note": notes.values(), **values})
+    return table.assign(change=table["value"] - table["previous"], since_change=table["value"] - table["since"])
 
 
 def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
     """The measures of one run by name: each with its value, and how it is to be read."""
     measures: list[Measure] = [
-        *_document_measures(frames),
+        *document_measures(Counter(frames.documents["outcome"])),
         *_citation_measures(frames),
         *_ark_measures(frames),
         *_url_measures(frames),
@@ -65,18 +53,8 @@ def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
         *inventory_measures(frames),
         finding_measure(len(frames.findings)),
         *_question_measures(frames),
-        (
-            REQUESTS_SENT,
-            _ark_requests(own(frames, frames.observations[["run_id", *_OF_REQUESTS]]))
-            + _document_requests(frames.documents),
-            "For documents and for ARKs, redirects included; without robots.txt and certificate probes.",
-        ),
     ]
     return {name: (value, note) for name, value, note in measures}
-
-
-def _document_measures(frames: Frames) -> Iterator[Measure]:
-    yield from document_measures(Counter(frames.documents["outcome"]))
 
 
 def document_measures(outcomes: Mapping[str, int]) -> Iterator[Measure]:
@@ -92,11 +70,9 @@ def document_measures(outcomes: Mapping[str, int]) -> Iterator[Measure]:
 
 
 def _citation_measures(frames: Frames) -> Iterator[Measure]:
-    mentions = frames.mentions
-    cited, outcomes = mentions[["citation_id", *_PAIR]], frames.verdicts[[*_PAIR, "object"]]
-    judged = cited.merge(outcomes, on=_PAIR, how="left")
+    mentions = judged_mentions(frames, "object")
     yield from citation_measures(
-        Counter(families(judged.drop_duplicates("citation_id")["object"])),
+        Counter(families(mentions.drop_duplicates("citation_id")["object"])),
         places=len(mentions),
         repaired=mentions.loc[mentions["repairs"].fillna("").ne(""), "citation_id"].nunique(),
         ambiguous=mentions.loc[mentions["confidence"].eq("ambiguous"), "citation_id"].nunique(),
@@ -158,24 +134,20 @@ def _question_measures(frames: Frames) -> Iterator[Measure]:
     yield "ARKs asked about", asked, "Cited or given, and requested at least once."
     note = "One chain of requests each: for objects, metadata, controls, other readings and other forms, each attempt."
     yield "questions asked", len(frames.observations), note
+    of_request = ["run_id", "chain_end", "status", "request_count"]
+    asks, documents = own(frames, frames.observations[of_request]), frames.documents
+    # robots.txt, or our own guard, has held back the last of them
+    is_held_back = asks["chain_end"].isin([ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS]) & asks["status"].isna()
+    is_document_held_back = documents["outcome"].isin([ObjectOutcome.ROBOTS, ObjectOutcome.REFUSED_ADDRESS])
+    sent = (asks["request_count"] - is_held_back).clip(lower=0).sum()
+    sent += (documents["request_count"] - is_document_held_back).clip(lower=0).sum()
+    note = "For documents and for ARKs, redirects included; without robots.txt and certificate probes."
+    yield REQUESTS_SENT, int(sent), note
 
 
 def _family_measures(of: str, families_of: Mapping[str, int]) -> Iterator[Measure]:
     for family, meaning in FAMILY_MEANINGS.items():
         yield f"{of}: {family}", families_of.get(family, 0), meaning
-
-
-def _ark_requests(observations: pd.DataFrame) -> int:
-    """The requests that went out for ARKs: all but those that robots.txt or our own guard held back."""
-    held_back = observations["chain_end"].isin([ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS])
-    unsent = held_back & observations["status"].isna()
-    return int((observations["request_count"] - unsent).clip(lower=0).sum())
-
-
-def _document_requests(documents: pd.DataFrame) -> int:
-    """The requests that went out for documents: all but those that robots.txt or our own guard held back."""
-    held_back = documents["outcome"].isin([ObjectOutcome.ROBOTS, ObjectOutcome.REFUSED_ADDRESS])
-    return int((documents["request_count"] - held_back).clip(lower=0).sum())
 
 
 def sentences(summary: pd.DataFrame, language: Language = ENGLISH) -> list[str]:
@@ -247,7 +219,7 @@ def cited_sentence(count: Mapping[str, int], language: Language) -> str:
     )
 
 
-SUMMARY: Final = TableDefinition(
+SUMMARY = TableDefinition(
     "summary",
     "Summary",
     "One row per measure. ARKs count once each, with the best outcome of all URLs that they were asked at; "

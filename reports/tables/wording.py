@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from crawler.history.ark_status import ArkState
 from crawler.model.observations import CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 from reports.languages import N_, Forms
 from reports.remediation.causes import Cause, Fault
 
-FAMILY_NAMES: Final[Mapping[Family, str]] = {
+FAMILY_NAMES = {
     Family.WORKS: N_("works"),
     Family.FAILS: N_("fails"),
     Family.UNREACHABLE: N_("no answer today"),
@@ -18,14 +18,14 @@ FAMILY_NAMES: Final[Mapping[Family, str]] = {
 }
 
 #: The same with a number, of ARKs.
-FAMILY_COUNTS: Final[Mapping[Family, Forms]] = {
+FAMILY_COUNTS = {
     Family.WORKS: Forms("{number} works", "{number} work"),
     Family.FAILS: Forms("{number} fails", "{number} fail"),
     Family.UNREACHABLE: Forms("{number} gave no answer today", "{number} gave no answer today"),
     Family.NOT_JUDGED: Forms("{number} was not judged", "{number} were not judged"),
 }
 
-FAMILY_MEANINGS: Final[Mapping[Family, str]] = {
+FAMILY_MEANINGS = {
     Family.WORKS: N_("The ARK leads to its object, or to the provider's own words about it."),
     Family.FAILS: N_("The provider answered, but not with the object: this should be checked."),
     Family.UNREACHABLE: N_(
@@ -38,7 +38,7 @@ FAMILY_MEANINGS: Final[Mapping[Family, str]] = {
     ),
 }
 
-OBJECT_MEANINGS: Final[Mapping[ObjectOutcome, str]] = {
+OBJECT_MEANINGS = {
     ObjectOutcome.RESOLVED: N_("The ARK led to an answer for the object."),
     ObjectOutcome.RELATED: N_("The ARK led, through a 303, to a page about the object, not to itself."),
     ObjectOutcome.NON_WEB: N_("The ARK led to an address that is not a web address; no further request was made."),
@@ -66,7 +66,7 @@ OBJECT_MEANINGS: Final[Mapping[ObjectOutcome, str]] = {
     ObjectOutcome.UNDETERMINED: N_("The answers don't allow a judgement."),
 }
 
-METADATA_MEANINGS: Final[Mapping[MetadataOutcome, str]] = {
+METADATA_MEANINGS = {
     MetadataOutcome.ERC: N_("A description of the object as an electronic resource citation."),
     MetadataOutcome.STRUCTURED: N_("A description of the object for programs: JSON, YAML, RDF or the like."),
     MetadataOutcome.HTML: N_("A description of the object as a web page."),
@@ -80,7 +80,7 @@ METADATA_MEANINGS: Final[Mapping[MetadataOutcome, str]] = {
     MetadataOutcome.NOT_ASKED: N_("The question was not asked."),
 }
 
-COMMITMENT_MEANINGS: Final[Mapping[CommitmentOutcome, str]] = {
+COMMITMENT_MEANINGS = {
     CommitmentOutcome.STATED: N_("The provider says what it promises."),
     CommitmentOutcome.PLACEHOLDER: N_("The place for a promise is filled with a template, or with nothing."),
     CommitmentOutcome.ABSENT: N_("The provider promises nothing."),
@@ -90,7 +90,7 @@ COMMITMENT_MEANINGS: Final[Mapping[CommitmentOutcome, str]] = {
 
 
 #: What the NAAN registry's short words for practices mean.
-PRACTICES: Final[Mapping[str, str]] = {
+PRACTICES = {
     "NR": "names are never re-assigned",
     "OP": "names are opaque",
     "CC": "names carry a check character",
@@ -112,7 +112,7 @@ def naan_policy_words(policy: Mapping[str, Any]) -> str:
     return f"{who}: {', '.join(phrases)}"
 
 
-STATE_MEANINGS: Final[Mapping[ArkState, str]] = {
+STATE_MEANINGS = {
     ArkState.HEALTHY: "It worked when it was asked last.",
     ArkState.FLAPPING: "It goes back and forth between working and failing.",
     ArkState.FAILING: "It failed, not yet often and long enough to be sure.",
@@ -122,7 +122,7 @@ STATE_MEANINGS: Final[Mapping[ArkState, str]] = {
     ArkState.SKIPPED: "An example or a test: never requested.",
 }
 
-CAUSE_NAMES: Final[Mapping[Cause, str]] = {
+CAUSE_NAMES = {
     Cause.LABEL_FORM: N_("the resolver knows only one form of the label"),
     Cause.HYPHENS: N_("the resolver does not ignore hyphens"),
     Cause.MOVED_RESOLVER: N_("the cited resolver fails, another works"),
@@ -143,7 +143,7 @@ CAUSE_NAMES: Final[Mapping[Cause, str]] = {
     Cause.UNKNOWN_NAME: N_("the resolver does not know this name"),
 }
 
-FAULT_NAMES: Final[Mapping[Fault, str]] = {
+FAULT_NAMES = {
     Fault.CITATION: N_("the citation"),
     Fault.RESOLVER: N_("the resolver"),
     Fault.LANDING_HOST: N_("the landing host"),

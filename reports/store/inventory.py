@@ -1,24 +1,31 @@
-"""An institution's own list of its ARKs, as a CSV that a spreadsheet has written, read into a frame."""
+"""An institution's own list of its ARKs, from a CSV that a spreadsheet has written, and what a store knows of them."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlsplit
 
 import pandas as pd
+from sqlalchemy import ColumnElement, Connection, func, select
 
+from crawler.model.observations import ACCESS, ObjectOutcome, Question
+from crawler.model.schema import ark, document, mention, observation, run, verdict
 from extractors.model.ark import Ark
 from extractors.model.errors import ArkauditError
 from extractors.model.normalize import NotAnArk
+from reports.remediation.expectations import same_object
+from reports.store.run_queries import started
+from reports.store.typed_columns import INTEGER, MOMENT, PARSED, TEXT, TRUTH, Dtype, frame_of
 
-_WORDS: Final = re.compile(r"[\s_-]+")
+_WORDS = re.compile(r"[\s_-]+")
 #: The columns, by the names that they may have; those with an underscore are EZID's.
-COLUMNS: Final[Mapping[str, str]] = {
+COLUMNS = {
     "ark": "ark",
     "_id": "ark",
     "_target": "expected_url",
@@ -30,21 +37,16 @@ COLUMNS: Final[Mapping[str, str]] = {
     "closed": "closed",
     "closed_on_purpose": "closed",
 }
-_TRUTHS: Final[Mapping[str, bool]] = {
+_TRUTHS = {
     **dict.fromkeys(("yes", "true", "1", "x", "closed"), True),
     **dict.fromkeys(("", "no", "false", "0", "open"), False),
 }
 #: What is kept of each line.
-DTYPES: Final = {
-    "line": "Int64",
-    "ark": "str",
-    "naan": "str",
-    "expected_url": "str",
-    "title": "str",
-    "collection": "str",
-    "closed": "boolean",
+DTYPES: Mapping[str, Dtype] = {
+    "line": INTEGER,
+    **dict.fromkeys(("ark", "naan", "expected_url", "title", "collection"), TEXT),
+    "closed": TRUTH,
 }
-_DELIMITERS: Final = ",;\t"
 
 
 class InventoryUnreadable(ArkauditError):
@@ -71,20 +73,17 @@ def read_inventory(path: Path) -> pd.DataFrame:
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise InventoryUnreadable(problems[0] + more)
-    columns = zip(*rows, strict=True) if rows else ((),) * len(DTYPES)
-    return pd.DataFrame(
-        {name: pd.Series(list(values), dtype=DTYPES[name]) for name, values in zip(DTYPES, columns, strict=True)}
-    )
+    return frame_of(DTYPES, rows)
 
 
 def no_inventory() -> pd.DataFrame:
     """An inventory without a line."""
-    return pd.DataFrame({name: pd.Series([], dtype=dtype) for name, dtype in DTYPES.items()})
+    return frame_of(DTYPES, [])
 
 
 def _rows(text: str, path: Path, problems: list[str]) -> Iterator[tuple[Any, ...]]:
     first = next((line for line in text.splitlines() if line.strip(" \t,;")), "")
-    delimiter = max(_DELIMITERS, key=first.count)
+    delimiter = max(",;\t", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     names: list[str | None] | None = None
     lines: dict[str, int] = {}
@@ -151,3 +150,98 @@ def _is_web(url: str) -> bool:
         return parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
+
+
+# What the store knows of the ARKs of an inventory, up to one run.
+
+#: One row per ARK of the inventory and URL at which it was asked for, with what the last check there found. Status,
+#: password and the URLs on the way are there only where they matter.
+_STOCK: Mapping[str, Dtype] = {
+    "ark": TEXT,
+    "request_url": TEXT,
+    "object": TEXT,
+    "judged_at": MOMENT,
+    "final_url": TEXT,
+    "status": INTEGER,
+    "asks_password": TRUTH,
+    "passed": PARSED,
+}
+
+
+def no_stock() -> pd.DataFrame:
+    """Nothing known."""
+    return frame_of(_STOCK, [])
+
+
+def with_citations(connection: Connection, inventory: pd.DataFrame, run_id: int | None) -> pd.DataFrame:
+    """*inventory* with which of its ARKs any document has cited in this run or an earlier one."""
+    cited = connection.scalars(
+        select(ark.c.ark)
+        .join_from(mention, ark)
+        .join(document, document.c.document_id == mention.c.document_id)
+        .join(run, run.c.run_id == document.c.run_id)
+        .where(run.c.started_at <= started(run_id), _is_listed(inventory))
+        .distinct()
+    )
+    is_cited = inventory["ark"].isin(list(cited)).astype("boolean")
+    return inventory.assign(is_cited=is_cited, is_chosen=pd.Series(True, index=inventory.index, dtype="boolean"))
+
+
+def _is_listed(inventory: pd.DataFrame) -> ColumnElement[bool]:
+    """Return whether an ARK is one of the inventory, which is handed over as one text, however long it is."""
+    listed = func.json_each(json.dumps(inventory["ark"].tolist())).table_valued("value")
+    return ark.c.ark.in_(select(listed.c.value))
+
+
+def stock(connection: Connection, inventory: pd.DataFrame, run_id: int | None) -> pd.DataFrame:
+    """The last checks of the ARKs of *inventory* at each URL, in this run or before it; skipping is no check."""
+    age = func.row_number().over(
+        partition_by=(verdict.c.ark_id, verdict.c.request_url),
+        order_by=(run.c.started_at.desc(), verdict.c.verdict_id.desc()),
+    )
+    checks = (
+        select(ark.c.ark, verdict.c.run_id, verdict.c.request_url, verdict.c.object)
+        .add_columns(run.c.started_at, verdict.c.final_url, age.label("age"))
+        .join_from(verdict, ark)
+        .join(run, run.c.run_id == verdict.c.run_id)
+        .where(run.c.started_at <= started(run_id), verdict.c.object != ObjectOutcome.SKIPPED.value)
+        .where(_is_listed(inventory))
+        .subquery()
+    )
+    expected = dict(zip(inventory["ark"], inventory["expected_url"], strict=True))
+    last = select(checks).where(checks.c.age == 1).order_by(checks.c.ark, checks.c.request_url)
+    rows = []
+    for row in connection.execute(last).all():
+        chain = (None, False, []) if _is_clear(row, expected[row.ark]) else _chain(connection, row)
+        rows.append((row.ark, row.request_url, row.object, row.started_at, row.final_url, *chain))
+    return frame_of(_STOCK, rows)
+
+
+def _is_clear(row: Any, expected: object) -> bool:
+    """Return whether the end of a chain says enough: mostly so, and it saves a look at each."""
+    if row.object == ObjectOutcome.BLOCKED:
+        return False
+    return not isinstance(expected, str) or row.final_url is None or same_object(expected, row.final_url)
+
+
+def _chain(connection: Connection, row: Any) -> tuple[int | None, bool, list[str]]:
+    """Status of the answer of a verdict, whether it asks for a password, and the URLs on the way to it.
+
+    It is the last that ended where the verdict says, asked in whichever way, or else the last to the object question.
+    """
+    query = (
+        select(observation)
+        .where(
+            observation.c.run_id == row.run_id,
+            observation.c.request_url == row.request_url,
+            observation.c.question.in_([question.value for question in ACCESS]),
+        )
+        .order_by(observation.c.observation_id.desc())
+    )
+    answers = connection.execute(query).all()
+    there = [answer for answer in answers if answer.final_url == row.final_url]
+    asked = [answer for answer in answers if answer.question == Question.OBJECT]
+    for answer in [*there, *asked]:
+        asks_password = bool((answer.facts or {}).get("asks_password"))
+        return answer.status, asks_password, [hop["url"] for hop in answer.hops]
+    return None, False, []
