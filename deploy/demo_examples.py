@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from reports.formats.comma_separated import csv_text
 from reports.formats.markdown_report import markdown
 from reports.formats.report import Report
+from reports.formats.table_files import csv_text
 from reports.store.frames import load_frames
 from reports.tables.definitions import TableDefinition
 from reports.tables.report_tables import TABLES

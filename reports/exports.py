@@ -17,12 +17,11 @@ from filelock import lock_descriptor
 from extractors.documents import unwritable
 from extractors.model.errors import ArkauditError
 from reports.formats.badge import BADGE
-from reports.formats.comma_separated import CSV, csv_text
 from reports.formats.json_document import JSON
 from reports.formats.junit import JUNIT, SARIF
 from reports.formats.markdown_report import MARKDOWN
-from reports.formats.parquet import PARQUET
 from reports.formats.report import Failed, Files, Report, ReportFormat, written
+from reports.formats.table_files import CSV, PARQUET, csv_text
 from reports.formats.workbook import XLSX
 from reports.languages.display import defused
 from reports.page.document import PagePart, page_pieces, part_of

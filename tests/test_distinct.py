@@ -17,9 +17,9 @@ from reports.tables.distinct import (
     netloc,
     netlocs_of,
     tallied,
+    tally,
     values_of,
 )
-from reports.tables.overviews import tally
 
 URLS = [
     "https://n2t.net/ark:12148/x5",

@@ -39,7 +39,7 @@ from reports.tables.headline import Counts, headline
 from reports.tables.known import known_sentence
 from reports.tables.pairs import MOST_NAMED
 from reports.tables.report_tables import TABLES, tables_of
-from reports.tables.spelling_tables import SPELLING_TABLE
+from reports.tables.services import SPELLING_TABLE
 from reports.vocabulary import FORMATS
 from tests.browser import Page, browser_page
 from tests.loopback import run_command

@@ -15,8 +15,8 @@ from crawler.model.observations import Family
 from crawler.store.store import Store
 from reports.languages import LANGUAGES
 from reports.page.cards import action_cards
+from reports.page.charts import Ways, flow_of
 from reports.page.document import page
-from reports.page.flow import Ways, flow_of
 from reports.store.frames import Frames, load_frames
 from reports.tables.ark_statuses import ark_statuses
 from reports.tables.headline import counts_of, headline

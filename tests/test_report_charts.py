@@ -15,9 +15,8 @@ from lxml import etree
 from crawler.store.store import Store
 from reports.exports import write_report
 from reports.languages import ENGLISH
-from reports.page.chart import Chart
-from reports.page.charts import charts_of
-from reports.page.document import page
+from reports.page.charts import Chart
+from reports.page.document import charts_of, page
 from reports.page.over_time import alive_of, curves_of, survival_of
 from reports.store.frames import Frames, load_frames
 from reports.tables.report_tables import tables_of

@@ -66,7 +66,7 @@ def test_no_table_stands_in_memory_behind_its_files_but_those_that_are_kept(repo
     left = {name for name, table in made.items() if table() is not None} - {"inventory"}  # cached
     assert list(made) == [table.name for table in TABLES]
     assert left == {"naans", *FORMATS["badge"].needs} == {"naans", "summary", "changes", "causes"}
-    assert report.tables["arks"].equals(ARKS.function(report.frames))
+    assert report.tables["arks"].equals(ARKS.of(report.frames))
 
 
 def test_every_format_that_is_named_is_there_and_writes_what_it_says(report: Report, tmp_path: Path) -> None:

@@ -24,10 +24,8 @@ from reports.exports import write_report
 from reports.languages.display import escaped, link
 from reports.page import document as pages
 from reports.page import shown_tables
-from reports.page.charts import charts_of
-from reports.page.document import SCRIPTS, page
-from reports.page.payload import packed
-from reports.page.table_order import TOPICS, columns_of
+from reports.page.document import SCRIPTS, charts_of, page
+from reports.page.shown_tables import TOPICS, columns_of, packed
 from reports.page.translations import WORDS
 from reports.store.frames import Frames, load_frames
 from reports.tables.report_tables import ARKS, TABLES, tables_of

@@ -35,7 +35,7 @@ from reports.languages import ENGLISH, Language
 from reports.languages.display import escaped
 from reports.store.frames import registered_names
 from reports.store.typed_columns import JOINT
-from reports.tables import listings, overviews, pairs, places
+from reports.tables import listings, overviews, pairs
 from reports.tables import summary as sums
 from reports.tables.definitions import (
     ARK,
@@ -171,10 +171,10 @@ def _collections(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
 def _repairs(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
     yield from dataset.frames(
         f"""
-        SELECT repair, places, citations, documents, {_NOT_JUDGED.format("places")}, example.as_written AS as_written,
+        SELECT repair, citations, documents, {_NOT_JUDGED.format("places")}, example.as_written AS as_written,
             example.repaired AS repaired, example.document AS document
         FROM (
-            SELECT repair, sum(places)::BIGINT AS places, sum(citations)::BIGINT AS citations,
+            SELECT repair, sum(places)::BIGINT AS sum(citations)::BIGINT AS citations,
                 sum(documents)::BIGINT AS documents, min(example) AS example
             FROM by_repair GROUP BY repair
         )
@@ -317,10 +317,10 @@ NAANS = DatasetTable(overviews.NAANS, _naans)
 DATASET_REPORT = (
     SUMMARY,
     NAANS,
-    DatasetTable(places.SHOULDERS, _shoulders),
+    DatasetTable(overviews.SHOULDERS, _shoulders),
     DatasetTable(CITED_HOSTS, _cited_hosts),
     DatasetTable(overviews.DOCUMENTS, _documents),
-    DatasetTable(places.COLLECTIONS, _collections),
+    DatasetTable(overviews.COLLECTIONS, _collections),
     DatasetTable(listings.REPAIRS, _repairs),
     DatasetTable(CHECK_FAILURES, _check_failures),
     DatasetTable(pairs.GROUPS, _groups),

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
 from crawler.model.observations import Family
 from reports.formats.json_document import json_text
-from reports.formats.report import Files, OfWholeReport, Report, ReportFormat
+from reports.formats.report import Report, one_file
 from reports.languages.display import escaped
 from reports.remediation.causes import ADVICE, FAULT_OF, Cause, Fault
 from reports.tables.ark_statuses import families
-from reports.tables.definitions import records_of, rows_of
+from reports.tables.definitions import PAIR, in_order, records_of, rows_of
 from reports.tables.known import with_decisions
 
-_PATH = PurePosixPath("junit.xml")
 #: The suite of ARKs that were asked about without a document.
 NO_DOCUMENT = "(no document)"
 
@@ -30,79 +30,61 @@ def junit(report: Report) -> str:
     The time of every case is 0: what a host took says nothing of an ARK, and the same run gives the same bytes.
     """
     root = ElementTree.Element("testsuites", {"name": "arkaudit"})
-    totals = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
+    began = next(iter(report.frames.run["started_at"].dropna()), datetime(1970, 1, 1))
+    kinds = ("tests", "failures", "errors", "skipped")
+    totals: Counter[str] = Counter()
     for document, cases in _suites(report):
         suite = ElementTree.SubElement(root, "testsuite", {"name": escaped(document)})
-        counts = dict.fromkeys(totals, 0)
-        for case in cases:
-            kind = _add_case(suite, escaped(document), case)
-            counts["tests"] += 1
-            if kind:
-                counts[kind] += 1
-        suite.attrib.update({name: str(count) for name, count in counts.items()})
-        suite.attrib.update({"time": "0", "timestamp": _began(report), "hostname": "localhost"})
-        totals = {name: totals[name] + counts[name] for name in totals}
-    root.attrib.update({name: str(count) for name, count in totals.items()})
-    root.set("time", "0")
+        counts = Counter(_add_case(suite, escaped(document), case) for case in cases)
+        counts["tests"] = len(cases)
+        suite.attrib.update({kind: str(counts[kind]) for kind in kinds})
+        suite.attrib.update({"time": "0", "timestamp": f"{began:%Y-%m-%dT%H:%M:%S}", "hostname": "localhost"})
+        totals += counts
+    root.attrib.update({**{kind: str(totals[kind]) for kind in kinds}, "time": "0"})
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _began(report: Report) -> str:
-    moments = [f"{moment:%Y-%m-%dT%H:%M:%S}" for moment in report.frames.run["started_at"].dropna()]
-    return moments[0] if moments else "1970-01-01T00:00:00"
-
-
 def _suites(report: Report) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     frames = report.frames
-    outcomes = frames.verdicts[["ark_id", "ark", "request_url", "object", "object_evidence"]]
-    cited = frames.mentions[["document", "ark_id", "ark", "request_url"]].drop_duplicates()
-    rows = cited.merge(outcomes.drop(columns="ark"), on=["ark_id", "request_url"], how="left")
+    outcomes = frames.verdicts[[*PAIR, "ark", "object", "object_evidence"]]
+    cited = frames.mentions[["document", "ark", *PAIR]].drop_duplicates()
+    rows = cited.merge(outcomes.drop(columns="ark"), on=PAIR, how="left")
     alone = outcomes[~outcomes["request_url"].isin(cited["request_url"])].assign(document=NO_DOCUMENT)
-    rows, alone = (with_decisions(frames, part) for part in (rows, alone))
     for part in (rows, alone):
-        judged = part.assign(family=families(part["object"])).sort_values(["document", "ark", "request_url"])
-        for document, cases in judged.groupby("document"):
+        judged = with_decisions(frames, part).assign(family=families(part["object"]))
+        for document, cases in in_order(judged, "document", "ark", "request_url").groupby("document"):
             named = cases[["ark", "request_url", "object", "object_evidence", "family", "treatment", "decision"]]
             yield str(document), list(records_of(named))
 
 
-def _add_case(suite: ElementTree.Element, document: str, case: dict[str, Any]) -> str | None:
+def _add_case(suite: ElementTree.Element, document: str, case: dict[str, Any]) -> str:
     """Add one case; returns which count of its suite it belongs to, none when it passed."""
     url = escaped(case["request_url"] or "not asked")
     name = f"{escaped(case['ark'])} at {url}"
     element = ElementTree.SubElement(suite, "testcase", {"name": name, "classname": document, "time": "0"})
-    outcome, evidence = case["object"] or "not asked", escaped(case["object_evidence"] or "")
-    if case["treatment"] and case["family"] != Family.WORKS:
+    outcome, family = case["object"] or "not asked", case["family"]
+    if case["treatment"] and family != Family.WORKS:
         ElementTree.SubElement(element, "skipped", {"message": f"{outcome}, known: {escaped(case['decision'])}"})
         return "skipped"
-    match case["family"]:
-        case Family.FAILS:
-            failure = ElementTree.SubElement(element, "failure", {"message": outcome, "type": outcome})
-            failure.text = evidence
-            return "failures"
-        case Family.UNREACHABLE:
-            error = ElementTree.SubElement(
-                element, "error", {"message": f"{outcome}: no answer today", "type": outcome}
-            )
-            error.text = evidence
-            return "errors"
-        case Family.NOT_JUDGED:
-            ElementTree.SubElement(element, "skipped", {"message": outcome})
-            return "skipped"
-    return None
+    if family == Family.NOT_JUDGED:
+        ElementTree.SubElement(element, "skipped", {"message": outcome})
+        return "skipped"
+    if family == Family.WORKS:
+        return ""
+    is_silent = family == Family.UNREACHABLE
+    message = f"{outcome}: no answer today" if is_silent else outcome
+    tag = "error" if is_silent else "failure"
+    problem = ElementTree.SubElement(element, tag, {"message": message, "type": outcome})
+    problem.text = escaped(case["object_evidence"] or "")
+    return f"{tag}s"
 
 
-def _files(report: Report) -> Files:
-    yield _PATH, [junit(report).encode("utf-8", "backslashreplace")]
-
-
-JUNIT = ReportFormat("junit", (_PATH,), lambda report: OfWholeReport(report, _files))
+JUNIT = one_file("junit", "junit.xml", junit)
 
 
 # SARIF: each place to fix as a result, for code hosts and editors that show such things next to the text.
 
-_PATH_SARIF = PurePosixPath("report.sarif")
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 #: How much a result matters to the keepers of the document.
 LEVELS = {
@@ -178,13 +160,4 @@ def _location(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _files_of_sarif(report: Report) -> Files:
-    yield _PATH_SARIF, [json_text(sarif(report)).encode("utf-8", "backslashreplace")]
-
-
-SARIF = ReportFormat(
-    "sarif",
-    (_PATH_SARIF,),
-    lambda report: OfWholeReport(report, _files_of_sarif),
-    needs=frozenset({"failures", "known"}),
-)
+SARIF = one_file("sarif", "report.sarif", lambda report: json_text(sarif(report)), ("failures", "known"))

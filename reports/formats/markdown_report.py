@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 from typing import Any
 
 import pandas as pd
 
 from crawler.history.ark_status import EventKind
-from reports.formats.report import Files, OfWholeReport, Report, ReportFormat
+from reports.formats.report import Report, one_file
 from reports.languages import N_, Language
 from reports.languages.display import code, escaped, heading
 from reports.tables.definitions import COUNT, NUMBER, SHARE, TRUTH, Column, TableDefinition, rows_of
@@ -43,7 +42,6 @@ _TITLES = {
 }
 #: A cell longer than this is cut: the other formats have it whole.
 LONGEST = 160
-_PATH = PurePosixPath("report.md")
 _NUMERIC = (COUNT, NUMBER, SHARE)
 
 
@@ -142,8 +140,4 @@ def _cell(value: Any, column: Column, language: Language) -> str:
 _PLAIN = re.compile(r"[A-Za-z0-9À-ſ \u00A0\u202F,.:;()'’“”„«»¿¡?/%–-]*")
 
 
-def _files(report: Report) -> Files:
-    yield _PATH, [markdown(report).encode("utf-8", "backslashreplace")]
-
-
-MARKDOWN = ReportFormat("md", (_PATH,), lambda report: OfWholeReport(report, _files), needs=frozenset(SHOWN))
+MARKDOWN = one_file("md", "report.md", markdown, SHOWN)

@@ -117,6 +117,19 @@ class ReportFormat:
         return written(report, [self])
 
 
+def one_file(
+    name: str, path: str, made: Callable[[Report], str | bytes], needs: Iterable[str] = (), *, is_text: bool = True
+) -> ReportFormat:
+    """Return a format that is one file, which is *made* of a whole report."""
+    place = PurePosixPath(path)
+
+    def files(report: Report) -> Files:
+        content = made(report)
+        yield place, [content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")]
+
+    return ReportFormat(name, (place,), lambda report: OfWholeReport(report, files), frozenset(needs), is_text)
+
+
 #: What went wrong with formats that could not be made, by their names.
 Failed: TypeAlias = dict[str, Exception]
 

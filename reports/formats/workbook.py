@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import io
 from datetime import datetime
-from pathlib import PurePosixPath
 from typing import Any
 
 import pandas as pd
 
-from reports.formats.report import EVERY_TABLE, Files, OfWholeReport, Report, ReportFormat
+from reports.formats.report import EVERY_TABLE, Report, one_file
 from reports.languages.display import heading
 from reports.tables.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition, rows_of
 
@@ -17,7 +16,6 @@ from reports.tables.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, Tabl
 MOST_ROWS = 1_048_576
 LONGEST_CELL = 32_767
 _WIDEST = 60
-_PATH = PurePosixPath("report.xlsx")
 #: A workbook says when it was made; ours says the same every time.
 _MADE = datetime(2000, 1, 1)
 _FORMATS = {
@@ -33,15 +31,13 @@ def workbook_bytes(report: Report) -> bytes:
     import xlsxwriter
 
     sink = io.BytesIO()
-    options = {
-        "constant_memory": True,
-        "strings_to_formulas": False,
-        "strings_to_numbers": False,
-        "strings_to_urls": False,
-        "remove_timezone": True,
-    }
-    with xlsxwriter.Workbook(sink, options) as book:
-        book.set_properties({"title": "Which ARKs persist?", "created": _MADE, "comments": _run_words(report)})
+    as_it_is = dict.fromkeys(("strings_to_formulas", "strings_to_numbers", "strings_to_urls"), False)
+    runs = rows_of(report.frames.run[["version", "run_id"]])
+    words = [f"arkaudit {version}, run {number}" for version, number in runs]
+    if report.choice:
+        words.append(report.choice.words)
+    with xlsxwriter.Workbook(sink, {**as_it_is, "constant_memory": True, "remove_timezone": True}) as book:
+        book.set_properties({"title": "Which ARKs persist?", "created": _MADE, "comments": "; ".join(words)})
         head = book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
         styles = {kind: book.add_format(style) for kind, style in _FORMATS.items()}
         for definition in report.definitions:
@@ -49,48 +45,36 @@ def workbook_bytes(report: Report) -> bytes:
     return sink.getvalue()
 
 
-def _run_words(report: Report) -> str:
-    runs = [
-        f"arkaudit {version}, run {number}" for version, number in rows_of(report.frames.run[["version", "run_id"]])
-    ]
-    return "; ".join([*runs, *([report.choice.words] if report.choice else [])])
-
-
 def _add_sheet(book: Any, definition: TableDefinition, table: pd.DataFrame, head: Any, styles: dict[Any, Any]) -> None:
     sheet = book.add_worksheet(definition.name)
     rows = len(table) if len(table) < MOST_ROWS else MOST_ROWS - 2
-    for column_number, column in enumerate(definition.columns):
-        sheet.write_string(0, column_number, heading(column.name), head)
-        sheet.write_comment(
-            0, column_number, f"{column.meaning}{f' ({column.unit})' if column.unit else ''}", {"author": ""}
-        )
-        sheet.set_column(
-            column_number, column_number, _width(table[column.name], heading(column.name)), styles.get(column.type)
-        )
+    for place, column in enumerate(definition.columns):
+        title, unit = heading(column.name), f" ({column.unit})" if column.unit else ""
+        sheet.write_string(0, place, title, head)
+        sheet.write_comment(0, place, column.meaning + unit, {"author": ""})
+        sheet.set_column(place, place, _width(table[column.name], title), styles.get(column.type))
     for number, row in enumerate(rows_of(table.head(rows)), start=1):
-        for column_number, (value, column) in enumerate(zip(row, definition.columns, strict=True)):
-            _write_cell(sheet, number, column_number, value, column.type)
+        for place, (value, column) in enumerate(zip(row, definition.columns, strict=True)):
+            _write_cell(sheet, number, place, value, column.type)
     if rows < len(table):
         sheet.write_string(rows + 1, 0, f"{len(table) - rows:,} more rows: see the other formats")
     sheet.freeze_panes(1, 1)
     sheet.autofilter(0, 0, max(rows, 1), len(definition.columns) - 1)
 
 
-def _write_cell(sheet: Any, number: int, column_number: int, value: Any, kind: Any) -> None:
+def _write_cell(sheet: Any, number: int, place: int, value: Any, kind: Any) -> None:
     if value is None:
         return
     if kind in (COUNT, NUMBER, SHARE):
-        sheet.write_number(number, column_number, value)
+        sheet.write_number(number, place, value)
     elif kind is TRUTH:
-        sheet.write_boolean(number, column_number, bool(value))
+        sheet.write_boolean(number, place, bool(value))
     elif kind is MOMENT:
-        sheet.write_datetime(number, column_number, value.to_pydatetime(warn=False))
+        sheet.write_datetime(number, place, value.to_pydatetime(warn=False))
     else:
-        sheet.write_string(number, column_number, _cut(str(value)))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 8]} … (cut)"
+        text = str(value)
+        is_short = len(text) <= LONGEST_CELL
+        sheet.write_string(number, place, text if is_short else f"{text[: LONGEST_CELL - 8]} … (cut)")
 
 
 def _width(column: pd.Series, title: str) -> int:
@@ -100,8 +84,4 @@ def _width(column: pd.Series, title: str) -> int:
     return min(max(needed, len(title), 6) + 2, _WIDEST)
 
 
-def _files(report: Report) -> Files:
-    yield _PATH, [workbook_bytes(report)]
-
-
-XLSX = ReportFormat("xlsx", (_PATH,), lambda report: OfWholeReport(report, _files), needs=EVERY_TABLE, is_text=False)
+XLSX = one_file("xlsx", "report.xlsx", workbook_bytes, EVERY_TABLE, is_text=False)

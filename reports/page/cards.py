@@ -6,9 +6,8 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import pandas as pd
 
@@ -19,7 +18,8 @@ from reports.page.letters import Letter, Seen, letter
 from reports.page.shown_tables import Cell, cell_of
 from reports.remediation.causes import ADVICE, Cause, Fault
 from reports.store.frames import Frames
-from reports.tables.definitions import ARK, TEXT, URL, records_of, rows_of
+from reports.tables.definitions import ARK, TEXT, URL, records_of
+from reports.tables.distinct import netloc
 from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES
 
 #: ARKs that a command names one by one; more are named by what they have in common.
@@ -65,56 +65,34 @@ def cards_in(
     languages: Sequence[Language], frames: Frames, tables: Mapping[str, pd.DataFrame], most: int
 ) -> Mapping[Language, list[ActionCard]]:
     """The same in each of *languages*: what they say is looked up once."""
-    causes = tables["causes"].head(most)
-    failures = tables["failures"]
+    causes, failures = tables["causes"].head(most), tables["failures"]
     rows = failures[failures["number"].isin(causes["number"])]
-    places = dict(rows["number"].value_counts())
-    kept = rows.groupby("number").head(_MOST_ROWS)
-    days = _days(frames.verdicts, kept)
-    by_number = {number: list(records_of(rows_of_cause)) for number, rows_of_cause in kept.groupby("number")}
-    addresses = _addresses(frames)
-    return {
-        language: [
-            _card(
-                row,
-                by_number.get(row["number"], []),
-                int(places.get(row["number"], 0)),
-                days,
-                addresses,
-                frames,
-                language,
-            )
-            for row in records_of(causes)
-        ]
-        for language in languages
-    }
-
-
-def _days(verdicts: pd.DataFrame, failures: pd.DataFrame) -> Mapping[tuple[str, str], date]:
-    """The day on which each ARK that fails was judged at its URL."""
-    judged = verdicts.loc[verdicts["ark"].isin(failures["ark"]), ["ark", "request_url", "judged_at"]]
-    return {(ark, url): moment.date() for ark, url, moment in rows_of(judged) if moment}
-
-
-def _addresses(frames: Frames) -> Mapping[str, tuple[str, str]]:
-    """Whom the registry names for each NAAN, and the address that it gives."""
+    counts = rows["number"].value_counts()
+    days = frames.verdicts[["ark", "request_url", "judged_at"]]
+    rows = rows.groupby("number").head(_MOST_ROWS).merge(days, on=["ark", "request_url"], how="left")
+    by_number = {number: list(records_of(of_cause)) for number, of_cause in rows.groupby("number")}
     registered = frames.registered[frames.registered["shoulder"].eq("") & frames.registered["organization"].notna()]
-    return {row["naan"]: (row["organization"], row["contact"] or "") for row in records_of(registered)}
+    addresses = {row["naan"]: (row["organization"], row["contact"] or "") for row in records_of(registered)}
+    found = [
+        (
+            {**row, "places": int(counts.get(row["number"], 0))},
+            by_number.get(row["number"], []),
+            [addresses[naan] for naan in (row["naans"] or "").split(", ") if naan in addresses],
+        )
+        for row in records_of(causes)
+    ]
+    return {language: [_card(*cause, frames, language) for cause in found] for language in languages}
 
 
 def _card(
     row: Mapping[str, Any],
     failures: Sequence[Mapping[str, Any]],
-    places: int,
-    days: Mapping[tuple[str, str], date],
-    addresses: Mapping[str, tuple[str, str]],
+    named: Sequence[tuple[str, str]],
     frames: Frames,
     language: Language,
 ) -> ActionCard:
     cause, fault = Cause(row["cause"]), Fault(row["fault"])
-    named = [addresses[naan] for naan in (row["naans"] or "").split(", ") if naan in addresses]
     name, advice = language.gettext(CAUSE_NAMES[cause]), language.gettext(ADVICE[cause])
-    title = language.gettext("{cause}: {host}", host=escaped(row["host"]), cause=name) if row["host"] else name
     counts = language.gettext(
         "{citations} of {arks} in {documents}",
         citations=language.ngettext("{number} citation", "{number} citations", row["citations"]),
@@ -124,7 +102,7 @@ def _card(
     responsible = _responsible(row, fault, language)
     facts = [
         (language.gettext("Responsible"), responsible),
-        *((language.gettext("Assigned by"), _contact(*failure)) for failure in named[:3]),
+        *((language.gettext("Assigned by"), _contact(*contact)) for contact in named[:3]),
         (language.gettext("Looked after by"), cell_of(row["assignees"], TEXT, language)),
         (language.gettext("Should be"), _better(row, language)),
         (language.gettext("Because"), cell_of(language.gettext(row["because"] or ""), TEXT, language)),
@@ -137,18 +115,21 @@ def _card(
         (language.gettext("Cited in"), cell_of(row["example_document"], URL, language)),
         (language.gettext("Evidence"), Cell(escaped(row["evidence"] or ""), URL)),
     ]
-    sender = _sender(frames)
-    message = letter(cause, fault, row["host"] or "", _seen(failures, days), row["arks"], language, sender=sender)
-    mailbox = next((address_ for _, address in named if (address_ := _mailbox(address))), None)
+    # the contact of the auditors, as the requests gave it: ``arkaudit/1 (+mailto:ada@example.org)``
+    senders = frames.run["user_agent"].str.extract(r"\(\+(?:mailto:)?([^\s;)]+)", expand=False).dropna()
+    message = letter(
+        cause, fault, row["host"] or "", _seen(failures), row["arks"], language, sender=next(iter(senders), "")
+    )
+    mailbox = next((address for _, address in named if _MAILBOX.fullmatch(address)), None)
     return ActionCard(
         number=row["number"],
-        key=escaped("|".join([row["cause"], row["fault"], row["host"] or "", row["rule"] or ""])),
-        name=title,
+        key=escaped("|".join(row[part] or "" for part in ("cause", "fault", "host", "rule"))),
+        name=language.gettext("{cause}: {host}", host=escaped(row["host"]), cause=name) if row["host"] else name,
         cause=row["cause"],
         tone=Family.UNREACHABLE.value if fault is Fault.NOBODY else Family.FAILS.value,
         counts=counts,
         advice=advice,
-        shows=_shows(row["citations"], places, language),
+        shows=_shows(row["citations"], row["places"], language),
         facts=tuple((term, cell) for term, cell in facts if cell.text),
         evidence=tuple((term, cell) for term, cell in evidence if cell.text),
         letter=message,
@@ -156,6 +137,27 @@ def _card(
         command=triage_command(row, [failure["ark"] for failure in failures], frames.store),
         item=f"- [ ] **{name}** ({code(responsible.text)}): {counts}. {advice}",
     )
+
+
+def _seen(failures: Sequence[Mapping[str, Any]]) -> list[Seen]:
+    """The ARKs that fail, each with the documents that cite it."""
+    together: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in failures:
+        together.setdefault((row["ark"], row["request_url"]), []).append(row)
+    return [
+        Seen(
+            ark=ark,
+            url=url,
+            ended_at=rows[0]["last_url"] or "",
+            outcome=ObjectOutcome(rows[0]["object"]),
+            day=rows[0]["judged_at"].date() if rows[0]["judged_at"] else None,
+            documents=tuple(dict.fromkeys(row["document"] for row in rows if row["document"])),
+            should_be=rows[0]["should_be"] or "",
+            archived_copy=rows[0]["archived_copy"] or "",
+            archived_on=rows[0]["archived_at"].date() if rows[0]["archived_at"] else None,
+        )
+        for (ark, url), rows in together.items()
+    ]
 
 
 def _shows(citations: int, places: int, language: Language) -> str:
@@ -174,32 +176,22 @@ def _shows(citations: int, places: int, language: Language) -> str:
     return language.ngettext("Show {number} citation", "Show {number} citations", citations)
 
 
-def _sender(frames: Frames) -> str:
-    """The contact of the auditors, as the requests gave it; empty where they gave none."""
-    named = [_CONTACT.search(text) for text in frames.run["user_agent"].dropna()]
-    return next((contact[1] for contact in named if contact), "")
-
-
-#: The contact in a User-Agent: ``arkaudit/1 (+mailto:ada@example.org)``.
-_CONTACT = re.compile(r"\(\+(?:mailto:)?([^\s;)]+)")
-
-
 def _responsible(row: Mapping[str, Any], fault: Fault, language: Language) -> Cell:
     """With whom a repair begins: the editors of a document, or a host, with its address."""
     if fault is Fault.CITATION:
         return Cell(language.gettext("the editors of the citing documents"), TEXT)
     host = row["host"] or ""
-    url = next((text for text in (row["pattern"], row["example_url"]) if text and _netloc(text) == host), None)
-    home = f"{urlsplit(url).scheme}://{host}/" if url and host else None
+    urls = [url for url in (row["pattern"], row["example_url"]) if url and host and netloc(url) == host]
+    home = link(f"{urls[0].partition(':')[0]}://{host}/") if urls else None
     if fault is Fault.NOBODY and host:
         text = language.gettext("no one yet; no answer today from {host}", host=escaped(host))
-        return Cell(text, URL, href=link(home) if home else None)
+        return Cell(text, URL, href=home)
     text = language.gettext(
         "{who}: {host}",
         who=language.gettext(FAULT_NAMES[fault]),
         host=escaped(host) or language.pgettext("responsible", "no host"),
     )
-    return Cell(text, URL, href=link(home) if home else None)
+    return Cell(text, URL, href=home)
 
 
 def _better(row: Mapping[str, Any], language: Language) -> Cell:
@@ -220,69 +212,31 @@ def _better(row: Mapping[str, Any], language: Language) -> Cell:
 def _archived(failures: Sequence[Mapping[str, Any]], language: Language) -> Cell:
     """The archived copies of ARKs of a cause: of how many, with the first of them; no text without any."""
     copies = {row["ark"]: row for row in failures if row["archived_copy"] and row["archived_at"]}
-    first = next(iter(copies.values()), None)
-    if first is None:
+    if not copies:
         return Cell("", TEXT)
-    url, ark = first["archived_copy"], escaped(first["ark"])
-    day = language.day(first["archived_at"].date())
-    if len(copies) == 1:
-        return Cell(language.gettext("of {ark}, of {day}", ark=ark, day=day), URL, href=link(url))
-    text = language.ngettext(
-        "of {ark}, of {day}, and of {number} more ARK",
-        "of {ark}, of {day}, and of {number} more ARKs",
-        len(copies) - 1,
-        ark=ark,
-        day=day,
-    )
-    return Cell(text, URL, href=link(url))
+    first, *others = copies.values()
+    values = {"ark": escaped(first["ark"]), "day": language.day(first["archived_at"].date())}
+    text = language.gettext("of {ark}, of {day}", **values)
+    if others:
+        text = language.ngettext(
+            "of {ark}, of {day}, and of {number} more ARK",
+            "of {ark}, of {day}, and of {number} more ARKs",
+            len(others),
+            **values,
+        )
+    return Cell(text, URL, href=link(first["archived_copy"]))
 
 
-def _netloc(url: str) -> str:
-    try:
-        return urlsplit(url).netloc.lower()
-    except ValueError:
-        return ""
-
-
+#: An address for mail, and nothing else: no ``?bcc=`` after it.
 _MAILBOX = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
-
-
-def _mailbox(address: str) -> str | None:
-    """*address* if it is one for mail, and nothing else.
-
-    >>> _mailbox("arks@example.org"), _mailbox("arks@example.org?bcc=x@y.z"), _mailbox("https://example.org/")
-    ('arks@example.org', None, None)
-    """
-    return address if _MAILBOX.fullmatch(address) else None
 
 
 def _contact(organization: str, address: str) -> Cell:
     """An organization with the address that the registry gives: a link, where one can be made of it."""
     if not address:
         return Cell(escaped(organization), TEXT)
-    mailbox = _mailbox(address)
-    return Cell(f"{escaped(organization)} ({escaped(address)})", URL, f"mailto:{mailbox}" if mailbox else link(address))
-
-
-def _seen(failures: Sequence[Mapping[str, Any]], days: Mapping[tuple[str, str], date]) -> list[Seen]:
-    """The ARKs that fail, each with the documents that cite it."""
-    together: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for row in failures:
-        together.setdefault((row["ark"], row["request_url"]), []).append(row)
-    return [
-        Seen(
-            ark=ark,
-            url=url,
-            ended_at=rows[0]["last_url"] or "",
-            outcome=ObjectOutcome(rows[0]["object"]),
-            day=days.get((ark, url)),
-            documents=tuple(dict.fromkeys(row["document"] for row in rows if row["document"])),
-            should_be=rows[0]["should_be"] or "",
-            archived_copy=rows[0]["archived_copy"] or "",
-            archived_on=rows[0]["archived_at"].date() if rows[0]["archived_at"] else None,
-        )
-        for (ark, url), rows in together.items()
-    ]
+    href = f"mailto:{address}" if _MAILBOX.fullmatch(address) else link(address)
+    return Cell(f"{escaped(organization)} ({escaped(address)})", URL, href)
 
 
 def triage_command(row: Mapping[str, Any], arks: Sequence[str], store: str) -> str:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from textwrap import shorten
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import pandas as pd
 
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
-from reports.languages import ENGLISH, N_, Language
+from reports.languages import N_, Language
 from reports.languages.display import escaped
-from reports.page.chart import FRAME, LEGEND, LEGEND_HEIGHT, ROW_HEIGHT, Chart, colour
-from reports.page.flow import Ways, flow_of, ways_of
-from reports.page.over_time import alive_of, curves_of, survival_of
 from reports.tables.ark_statuses import FAMILY_COLUMNS
-from reports.tables.services import ALL
+from reports.tables.distinct import hosts_of
 from reports.tables.wording import FAMILY_COUNTS, FAMILY_NAMES
 
 _MOST_NAANS = 14
@@ -222,31 +221,232 @@ def _family(service: str, outcome: str, *, given: bool) -> Family:
     return Family.WORKS if given else Family.NOT_JUDGED
 
 
-__all__ = ["charts_in", "charts_of"]
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The numbers of a chart as a small table next to it."""
 
-_SURVIVAL_BY = ("naan", "resolver")
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    is_open: bool = False
+    """Whether they belong to what the chart says, so that they are always shown."""
 
 
-def charts_of(tables: Mapping[str, pd.DataFrame], language: Language = ENGLISH) -> tuple[Chart, ...]:
-    """The charts of a report; none when there is no ARK to draw."""
-    return charts_in([language], tables, ways_of(tables["arks"]))[language]
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One chart: what the library draws, and a sentence that says the same."""
+
+    name: str
+    title: str
+    alt: str
+    height: int
+    """In CSS pixels, where each name fits on one line; the page grows for more."""
+    option: Mapping[str, Any]
+    """As ECharts takes it, but for colours: ``{"colour": "works"}``."""
+    leads_to: str | None = None
+    """The column of the table of ARKs by which a click on a bar filters, if it does."""
+    numbers: Numbers | None = None
+    """What it is drawn from, where no table of the report says it as it is drawn."""
+    widest_number: str = ""
+    """Of the numbers at the ends of bars: space is kept for it."""
 
 
-def charts_in(
-    languages: Sequence[Language], tables: Mapping[str, pd.DataFrame], ways: Ways
-) -> Mapping[Language, tuple[Chart, ...]]:
-    """The same in each language, with the *ways* of all ARKs. What long tables come to is counted once."""
-    if tables["naans"].empty:
-        return dict.fromkeys(languages, ())
-    services = tables["services"]
-    services = services[services["grouping"].eq(ALL) & services["service"].ne("level")]
-    curves = {grouping: curves_of(tables["survival"], grouping) for grouping in _SURVIVAL_BY}
+def colour(name: str) -> dict[str, str]:
+    """The colour of this *name*, which the page fills in."""
+    return {"colour": name}
 
-    def drawn(language: Language) -> Iterator[Chart | None]:
-        yield by_naan(tables["naans"], language)
-        yield from () if services.empty else by_service(services, language)
-        yield flow_of(ways, language)
-        yield alive_of(tables["runs"], language)
-        yield from (survival_of(curves[grouping], grouping, language) for grouping in _SURVIVAL_BY)
 
-    return {language: tuple(chart for chart in drawn(language) if chart) for language in languages}
+#: Heights of the parts of a chart, in CSS pixels.
+ROW_HEIGHT = 27
+LEGEND_HEIGHT = 30
+#: A legend above a chart; the page breaks it into as many lines as it needs.
+LEGEND = {
+    "top": 0,
+    "left": 0,
+    "itemWidth": 14,
+    "itemHeight": 12,
+    "itemGap": 16,
+    "textStyle": {"color": colour("ink")},
+}
+#: What all charts of bars and lines have in common.
+FRAME: Mapping[str, Any] = {
+    "animation": False,
+    "textStyle": {"fontFamily": "inherit"},
+    "tooltip": {"trigger": "axis", "axisPointer": {"type": "shadow"}, "renderMode": "richText", "confine": True},
+    "grid": {"left": 4, "right": 12, "top": LEGEND_HEIGHT + 6, "bottom": 4, "containLabel": True},
+}
+
+
+_MOST_NODES = 8
+_NODE_HEIGHT = 46
+#: A name longer than this is cut in the picture; the numbers next to it have it whole.
+_LONGEST_NODE = 44
+
+Key = TypeVar("Key", bound=Hashable)
+#: A node of the chart: its column, and the host or family; None for the other hosts of its column.
+Node: TypeAlias = tuple[int, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """The ways that ARKs go, each different one once, in the order in which they first come; host names as they are."""
+
+    starts: tuple[str, ...]
+    """The host that was asked."""
+    ends: tuple[str, ...]
+    """The host that answered last; empty for none."""
+    families: tuple[Family, ...]
+    """What that came to."""
+    urls: tuple[int, ...]
+    """How many URLs went this way."""
+
+
+def ways_of(arks: pd.DataFrame) -> Ways:
+    """Return the ways of the ARKs that were asked: the same in every language."""
+    asked = arks[arks["object"].notna() & arks["request_url"].notna() & arks["object"].ne(ObjectOutcome.SKIPPED)]
+    ways = pd.DataFrame(
+        {
+            "start": hosts_of(asked["request_url"]),
+            "end": hosts_of(asked["final_url"]).fillna(""),
+            "family": asked["family"].astype("str"),
+        }
+    )
+    counted = ways.groupby(["start", "end", "family"], sort=False).size().reset_index()
+    starts, ends, families, urls = (tuple(counted[name].tolist()) for name in counted.columns)
+    return Ways(starts, ends, tuple(map(Family, families)), urls)
+
+
+def flow_of(ways: Ways, language: Language) -> Chart | None:
+    """From the host that was asked to the host that answered last, and what that came to; None when none was asked.
+
+    Which hosts are drawn, and in what order, goes by the hosts and their numbers: it is the same in every language.
+    """
+    if not ways.urls:
+        return None
+    first = _grouped([(0, escaped(host)) for host in ways.starts], ways.urls, (0, None))
+    second = _grouped([(1, escaped(host)) for host in ways.ends], ways.urls, (1, None))
+    third: list[Node] = [(2, family.value) for family in ways.families]
+    links = _sums([*zip(first, second, strict=True), *zip(second, third, strict=True)], (*ways.urls, *ways.urls))
+    first_sums, second_sums = _sums(first, ways.urls), _sums(second, ways.urls)
+    nodes = sorted({node for link in links for node in link}, key=_in_order)
+    names = {node: _name(node, language) for node in nodes}
+    return Chart(
+        "flow",
+        language.gettext("Where ARKs go"),
+        _flow_sentence(first_sums, second_sums, names, language),
+        max(260, _NODE_HEIGHT * max(len(first_sums), len(second_sums))),
+        {
+            "animation": False,
+            "textStyle": {"fontFamily": "inherit"},
+            "tooltip": {"renderMode": "richText", "confine": True},
+            "series": [
+                {
+                    "type": "sankey",
+                    "top": 24,
+                    "bottom": 8,
+                    "nodeGap": 26,
+                    "nodeWidth": 14,
+                    "draggable": False,
+                    "emphasis": {"focus": "adjacency"},
+                    "label": {"color": colour("ink")},
+                    "lineStyle": {"opacity": 0.35},
+                    "data": [
+                        {
+                            "name": names[node],
+                            "itemStyle": {"color": colour(_tone(node))},
+                            "label": _label(node, names[node]),
+                        }
+                        for node in nodes
+                    ],
+                    "links": [
+                        {
+                            "source": names[source],
+                            "target": names[target],
+                            "value": links[source, target],
+                            "lineStyle": {"color": colour(_tone(target))},
+                        }
+                        for source, target in sorted(links, key=_link_in_order)
+                    ],
+                }
+            ],
+        },
+        numbers=Numbers(
+            language.gettext("The flow in numbers"),
+            (language.pgettext("a flow", "from"), language.pgettext("a flow", "to"), "URLs"),
+            tuple(
+                (names[source], names[target], language.number(links[source, target]))
+                for source, target in sorted(links, key=lambda link: (-links[link], _link_in_order(link)))
+            ),
+        ),
+    )
+
+
+def _in_order(node: Node) -> tuple[int, bool, str]:
+    column, value = node
+    return column, value is None, value or ""
+
+
+def _link_in_order(link: tuple[Node, Node]) -> tuple[tuple[int, bool, str], tuple[int, bool, str]]:
+    return _in_order(link[0]), _in_order(link[1])
+
+
+def _name(node: Node, language: Language) -> str:
+    match node:
+        case (0, None):
+            return language.gettext("asked at others")
+        case (0, host):
+            return language.gettext("asked at {host}", host=host or language.pgettext("asked at", "no host"))
+        case (1, None):
+            return language.gettext("other hosts")
+        case (1, host):
+            return host or language.pgettext("host", "no answer")
+    return language.gettext(FAMILY_NAMES[Family(_tone(node))])
+
+
+def _tone(node: Node) -> str:
+    column, value = node
+    return str(value) if column == 2 else "host"
+
+
+def _label(node: Node, name: str) -> dict[str, Any]:
+    """The label of a node: at both ends next to the chart, in the middle above its node, on paper of its own."""
+    short = {"formatter": f"{name[: _LONGEST_NODE - 1]}…"} if len(name) > _LONGEST_NODE else {}
+    match node:
+        case (0, _):
+            return {"position": "left", **short}
+        case (1, _):
+            return {"position": "top", "distance": 3, "backgroundColor": colour("paper"), "padding": [1, 3], **short}
+    return {"position": "right"}
+
+
+def _sums(keys: Sequence[Key], numbers: Sequence[int]) -> Counter[Key]:
+    """How much each of *keys* comes to, in the order in which they first come."""
+    sums: Counter[Key] = Counter()
+    for key, number in zip(keys, numbers, strict=True):
+        sums[key] += number
+    return sums
+
+
+def _grouped(nodes: Sequence[Node], urls: Sequence[int], others: Node) -> list[Node]:
+    """The nodes, those of the fewest URLs as one."""
+    counts = _sums(nodes, urls)
+    if len(counts) <= _MOST_NODES + 1:
+        return [*nodes]
+    kept = {node for node, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_NODES]}
+    return [node if node in kept else others for node in nodes]
+
+
+def _flow_sentence(first: Counter[Node], second: Counter[Node], names: Mapping[Node, str], language: Language) -> str:
+    [(most_asked, asked)] = first.most_common(1)
+    [(most_landed, landed)] = second.most_common(1)
+    return language.ngettext(
+        "Flow of {number} URL from the hosts that were asked to the hosts that answered last and to the result. "
+        "Most were {asked_at} ({asked}); most ended at {host} ({landed}).",
+        "Flow of {number} URLs from the hosts that were asked to the hosts that answered last and to the result. "
+        "Most were {asked_at} ({asked}); most ended at {host} ({landed}).",
+        first.total(),
+        asked_at=names[most_asked],
+        asked=asked,
+        host=names[most_landed],
+        landed=landed,
+    )

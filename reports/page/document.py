@@ -15,15 +15,24 @@ import pandas as pd
 from markupsafe import Markup
 
 from crawler.model.observations import ObjectOutcome
-from reports.languages import LANGUAGES, N_, Forms, Language, Spoken
+from reports.languages import ENGLISH, LANGUAGES, N_, Forms, Language, Spoken
 from reports.languages.display import ColumnType, escaped, heading
 from reports.page.cards import ActionCard, cards_in, check_list
-from reports.page.chart import Chart
-from reports.page.charts import charts_in
-from reports.page.flow import Ways, ways_of
-from reports.page.payload import MOST_EMBEDDED, described, packed
-from reports.page.shown_tables import TONES, ShownTable, names_in, packed_table, shown_table, tiles_of
-from reports.page.table_order import TOPICS, Topic, nothing_words
+from reports.page.charts import Chart, Ways, by_naan, by_service, flow_of, ways_of
+from reports.page.over_time import alive_of, curves_of, survival_of
+from reports.page.shown_tables import (
+    MOST_EMBEDDED,
+    TONES,
+    TOPICS,
+    ShownTable,
+    columns_of,
+    described,
+    names_in,
+    nothing_words,
+    packed,
+    shown_table,
+    tiles_of,
+)
 from reports.page.translations import Texts, changes, words_in
 from reports.remediation.causes import ADVICE
 from reports.store.frames import Frames
@@ -32,6 +41,7 @@ from reports.tables.definitions import COUNT, MOMENT, TOKEN, Column, TableDefini
 from reports.tables.headline import audited, counts_of, headline
 from reports.tables.known import known_sentence
 from reports.tables.report_tables import TABLES
+from reports.tables.services import ALL
 from reports.tables.summary import REQUESTS_SENT, sentences
 from reports.tables.wording import FAMILY_MEANINGS
 
@@ -79,22 +89,42 @@ def part_of(definition: TableDefinition, table: pd.DataFrame, frames: Frames) ->
     """Return what the page holds of a table."""
     nothing = {language: nothing_words(definition, table, frames, language) for language in LANGUAGES.values()}
     ours = (table[column.name].dropna().unique() for column in definition.columns if column.is_ours)
+    rows = table if definition.name in _LOOKED_INTO else None  # also no row of it would keep all its memory
     return PagePart(
         shown=shown_table(definition, table, nothing),
-        packed=packed_table(definition, table),
+        packed=packed(table.head(MOST_EMBEDDED), columns_of(definition)),
         sentences=tuple(str(text) for texts in ours for text in texts),
-        rows=_looked_into(definition, table),
+        rows=table[table["number"].le(MOST_CAUSES)] if definition.name == "failures" else rows,
         ways=ways_of(table) if definition.name == "arks" else None,
     )
 
 
-def _looked_into(definition: TableDefinition, table: pd.DataFrame) -> pd.DataFrame | None:
-    if definition.name == "failures":
-        return table[table["number"].le(MOST_CAUSES)]
-    return table if definition.name in _LOOKED_INTO else None  # also no row of it would keep all its memory
-
-
 _LOOKED_INTO = frozenset({"summary", "changes", "causes", "naans", "services", "runs", "survival"})
+
+
+def charts_of(tables: Mapping[str, pd.DataFrame], language: Language = ENGLISH) -> tuple[Chart, ...]:
+    """The charts of a report; none when there is no ARK to draw."""
+    return _charts_in([language], tables, ways_of(tables["arks"]))[language]
+
+
+def _charts_in(
+    languages: Sequence[Language], tables: Mapping[str, pd.DataFrame], ways: Ways
+) -> Mapping[Language, tuple[Chart, ...]]:
+    """The same in each language, with the *ways* of all ARKs. What long tables come to is counted once."""
+    if tables["naans"].empty:
+        return dict.fromkeys(languages, ())
+    services = tables["services"]
+    services = services[services["grouping"].eq(ALL) & services["service"].ne("level")]
+    curves = {grouping: curves_of(tables["survival"], grouping) for grouping in ("naan", "resolver")}
+
+    def drawn(language: Language) -> Iterator[Chart | None]:
+        yield by_naan(tables["naans"], language)
+        yield from () if services.empty else by_service(services, language)
+        yield flow_of(ways, language)
+        yield alive_of(tables["runs"], language)
+        yield from (survival_of(curves[grouping], grouping, language) for grouping in curves)
+
+    return {language: tuple(chart for chart in drawn(language) if chart) for language in languages}
 
 
 def page_pieces(
@@ -106,19 +136,24 @@ def page_pieces(
     browser chooses among them where none was asked for.
     """
     wanted = spoken or Spoken()
+    written, languages = wanted.language, list(LANGUAGES.values())
     tables = {name: part.rows for name, part in parts.items() if part.rows is not None}
     sentences = dict.fromkeys([*ADVICE.values(), *(text for part in parts.values() for text in part.sentences)])
-    written = wanted.language
-    languages = list(LANGUAGES.values())
     style = (_HERE / "templates" / "page.css").read_text("utf-8")
-    scripts = [(_HERE / "static" / name).read_text("utf-8") for name in SCRIPTS]
-    library = (_HERE / "static" / CHART_LIBRARY).read_text("utf-8")
+    library, *scripts = ((_HERE / "static" / name).read_text("utf-8") for name in (CHART_LIBRARY, *SCRIPTS))
     template = _template()
     cards = cards_in(languages, frames, tables, MOST_CAUSES)
-    topics = {language: _topics(parts, language) for language in languages}
-    charts = charts_in(languages, tables, next(part.ways for part in parts.values() if part.ways))
-    said = {
-        language: _said(frames, tables, cards[language], topics[language], charts[language], choice, language)
+    charts = _charts_in(languages, tables, next(part.ways for part in parts.values() if part.ways))
+    said: dict[Language, dict[str, Any]] = {
+        language: {
+            **_said(frames, tables, language),
+            "lang": language.code,
+            "choice": escaped(choice),
+            "actions": cards[language],
+            "more_causes": len(tables["causes"]) - len(cards[language]),
+            "charts": charts[language],
+            "topics": [(topic, [parts[name].shown[language] for name in topic.tables]) for topic in TOPICS],
+        }
         for language in languages
     }
     texts = Texts(languages, written)
@@ -127,28 +162,29 @@ def page_pieces(
         "gettext": texts.gettext,
         "ngettext": texts.ngettext,
         "number": texts.number,
-        "lang": texts.together({language: language.code for language in languages}),
         "languages": languages,
     }
-    places = texts.places(template.render(_without_data(marked)))
+    # what is the same in every language, and is much, is left out when the places of texts are counted
+    nothing = {"style": "", "library": "", "policy": "", "script_data": "", "scripts": [""] * len(scripts)}
+    places = texts.places(template.render({**marked, **nothing, "data": dict.fromkeys([*parts, LIFE.name], "")}))
     scripted = {
-        language: _scripted(frames, list(sentences), cards[language], said[language], language)
+        language: _scripted(frames, list(sentences), cards[language], charts[language], language)
         for language in languages
     }
-    others = {
-        language.code: {
-            **places[language.code],
-            "scripted": changes(scripted[written], scripted[language]),
-        }
-        for language in languages
-    }
+    facts = audited(frames).facts
     script_data = {
         "tables": {definition.name: described(definition) for definition in (*TABLES, LIFE)},
         "tones": TONES,
-        "audit": _name_of_audit(frames),
-        "advice": {cause.value: advice for cause, advice in ADVICE.items()},
+        "audit": f"{facts['store']}, {facts.get('run', '')}",
+        "advice": ADVICE,
         "scripted": scripted[written],
-        "languages": others,
+        "languages": {
+            language.code: {
+                **places[language.code],
+                "scripted": changes(scripted[written], scripted[language]),
+            }
+            for language in languages
+        },
         "written": written.code,
         "is_asked_for": wanted.is_asked_for,
     }
@@ -182,52 +218,34 @@ def _template() -> jinja2.Template:
     return environment.get_template("page.html.j2")
 
 
-def _said(
-    frames: Frames,
-    tables: Mapping[str, pd.DataFrame],
-    cards: Sequence[ActionCard],
-    topics: Sequence[tuple[Topic, list[ShownTable]]],
-    charts: Sequence[Chart],
-    choice: str,
-    language: Language,
-) -> dict[str, Any]:
-    """What the page says in a language, before any script runs."""
-    about = audited(frames, language)
+def _said(frames: Frames, tables: Mapping[str, pd.DataFrame], language: Language) -> dict[str, Any]:
+    """What the page says in a language of the audit itself, before any script runs."""
+    about, summary = audited(frames, language), tables["summary"]
+    values = dict(zip(summary["measure"], summary["value"], strict=True))
     return {
         "run": _run_facts(frames, language),
-        "choice": escaped(choice),
         "suspicion": _suspicion(frames),
         "title": escaped(about.title),
         "audited": [escaped(sentence) for sentence in about.sentences],
         "headline": headline(counts_of(frames, tables), language),
-        "sentences": sentences(tables["summary"], language),
-        "tiles": tiles_of(tables["summary"], language),
+        "sentences": sentences(summary, language),
+        "tiles": tiles_of(summary, language),
         "families": [
             (family.value, names_in(language)[family], language.gettext(meaning))
             for family, meaning in FAMILY_MEANINGS.items()
         ],
-        "charts": charts,
-        "actions": cards,
-        "known": known_sentence(tables["summary"], language),
-        "more_causes": len(tables["causes"]) - len(cards),
-        "also": list(_also(_values(tables), language)),
-        "topics": topics,
-        "requests": _values(tables)[REQUESTS_SENT],
+        "known": known_sentence(summary, language),
+        "also": [
+            language.ngettext(forms.one, forms.many, values[measure])
+            for measure, forms in _WORTH_A_LOOK.items()
+            if values.get(measure)
+        ],
+        "requests": values[REQUESTS_SENT],
     }
 
 
-def _without_data(said: Mapping[str, Any]) -> dict[str, Any]:
-    """*said* with nothing for what is the same in every language, and is much."""
-    nothing = {"style": "", "library": "", "policy": "", "script_data": "", "scripts": [""] * len(SCRIPTS)}
-    return {**said, **nothing, "data": dict.fromkeys([*(table.name for table in TABLES), LIFE.name], "")}
-
-
 def _scripted(
-    frames: Frames,
-    ours: Sequence[str],
-    cards: Sequence[ActionCard],
-    said: Mapping[str, Any],
-    language: Language,
+    frames: Frames, ours: Sequence[str], cards: Sequence[ActionCard], charts: Sequence[Chart], language: Language
 ) -> dict[str, Any]:
     """What the scripts say in a language, and how they write numbers and days."""
     return {
@@ -236,20 +254,10 @@ def _scripted(
         "names": names_in(language),
         "sentences": {escaped(text): escaped(language.gettext(text)) for text in ours},
         "check_list": list(check_list(audited(frames, language).title, cards, language)),
-        "charts": [{name: getattr(chart, name) for name in _DRAWN_FROM} for chart in said["charts"]],
+        "charts": [{name: getattr(chart, name) for name in _DRAWN_FROM} for chart in charts],
         "day": language.day_pattern,
         "percent": language.share(0, 0).removeprefix("0"),
     }
-
-
-def _name_of_audit(frames: Frames) -> str:
-    facts = audited(frames).facts
-    return f"{facts['store']}, {facts.get('run', '')}"
-
-
-def _topics(parts: Mapping[str, PagePart], language: Language) -> list[tuple[Topic, list[ShownTable]]]:
-    """The tables of the page, by topic."""
-    return [(topic, [parts[name].shown[language] for name in topic.tables]) for topic in TOPICS]
 
 
 def content_security_policy(style: str, scripts: Sequence[str]) -> str:
@@ -305,18 +313,6 @@ def _suspicion(frames: Frames) -> str:
     """Return why the failures of this run prove nothing, where they don't."""
     suspect = frames.run[frames.run["is_suspect"].fillna(False)]
     return escaped(str(suspect["suspicion"].iloc[0])) if len(suspect) else ""
-
-
-def _values(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, int]:
-    summary = tables["summary"]
-    return dict(zip(summary["measure"], summary["value"], strict=True))
-
-
-def _also(values: Mapping[str, int], language: Language) -> Iterator[str]:
-    """Return what else deserves a look, one sentence each."""
-    for measure, forms in _WORTH_A_LOOK.items():
-        if values.get(measure):
-            yield language.ngettext(forms.one, forms.many, values[measure])
 
 
 _WORTH_A_LOOK = {

@@ -9,7 +9,7 @@ import pandas as pd
 
 from reports.languages import N_, Language
 from reports.languages.display import escaped
-from reports.page.chart import FRAME, LEGEND, Chart, Numbers, colour
+from reports.page.charts import FRAME, LEGEND, Chart, Numbers, colour
 
 
 def alive_of(runs: pd.DataFrame, language: Language) -> Chart | None:

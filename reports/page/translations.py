@@ -7,9 +7,11 @@ is all that distinguishes the languages, so that none can have other tags, rows 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from html import escape, unescape
+from operator import attrgetter
 from typing import Any
 
 from reports.languages import N_, Forms, Language
@@ -27,9 +29,9 @@ class Texts:
     """The texts of a page that are not the same in every language, each known by its mark."""
 
     def __init__(self, languages: Sequence[Language], written: Language) -> None:
-        self._languages = {language.code: language for language in languages}
-        self._written = written.code
-        self._texts: list[Mapping[str, str]] = []
+        self._languages = languages
+        self._written = written
+        self._texts: list[Mapping[Language, str]] = []
         self._marks: dict[tuple[str, ...], str] = {}
 
     def together(self, values: Mapping[Language, Any]) -> Any:
@@ -37,31 +39,26 @@ class Texts:
 
         Its shape is that of the page; of another value, only the texts in the same places count.
         """
-        return self._together({language.code: value for language, value in values.items()})
 
-    def _together(self, values: Mapping[str, Any]) -> Any:
+        def within(part_of: Callable[[Any], Any]) -> Any:
+            return self.together({language: part_of(value) for language, value in values.items()})
+
         written = values[self._written]
         if isinstance(written, str):
-            return self._mark({code: value if isinstance(value, str) else written for code, value in values.items()})
+            return self._mark({key: value if isinstance(value, str) else written for key, value in values.items()})
         if all(value is written for value in values.values()):
             return written
         if isinstance(written, Mapping):
-            return {key: self._together({code: _at(value, key) for code, value in values.items()}) for key in written}
+            return {key: within(partial(_at, key=key)) for key in written}
         if isinstance(written, list | tuple):
-            parts = (
-                self._together({code: _at(value, index, written[index]) for code, value in values.items()})
-                for index in range(len(written))
-            )
+            parts = (within(partial(_at, key=at, otherwise=written[at])) for at in range(len(written)))
             return type(written)(parts)
         if is_dataclass(written) and not isinstance(written, type | Language):
             names = [field.name for field in fields(written) if field.init]
-            inner = {
-                name: self._together({code: getattr(value, name) for code, value in values.items()}) for name in names
-            }
-            return replace(written, **inner)
+            return replace(written, **{name: within(attrgetter(name)) for name in names})
         return written
 
-    def _mark(self, texts: Mapping[str, str]) -> str:
+    def _mark(self, texts: Mapping[Language, str]) -> str:
         """A mark for *texts*, or the text itself where it is the same in every language."""
         key = tuple(texts.values())
         if len(set(key)) == 1:
@@ -73,29 +70,24 @@ class Texts:
 
     def gettext(self, sentence: str, /, **values: Any) -> str:
         """As `Language.gettext`, in every language; *values* may be marks."""
-        return self._mark(
-            {code: language.gettext(sentence, **self._given(values, code)) for code, language in self._each()}
-        )
+        return self._mark({key: key.gettext(sentence, **self._given(values, key)) for key in self._languages})
 
     def ngettext(self, one: str, many: str, number: int, /, **values: Any) -> str:
         """As `Language.ngettext`, in every language."""
-        return self._mark(
-            {code: language.ngettext(one, many, number, **self._given(values, code)) for code, language in self._each()}
-        )
+        return self._mark({key: key.ngettext(one, many, number, **self._given(values, key)) for key in self._languages})
 
     def number(self, value: int) -> str:
         """As `Language.number`, in every language."""
-        return self._mark({code: language.number(value) for code, language in self._each()})
+        return self._mark({language: language.number(value) for language in self._languages})
 
-    def _each(self) -> Iterator[tuple[str, Language]]:
-        yield from self._languages.items()
+    def _given(self, values: Mapping[str, Any], language: Language) -> dict[str, Any]:
+        return {
+            name: self._said(value, language) if isinstance(value, str) else value for name, value in values.items()
+        }
 
-    def _given(self, values: Mapping[str, Any], code: str) -> dict[str, Any]:
-        return {name: self.said(value, code) if isinstance(value, str) else value for name, value in values.items()}
-
-    def said(self, text: str, code: str) -> str:
-        """Return *text* with what the language of this code says in the places of its marks."""
-        return _MARK.sub(lambda mark: self._texts[int(mark[1])][code], text) if "\x02" in text else text
+    def _said(self, text: str, language: Language) -> str:
+        """Return *text* with what a language says in the places of its marks."""
+        return _MARK.sub(lambda mark: self._texts[int(mark[1])][language], text)
 
     def written(self, html: str) -> str:
         """Return a piece of HTML in the language that the page is written in."""
@@ -107,7 +99,7 @@ class Texts:
         ``texts`` has them by the number of the text among those of the page that are not blank; ``attributes`` by the
         number of the element among all, and their name.
         """
-        others: dict[str, dict[str, Any]] = {code: {"texts": {}, "attributes": {}} for code in self._languages}
+        others: dict[str, dict[str, Any]] = {key.code: {"texts": {}, "attributes": {}} for key in self._languages}
         element = text = -1
         for piece in _TAG.split(html):
             if piece.startswith("<"):
@@ -115,7 +107,7 @@ class Texts:
                 for name, value in _ATTRIBUTE.findall(piece) if "\x02" in piece else ():
                     for code, words in self._otherwise(value):
                         others[code]["attributes"].setdefault(element, {})[name] = words
-            elif self.said(piece, self._written).strip():
+            elif self._said(piece, self._written).strip():
                 text += 1
                 for code, words in self._otherwise(piece):
                     others[code]["texts"][text] = words.removeprefix("\n")
@@ -126,10 +118,10 @@ class Texts:
         if "\x02" not in html:
             return
         plain = unescape(html)
-        written = self.said(plain, self._written)
-        for code in self._languages:
-            if (words := self.said(plain, code)) != written:
-                yield code, words
+        written = self._said(plain, self._written)
+        for language in self._languages:
+            if (words := self._said(plain, language)) != written:
+                yield language.code, words
 
 
 def _at(value: Any, key: Any, otherwise: Any = None) -> Any:
@@ -146,22 +138,14 @@ def changes(written: Any, other: Any) -> list[list[Any]]:
     >>> changes({"a": [1, {"b": "x"}]}, {"a": [1, {"b": "y"}]})
     [['a', 1, 'b', 'y']]
     """
-    return [[*way, leaf] for way, leaf in _changed(written, other)]
-
-
-def _changed(written: Any, other: Any) -> Iterator[tuple[list[Any], Any]]:
     match written, other:
         case (Mapping(), Mapping()) if written.keys() == other.keys():
-            steps = [(key, written[key], other[key]) for key in written]
+            steps: Iterable[Any] = written
         case (list() | tuple(), list() | tuple()) if len(written) == len(other):
-            steps = [(index, *pair) for index, pair in enumerate(zip(written, other, strict=True))]
+            steps = range(len(written))
         case _:
-            if written != other:
-                yield [], other
-            return
-    for step, one, two in steps:
-        for way, leaf in _changed(one, two):
-            yield [step, *way], leaf
+            return [] if written == other else [[other]]
+    return [[step, *leaf] for step in steps for leaf in changes(written[step], other[step])]
 
 
 # The sentences that the page's scripts say: whole ones, with their places in braces, so that they can be

@@ -9,7 +9,7 @@ import pandas as pd
 
 from crawler.answers.mementos import MementoOutcome
 from crawler.history.ark_status import ArkState
-from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
+from crawler.model.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, ObjectOutcome
 from reports.store.frames import Frames
 from reports.store.selections import OBJECT
 from reports.store.typed_columns import vocabulary
@@ -128,6 +128,15 @@ def family_counts(standings: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
 def share(part: pd.Series, whole: pd.Series) -> pd.Series:
     """Return what share *part* is of *whole*; nothing where there is no whole."""
     return (part.astype("Float64") / whole.where(whole > 0).astype("Float64")).round(4)
+
+
+def level(statuses: pd.DataFrame) -> pd.Series:
+    """Return how many of the three services each ARK gives; nothing where the object could not be judged."""
+    works = statuses["family"].eq(Family.WORKS)
+    described = works & statuses["metadata"].isin(DESCRIBED)
+    committed = works & statuses["commitment"].eq(CommitmentOutcome.STATED)
+    given = works.astype("Int64") + described.astype("Int64") + committed.astype("Int64")
+    return given.where(works | statuses["family"].eq(Family.FAILS))
 
 
 def citation_counts(mentions: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -55,12 +56,22 @@ def mapped(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
 
 
 def tallied(rows: pd.DataFrame, by: list[str], column: str, *, most: int | None = None) -> pd.Series:
-    """How often each value of *column* occurs in each group, by group, as `overviews.tally` writes it."""
+    """How often each value of *column* occurs in each group, by group, as `tally` writes it."""
     counts = rows.groupby([*by, column], observed=True).size().rename("count").reset_index()
     counts = counts.assign(text=counts[column].astype("str")).sort_values(["count", "text"], ascending=[False, True])
     first = counts.groupby(by, sort=False, observed=True).head(most) if most is not None else counts
     words = first["count"].astype("str") + " " + first["text"]
     return words.groupby([first[name] for name in by], observed=True).agg(", ".join)
+
+
+def tally(values: Iterable[str], *, most: int | None = None) -> str:
+    """Return how often each value occurs, the most frequent first, equals in alphabetical order.
+
+    >>> tally(["query-ignored", "erc", "erc"])
+    '2 erc, 1 query-ignored'
+    """
+    counts = sorted(Counter(values).items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{count} {value}" for value, count in counts[:most])
 
 
 def by_identity(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:

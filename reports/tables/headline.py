@@ -13,8 +13,8 @@ from crawler.history.ark_status import EventKind
 from crawler.model.observations import Family
 from reports.languages import ENGLISH, N_, Language
 from reports.store.frames import Frames
-from reports.tables.comparing import FAILING
-from reports.tables.definitions import MOMENT, rows_of
+from reports.tables.definitions import MOMENT, records_of, rows_of
+from reports.tables.known import FAILING
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,13 @@ VERDICT_TABLES = ("summary", "changes", "causes")
 
 def counts_of(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Counts:
     """The numbers of a report, from its tables, of which `VERDICT_TABLES` are enough."""
-    summary = tables["summary"]
+    summary, changes = tables["summary"], tables["changes"]
     measures = dict(zip(summary["measure"], summary["value"], strict=True))
     works, fails, unreachable, not_judged = (int(measures[f"ARKs: {family}"]) for family in Family)
-    compared = frames.since or frames.previous
-    changes = tables["changes"]
+    days = [
+        run.run["started_at"].iloc[0].date() if run and len(run.run) else None
+        for run in (frames, frames.since or frames.previous)
+    ]
     broke, recovered, failing = (
         int(changes.loc[changes["event"].eq(kind), "ark"].nunique())
         for kind in (EventKind.BROKE, EventKind.RECOVERED, FAILING)
@@ -69,16 +71,12 @@ def counts_of(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Counts:
         unreachable,
         not_judged,
         causes=len(tables["causes"]),
-        day=_day(frames),
-        since=_day(compared) if compared else None,
+        day=days[0],
+        since=days[1],
         broke=broke,
         recovered=recovered,
         failing=failing,
     )
-
-
-def _day(frames: Frames) -> date | None:
-    return None if frames.run.empty else frames.run["started_at"].iloc[0].date()
 
 
 def headline(counts: Counts, language: Language = ENGLISH) -> str:
@@ -196,12 +194,12 @@ class Audited:
 
 def audited(frames: Frames, language: Language = ENGLISH) -> Audited:
     """Say what *frames* are about; of an empty store, that there is nothing yet. The facts are in no language."""
-    run = next((dict(zip(frames.run.columns, row, strict=True)) for row in rows_of(frames.run)), None)
+    run = next(records_of(frames.run), None)
     if run is None:
         sentence = language.gettext("The store {store} holds no run yet.", store=frames.store)
         return Audited(language.gettext("nothing yet"), (sentence,), {"store": frames.store})
     seeds = _seeds(run)
-    again = _checked_again(frames)
+    again = int(frames.verdicts["run_id"].isin(frames.later["run_id"]).sum())
     facts = {
         "store": frames.store,
         "run": int(run["run_id"]),
@@ -216,11 +214,7 @@ def audited(frames: Frames, language: Language = ENGLISH) -> Audited:
         "checked_again": again,
     }
     what = _what(seeds, language, is_all=frames.is_all)
-    sentences = (
-        _audit_sentence(run, what, frames.store, language),
-        *_standing(frames, again, language),
-        *_passed_over(frames, language),
-    )
+    sentences = (_audit_sentence(run, what, frames.store, language), *_standing(frames, again, language))
     return Audited(f"{what}, {language.numeric_day(run['started_at'])}", sentences, facts)
 
 
@@ -282,13 +276,8 @@ def _scope(run: Mapping[str, Any], language: Language) -> Iterator[str]:
             yield language.gettext(words, limit=limit)
 
 
-def _checked_again(frames: Frames) -> int:
-    """Return how many ARKs at a URL have a verdict of a later run."""
-    return int(frames.verdicts["run_id"].isin(frames.later["run_id"]).sum())
-
-
 def _standing(frames: Frames, again: int, language: Language) -> Iterator[str]:
-    """Return which checks count besides those of the run itself."""
+    """Return which checks count besides those of the run itself, and which later runs are not reported."""
     if frames.is_alone:
         yield language.gettext("This run alone: what later checks have found is left out.")
     elif again:
@@ -304,14 +293,9 @@ def _standing(frames: Frames, again: int, language: Language) -> Iterator[str]:
         )
     elif frames.is_all:
         yield language.gettext("Current state: the last check of each ARK counts.")
-
-
-def _passed_over(frames: Frames, language: Language) -> Iterator[str]:
-    """Return which runs began later to read documents, and are not reported."""
     for number, started, state in rows_of(frames.passed_over[["run_id", "started_at", "state"]]):
         words = _READ_NOTHING if state == "finished" else _UNFINISHED
-        began = language.shown(started, MOMENT)
-        yield language.gettext(words, run=str(number), began=began, state=state)
+        yield language.gettext(words, run=str(number), began=language.shown(started, MOMENT), state=state)
 
 
 _READ_NOTHING = N_("Run {run} of {began} could read no document, and is not reported here (--run {run} shows it).")

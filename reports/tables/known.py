@@ -1,4 +1,4 @@
-"""Known problems: what was acknowledged or ignored is counted and listed here, and raised nowhere else."""
+"""Known problems, counted and listed here and raised nowhere else; and what has changed, but for them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from datetime import date
 
 import pandas as pd
 
-from crawler.history.ark_status import EventKind
+from crawler.history.ark_status import ArkState, EventKind
 from crawler.history.triage import PARTICIPLES, TriageAction, known_words
+from crawler.model.observations import Family
 from reports.languages import ENGLISH, Language
 from reports.store.frames import Frames
-from reports.tables.ark_statuses import is_among
+from reports.tables.ark_statuses import ark_statuses, families, is_among
 from reports.tables.definitions import (
     ARK_COLUMN,
     ASKED_URL_COLUMN,
     ASSIGNEE_COLUMN,
     DOCUMENT_COLUMN,
     EVIDENCE_COLUMN,
+    MOMENT,
     NAAN_COLUMN,
     OBJECT_COLUMN,
     PAIR,
@@ -32,6 +34,7 @@ from reports.tables.definitions import (
     rows_of,
 )
 from reports.tables.failing import diagnosed_failures
+from reports.tables.severity import EVENT_SEVERITY
 
 #: The measure that counts known problems; its note says them in words.
 KNOWN = "known problems"
@@ -161,5 +164,65 @@ KNOWN_PROBLEMS = TableDefinition(
         EVIDENCE_COLUMN,
     ),
     order=("treatment", "until", "ark", "request_url", "document", "ordinal"),
+    is_listing=True,
+)
+
+
+# What has changed, by the words of the life of ARKs over time.
+
+#: The word for a failure that no further check has confirmed yet.
+FAILING = str(ArkState.FAILING)
+_SEVERITY = (str(EventKind.BROKE), FAILING, *map(str, EVENT_SEVERITY[1:]))
+
+
+def changes(frames: Frames) -> pd.DataFrame:
+    """One row per event, or a first failure."""
+    events = raised_events(frames).merge(frames.verdicts[[*PAIR, "object"]], on=PAIR, how="left")
+    rows = pd.concat([events.astype({"event": "str"}), _first_failures(frames)], ignore_index=True)
+    return rows.assign(rank=rows["event"].map(_SEVERITY.index).astype("Int64"))
+
+
+def _first_failures(frames: Frames) -> pd.DataFrame:
+    """One row per ARK and URL that fails, where the ARK did not fail in the run that this one is compared with.
+
+    What several checks over days have confirmed is left out: that it broke is an event.
+    """
+    compared = frames.since or frames.previous
+    is_new = _failing_arks(frames)
+    is_new = is_new[~is_new.isin(_failing_arks(compared))] if compared else is_new.iloc[:0]
+    is_meant = families(frames.verdicts["object"]).eq(Family.FAILS) & frames.verdicts["ark_id"].isin(is_new)
+    rows = without_known(frames, frames.verdicts.loc[is_meant, [*PAIR, "ark", "naan", "object"]])
+    rows = rows.merge(frames.latest[[*PAIR, "state", "since", "reason"]], on=PAIR, how="left")
+    rows = rows[rows["state"].ne(ArkState.CONFIRMED_BROKEN)].rename(columns={"since": "at", "reason": "detail"})
+    return rows.assign(event=FAILING)
+
+
+def _failing_arks(frames: Frames) -> pd.Series:
+    """The numbers of the ARKs that fail at every URL."""
+    statuses = ark_statuses(frames)
+    return statuses.loc[statuses["family"].eq(Family.FAILS), "ark_id"]
+
+
+CHANGES = TableDefinition(
+    "changes",
+    "What has changed",
+    "One row per event: what has happened to an ARK in this run, or since the run that was chosen to compare with; "
+    "the most serious first. A single failure proves nothing, and is called failing until further checks confirm "
+    "it; an outage is not link rot, and has no row. What is acknowledged or ignored is left out.",
+    changes,
+    (
+        Column(
+            "event",
+            TOKEN,
+            "broke, failing (not yet confirmed), gone (from the documents), moved, changed, recovered or new",
+        ),
+        ARK_COLUMN,
+        NAAN_COLUMN,
+        ASKED_URL_COLUMN,
+        OBJECT_COLUMN,
+        Column("detail", TEXT, "the event in words"),
+        Column("at", MOMENT, "moment of the check that showed it", "UTC", varies=True),
+    ),
+    order=("rank", "ark", "request_url", "at", "event_id"),
     is_listing=True,
 )

@@ -33,7 +33,7 @@ from reports.tables.definitions import (
     side_by_side,
 )
 from reports.tables.distinct import mapped
-from reports.tables.places import section
+from reports.tables.overviews import section
 
 # The Kaplan-Meier estimator: how many are still alive after so many days, when not all were watched as long.
 
