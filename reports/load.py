@@ -65,7 +65,7 @@ def load_report(
     Raises:
         reports.store.frames.StoreUnreadable: when there is no such store, or no such run in it.
         crawler.store.store_errors.StoreError: when the store is damaged.
-        reports.store.inventory_file.InventoryUnreadable: when the inventory can't be read.
+        reports.store.inventory.InventoryUnreadable: when the inventory can't be read.
     """
     file = Path(store)
     listed: pd.DataFrame | None = None if inventory is None else read_inventory(Path(inventory))

@@ -28,9 +28,8 @@ from extractors.model.ark import SKIPPED_NAANS
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.errors import UserMistake
 from reports.exports import check_out, write_files
-from reports.formats.comma_separated import csv_path, csv_pieces
-from reports.formats.parquet import parquet_path, parquet_pieces
 from reports.formats.report import Files
+from reports.formats.table_files import csv_path, csv_pieces, parquet_path, parquet_pieces
 from reports.languages import ENGLISH, Language
 from reports.languages.display import escaped
 from reports.store.frames import registered_names
