@@ -7,7 +7,7 @@ changed since it was written is not written again.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -144,19 +144,15 @@ def exported_columns(table: Table) -> dict[str, Column[Any]]:
 
 
 def _rows(table: Table, columns: dict[str, Column[Any]], run_id: int | None) -> Select[Any]:
-    """The rows of a run, or of no run."""
-    columns_as_text = [
-        type_coerce(column, Text) if isinstance(column.type, JSON) else column for column in columns.values()
-    ]
-    query = select(*(column.label(name) for name, column in zip(columns, columns_as_text, strict=True))).select_from(
-        table
-    )
+    """The rows of a run, or of no run; JSON as text."""
+    as_stored = (type_coerce(column, Text) if isinstance(column.type, JSON) else column for column in columns.values())
+    query = select(*(column.label(name) for name, column in zip(columns, as_stored, strict=True))).select_from(table)
     [key] = table.primary_key
+    order: list[Any] = [key]
     if "ark_id" in table.columns:
         query = query.join(schema.ark, schema.ark.c.ark_id == table.c.ark_id)
-        query = query.order_by(schema.ark.c.naan, schema.ark.c.ark, key)
-    else:
-        query = query.order_by(key)
+        order = [schema.ark.c.naan, schema.ark.c.ark, key]
+    query = query.order_by(*order)
     if run_id is None:
         return query
     if "run_id" in table.columns:
@@ -171,17 +167,12 @@ def _type(column: Column[Any]) -> pa.DataType:
 
 
 def _arrow(shape: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.Table:
-    return pa.table(list(_arrays(shape, rows)), schema=shape)
-
-
-def _arrays(shape: pa.Schema, rows: Sequence[Sequence[Any]]) -> Iterator[pa.Array]:
+    """Rows as Arrow; text without lone surrogates, which no file in UTF-8 can hold."""
+    arrays = []
     for field, values in zip(shape, zip(*rows, strict=True), strict=True):
-        if field.type == _MOMENT:
-            yield pa.array(values, pa.string()).cast(_MOMENT)
-        else:
-            yield pa.array([_sound(value) for value in values], field.type)
-
-
-def _sound(value: Any) -> Any:
-    """Text without lone surrogates, which no file in UTF-8 can hold."""
-    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+        sound = [
+            value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value for value in values
+        ]
+        is_moment = field.type == _MOMENT
+        arrays.append(pa.array(sound, pa.string()).cast(_MOMENT) if is_moment else pa.array(sound, field.type))
+    return pa.table(arrays, schema=shape)

@@ -115,24 +115,15 @@ def cell_of(value: Any, kind: ColumnType, language: Language) -> Cell:
 
 def _tones() -> Mapping[str, str]:
     """Every token that is shown as a badge, with the family whose colour it gets."""
-    given = {*DESCRIBED, CommitmentOutcome.STATED}
-    others = (*MetadataOutcome, *CommitmentOutcome)
-    states = {
-        ArkState.HEALTHY: Family.WORKS,
-        ArkState.FAILING: Family.UNREACHABLE,
-        ArkState.FLAPPING: Family.UNREACHABLE,
-        ArkState.CONFIRMED_BROKEN: Family.FAILS,
+    telling = {
+        **dict.fromkeys((*DESCRIBED, CommitmentOutcome.STATED, ArkState.HEALTHY, EventKind.RECOVERED), Family.WORKS),
+        **dict.fromkeys((ArkState.FAILING, ArkState.FLAPPING), Family.UNREACHABLE),
+        **dict.fromkeys((ArkState.CONFIRMED_BROKEN, EventKind.BROKE), Family.FAILS),
     }
-    events = {EventKind.BROKE: Family.FAILS, EventKind.RECOVERED: Family.WORKS}
-    causes = {Fault.NOBODY: Family.UNREACHABLE}
-    return {
-        **{str(event): events.get(event, Family.NOT_JUDGED).value for event in EventKind},
-        **{str(cause): causes.get(fault, Family.FAILS).value for cause, fault in FAULT_OF.items()},
-        **{str(state): states.get(state, Family.NOT_JUDGED).value for state in ArkState},
-        **{str(outcome): (Family.WORKS if outcome in given else Family.NOT_JUDGED).value for outcome in others},
-        **{str(outcome): family.value for outcome, family in FAMILY_OF.items()},
-        **{str(family): family.value for family in Family},
-    }
+    tones = dict.fromkeys((*EventKind, *ArkState, *MetadataOutcome, *CommitmentOutcome), Family.NOT_JUDGED) | telling
+    tones |= {cause: Family.UNREACHABLE if fault is Fault.NOBODY else Family.FAILS for cause, fault in FAULT_OF.items()}
+    tones |= {**FAMILY_OF, **{family: family for family in Family}}
+    return {str(token): family.value for token, family in tones.items()}
 
 
 TONES = _tones()

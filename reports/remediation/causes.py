@@ -371,14 +371,9 @@ def _wild(url: str) -> str:
 
 #: What names the NAAN in an address that is made by a rule.
 _ANY_NAAN = re.compile(r"(ark:/?)[0-9b-z]+/(?=.*\{name\})", re.IGNORECASE)
-#: The host of a URL where nothing in it needs a second look.
-_PLAIN_HOST = re.compile("https?://([a-z0-9.-]+)/")
 
 
 def _host(url: str) -> str:
-    plain = _PLAIN_HOST.match(url)
-    if plain:
-        return plain[1]
     try:
         return urlsplit(url).netloc.lower()
     except ValueError:
