@@ -82,10 +82,8 @@ def has_later_run(connection: Connection, run_id: int) -> bool:
     return connection.scalar(select(run.c.run_id).where(run.c.started_at > started(run_id)).limit(1)) is not None
 
 
-def run_before(connection: Connection, run_id: int | None) -> int | None:
+def run_before(connection: Connection, run_id: int) -> int | None:
     """The last run before *run_id* that finished and did the same: the same command on the same seeds."""
-    if run_id is None:
-        return None
     this = connection.execute(select(run.c.command, run.c.seeds, run.c.started_at).where(run.c.run_id == run_id)).one()
     earlier = connection.execute(
         select(run.c.run_id, run.c.seeds)

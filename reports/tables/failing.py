@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -19,7 +18,7 @@ from reports.remediation.causes import CauseContext, Failure, diagnosed, pattern
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
 from reports.tables.ark_statuses import families, last_answers
-from reports.tables.definitions import PAIR, records_of, rows_of
+from reports.tables.definitions import PAIR, in_order, records_of, rows_of
 from reports.tables.distinct import mapped, netloc, netlocs_of
 from reports.tables.listings import check_characters
 
@@ -40,9 +39,9 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
     """
     judged = _judged(frames)
     amiss = judged[~judged["family"].isin([Family.WORKS, Family.NOT_JUDGED]) | judged["way"].notna()]
-    world = _World.of(frames, judged, amiss)
+    around = _evidence(frames, judged, amiss)
     failures = [_failure(row) for row in records_of(amiss[_OF_FAILURE])]
-    diagnoses = [diagnosed(failure, world.around(failure)) for failure in failures]
+    diagnoses = [diagnosed(failure, around(failure)) for failure in failures]
     columns = {name: [getattr(diagnosis, name) for diagnosis in diagnoses] for name in _OF_DIAGNOSIS}
     causes = pd.DataFrame(columns, index=amiss.index).astype("str")
     causes = causes.assign(because=causes["because"].where(causes["because"].ne("")))
@@ -89,81 +88,60 @@ def _failure(row: Mapping[str, Any]) -> Failure:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _World:
-    """The evidence of all ARKs of a run about the places where one fails."""
+def _evidence(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame) -> Callable[[Failure], CauseContext]:
+    """Return a function that says what all ARKs of a run show about the places where one fails."""
+    is_fine = judged["family"].eq(Family.WORKS) & judged["way"].isna()
+    fine = in_order(judged.loc[is_fine, ["ark", "naan", "request_url"]], "ark", "request_url")
+    working = dict(rows_of(fine[["ark", "request_url"]]))
+    sorted_arks = sorted(working)
+    answered = frames.hops.loc[frames.hops["status"].lt(500).fillna(False), "url"]
+    answering_hosts = frozenset(netlocs_of(answered).unique())
+    known_naans = frozenset(zip(netlocs_of(fine["request_url"]), fine["naan"], strict=True))
 
-    working: Mapping[str, str]
-    """A URL at which each ARK works as written."""
-    sorted_arks: list[str]
-    """The ARKs that work, in order."""
-    answering_hosts: frozenset[str]
-    known_naans: frozenset[tuple[str, str]]
-    """Host that was asked first, and NAAN, wherever an object was found."""
-    working_patterns: frozenset[str]
-    """Of what works at the places where ARKs were led on and failed."""
-    failing_patterns: Mapping[str, int]
-    living: frozenset[str]
-    """The ARKs and URLs that this audit saw living, of what might be proposed."""
+    is_led_on = netlocs_of(judged["request_url"]).ne(netlocs_of(judged["last_url"]))
+    led_on = judged.loc[is_led_on, ["ark", "last_url", "family"]]
+    failing_patterns = Counter(_patterns(led_on[led_on["family"].eq(Family.FAILS)]))
+    led_well = led_on[led_on["family"].eq(Family.WORKS)]
+    places = {netloc(address) for address in failing_patterns}
+    if not any("{name}" in host for host in places):  # no other place has an address of such a pattern
+        led_well = led_well[netlocs_of(led_well["last_url"]).isin(places)]
+    working_patterns = frozenset(_patterns(led_well))
+    living = _living(frames, judged, amiss, working)
 
-    @classmethod
-    def of(cls, frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame) -> _World:
-        is_fine = judged["family"].eq(Family.WORKS) & judged["way"].isna()
-        fine = judged.loc[is_fine, ["ark", "naan", "request_url"]].sort_values(["ark", "request_url"])
-        answered = frames.hops.loc[frames.hops["status"].lt(500).fillna(False), "url"]
-        is_led_on = netlocs_of(judged["request_url"]).ne(netlocs_of(judged["last_url"]))
-        led_on = judged.loc[is_led_on, ["ark", "last_url", "family"]]
-        failing_patterns = Counter(_patterns(led_on[led_on["family"].eq(Family.FAILS)]))
-        led_well = led_on[led_on["family"].eq(Family.WORKS)]
-        places = {netloc(address) for address in failing_patterns}
-        if not any("{name}" in host for host in places):  # no other place has an address of such a pattern
-            led_well = led_well[netlocs_of(led_well["last_url"]).isin(places)]
-        working = dict(rows_of(fine[["ark", "request_url"]]))
-        return cls(
-            working=working,
-            sorted_arks=sorted(working),
-            answering_hosts=frozenset(netlocs_of(answered).unique()),
-            known_naans=frozenset(
-                rows_of(fine[["naan"]].assign(host=netlocs_of(fine["request_url"]))[["host", "naan"]].drop_duplicates())
-            ),
-            working_patterns=frozenset(_patterns(led_well)),
-            failing_patterns=failing_patterns,
-            living=_living(frames, judged, amiss, working),
-        )
-
-    def around(self, failure: Failure) -> CauseContext:
-        """Return what is known around one failure."""
+    def around(failure: Failure) -> CauseContext:
         ark = Ark.parse(failure.ark)
         led_to = pattern(failure.last_url, failure.ark) if failure.last_url != failure.request_url else ""
         return CauseContext(
-            works_at=self.working.get(failure.ark),
-            longer=self._longer(failure.ark),
-            shorter=self._shorter(ark),
-            whole=next((str(whole) for whole in ark.implied if str(whole) in self.working), None),
-            host_answers=netloc(failure.last_url) in self.answering_hosts,
-            naan_known=(netloc(failure.request_url), ark.naan) in self.known_naans,
-            pattern_works=led_to in self.working_patterns,
-            pattern_count=self.failing_patterns.get(led_to, 0),
-            living=self.living,
+            works_at=working.get(failure.ark),
+            longer=_longer(failure.ark, sorted_arks),
+            shorter=_shorter(ark, working),
+            whole=next((str(whole) for whole in ark.implied if str(whole) in working), None),
+            host_answers=netloc(failure.last_url) in answering_hosts,
+            naan_known=(netloc(failure.request_url), ark.naan) in known_naans,
+            pattern_works=led_to in working_patterns,
+            pattern_count=failing_patterns[led_to],
+            living=living,
         )
 
-    def _longer(self, ark: str) -> str | None:
-        """The one ARK that works and goes on inside the name where *ark* ends; none where there are several."""
-        longer: list[str] = []
-        for index in range(bisect_left(self.sorted_arks, ark), len(self.sorted_arks)):
-            candidate = self.sorted_arks[index]
-            if not candidate.startswith(ark) or len(longer) > 1:
-                break
-            if candidate != ark and candidate[len(ark)] not in "/.":
-                longer.append(candidate)
-        return longer[0] if len(longer) == 1 else None
+    return around
 
-    def _shorter(self, ark: Ark) -> str | None:
-        """The longest ARK that works and ends inside the name of *ark*."""
-        beginning = f"ark:{ark.naan}/"
-        lengths = range(len(ark.name) - 1, 0, -1)
-        candidates = (f"{beginning}{ark.name[:length]}" for length in lengths)
-        return next((candidate for candidate in candidates if candidate in self.working), None)
+
+def _longer(ark: str, sorted_arks: Sequence[str]) -> str | None:
+    """The one ARK that works and goes on inside the name where *ark* ends; none where there are several."""
+    longer: list[str] = []
+    for index in range(bisect_left(sorted_arks, ark), len(sorted_arks)):
+        candidate = sorted_arks[index]
+        if not candidate.startswith(ark) or len(longer) > 1:
+            break
+        if candidate != ark and candidate[len(ark)] not in "/.":
+            longer.append(candidate)
+    return longer[0] if len(longer) == 1 else None
+
+
+def _shorter(ark: Ark, working: Mapping[str, str]) -> str | None:
+    """The longest ARK that works and ends inside the name of *ark*."""
+    candidates = (f"ark:{ark.naan}/{ark.name[:length]}" for length in range(len(ark.name) - 1, 0, -1))
+    return next((candidate for candidate in candidates if candidate in working), None)
 
 
 def _living(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame, working: Mapping[str, str]) -> frozenset[str]:
