@@ -115,14 +115,17 @@ def cell_of(value: Any, kind: ColumnType, language: Language) -> Cell:
 
 def _tones() -> Mapping[str, str]:
     """Every token that is shown as a badge, with the family whose colour it gets."""
-    telling = {
+    telling: dict[Any, Family] = {
         **dict.fromkeys((*DESCRIBED, CommitmentOutcome.STATED, ArkState.HEALTHY, EventKind.RECOVERED), Family.WORKS),
         **dict.fromkeys((ArkState.FAILING, ArkState.FLAPPING), Family.UNREACHABLE),
         **dict.fromkeys((ArkState.CONFIRMED_BROKEN, EventKind.BROKE), Family.FAILS),
     }
-    tones = dict.fromkeys((*EventKind, *ArkState, *MetadataOutcome, *CommitmentOutcome), Family.NOT_JUDGED) | telling
+    tones: dict[Any, Family] = (
+        dict.fromkeys((*EventKind, *ArkState, *MetadataOutcome, *CommitmentOutcome), Family.NOT_JUDGED) | telling
+    )
     tones |= {cause: Family.UNREACHABLE if fault is Fault.NOBODY else Family.FAILS for cause, fault in FAULT_OF.items()}
-    tones |= {**FAMILY_OF, **{family: family for family in Family}}
+    tones |= FAMILY_OF
+    tones |= {family: family for family in Family}
     return {str(token): family.value for token, family in tones.items()}
 
 

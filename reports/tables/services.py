@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from crawler.asking.probes import FORMS, SpellingAnswer, judge_form
 from crawler.model.observations import CONFORMANCE, DESCRIBED, ChainEnd, CommitmentOutcome, Question
 from crawler.model.resolving import resolver_of
-from crawler.asking.probes import FORMS, SpellingAnswer, judge_form
 from reports.languages import N_
 from reports.store.frames import Frames
 from reports.store.typed_columns import joined
