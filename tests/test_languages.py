@@ -359,8 +359,9 @@ def test_a_language_that_lacks_something_or_says_more_has_the_page_of_the_others
     english, german = LANGUAGES["en"], LANGUAGES["de"]
     texts = Texts([english, german], english)
     marked = texts.together({english: {"rows": ["a", "b"], "n": 1}, german: {"rows": ["x"], "m": "y"}})
-    assert [texts.said(row, "en") for row in marked["rows"]] == ["a", "b"]
-    assert [texts.said(row, "de") for row in marked["rows"]] == ["x", "b"]
+    page = "".join(f"<p>{row}</p>" for row in marked["rows"])
+    assert texts.written(page) == "<p>a</p><p>b</p>"
+    assert texts.places(page)["de"] == {"texts": {0: "x"}, "attributes": {}}
 
 
 @given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
