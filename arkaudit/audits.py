@@ -33,9 +33,9 @@ from crawler.spiders.document_reading import source_worker
 from crawler.spiders.documents_spider import DocumentsSpider
 from crawler.spiders.mementos_spider import MementosSpider
 from crawler.spiders.seeds import Seeds
+from crawler.store import StoreUnwritable
 from crawler.store.frontier import ARKS, Frontier, FrontierState
 from crawler.store.store import FINISHED, Store
-from crawler.store.store_errors import StoreUnwritable
 from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.documents import Document, document_name
 from extractors.isolated import document_executor, document_worker
@@ -134,7 +134,7 @@ def audit(
 
     It is a new one, or resumes the one that *decision* names. Returns the run's number; its verdicts are in the
     store, and *heard* gets each, in the order of the targets. Raises `AuditInterrupted`, or
-    `crawler.store.store_errors.StoreUnwritable`, when it could not finish; what was observed until then has been
+    `crawler.store.StoreUnwritable`, when it could not finish; what was observed until then has been
     recorded, and judged unless time was short, and the run can be resumed.
     """
     if config.is_anonymous and _asks_strangers(config, seeds, targets, resolve=resolve, dataset=dataset):

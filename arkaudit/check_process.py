@@ -119,7 +119,7 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     from arkaudit.logs import start
     from crawler.model.observations import Verdict
     from crawler.spiders.seeds import mention_in
-    from crawler.store.store_errors import StoreError
+    from crawler.store import StoreError
     from extractors.mentions.mention import Mention
     from extractors.model.errors import UserMistake
 

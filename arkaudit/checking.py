@@ -109,7 +109,7 @@ def checked(
 
     Of *lines* that are in files, it is known which those are.
 
-    A check of the same lines that did not finish is resumed. Raises `crawler.store.store_errors.StoreError`, and
+    A check of the same lines that did not finish is resumed. Raises `crawler.store.StoreError`, and
     `extractors.model.errors.UserMistake` for a command that contradicts the check that it is to resume, or that
     names no ARK at all.
     """
@@ -155,7 +155,7 @@ def checked_again(again: Sequence[KnownArk], config: Config, store_file: Path, *
     """Resolve ARKs of a store once more, where they were asked for before.
 
     What was begun for the same ARKs, and killed before anything was judged, is resumed.
-    Raises `crawler.store.store_errors.StoreError`.
+    Raises `crawler.store.StoreError`.
     """
     targets = [(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in again]
     seeds = ["due", fingerprint([f"{ark} {url}" for ark, url in targets])]
@@ -173,7 +173,7 @@ def checked_dataset(
 ) -> CheckResult:
     """Take the documents of a *dataset*, and resolve each ARK that they cite at each URL that asks for it, once.
 
-    A check of the same dataset that did not finish is resumed. Raises `crawler.store.store_errors.StoreError`,
+    A check of the same dataset that did not finish is resumed. Raises `crawler.store.StoreError`,
     and `extractors.model.errors.UserMistake` for a command that contradicts the check that it is to resume, or
     for a dataset that can't be read.
     """

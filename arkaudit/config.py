@@ -48,12 +48,11 @@ from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.crawl_requests import Extent
 from crawler.model.resolving import Patience
 from crawler.politeness.pacing import Allowance, Allowances, is_own
-from crawler.rendering.options import PageLimits, RenderOptions, find_browser
+from crawler.rendering import PageLimits, RenderOptions, find_browser
 from crawler.sources.gate import LinkPatterns
 from crawler.sources.xml_sources import Selection
 from crawler.verdicts.verdict import ClosedCollection
-from crawler.wire.credentials import Credential, Credentials, Origin, of_proxy
-from crawler.wire.log_in_forms import LogIn
+from crawler.wire.credentials import Credential, Credentials, LogIn, Origin, of_proxy
 
 HOME = "https://pypi.org/project/arkaudit/"
 

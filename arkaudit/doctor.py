@@ -29,7 +29,7 @@ from arkaudit.output_rows import whole, write
 from arkaudit.own_packages import NAMES, WAYS_OUT, foreign_packages
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
-from crawler.rendering.options import find_browser
+from crawler.rendering import find_browser
 from extractors.isolated import PARSING_BYTES
 from extractors.model.naan import Registry
 from extractors.processes.sandbox import Means, held
@@ -276,7 +276,7 @@ def _examined_stores(audits: Mapping[str | None, Config], *, given: Path | None)
 
 def examined_store(store: Path) -> Examined:
     """Say whether *store* can be read, and how large it is."""
-    from crawler.store.store_errors import StoreError
+    from crawler.store import StoreError
     from reports.store.store_reading import StoreUnreadable, read
 
     try:

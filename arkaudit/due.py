@@ -37,7 +37,7 @@ def due_now(
     What a configuration decides about status and known problems is kept in the store first, unless *is_dry*.
 
     Raises `extractors.model.errors.UserMistake` where there is no store, and
-    `crawler.store.store_errors.StoreError`.
+    `crawler.store.StoreError`.
     """
     intervals, now = config.recheck.intervals, datetime.now(UTC)
     known_arks = _known_arks(store_file, config, selection or KnownSelection(), now, is_dry=is_dry)

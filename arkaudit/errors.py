@@ -72,7 +72,7 @@ from crawler.model.resolving import BadLocation
 from crawler.politeness.throttle import NotAsked
 from crawler.registry_update import CacheUnwritable, RegistryRefused
 from crawler.sources.gate import TooSlow
-from crawler.store.store_errors import (
+from crawler.store import (
     NotOurStore,
     StoreBusy,
     StoreDamaged,

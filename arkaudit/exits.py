@@ -186,7 +186,7 @@ def code_of(ending: BaseException) -> int:
 
     from arkaudit.datasets.connection import DatasetUnreadable
     from arkaudit.output_rows import OutputClosed, OutputUnwritable
-    from crawler.store.store_errors import StoreDamaged, StoreUnopenable, StoreUnwritable
+    from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
     from extractors.model.errors import PartsFailed, RunInterrupted, StorageFailed, UserMistake
     from reports.exports import ReportUnwritable
     from reports.store.frames import StoreUnreadable
@@ -214,8 +214,8 @@ def code_of(ending: BaseException) -> int:
 def end_for(failure: Exception) -> NoReturn:
     """End with the exit code of a failure that has one; anything else is a bug, and shows where it is."""
     from arkaudit.output_rows import OutputClosed, OutputUnwritable
-    from crawler.store.soundness import damage_in_opened
-    from crawler.store.store_errors import StoreDamaged
+    from crawler.store import StoreDamaged
+    from crawler.store.files import damage_in_opened
 
     match code_of(failure):
         case 0 as code:

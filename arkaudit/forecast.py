@@ -225,7 +225,7 @@ def _tell_of_arks(targets: Sequence[tuple[Ark, str]], config: Config) -> None:
 def tell_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
     """Print what a run over *seeds* would ask of whom, as far as the last one in the store lets it be known.
 
-    Raises `crawler.store.store_errors.StoreUnopenable`.
+    Raises `crawler.store.StoreUnopenable`.
     """
     from crawler.runs.previous_run import last_run
     from extractors.documents import document_name

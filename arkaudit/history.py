@@ -23,7 +23,7 @@ from reports.languages.display import escaped
 def show(ark: str, store_file: Path, form: str) -> None:
     """Print the life of an ARK; ends with 1 when the store has never seen it.
 
-    Raises `UserMistake`, `crawler.store.store_errors.StoreUnopenable`, `reports.store.frames.StoreUnreadable`, and what
+    Raises `UserMistake`, `crawler.store.StoreUnopenable`, `reports.store.frames.StoreUnreadable`, and what
     `arkaudit.output_rows.write` raises.
     """
     try:

@@ -288,7 +288,7 @@ def _facts(store_file: Path, run_id: int) -> dict[str, ArkFacts]:
 def send_news_again(config: Config, store_file: Path | None, run_id: int | None, *, is_dry: bool) -> bool:
     """Notify of a run of a store that is there, the newest by default; returns whether each channel took it.
 
-    Raises `extractors.model.errors.UserMistake` and `crawler.store.store_errors.StoreError`.
+    Raises `extractors.model.errors.UserMistake` and `crawler.store.StoreError`.
     """
     store_file = store_file or config.store or Path("audit.db")
     if not store_file.is_file():

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from arkaudit.config import Config
 from arkaudit.exits import say
 from crawler.spiders.seeds import Seeds
+from crawler.store import StoreError
 from crawler.store.store import Run, Store
-from crawler.store.store_errors import StoreError
 from extractors.model.errors import UserMistake
 
 #: The parts of the configuration that decide what is asked. How politely it is asked is no part of it.
@@ -150,7 +150,7 @@ def opened(
 ) -> Iterator[Begun]:
     """The store at *store_file*, and what is to be done in it; says so where that is no new run.
 
-    Raises `UserMistake` or `crawler.store.store_errors.StoreUnopenable`; nothing has been written then.
+    Raises `UserMistake` or `crawler.store.StoreUnopenable`; nothing has been written then.
     """
     if resume and (store_file is None or not store_file.is_file()):
         raise UserMistake(f"nothing to resume: there is no store at {store_file or 'all; give its --store'}")

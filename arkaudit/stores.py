@@ -10,11 +10,10 @@ from sqlalchemy import Connection
 
 from arkaudit.exits import EXIT_FINDING, say
 from crawler.history.integrity import problems, unknown_words
-from crawler.store.files import plain_copy, scratch_beside
+from crawler.store import NotCopied, StoreDamaged
+from crawler.store.files import is_damage, is_ours, plain_copy, scratch_beside
 from crawler.store.row_checks import unreadable_rows
-from crawler.store.soundness import is_damage, is_ours
 from crawler.store.store import Store
-from crawler.store.store_errors import NotCopied, StoreDamaged
 from extractors.model.errors import UserMistake
 from reports.exports import ReportUnwritable
 from reports.languages.display import counted, escaped
@@ -49,7 +48,7 @@ def export_store(store_file: Path, out: Path) -> None:
 def import_store(other: Path, store_file: Path) -> None:
     """Bring the runs of another store into the store; *other* itself stays as it is.
 
-    Raises `UserMistake` and `crawler.store.store_errors.StoreError`.
+    Raises `UserMistake` and `crawler.store.StoreError`.
     """
     if not other.is_file():
         raise UserMistake(f"there is no store at {other}")

@@ -32,6 +32,6 @@ from crawler.model.observations import (
     Verdict as Verdict,
 )
 from crawler.model.resolving import request_url as request_url
-from crawler.store.store_errors import StoreError as StoreError
+from crawler.store import StoreError as StoreError
 from extractors.model.ark import Ark as Ark
 from extractors.model.errors import ArkauditError as ArkauditError

@@ -21,7 +21,7 @@ from crawler.politeness.host_files import HostFiles
 from crawler.politeness.throttle import HostThrottle, install_throttle
 from crawler.spiders import settings as ours
 from crawler.spiders.auditing import AuditSpider
-from crawler.store.store_errors import StoreUnwritable
+from crawler.store import StoreUnwritable
 from extractors.model.errors import RunInterrupted
 
 
@@ -112,7 +112,7 @@ def run_stages(
 ) -> None:
     """Run *stages* in order, with our settings and *settings* over them; *on_start* sees each crawler first.
 
-    Raises `crawler.store.store_errors.StoreUnwritable` when the store failed, and `RunInterrupted` when a signal
+    Raises `crawler.store.StoreUnwritable` when the store failed, and `RunInterrupted` when a signal
     ended the run. A process can do this once. The user's own scrapy.cfg is not looked at.
     """
     every = command_settings(settings)

@@ -20,10 +20,10 @@ from crawler.answers.answer import read_answer
 from crawler.model import schema
 from crawler.sources.source_reading import read_source
 from crawler.sources.xml_sources import Selection
+from crawler.store import StoreError
+from crawler.store.files import damage_in
 from crawler.store.row_checks import unreadable_rows
-from crawler.store.soundness import damage_in
 from crawler.store.store import Store
-from crawler.store.store_errors import StoreError
 from crawler.wire.redaction import HIDDEN, Redactor
 from extractors.extraction import extraction_of
 from extractors.find import find_arks

@@ -64,7 +64,7 @@ def load_report(
 
     Raises:
         reports.store.frames.StoreUnreadable: when there is no such store, or no such run in it.
-        crawler.store.store_errors.StoreError: when the store is damaged.
+        crawler.store.StoreError: when the store is damaged.
         reports.store.inventory.InventoryUnreadable: when the inventory can't be read.
     """
     file = Path(store)

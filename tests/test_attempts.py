@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from crawler.model.observations import ChainEnd, Hop, Observation, Question, TlsResult
 from crawler.model.resolving import LONGEST_WISH_S, Patience, next_attempt, retry_after_s
-from crawler.pipelines import TlsProbePipeline
+from crawler.pipelines import NOT_IN_TIME, TlsProbePipeline, not_probed
 from crawler.verdicts.remarks import tls_remarks
 from crawler.wire.endpoints import LookUpNotBegun, NameNotFound, NameServerSilent, _AllowedAddresses
 from crawler.wire.failures import failure_kind, failure_text
 from crawler.wire.middlewares import exception_names, failure_words
-from crawler.wire.tls import NOT_IN_TIME, not_probed
 from extractors.model.ark import Ark
 from tests.vectors import vectors
 

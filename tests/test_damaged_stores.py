@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from crawler.store import StoreDamaged
+from crawler.store.files import LOOKED_THROUGH_BYTES, damage_in
 from crawler.store.row_checks import unreadable_rows
-from crawler.store.soundness import LOOKED_THROUGH_BYTES, damage_in
 from crawler.store.store import Store
-from crawler.store.store_errors import StoreDamaged
 from reports.store.frames import load_frames, read
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.read_only import read_only
@@ -237,7 +237,7 @@ def test_a_damaged_head_is_no_store_and_a_damaged_body_is_a_damaged_one(store: P
 
 def test_a_large_store_is_not_looked_through_whole(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr("crawler.store.soundness.LOOKED_THROUGH_BYTES", 10)
+    monkeypatch.setattr("crawler.store.files.LOOKED_THROUGH_BYTES", 10)
     read(store, lambda connection: asked.append("read"))
     assert asked == ["read"]
     assert LOOKED_THROUGH_BYTES >= 2**27

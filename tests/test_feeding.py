@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import DocumentOutcome, DocumentRecord
+from crawler.store import StoreUnwritable
 from crawler.store.feeding import Bounds, Feed, Recorder, Rotation
 from crawler.store.frontier import DOCUMENTS, Frontier, FrontierEntry, FrontierState, SettledEntry
 from crawler.store.store import Store
-from crawler.store.store_errors import StoreUnwritable
 from tests.test_frontier import AT, begun
 
 #: What happens to an entry that was handed out.

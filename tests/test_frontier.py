@@ -10,9 +10,9 @@ from sqlalchemy import event
 
 from crawler.model.crawl_requests import CrawlRequest, RequestKind, page_requests
 from crawler.model.observations import DocumentOutcome, DocumentRecord
+from crawler.store import StoreUnwritable
 from crawler.store.frontier import ARKS, DOCUMENTS, Frontier, FrontierState, SettledEntry
 from crawler.store.store import Store
-from crawler.store.store_errors import StoreUnwritable
 from extractors.model.ark import Ark
 
 AT = "2026-11-21T00:00:00.000+00:00"

@@ -13,9 +13,8 @@ from scrapy import Request
 from scrapy.http import Response
 
 from arkaudit.config_files import ConfigError, load
-from crawler.wire.credentials import Credential, Credentials, Origin
-from crawler.wire.log_in_forms import LogIn, NoLogIn, filled_form
-from crawler.wire.sessions import Sessions
+from crawler.wire.credentialed import Sessions
+from crawler.wire.credentials import Credential, Credentials, LogIn, NoLogIn, Origin, filled_form
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 from tests.repository_server import USER, Repository
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from crawler.rendering.options import find_browser
+from crawler.rendering import find_browser
 from tests.library import rows
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 from tests.waiting import PATIENCE_S, wait_until

@@ -30,8 +30,8 @@ from crawler.model.observations import (
     Question,
     TlsResult,
 )
+from crawler.store import StoreDamaged
 from crawler.store.store import Store
-from crawler.store.store_errors import StoreDamaged
 from crawler.verdicts.verdict import judge
 from extractors.find import find_arks
 from extractors.model.documents import Finding

@@ -28,9 +28,9 @@ from crawler.model.observations import (
 )
 from crawler.model.schema import SCHEMA_VERSION
 from crawler.runs.judging import judge_run
+from crawler.store import NotOurStore, StoreUnopenable, StoreUnwritable, UnknownStoreVersion
+from crawler.store.database import observation_row
 from crawler.store.store import Store
-from crawler.store.store_errors import NotOurStore, StoreUnopenable, StoreUnwritable, UnknownStoreVersion
-from crawler.store.stored_rows import observation_row
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding

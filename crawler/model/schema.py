@@ -444,7 +444,7 @@ Index(
     sqlite_where=text("state = 'waiting'"),
 )
 
-#: What each document of a crawl links to; read and written by `crawler.store.outlinks` alone.
+#: What each document of a crawl links to; read and written by `crawler.store.document_tables` alone.
 outlinks = Table(
     "outlinks",
     tables,

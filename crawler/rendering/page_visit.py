@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from crawler.answers.answer import read_answer
 from crawler.answers.likeness import same_page
 from crawler.model.observations import Hop, Rendering
-from crawler.rendering.options import RenderOptions
+from crawler.rendering import RenderOptions
 from crawler.rendering.page_requests import (
     MOST_DOCUMENTS,
     REQUEST_BYTES,

@@ -23,7 +23,7 @@ from crawler.answers.answer import read_answer
 from crawler.answers.likeness import same_answer
 from crawler.model.observations import ChainEnd, Hop, Observation, Question, Rendering
 from crawler.model.resolving import SUCCESSES, Follow, next_step
-from crawler.rendering.options import RenderOptions
+from crawler.rendering import RenderOptions
 from crawler.rendering.page_requests import REQUEST_BYTES, PageRequest, fault_of_answer, origin, short, url_not_asked
 from crawler.rendering.page_visit import (
     CLOSING_S,
@@ -36,9 +36,9 @@ from crawler.rendering.page_visit import (
     first_line,
     with_kept,
 )
-from crawler.wire.flags import incomplete
+from crawler.wire.credentialed import sessions_of
+from crawler.wire.failures import incomplete
 from crawler.wire.middlewares import chain_of
-from crawler.wire.sessions import sessions_of
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crawler.model.observations import HostTraffic
-from crawler.store.soundness import distrust, is_damage, is_ours, not_a_file, require_our_schema, require_sound
-from crawler.store.store_errors import NotOurStore, StoreDamaged
+from crawler.store import NotOurStore, StoreDamaged
+from crawler.store.files import distrust, is_damage, is_ours, not_a_file, require_our_schema, require_sound
 from extractors.model.ark import Ark
 
 _RUNS = """
@@ -44,7 +44,7 @@ class PastRun:
 def last_run(store: Path, seeds: Sequence[str]) -> PastRun | None:
     """The newest finished crawl of just these *seeds*; None where there is none, or no store at all.
 
-    Raises `crawler.store.store_errors.StoreUnopenable` for a file that is no store of this version.
+    Raises `crawler.store.StoreUnopenable` for a file that is no store of this version.
     """
     instead = not_a_file(store)
     if instead:

@@ -16,7 +16,7 @@ from crawler.answers.answer import read_answer
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import ACCESS, CONFORMANCE, Observation, Question
 from crawler.model.resolving import sendable
-from crawler.rendering.options import RenderOptions
+from crawler.rendering import RenderOptions
 from crawler.rendering.pages import RENDERED, PageRenderer
 from crawler.spiders.auditing import AuditSpider
 from crawler.spiders.conversation import Ask, AskingRules, Conversation, Finished, Outgoing, Target
@@ -26,7 +26,7 @@ from crawler.spiders.seeds import targets_in
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import SettledEntry
 from crawler.verdicts.readings import CandidateReading
-from crawler.wire.flags import INCOMPLETE, STOPPED, incomplete
+from crawler.wire.failures import INCOMPLETE, STOPPED, incomplete
 from crawler.wire.middlewares import chain_of
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk

@@ -17,10 +17,10 @@ from crawler.model.observations import DocumentRecord
 from crawler.politeness.throttle import throttle_of
 from crawler.spiders import settings as ours
 from crawler.spiders.own_run import ArksRun, DocumentsRun, OwnRun
+from crawler.store import StoreUnwritable
 from crawler.store.feeding import Bounds, Feed, Recorder
 from crawler.store.frontier import Frontier, FrontierEntry, SettledEntry
 from crawler.store.store import Recordable, Store
-from crawler.store.store_errors import StoreUnwritable
 from crawler.wire.credentialed import Withholding
 from crawler.wire.credentials import Credentials
 from crawler.wire.middlewares import RunStopped

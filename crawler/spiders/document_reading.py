@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Generic, TypeVar
 from crawler.model.observations import CitedMention, DocumentOutcome, DocumentRecord, Hop
 from crawler.model.resolving import mention_url
 from crawler.sources.source_reading import SourceWorker, read_source
-from crawler.wire.flags import STOPPED, incomplete
+from crawler.wire.failures import STOPPED, incomplete
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import archive_kind, members
 from extractors.extraction import Extraction

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -31,6 +31,7 @@ from crawler.model.crawl_requests import (
 from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
 from crawler.model.resolving import SUCCESSES, Patience, next_fetch
 from crawler.sources.gate import CrawlPlan, Passed
+from crawler.sources.link_targets import Headers
 from crawler.sources.source_reading import SourceReader, SourceWorker, may_be_source
 from crawler.spiders.auditing import AuditSpider
 from crawler.spiders.document_reading import (
@@ -44,15 +45,16 @@ from crawler.spiders.document_reading import (
 )
 from crawler.spiders.items import Citation, citations
 from crawler.spiders.own_run import DocumentsRun
-from crawler.spiders.responses import headers_of, source_of, whole_lines
+from crawler.store import StoreUnwritable
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import FrontierEntry, FrontierState
 from crawler.store.store import Recordable
-from crawler.store.store_errors import StoreUnwritable
+from crawler.wire.failures import INCOMPLETE
 from crawler.wire.middlewares import chain_of
 from extractors.documents import document_name
 from extractors.isolated import DocumentWorker
 from extractors.model.documents import Finding
+from extractors.model.formats import parse_content_type
 from extractors.processes.worker_executor import WorkerExecutor
 
 logger = logging.getLogger(__name__)
@@ -477,3 +479,38 @@ def unfetched(
         findings=(Finding("not-fetched", words),),
         settles=crawl_request.canonical,
     )
+
+
+def source_of(crawl_request: CrawlRequest, response: Response, hops: tuple[Hop, ...]) -> DocumentSource:
+    """The document that *lead* has led to, in as many *hops*."""
+    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    media_type, charset = parse_content_type(content_type) if content_type else (None, None)
+    return DocumentSource(
+        crawl_request.url,
+        io.BytesIO(response.body),
+        path=urlsplit(response.url).path,
+        found_on=crawl_request.found_on,
+        hops=hops,
+        media_type=media_type,
+        charset=charset,
+        flags=response.flags,
+    )
+
+
+def whole_lines(response: Response) -> bytes:
+    """The body; of one that was cut off all but the last line, where it has several: half a URL leads elsewhere."""
+    return response.body[: response.body.rfind(b"\n") + 1] or response.body if is_cut(response) else response.body
+
+
+def is_cut(response: Response) -> bool:
+    """Return whether only the beginning of the body has arrived."""
+    return not INCOMPLETE.isdisjoint(response.flags)
+
+
+def headers_of(response: Response) -> Headers:
+    """Return what the headers of *response* may say about where it leads."""
+
+    def values(name: str) -> tuple[str, ...]:
+        return tuple(value.decode("latin-1") for value in response.headers.getlist(name))
+
+    return Headers(values("Link"), values("X-Robots-Tag"), values("Refresh"))

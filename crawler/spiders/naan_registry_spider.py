@@ -16,7 +16,7 @@ from crawler.model.observations import ChainEnd, Hop
 from crawler.model.registry import REGISTRY_LIMIT
 from crawler.model.resolving import sendable
 from crawler.wire.credentialed import verifying_policy
-from crawler.wire.flags import STOPPED, incomplete
+from crawler.wire.failures import STOPPED, incomplete
 from crawler.wire.handlers import ExactDownloadHandler
 from crawler.wire.middlewares import chain_of
 

@@ -26,8 +26,8 @@ from crawler.spiders.conversation import AskingRules
 from crawler.spiders.document_reading import source_worker
 from crawler.spiders.items import CheckedArk, checked_ark
 from crawler.spiders.seeds import Seeds, targets_in, words_of
+from crawler.store import StoreUnwritable
 from crawler.store.store import FINISHED, Store
-from crawler.store.store_errors import StoreUnwritable
 from extractors.documents import document_name
 from extractors.isolated import DocumentWorker, document_worker
 

@@ -54,7 +54,7 @@ DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
     "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,  # keeps all jars, and fetches a list by itself
     "crawler.wire.middlewares.ChainCookies": 700,
-    "crawler.wire.sessions.LogIns": 705,  # next to the wire: it sees cookies before they are taken out
+    "crawler.wire.credentialed.LogIns": 705,  # next to the wire: it sees cookies before they are taken out
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
     "crawler.wire.middlewares.HopRecorder": 600,
@@ -102,7 +102,7 @@ ARKAUDIT_ONLY_ROUTED = False  # a name without a route fails, and nothing is loo
 ARKAUDIT_ALLOW_ADDRESSES: list[str] = []  # networks that the guard lets through
 ARKAUDIT_CA_FILE: str | None = None  # certificates of authorities for the TLS probe
 ARKAUDIT_CREDENTIALS = None  # crawler.wire.credentials.Credentials, of hosts of one's own
-ARKAUDIT_LOG_INS = ()  # crawler.wire.log_in_forms.LogIn, of hosts of one's own
+ARKAUDIT_LOG_INS = ()  # crawler.wire.credentials.LogIn, of hosts of one's own
 ARKAUDIT_INTERVAL = 1.0  # seconds between two requests to a host; less than one only for hosts of one's own
 ARKAUDIT_HOSTS: dict[str, dict[str, float]] = {}  # hosts of one's own: their interval and concurrency
 ARKAUDIT_MAX_HOPS = 20  # redirects in a chain

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
+from cattrs import Converter
 from filelock import FileLock
 from sqlalchemy import (
     Connection,
@@ -20,9 +22,11 @@ from sqlalchemy.engine import Engine
 from sqlalchemy.exc import DatabaseError
 
 from crawler.model import schema
-from crawler.store.store_errors import StoreUnwritable
-from crawler.store.stored_rows import row_of
+from crawler.model.observations import Observation
+from crawler.store import StoreUnwritable
+from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
+from extractors.wraps.rules import Confidence
 
 #: Rows that are read at a time: nothing of a run that may be long is taken whole, and no reading lasts long.
 PAGE = 500
@@ -122,3 +126,66 @@ def add_row(connection: Connection, table: Table, values: Mapping[str, Any]) -> 
 def adding(table: Table) -> Insert:
     """The statement that adds a row; made once, for making it costs more than running it."""
     return insert(table).on_conflict_do_nothing()
+
+
+T = TypeVar("T")
+
+
+def row_of(record: Any, table: Table, **others: Any) -> dict[str, Any]:
+    """The row of *record* in *table*; *others* are the columns that are not fields of it, or not as they are there."""
+    kind: Any = type(record)
+    writers = _writers(kind, table)
+    return {name: write(getattr(record, name)) for name, write in writers.items() if name not in others} | others
+
+
+def record_of(kind: type[T], row: Any, **others: Any) -> T:
+    """The record of a *kind* that is in a row; *others* are fields that are no columns, or not as they are there."""
+    names: tuple[str, ...] = _fields(kind)  # type: ignore[arg-type]
+    values = {name: getattr(row, name) for name in names if name in row._fields}
+    record: T = _converter().structure(values | others, kind)
+    return record
+
+
+def ark_of(row: Any) -> Ark:
+    """The ARK of a row that has its parts."""
+    return Ark(row.naan, row.name, row.qualifier)
+
+
+def observation_of(row: Any) -> Observation:
+    """The observation that is in a row, with its ARK."""
+    return record_of(Observation, row, ark=ark_of(row), end=row.chain_end)
+
+
+def mention_of(row: Any) -> Mention:
+    """The mention that is in a row, with its ARK."""
+    return record_of(Mention, row, ark=ark_of(row), confidence=Confidence[row.confidence.upper()])
+
+
+def observation_row(observation: Observation, run_id: int, ark_id: int) -> dict[str, Any]:
+    """The row of an observation."""
+    hop_count = max(len(observation.hops) - 1, 0)
+    others = {"run_id": run_id, "ark_id": ark_id, "chain_end": observation.end.value, "hop_count": hop_count}
+    return row_of(observation, schema.observation, **others)
+
+
+@cache
+def _writers(kind: Any, table: Table) -> dict[str, Callable[[Any], Any]]:
+    """What makes the value of a column of a field, or a property, of the same name."""
+    hints = get_type_hints(kind)
+    return {
+        column.name: _converter().get_unstructure_hook(hints.get(column.name, Any))
+        for column in table.columns
+        if column.name in hints or hasattr(kind, column.name)
+    }
+
+
+@cache
+def _fields(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
+@cache
+def _converter() -> Converter:
+    converter = Converter(detailed_validation=False, forbid_extra_keys=True)
+    converter.register_structure_hook(Ark, lambda ark, _: ark)  # it has columns of its own
+    return converter

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import (
+    ColumnElement,
     Connection,
+    Select,
     Text,
     and_,
     bindparam,
@@ -15,10 +19,12 @@ from sqlalchemy import (
     func,
     or_,
     select,
+    update,
 )
 from sqlalchemy.dialects.sqlite import insert
 
 from crawler.model import schema
+from crawler.model.crawl_requests import Outlinks, document_key, same_document
 from crawler.model.observations import (
     CitedMention,
     DecidedOn,
@@ -27,15 +33,17 @@ from crawler.model.observations import (
     KeptMention,
     KeptUnresolvedMention,
 )
-from crawler.store.database import ARK_PARTS, PAGE, Database, add_row, adding
-from crawler.store.outlinks import add_outlinks, dead_sources
-from crawler.store.stored_rows import ark_of, mention_of, row_of
+from crawler.sources.source_reading import finders
+from crawler.store.database import ARK_PARTS, PAGE, Database, add_row, adding, ark_of, mention_of, row_of
+from crawler.store.frontier import DOCUMENTS
 from extractors.find import UnresolvedMention
 from extractors.mentions.mention import STANDS_WHOLE
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from extractors.processes.codec import from_plain, plain
 
+#: Outcomes of documents that are there.
+_LIVE = frozenset({DocumentOutcome.READ.value, DocumentOutcome.REDIRECTED.value})
 #: The number of unreadable documents that a run names.
 _MOST_UNREAD = 100
 _NEWEST_DOCUMENT = select(func.max(schema.document.c.document_id))
@@ -48,6 +56,16 @@ _is_open = and_(
     schema.is_asked_mention,
     or_(schema.mention.c.alternatives != [], cast(schema.mention.c.repairs, Text).contains("line wrap")),
 )
+
+
+def _cited(run_id: int, *columns: Any) -> Select[Any]:
+    """The query for *columns* of what the documents of a run cite."""
+    return (
+        select(*columns)
+        .join_from(schema.mention, schema.ark)
+        .join(schema.document, schema.document.c.document_id == schema.mention.c.document_id)
+        .where(schema.document.c.run_id == run_id)
+    )
 
 
 class DocumentTables(Database):
@@ -71,10 +89,7 @@ class DocumentTables(Database):
                 continue
             linking.append((key, document))
             of_document = {"run_id": run_id, "document_id": key, "subject": document.url}
-            findings += (
-                {**of_document, "kind": cited_mention.kind, "detail": cited_mention.detail}
-                for cited_mention in document.findings
-            )
+            findings += ({**of_document, **asdict(finding)} for finding in document.findings)
             mentions += (
                 self._mention_values(connection, key, ordinal, cited_mention.decided, cited_mention)
                 for ordinal, cited_mention in enumerate(document.mentions, start=1)
@@ -137,10 +152,8 @@ class DocumentTables(Database):
         first = func.min(schema.mention.c.mention_id)
         which = schema.is_asked_mention if as_asked else schema.is_current_mention
         query = (
-            select(*ARK_PARTS, schema.mention.c.request_url)
-            .join_from(schema.mention, schema.ark)
-            .join(schema.document, schema.document.c.document_id == schema.mention.c.document_id)
-            .where(schema.document.c.run_id == run_id, which)
+            _cited(run_id, *ARK_PARTS, schema.mention.c.request_url)
+            .where(which)
             .group_by(schema.ark.c.ark_id, schema.mention.c.request_url)
             .order_by(first)
         )
@@ -150,10 +163,8 @@ class DocumentTables(Database):
     def arks_cited(self, run_id: int) -> Iterator[Ark]:
         """The ARKs that the documents of a run cite, before answers settle anything, each once; to be taken whole."""
         query = (
-            select(*ARK_PARTS)
-            .join_from(schema.mention, schema.ark)
-            .join(schema.document, schema.document.c.document_id == schema.mention.c.document_id)
-            .where(schema.document.c.run_id == run_id, schema.is_asked_mention)
+            _cited(run_id, *ARK_PARTS)
+            .where(schema.is_asked_mention)
             .group_by(schema.ark.c.ark_id)
             .order_by(schema.ark.c.ark_id)
         )
@@ -164,10 +175,8 @@ class DocumentTables(Database):
     def whole_arks(self, run_id: int) -> list[Ark]:
         """The ARKs that are whole somewhere in the documents of a run, in order."""
         query = (
-            select(*ARK_PARTS)
-            .join_from(schema.mention, schema.ark)
-            .join(schema.document, schema.document.c.document_id == schema.mention.c.document_id)
-            .where(schema.document.c.run_id == run_id, schema.mention.c.reason == STANDS_WHOLE)
+            _cited(run_id, *ARK_PARTS)
+            .where(schema.mention.c.reason == STANDS_WHOLE)
             .distinct()
             .order_by(schema.ark.c.ark)
         )
@@ -176,16 +185,10 @@ class DocumentTables(Database):
 
     def unresolved_mentions(self, run_id: int) -> Iterator[KeptUnresolvedMention]:
         """The mentions of a run that were not certain when their document was read, in the order of the documents."""
-        mention, document = schema.mention, schema.document
+        mention = schema.mention
         query = (
-            select(mention, *ARK_PARTS)
-            .join_from(mention, schema.ark)
-            .join(document, document.c.document_id == mention.c.document_id)
-            .where(
-                document.c.run_id == run_id,
-                mention.c.doubt.is_not(None),
-                mention.c.decided == DecidedOn.READ.value,
-            )
+            _cited(run_id, mention, *ARK_PARTS)
+            .where(mention.c.doubt.is_not(None), mention.c.decided == DecidedOn.READ.value)
             .order_by(mention.c.mention_id)
         )
         with self._engine.connect() as connection:
@@ -203,14 +206,7 @@ class DocumentTables(Database):
 
         They are as decided before any answer: what answers have settled changes nothing here.
         """
-        mention, document = schema.mention, schema.document
-        query = (
-            select(mention, *ARK_PARTS)
-            .join_from(mention, schema.ark)
-            .join(document, document.c.document_id == mention.c.document_id)
-            .where(document.c.run_id == run_id, _is_open)
-            .order_by(mention.c.mention_id)
-        )
+        query = _cited(run_id, schema.mention, *ARK_PARTS).where(_is_open).order_by(schema.mention.c.mention_id)
         with self._engine.connect() as connection:
             for row in connection.execute(query):
                 yield KeptMention(row.document_id, row.ordinal, row.request_url, mention_of(row))
@@ -233,6 +229,32 @@ class DocumentTables(Database):
                 "citations": connection.scalar(select(func.count()).select_from(cited.subquery())) or 0,
             }
 
+    def note_finders(self, run_id: int) -> None:
+        """Let each document of a run say which of all that link to it has found it, now that all are read.
+
+        Until then it is the one that was read first. Those with links on the way that are not on record stay as they
+        are.
+        """
+        document, outlinks = schema.document, schema.outlinks
+        query = (
+            select(outlinks.c.key, document.c.outcome, document.c.final_url)
+            .join_from(outlinks, document)
+            .where(outlinks.c.run_id == run_id)
+            .execution_options(yield_per=PAGE)
+        )
+        led_to: dict[bytes, bytes | None] = {}
+        with self._writing() as connection:
+            for row in connection.execute(query):
+                is_redirected = row.outcome == DocumentOutcome.REDIRECTED.value and row.final_url is not None
+                led_to[row.key] = document_key(same_document(row.final_url)) if is_redirected else None
+            found = iter(finders(_seeds(connection, run_id), led_to, partial(_links_of, connection, run_id)).items())
+            while some := dict(islice(found, PAGE)):
+                of_keys = (
+                    select(outlinks.c.key, outlinks.c.document_id).where(_is_one_of(run_id, list(some))).distinct()
+                )
+                rows = connection.execute(of_keys).all()
+                connection.execute(_CHANGE, [{"of_document": row.document_id, "finder": some[row.key]} for row in rows])
+
     def dead_sources(self, run_id: int) -> list[str]:
         """The seeds of a run that are sources, and of which none of the documents that they list could be read."""
         with self._engine.connect() as connection:
@@ -244,8 +266,7 @@ class DocumentTables(Database):
         """
         read = self.counts(run_id)["read"]
         document = schema.document
-        had = (DocumentOutcome.READ.value, DocumentOutcome.REDIRECTED.value)
-        of_seeds = (document.c.run_id == run_id, document.c.found_on.is_(None), document.c.outcome.in_(had))
+        of_seeds = (document.c.run_id == run_id, document.c.found_on.is_(None), document.c.outcome.in_(_LIVE))
         with self._engine.connect() as connection:
             if connection.scalar(select(document.c.document_id).where(*of_seeds).limit(1)) is None:
                 return False
@@ -279,10 +300,147 @@ class DocumentTables(Database):
     def unread_documents(self, run_id: int) -> list[tuple[str, str | None]]:
         """The same, each with the document that leads there; a seed has none."""
         document = schema.document
-        good = [DocumentOutcome.READ.value, DocumentOutcome.REDIRECTED.value]
         query = select(document.c.url, document.c.outcome, document.c.status, document.c.found_on)
-        query = query.where(document.c.run_id == run_id, document.c.outcome.not_in(good))
+        query = query.where(document.c.run_id == run_id, document.c.outcome.not_in(_LIVE))
         with self._engine.connect() as connection:
             rows = connection.execute(query.order_by(document.c.document_id).limit(_MOST_UNREAD)).all()
         words = (f"{row.url} ({row.status if (row.status or 0) >= 400 else row.outcome})" for row in rows)
         return [(said, row.found_on) for said, row in zip(words, rows, strict=True)]
+
+
+def add_outlinks(connection: Connection, run_id: int, documents: Iterable[tuple[int, DocumentRecord]]) -> None:
+    """Record what documents link to, by the keys of their rows, within a transaction of the store.
+
+    A document that was on the frontier has a row also if it has no links; one from an archive has none.
+    """
+    rows = [
+        {
+            "run_id": run_id,
+            "document_id": document_id,
+            "key": document_key(document_record.settles or document_record.url),
+            "found_on": links.found_on,
+            "targets": bytes.fromhex(links.targets),
+        }
+        for document_id, document_record in documents
+        for links in document_record.outlinks
+        or ((Outlinks.to(document_record.url, b""),) if document_record.settles is not None else ())
+    ]
+    if rows:
+        connection.execute(insert(schema.outlinks), rows)
+
+
+_CHANGE = (
+    update(schema.document)
+    .where(schema.document.c.document_id == bindparam("of_document"))
+    .where(schema.document.c.found_on.is_distinct_from(bindparam("finder")))
+    .values(found_on=bindparam("finder"))
+)
+
+
+def _is_one_of(run_id: int, keys: Sequence[bytes]) -> ColumnElement[bool]:
+    return (schema.outlinks.c.run_id == run_id) & schema.outlinks.c.key.in_(keys)
+
+
+def _seeds(connection: Connection, run_id: int) -> list[bytes]:
+    """The keys of what a crawl began with, in the order that the user gave; then of where their redirects led."""
+    query = (
+        select(schema.frontier.c.canonical)
+        .where(
+            schema.frontier.c.run_id == run_id,
+            schema.frontier.c.spider == DOCUMENTS,
+            schema.frontier.c.found_on.is_(None),
+        )
+        .order_by(schema.frontier.c.frontier_id)
+    )
+    return [document_key(canonical) for canonical in connection.scalars(query)]
+
+
+def _links_of(connection: Connection, run_id: int, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[Outlinks]]:
+    """The links of documents, in their order."""
+    query = (
+        select(schema.outlinks.c.key, schema.outlinks.c.found_on, schema.outlinks.c.targets)
+        .where(_is_one_of(run_id, keys))
+        .order_by(schema.outlinks.c.outlinks_id)
+    )
+    links: dict[bytes, list[Outlinks]] = {}
+    for row in connection.execute(query):
+        links.setdefault(row.key, []).append(Outlinks.to(row.found_on, row.targets))
+    return links
+
+
+@dataclass(frozen=True, slots=True)
+class DeadSource:
+    """A seed that lists documents, of which none could be read."""
+
+    url: str
+    parts: frozenset[bytes]
+    """The keys of the source itself, and of the sources that it lists, such as the sitemaps of an index."""
+
+
+def dead_sources(connection: Connection, run_id: int) -> list[DeadSource]:
+    """Return the seeds of a run that list documents, of which none could be read; in the order of the seeds.
+
+    One that cites an ARK itself is none of them, nor is one that lists nothing.
+    """
+    query = (
+        select(schema.frontier.c.canonical, schema.frontier.c.url, schema.frontier.c.found_on)
+        .where(
+            schema.frontier.c.run_id == run_id,
+            schema.frontier.c.spider == DOCUMENTS,
+            schema.frontier.c.listed.is_not(None),
+        )
+        .order_by(schema.frontier.c.frontier_id)
+    )
+    listing = connection.execute(query).all()
+    keys = {document_key(row.canonical) for row in listing}
+    seeds = [(row.url, document_key(row.canonical)) for row in listing if row.found_on is None]
+    sources = ((url, _dead_parts(connection, run_id, seed, keys)) for url, seed in seeds)
+    return [DeadSource(url, parts) for url, parts in sources if parts is not None]
+
+
+def _dead_parts(connection: Connection, run_id: int, seed: bytes, listing: Container[bytes]) -> frozenset[bytes] | None:
+    """The keys of a source and its parts, where none of what they list could be read, and something could not."""
+    parts: dict[bytes, None] = {seed: None}
+    looked_at = 0
+    has_dead = False
+    while looked_at < len(parts):
+        part = list(parts)[looked_at]
+        looked_at += 1
+        links = _links_of(connection, run_id, [part]).get(part, ())
+        targets = {key for link in links for key in link.target_keys()}
+        parts |= dict.fromkeys(key for key in targets if key in listing)
+        state = _outcomes_of(connection, run_id, part, [key for key in targets if key not in listing])
+        if state is None:
+            return None
+        has_dead = has_dead or state
+    return frozenset(parts) if has_dead else None
+
+
+def _outcomes_of(connection: Connection, run_id: int, part: bytes, targets: Sequence[bytes]) -> bool | None:
+    """Return whether documents that *part* lists could not be had or read; None if one was read, or *part* cites an
+    ARK.
+    """
+    has_mention = (
+        select(schema.mention.c.mention_id)
+        .where(schema.mention.c.document_id == schema.outlinks.c.document_id)
+        .exists()
+    )
+    if (
+        connection.scalar(select(schema.outlinks.c.key).where(_is_one_of(run_id, [part]), has_mention).limit(1))
+        is not None
+    ):
+        return None
+    has_dead = False
+    for start in range(0, len(targets), PAGE):
+        some = list(targets[start : start + PAGE])
+        query = (
+            select(schema.document.c.outcome)
+            .join_from(schema.outlinks, schema.document)
+            .where(_is_one_of(run_id, some))
+            .distinct()
+        )
+        outcomes = set(connection.scalars(query))
+        if outcomes & _LIVE:
+            return None
+        has_dead = has_dead or bool(outcomes)
+    return has_dead

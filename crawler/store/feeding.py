@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Generic, TypeVar
 
+from crawler.store import StoreUnwritable
 from crawler.store.frontier import Frontier, FrontierEntry
 from crawler.store.store import Recordable, Store
-from crawler.store.store_errors import StoreUnwritable
 
 # Records in groups: what came within a moment is one transaction, so that a crash loses little.
 
@@ -223,7 +223,7 @@ class Feed:
         recorder.on_commit = self._committed
 
     async def entries(self) -> AsyncIterator[FrontierEntry]:
-        """The entries, each when its turn comes. Raises `crawler.store.store_errors.StoreUnwritable`."""
+        """The entries, each when its turn comes. Raises `crawler.store.StoreUnwritable`."""
         self._take_over()
         while not self._is_stopped:
             entry = self._next()

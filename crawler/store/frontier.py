@@ -147,7 +147,7 @@ class Frontier:
     def add(self, leads: Iterable[CrawlRequest]) -> None:
         """Put *leads* after what is there; those that are there already stay as they are. Streams in bounded pieces.
 
-        Raises `crawler.store.store_errors.StoreUnwritable`.
+        Raises `crawler.store.StoreUnwritable`.
         """
         for piece in _pieces(leads, _PAGE):
             with self._store.transaction() as connection:
@@ -156,7 +156,7 @@ class Frontier:
     def arrive(self, crawl_request: CrawlRequest) -> bool:
         """Claim *lead* for whom redirects have led there, unless someone has found it; whether no one had.
 
-        It counts as never handed out. Raises `crawler.store.store_errors.StoreUnwritable`.
+        It counts as never handed out. Raises `crawler.store.StoreUnwritable`.
         """
         values = self._arrival(crawl_request)
         with self._store.transaction() as connection:
@@ -166,7 +166,7 @@ class Frontier:
         """Claim *lead*, where redirects of *by* have led, if it is in this *state* and was found after *by*.
 
         So it doesn't depend on whose answer came first who has found it. Raises
-        `crawler.store.store_errors.StoreUnwritable`.
+        `crawler.store.StoreUnwritable`.
         """
         theirs = select(frontier.c.frontier_id).where(self._ours, frontier.c.canonical == by.canonical)
         which = (

@@ -17,7 +17,7 @@ from crawler.history.latest import status_in
 from crawler.model import schema
 from crawler.model.crawl_requests import KEY_BYTES
 from crawler.model.observations import Hop, TlsResult
-from crawler.store.stored_rows import mention_of, observation_of, record_of
+from crawler.store.database import mention_of, observation_of, record_of
 from extractors.find import UnresolvedMention
 from extractors.processes.codec import from_plain
 

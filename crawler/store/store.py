@@ -8,40 +8,70 @@ from __future__ import annotations
 
 import sqlite3
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 from sqlalchemy import (
     URL,
+    Column,
+    Connection,
+    Table,
     create_engine,
     event,
+    select,
     text,
+    update,
 )
+from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.pool import StaticPool
 
 from crawler.answers.mementos import MementoRecord
+from crawler.history import latest
+from crawler.history.latest import DERIVED, rebuild
+from crawler.history.news import News, news_of
 from crawler.model import schema
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
+from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
+from crawler.store.ark_tables import MementoTables, ObservationTables, VerdictTables, adding_up
 from crawler.store.database import add_row
 from crawler.store.document_tables import DocumentTables
-from crawler.store.files import clear_scratch_beside, locked, refuse_foreign
+from crawler.store.files import clear_scratch_beside, distrust, is_damage, is_ours, locked, refuse_foreign
 from crawler.store.frontier import DOCUMENTS, SettledEntry, add_requests, settle
-from crawler.store.merging import Merged, merge
-from crawler.store.observation_tables import ObservationTables, adding_up
-from crawler.store.run_tables import FINISHED, RUNNING, Run, RunTables
-from crawler.store.soundness import distrust, is_damage, is_ours
-from crawler.store.store_errors import StoreDamaged, StoreUnopenable, StoreUnwritable
-from crawler.store.verdict_tables import MementoTables, VerdictTables
 
 Recordable = DocumentRecord | Observation | MementoRecord | TlsResult | Pause | HostTraffic | SettledEntry
 
-__all__ = ["FINISHED", "RUNNING", "Recordable", "Run", "Store"]
+#: States of a run. One that is running although no one has its store open has crashed.
+RUNNING, FINISHED = "running", "finished"
 
 
-class Store(RunTables, DocumentTables, ObservationTables, VerdictTables, MementoTables):
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run, as far as it matters to who may resume it."""
+
+    run_id: int
+    command: str
+    started_at: str
+    state: str
+    plan: Mapping[str, Any] | None
+    """What decides what it asks; none in a run that no one can resume."""
+
+    @property
+    def is_finished(self) -> bool:
+        """True if it came to its end."""
+        return self.state == FINISHED
+
+    @property
+    def is_reported(self) -> bool:
+        """True if nothing is left to say of it: its report is written, and anyone who wants its news has them."""
+        return self.plan is None or bool(self.plan.get("reported", True))
+
+
+class Store(DocumentTables, ObservationTables, VerdictTables, MementoTables):
     """An open store. Use `Store.open`, and as a context manager."""
 
     @classmethod
@@ -126,6 +156,85 @@ class Store(RunTables, DocumentTables, ObservationTables, VerdictTables, Memento
             add_requests(connection, run_id, DOCUMENTS, leads)
             settle(connection, run_id, settled)
 
+    # -- runs
+
+    def begin_run(
+        self,
+        *,
+        command: str,
+        at: str,
+        version: str,
+        resolver: str,
+        user_agent: str,
+        seeds: Iterable[str],
+        plan: Mapping[str, Any] | None = None,
+        uuid: str | None = None,
+    ) -> int:
+        """A new run; returns its number.
+
+        *plan* is what it must have in common with a command that resumes it. Its *uuid* names it in every store
+        that it is brought into.
+        """
+        with self._writing() as connection:
+            done = connection.execute(
+                insert(schema.run).values(
+                    command=command,
+                    started_at=at,
+                    state=RUNNING,
+                    version=version,
+                    resolver=resolver,
+                    user_agent=user_agent,
+                    seeds=list(seeds),
+                    plan=None if plan is None else dict(plan),
+                )
+            )
+            key = done.inserted_primary_key
+            assert key is not None
+            run_id = int(key[0])
+            connection.execute(insert(schema.provenance).values(run_id=run_id, uuid=uuid or str(uuid4())))
+            return run_id
+
+    def runs(self, command: str) -> list[Run]:
+        """The runs that a command has made, the newest first."""
+        query = select(schema.run).where(schema.run.c.command == command).order_by(schema.run.c.run_id.desc())
+        with self.reading() as connection:
+            return [
+                Run(row.run_id, row.command, row.started_at, row.state, row.plan) for row in connection.execute(query)
+            ]
+
+    def run_ids(self) -> list[int]:
+        """The runs, in the order in which they began."""
+        query = select(schema.run.c.run_id).order_by(schema.run.c.started_at, schema.run.c.run_id)
+        with self._engine.connect() as connection:
+            return list(connection.scalars(query))
+
+    def go_on_with_run(self, run_id: int) -> None:
+        """Note that a run that did not finish is running again."""
+        with self._writing() as connection:
+            values = {"ended_at": None, "state": RUNNING}
+            connection.execute(update(schema.run).where(schema.run.c.run_id == run_id).values(values))
+
+    def end_run(self, run_id: int, *, at: str, state: str) -> None:
+        """Note how and when a run ended: ``finished``, ``interrupted`` or ``failed``."""
+        with self._writing() as connection:
+            connection.execute(update(schema.run).where(schema.run.c.run_id == run_id).values(ended_at=at, state=state))
+            latest.note_end(connection, run_id)
+
+    def note_reported(self, run_id: int) -> None:
+        """Note that nothing is left to say of a run that was begun with ``reported`` false in its plan."""
+        with self._writing() as connection:
+            of_run = schema.run.c.run_id == run_id
+            plan = connection.scalar(select(schema.run.c.plan).where(of_run))
+            if plan is not None:
+                connection.execute(update(schema.run).where(of_run).values(plan={**plan, "reported": True}))
+
+    def news(self, run_id: int) -> News:
+        """Return what a run that has ended has changed."""
+        with self._engine.connect() as connection:
+            return news_of(connection, run_id)
+
+    # -- the store as a whole
+
     def keep_private(self) -> None:
         """Let no one but its owner read the file of the store, and what SQLite keeps next to it."""
         if self.path is None:
@@ -152,3 +261,105 @@ def _set_pragmas(connection: sqlite3.Connection, _: object) -> None:
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
+
+
+#: What is not copied run by run: keys of runs, ARKs, the store's policy, decisions, and what follows from the rest.
+_APART = (schema.provenance, schema.ark, schema.policy, schema.triage, *DERIVED)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The result of bringing another store in."""
+
+    brought: int
+    """Runs that are new here."""
+    known: int
+    """Runs that were here already."""
+    unended: int
+    """Runs that are still going on there, or were cut off, and stay there."""
+    decisions: int = 0
+    """Decisions about known problems that are new here, or later than ours about the same."""
+
+
+def merge(connection: Connection, *, at: str) -> Merged:
+    """Copy the runs of the database ``other``, which is attached to *connection*, and make history again.
+
+    All rows get keys of their own here; ARKs are the same by their normal form. The transaction is the caller's.
+    """
+    runs = connection.exec_driver_sql(
+        "SELECT run.run_id, provenance.uuid, run.ended_at IS NOT NULL,"
+        " EXISTS (SELECT 1 FROM main.provenance AS ours WHERE ours.uuid = provenance.uuid)"
+        " FROM other.run JOIN other.provenance USING (run_id) ORDER BY run.started_at, run.run_id"
+    ).all()
+    new = [run_id for run_id, _, has_ended, is_known in runs if has_ended and not is_known]
+    if new:
+        _copy(connection, new, at)
+        rebuild(connection)
+    known_count = sum(bool(is_known) for *_, is_known in runs)
+    return Merged(len(new), known_count, len(runs) - known_count - len(new), _bring_decisions(connection))
+
+
+def _bring_decisions(connection: Connection) -> int:
+    """Copy what was decided there: of two decisions of one kind about the same, the later holds."""
+    columns = [column.name for column in schema.triage.columns if not column.primary_key]
+    names = ", ".join(columns)
+    done = connection.exec_driver_sql(
+        f"INSERT INTO main.triage ({names}) SELECT {names} FROM other.triage WHERE true"
+        " ON CONFLICT (action, kind, target) DO UPDATE SET"
+        f" {', '.join(f'{name} = excluded.{name}' for name in columns)} WHERE excluded.at > main.triage.at"
+    )
+    return done.rowcount
+
+
+def _copy(connection: Connection, runs: Sequence[int], at: str) -> None:
+    connection.exec_driver_sql(
+        "INSERT INTO main.ark (ark, naan, shoulder, name, qualifier)"
+        " SELECT ark, naan, shoulder, name, qualifier FROM other.ark WHERE true ON CONFLICT DO NOTHING"
+    )
+    offsets: dict[str, int] = {}
+    wanted = f"run_id IN ({', '.join(map(str, runs))})"
+    for table in _copied():
+        key = _key(table)
+        offsets[table.name] = connection.execute(
+            text(f"SELECT coalesce(max({key}), 0) FROM main.{table.name}")
+        ).scalar_one()
+        values = ", ".join(_value(table, column, offsets) for column in table.columns)
+        names = ", ".join(column.name for column in table.columns)
+        which = (
+            wanted
+            if "run_id" in table.columns
+            else f"document_id IN (SELECT document_id FROM other.document WHERE {wanted})"
+        )
+        connection.exec_driver_sql(
+            f"INSERT INTO main.{table.name} ({names}) SELECT {values} FROM other.{table.name} AS theirs WHERE {which}"
+        )
+    connection.execute(
+        text(
+            "INSERT INTO main.provenance (run_id, uuid, imported_at)"
+            f" SELECT run_id + {offsets['run']}, uuid, :at FROM other.provenance WHERE {wanted}"
+        ),
+        {"at": at},
+    )
+
+
+def _copied() -> Iterator[Table]:
+    """The tables that are copied, each after those that it refers to."""
+    yield from (table for table in schema.tables.sorted_tables if table not in _APART)
+
+
+def _key(table: Table) -> str:
+    [column] = table.primary_key
+    return column.name
+
+
+def _value(table: Table, column: Column[object], offsets: dict[str, int]) -> str:
+    """Return what a column becomes here: the same, or the key that the row it refers to has here."""
+    referred = next((key.column.table.name for key in column.foreign_keys), None)
+    if referred == "ark":
+        return (
+            "(SELECT ours.ark_id FROM main.ark AS ours JOIN other.ark AS one ON one.ark = ours.ark"
+            f" WHERE one.ark_id = theirs.{column.name})"
+        )
+    if column.primary_key and referred is None:
+        referred = table.name
+    return f"theirs.{column.name} + {offsets[referred]}" if referred else f"theirs.{column.name}"

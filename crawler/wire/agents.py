@@ -39,7 +39,7 @@ from zope.interface import implementer
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.resolving import request_target
 from crawler.wire.endpoints import AddressRefused, GuardedEndpoint, NameServerSilent
-from crawler.wire.flags import BODY_TIMEOUT
+from crawler.wire.failures import BODY_TIMEOUT
 
 if TYPE_CHECKING:
     from scrapy import Request

@@ -1,13 +1,14 @@
-"""Pure: the kind of a failed request, and plain words for it, from the exceptions that it raised."""
+"""Pure: the kind of a failed request in plain words, and why the body of an answer is not all there."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from crawler.model.observations import ChainEnd
 from crawler.model.resolving import SLOW_LOOK_UPS
+from extractors.model.documents import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +84,34 @@ def failure_text(kind: FailureKind, own_words: str) -> str:
     reasons = dict.fromkeys(match["reason"] for match in _OPENSSL.finditer(own_words))
     details = ", ".join(reasons) or own_words.strip().rstrip(".")
     return f"{kind.words} ({details})" if details and kind.words else kind.words or details
+
+
+#: More would have come, and was not taken. The name is Scrapy's.
+STOPPED = "download_stopped"
+#: The connection broke off before all of it had come. The name is Scrapy's.
+BROKEN_OFF = "dataloss"
+#: The time was up before all of it had come.
+BODY_TIMEOUT = "body-timeout"
+#: It was sent compressed, and nothing of it could be unpacked.
+UNDECODABLE = "undecodable"
+#: It was sent compressed, and has more than was unpacked.
+UNPACKED_IN_PART = "unpacked-in-part"
+
+#: The kind of a finding about each, and the words; what was there is a number of bytes.
+_FINDINGS: Mapping[str, tuple[str, str]] = {
+    STOPPED: ("cut-off", "only the first {} bytes were fetched"),
+    BROKEN_OFF: ("incomplete", "the connection broke off behind {} bytes"),
+    BODY_TIMEOUT: ("incomplete", "the time was up when {} bytes had come"),
+    UNDECODABLE: ("undecodable", "it can't be decompressed, or grows too large"),
+    UNPACKED_IN_PART: ("incomplete", "{} bytes were unpacked: its compression is damaged, or it grows too large"),
+}
+INCOMPLETE = frozenset(_FINDINGS)
+
+
+def incomplete(flags: Collection[str], size: int) -> Iterator[Finding]:
+    """Return why the *size* bytes of a response with these flags are not all of it; nothing where they are.
+
+    >>> [finding.detail for finding in incomplete(["dataloss"], 120)]
+    ['the connection broke off behind 120 bytes']
+    """
+    return (Finding(kind, words.format(size)) for flag, (kind, words) in _FINDINGS.items() if flag in flags)

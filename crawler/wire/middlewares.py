@@ -25,8 +25,7 @@ from crawler.model.observations import ChainEnd, Hop
 from crawler.model.resolving import Follow, Stop, is_too_long, next_step, url_fault
 from crawler.politeness.throttle import NotAsked
 from crawler.wire.codings import Content, codings_of, content
-from crawler.wire.failures import failure_kind, failure_text
-from crawler.wire.flags import UNDECODABLE, UNPACKED_IN_PART
+from crawler.wire.failures import UNDECODABLE, UNPACKED_IN_PART, failure_kind, failure_text
 from crawler.wire.robots import RobotsUnreachable
 from extractors.model.formats import parse_content_type
 

@@ -22,7 +22,7 @@ from crawler.politeness.pacing import host_of
 from crawler.politeness.throttle import NotAsked, throttle_of
 from crawler.wire.agents import NoAnswerInTime
 from crawler.wire.codings import content
-from crawler.wire.flags import BODY_TIMEOUT
+from crawler.wire.failures import BODY_TIMEOUT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

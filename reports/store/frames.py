@@ -176,7 +176,7 @@ def load_frames(
     own rows, without requests. *registry* says who has a NAAN; by default what is built in. An *inventory* is
     as `read_inventory` gives it. An empty store, or a run in which nothing has happened yet,
     gives empty frames of the same dtypes. Nothing is written. Raises
-    `StoreUnreadable`, and `crawler.store.store_errors.StoreDamaged`.
+    `StoreUnreadable`, and `crawler.store.StoreDamaged`.
     """
     used_registry = registry or Registry.builtin()
     listed = no_inventory() if inventory is None else inventory

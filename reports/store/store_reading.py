@@ -16,8 +16,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from crawler.model.schema import APPLICATION_ID, SCHEMA_VERSION
-from crawler.store.soundness import damage_in, distrust, is_damage, is_ours, not_a_file, require_sound
-from crawler.store.store_errors import StoreDamaged
+from crawler.store import StoreDamaged
+from crawler.store.files import damage_in, distrust, is_damage, is_ours, not_a_file, require_sound
 from extractors.model.errors import ArkauditError
 from reports.store.typed_columns import UnknownWord
 
@@ -31,7 +31,7 @@ class StoreUnreadable(ArkauditError):
 def read(store: Path, work: Callable[[Connection], Found]) -> Found:
     """Return what *work* makes of one moment of *store*; nothing is written to it or to its folder.
 
-    Raises `StoreUnreadable`, and `crawler.store.store_errors.StoreDamaged`.
+    Raises `StoreUnreadable`, and `crawler.store.StoreDamaged`.
     """
     before = _stamp(store)
     if before is not None:
@@ -88,7 +88,7 @@ _AT_REST = "mode=ro&immutable=1"
 def _reading(store: Path, access: str, name: Path) -> Iterator[Connection]:
     """A connection that can't write, in one transaction; whatever fails in it becomes `StoreUnreadable`.
 
-    Or `crawler.store.store_errors.StoreDamaged`, when the store is ours. Messages call it by its *name*.
+    Or `crawler.store.StoreDamaged`, when the store is ours. Messages call it by its *name*.
     """
     instead = not_a_file(store)
     if instead or not store.is_file():
