@@ -73,7 +73,7 @@ def make(path: Path) -> None:
         for run in range(1, RUNS + 1):
             _add_run(raw, run, subjects, keys)
         raw.commit()
-    with Store.open(path) as store, store._writing() as connection:
+    with Store.open(path) as store, store.transaction() as connection:
         from crawler.history.latest import rebuild
 
         rebuild(connection)

@@ -90,7 +90,7 @@ def derived(store: Store) -> list[object]:
 
 def assert_rebuilt_the_same(store: Store) -> None:
     before = str(derived(store))
-    with store._writing() as connection:
+    with store.transaction() as connection:
         rebuild(connection)
     assert str(derived(store)) == before
 

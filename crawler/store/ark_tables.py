@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -74,11 +73,7 @@ class ObservationTables(Database):
         query = (
             select(observation, *ARK_PARTS)
             .join_from(observation, schema.ark)
-            .where(
-                observation.c.run_id + 0 == run_id, observation.c.observation_id > bindparam("last")
-            )  # + 0: not by that index
-            .order_by(observation.c.observation_id)
-            .limit(PAGE)
+            .where(observation.c.run_id + 0 == run_id)  # + 0: not by that index
         )
         if questions:
             query = query.where(observation.c.question.in_([question.value for question in questions]))
@@ -86,14 +81,9 @@ class ObservationTables(Database):
             first = connection.scalar(
                 select(func.min(observation.c.observation_id)).where(observation.c.run_id == run_id)
             )
-        last = (first or 1) - 1
-        while first is not None:
-            with self.reading() as connection:
-                rows = connection.execute(query, {"last": last}).all()
-            if not rows:
-                return
-            last = rows[-1].observation_id
-            yield from map(observation_of, rows)
+        if first is not None:
+            for rows in self.pages(query, observation.c.observation_id, after=first - 1):
+                yield from map(observation_of, rows)
 
     def observations_about(self, run_id: int, request_urls: Sequence[str]) -> Iterator[Observation]:
         """Return what a run observed for these URLs of object questions; in the order in which they were made
@@ -171,7 +161,6 @@ class ObservationTables(Database):
             return None if row is None else record_of(TlsResult, row)
 
 
-@cache
 def adding_up() -> Insert:
     """The statement that counts what went to a host together with what went there before in the run."""
     columns = schema.host_traffic.c
@@ -189,14 +178,14 @@ class VerdictTables(Database):
 
         And what that makes of the status of its ARKs. *verdicts* may read the store as they go, by `reading`.
         """
-        with self._writing() as connection:
+        with self.transaction() as connection:
             connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")  # of `latest`, which is made again below
             connection.execute(delete(schema.verdict).where(schema.verdict.c.run_id == run_id))
-            of_run = iter(verdicts)
+            of_run, replacing = iter(verdicts), _replacing_verdict()
             while some := list(islice(of_run, PAGE)):
                 self._learn_ark_ids(connection, list(dict.fromkeys(verdict.ark for verdict in some)))
                 rows = [self._verdict_values(connection, run_id, verdict) for verdict in some]
-                connection.execute(_replacing_verdict(), rows)
+                connection.execute(replacing, rows)
             latest.note_verdicts(connection, run_id)
 
     def _verdict_values(self, connection: Connection, run_id: int, verdict: Verdict) -> dict[str, Any]:
@@ -221,7 +210,7 @@ class VerdictTables(Database):
 
     def set_status_policy(self, policy: StatusPolicy) -> None:
         """Keep the status of ARKs by *policy* from now on; if it was another, all history is read again by it."""
-        with self._writing() as connection:
+        with self.transaction() as connection:
             latest.keep_by(connection, policy)
 
     def known_arks(self) -> Iterator[KnownArk]:
@@ -236,17 +225,17 @@ class VerdictTables(Database):
 
     def decide(self, decisions: Iterable[TriageDecision]) -> None:
         """Keep decisions, each in place of an earlier one of its kind about the same."""
-        with self._writing() as connection:
+        with self.transaction() as connection:
             triaging.keep(connection, decisions)
 
     def decide_by_file(self, decisions: Iterable[TriageDecision], *, at: datetime) -> tuple[int, int]:
         """Make the decisions of a file that was read *at* a moment these; returns how many are new, how many gone."""
-        with self._writing() as connection:
+        with self.transaction() as connection:
             return triaging.keep_file(connection, decisions, at=at)
 
     def forget_decisions(self, decisions: Iterable[TriageDecision]) -> None:
         """Take decisions back."""
-        with self._writing() as connection:
+        with self.transaction() as connection:
             for decision in decisions:
                 triaging.forget(connection, decision.key)
 
@@ -273,7 +262,6 @@ class VerdictTables(Database):
             return {(names[ark_id], url): treatment for (ark_id, url), treatment in treatments.items()}
 
 
-@cache
 def _replacing_verdict() -> Insert:
     """The statement that records a verdict, in place of an earlier one about the same."""
     new = insert(schema.verdict)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -12,7 +12,10 @@ from typing import Any, TypeVar, get_type_hints
 from cattrs import Converter
 from filelock import FileLock
 from sqlalchemy import (
+    Column,
     Connection,
+    Row,
+    Select,
     Table,
     bindparam,
     select,
@@ -56,7 +59,7 @@ class Database:
             self._lock.release()
 
     @contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def transaction(self) -> Iterator[Connection]:
         """One transaction. Raises `StoreUnwritable` when it could not be made durable; nothing of it is there then."""
         try:
             with self._engine.begin() as connection:
@@ -67,10 +70,6 @@ class Database:
             raise StoreUnwritable(f"{self.path or 'the store in memory'}: {problem.orig}") from problem
         finally:
             self._writer = None
-
-    def transaction(self) -> AbstractContextManager[Connection]:
-        """One transaction, for what keeps tables of its own in the store. Raises `StoreUnwritable` as it ends."""
-        return self._writing()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -92,58 +91,51 @@ class Database:
         if len(self._ark_ids) >= _ARKS_KNOWN:
             self._ark_ids.clear()
             unknown = list(arks)
-        connection.execute(adding(schema.ark), [_row_of_ark(ark) for ark in unknown])
+        connection.execute(adding(schema.ark), [row_of(ark, schema.ark, ark=str(ark)) for ark in unknown])
         for start in range(0, len(unknown), PAGE):
             by_text = {str(ark): ark for ark in unknown[start : start + PAGE]}
             for row in connection.execute(_ARK_IDS, {"arks": list(by_text)}):
                 self._ark_ids[by_text[row.ark]] = row.ark_id
 
     def _ark_id(self, connection: Connection, ark: Ark) -> int:
-        cached_id = self._ark_ids.get(ark)
-        if cached_id is not None:
-            return cached_id
-        add_row(connection, schema.ark, _row_of_ark(ark))
-        ark_id = connection.scalar(select(schema.ark.c.ark_id).where(schema.ark.c.ark == str(ark)))
-        assert ark_id is not None
-        if len(self._ark_ids) >= _ARKS_KNOWN:
-            self._ark_ids.clear()
-        self._ark_ids[ark] = ark_id
-        return int(ark_id)
+        self._learn_ark_ids(connection, [ark])
+        return self._ark_ids[ark]
+
+    def pages(self, query: Select[Any], key: Column[int], *, after: int = 0) -> Iterator[Sequence[Row[Any]]]:
+        """The rows of *query* in the order of their *key*, a page at a time: nothing is being read in between."""
+        query = query.where(key > bindparam("last")).order_by(key).limit(PAGE)
+        while True:
+            with self.reading() as connection:
+                rows = connection.execute(query, {"last": after}).all()
+            if not rows:
+                return
+            after = getattr(rows[-1], key.name)
+            yield rows
 
 
-def _row_of_ark(ark: Ark) -> dict[str, Any]:
-    return row_of(ark, schema.ark, ark=str(ark))
-
-
-def add_row(connection: Connection, table: Table, values: Mapping[str, Any]) -> int | None:
-    """Insert a row; returns its key, or None when one with the same unique key is there."""
-    done = connection.execute(adding(table), values)
-    key = done.inserted_primary_key
-    return int(key[0]) if done.rowcount and key else None
-
-
-@cache
 def adding(table: Table) -> Insert:
-    """The statement that adds a row; made once, for making it costs more than running it."""
+    """The statement that adds a row, unless one with the same unique key is there."""
     return insert(table).on_conflict_do_nothing()
 
 
 T = TypeVar("T")
 
+_CONVERTER = Converter(detailed_validation=False, forbid_extra_keys=True)
+_CONVERTER.register_structure_hook(Ark, lambda ark, _: ark)  # it has columns of its own
+
 
 def row_of(record: Any, table: Table, **others: Any) -> dict[str, Any]:
     """The row of *record* in *table*; *others* are the columns that are not fields of it, or not as they are there."""
     kind: Any = type(record)
-    writers = _writers(kind, table)
-    return {name: write(getattr(record, name)) for name, write in writers.items() if name not in others} | others
+    writers = _writers(kind, table).items()
+    return {name: write(getattr(record, name)) for name, write in writers if name not in others} | others
 
 
 def record_of(kind: type[T], row: Any, **others: Any) -> T:
     """The record of a *kind* that is in a row; *others* are fields that are no columns, or not as they are there."""
-    names: tuple[str, ...] = _fields(kind)  # type: ignore[arg-type]
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     values = {name: getattr(row, name) for name in names if name in row._fields}
-    record: T = _converter().structure(values | others, kind)
-    return record
+    return _CONVERTER.structure(values | others, kind)
 
 
 def ark_of(row: Any) -> Ark:
@@ -173,19 +165,7 @@ def _writers(kind: Any, table: Table) -> dict[str, Callable[[Any], Any]]:
     """What makes the value of a column of a field, or a property, of the same name."""
     hints = get_type_hints(kind)
     return {
-        column.name: _converter().get_unstructure_hook(hints.get(column.name, Any))
+        column.name: _CONVERTER.get_unstructure_hook(hints.get(column.name, Any))
         for column in table.columns
         if column.name in hints or hasattr(kind, column.name)
     }
-
-
-@cache
-def _fields(kind: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
-
-
-@cache
-def _converter() -> Converter:
-    converter = Converter(detailed_validation=False, forbid_extra_keys=True)
-    converter.register_structure_hook(Ark, lambda ark, _: ark)  # it has columns of its own
-    return converter

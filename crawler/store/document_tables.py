@@ -34,7 +34,7 @@ from crawler.model.observations import (
     KeptUnresolvedMention,
 )
 from crawler.sources.source_reading import finders
-from crawler.store.database import ARK_PARTS, PAGE, Database, add_row, adding, ark_of, mention_of, row_of
+from crawler.store.database import ARK_PARTS, PAGE, Database, adding, ark_of, mention_of, row_of
 from crawler.store.frontier import DOCUMENTS
 from extractors.find import UnresolvedMention
 from extractors.mentions.mention import STANDS_WHOLE
@@ -127,9 +127,10 @@ class DocumentTables(Database):
 
     def record_findings(self, run_id: int, subject: str, findings: Iterable[Finding]) -> None:
         """Record findings that belong to no document, such as a seed that is none."""
-        with self._writing() as connection:
+        with self.transaction() as connection:
             for finding in findings:
-                add_row(connection, schema.finding, {"run_id": run_id, "subject": subject, **asdict(finding)})
+                values = {"run_id": run_id, "subject": subject, **asdict(finding)}
+                connection.execute(adding(schema.finding), values)
 
     def record_decisions(self, decisions: Iterable[tuple[KeptMention, CitedMention]], on: DecidedOn) -> int:
         """Keep mentions that were decided again, each next to the rows of its earlier readings; twice does no harm.
@@ -137,10 +138,10 @@ class DocumentTables(Database):
         Returns how many were not known yet.
         """
         new = 0
-        with self._writing() as connection:
+        with self.transaction() as connection:
             for first, cited in decisions:
                 values = self._mention_values(connection, first.document_id, first.ordinal, on, cited)
-                new += connection.execute(insert(schema.mention).values(values).on_conflict_do_nothing()).rowcount
+                new += connection.execute(adding(schema.mention), values).rowcount
         return new
 
     def cited_arks(self, run_id: int, *, as_asked: bool = False) -> list[tuple[Ark, str]]:
@@ -243,7 +244,7 @@ class DocumentTables(Database):
             .execution_options(yield_per=PAGE)
         )
         led_to: dict[bytes, bytes | None] = {}
-        with self._writing() as connection:
+        with self.transaction() as connection:
             for row in connection.execute(query):
                 is_redirected = row.outcome == DocumentOutcome.REDIRECTED.value and row.final_url is not None
                 led_to[row.key] = document_key(same_document(row.final_url)) if is_redirected else None

@@ -10,19 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_column, select, update
-from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from crawler.model.crawl_requests import CrawlRequest, Reach, RequestKind, SourceKind
+from crawler.model.crawl_requests import CrawlRequest, RequestKind
 from crawler.model.schema import frontier
-from crawler.store.database import Database
+from crawler.store.database import PAGE, Database, adding, record_of, row_of
 from extractors.model.ark import Ark
-
-# Rows of the table `frontier`: what a run has still to ask for, and what has its outcome.
-
 
 #: The spiders, by the names under which their entries are.
 DOCUMENTS, ARKS = "documents", "arks"
@@ -64,8 +61,8 @@ class SettledEntry:
 def add_requests(connection: Connection, run_id: int, spider: str, leads: Sequence[CrawlRequest]) -> None:
     """Put *leads* after what is there, within a transaction of the store."""
     if leads:
-        rows = [row_of(run_id, spider, crawl_request) for crawl_request in leads]
-        connection.execute(insert(frontier).on_conflict_do_nothing(), rows)
+        rows = [_waiting(run_id, spider, crawl_request) for crawl_request in leads]
+        connection.execute(adding(frontier), rows)
 
 
 def settle(connection: Connection, run_id: int, settled: Sequence[SettledEntry]) -> None:
@@ -99,41 +96,26 @@ def is_in(state: FrontierState) -> ColumnElement[bool]:
     return frontier.c.state == literal_column(f"'{state.value}'")
 
 
-def row_of(run_id: int, spider: str, crawl_request: CrawlRequest) -> dict[str, Any]:
+def _waiting(run_id: int, spider: str, crawl_request: CrawlRequest) -> dict[str, Any]:
     """The row of a lead that waits."""
-    return {
-        "run_id": run_id,
-        "spider": spider,
-        "canonical": crawl_request.canonical,
-        "url": crawl_request.url,
-        "kind": crawl_request.kind.value,
-        "host": crawl_request.host,
-        "depth": crawl_request.depth,
-        "found_on": crawl_request.found_on,
-        "ark": None if crawl_request.ark is None else str(crawl_request.ark),
-        "reach": crawl_request.reach.value,
-        "source": None if crawl_request.source is None else crawl_request.source.value,
-        "part": crawl_request.part,
-        "rank": 0 if crawl_request.is_urgent else 1,
-        "state": FrontierState.WAITING.value,
-        "attempts": 0,
-        "claimed_until": None,
-        "listed": None,
-    }
+    return row_of(
+        crawl_request,
+        frontier,
+        run_id=run_id,
+        spider=spider,
+        ark=None if crawl_request.ark is None else str(crawl_request.ark),
+        rank=0 if crawl_request.is_urgent else 1,
+        state=FrontierState.WAITING.value,
+        attempts=0,
+        claimed_until=None,
+        listed=None,
+    )
 
 
 def entry_in(row: Row[Any]) -> FrontierEntry:
     """The entry that is in a row."""
     ark = None if row.ark is None else Ark.parse(row.ark)
-    source = None if row.source is None else SourceKind(row.source)
-    reach = Reach(row.reach)
-    crawl_request = CrawlRequest(
-        row.url, row.canonical, row.host, RequestKind(row.kind), row.depth, row.found_on, ark, reach, source, row.part
-    )
-    return FrontierEntry(row.frontier_id, crawl_request, row.attempts)
-
-
-_PAGE = 1000
+    return FrontierEntry(row.frontier_id, record_of(CrawlRequest, row, ark=ark), row.attempts)
 
 
 class Frontier:
@@ -149,7 +131,8 @@ class Frontier:
 
         Raises `crawler.store.StoreUnwritable`.
         """
-        for piece in _pieces(leads, _PAGE):
+        left = iter(leads)
+        while piece := list(islice(left, PAGE)):
             with self._store.transaction() as connection:
                 add_requests(connection, self._run_id, self._spider, piece)
 
@@ -160,7 +143,7 @@ class Frontier:
         """
         values = self._arrival(crawl_request)
         with self._store.transaction() as connection:
-            return connection.execute(insert(frontier).values(values).on_conflict_do_nothing()).rowcount > 0
+            return connection.execute(adding(frontier), values).rowcount > 0
 
     def take_over(self, crawl_request: CrawlRequest, state: FrontierState, *, by: CrawlRequest) -> bool:
         """Claim *lead*, where redirects of *by* have led, if it is in this *state* and was found after *by*.
@@ -183,7 +166,7 @@ class Frontier:
 
     def _arrival(self, crawl_request: CrawlRequest) -> dict[str, Any]:
         claimed = {"state": FrontierState.CLAIMED.value, "claimed_until": claim_end()}
-        return row_of(self._run_id, self._spider, crawl_request) | claimed
+        return _waiting(self._run_id, self._spider, crawl_request) | claimed
 
     def hosts(self) -> list[str]:
         """The hosts at which something waits, in the order in which they were come by."""
@@ -248,37 +231,14 @@ class Frontier:
 
     def requests(self) -> Iterator[CrawlRequest]:
         """Everything that was ever to be asked for, settled or not, in the order of discovery; a page at a time."""
-        last = 0
-        query = (
-            select(frontier)
-            .where(self._ours, frontier.c.frontier_id > bindparam("last"))
-            .order_by(frontier.c.frontier_id)
-            .limit(_PAGE)
-        )
-        while True:
-            with self._store.reading() as connection:
-                page = [entry_in(row) for row in connection.execute(query, {"last": last})]
-            if not page:
-                return
-            last = page[-1].entry_id
-            yield from (entry.crawl_request for entry in page)
+        for rows in self._store.pages(select(frontier).where(self._ours), frontier.c.frontier_id):
+            yield from (entry_in(row).crawl_request for row in rows)
 
     def targets(self) -> Iterator[tuple[Ark, str]]:
         """The ARKs that were ever to be asked for, each with its URL, in the order of discovery; a page at a time."""
-        last = 0
-        query = (
-            select(frontier.c.frontier_id, frontier.c.ark, frontier.c.url)
-            .where(self._ours, frontier.c.ark.is_not(None), frontier.c.frontier_id > bindparam("last"))
-            .order_by(frontier.c.frontier_id)
-            .limit(_PAGE)
-        )
-        while True:
-            with self._store.reading() as connection:
-                page = connection.execute(query, {"last": last}).all()
-            if not page:
-                return
-            last = page[-1].frontier_id
-            yield from ((Ark.parse(ark), url) for _, ark, url in page)
+        query = select(frontier.c.frontier_id, frontier.c.ark, frontier.c.url)
+        for rows in self._store.pages(query.where(self._ours, frontier.c.ark.is_not(None)), frontier.c.frontier_id):
+            yield from ((Ark.parse(row.ark), row.url) for row in rows)
 
     def settled(self) -> set[str]:
         """The canonical forms of all that has its outcome."""
@@ -314,13 +274,3 @@ class Frontier:
     @property
     def _ours(self) -> ColumnElement[bool]:
         return (frontier.c.run_id == self._run_id) & (frontier.c.spider == self._spider)
-
-
-def _pieces(leads: Iterable[CrawlRequest], size: int) -> Iterator[list[CrawlRequest]]:
-    piece: list[CrawlRequest] = []
-    for crawl_request in leads:
-        piece.append(crawl_request)
-        if len(piece) == size:
-            yield piece
-            piece = []
-    yield piece

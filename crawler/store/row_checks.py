@@ -17,7 +17,7 @@ from crawler.history.latest import status_in
 from crawler.model import schema
 from crawler.model.crawl_requests import KEY_BYTES
 from crawler.model.observations import Hop, TlsResult
-from crawler.store.database import mention_of, observation_of, record_of
+from crawler.store.database import ARK_PARTS, mention_of, observation_of, record_of
 from extractors.find import UnresolvedMention
 from extractors.processes.codec import from_plain
 
@@ -141,16 +141,12 @@ _READERS: tuple[tuple[str, Select[Any], Callable[[Any], object]], ...] = (
     ("document", select(schema.document), _hops_of),
     (
         "observation",
-        select(schema.observation, schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier).join(
-            schema.ark, schema.ark.c.ark_id == schema.observation.c.ark_id
-        ),
+        select(schema.observation, *ARK_PARTS).join_from(schema.observation, schema.ark),
         observation_of,
     ),
     (
         "mention",
-        select(schema.mention, schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier).join(
-            schema.ark, schema.ark.c.ark_id == schema.mention.c.ark_id
-        ),
+        select(schema.mention, *ARK_PARTS).join_from(schema.mention, schema.ark),
         _mention,
     ),
     ("verdict", select(schema.verdict), _lists_of_text),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -38,7 +38,7 @@ from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
 from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
 from crawler.store.ark_tables import MementoTables, ObservationTables, VerdictTables, adding_up
-from crawler.store.database import add_row
+from crawler.store.database import adding
 from crawler.store.document_tables import DocumentTables
 from crawler.store.files import clear_scratch_beside, distrust, is_damage, is_ours, locked, refuse_foreign
 from crawler.store.frontier import DOCUMENTS, SettledEntry, add_requests, settle
@@ -94,7 +94,7 @@ class Store(DocumentTables, ObservationTables, VerdictTables, MementoTables):
         event.listen(engine, "connect", _set_pragmas)
         store = cls(engine, path, lock)
         try:
-            with store._writing() as connection:
+            with store.transaction() as connection:
                 if connection.scalar(text("PRAGMA user_version")) == 0:
                     connection.execute(text(f"PRAGMA application_id={schema.APPLICATION_ID}"))
                     schema.tables.create_all(connection)
@@ -122,7 +122,7 @@ class Store(DocumentTables, ObservationTables, VerdictTables, MementoTables):
         documents: list[DocumentRecord] = []
         observations: list[Observation] = []
         traffic: list[HostTraffic] = []
-        with self._writing() as connection:
+        with self.transaction() as connection:
             for item in items:
                 match item:
                     case DocumentRecord():
@@ -138,9 +138,9 @@ class Store(DocumentTables, ObservationTables, VerdictTables, MementoTables):
                     case MementoRecord():
                         self._record_memento(connection, run_id, item)
                     case TlsResult():
-                        add_row(connection, schema.tls_probe, {"run_id": run_id, **asdict(item)})
+                        connection.execute(adding(schema.tls_probe), {"run_id": run_id, **asdict(item)})
                     case Pause():
-                        add_row(connection, schema.pause, {"run_id": run_id, **asdict(item)})
+                        connection.execute(adding(schema.pause), {"run_id": run_id, **asdict(item)})
                     case HostTraffic():
                         traffic.append(item)
                     case SettledEntry():
@@ -175,7 +175,7 @@ class Store(DocumentTables, ObservationTables, VerdictTables, MementoTables):
         *plan* is what it must have in common with a command that resumes it. Its *uuid* names it in every store
         that it is brought into.
         """
-        with self._writing() as connection:
+        with self.transaction() as connection:
             done = connection.execute(
                 insert(schema.run).values(
                     command=command,
@@ -210,19 +210,19 @@ class Store(DocumentTables, ObservationTables, VerdictTables, MementoTables):
 
     def go_on_with_run(self, run_id: int) -> None:
         """Note that a run that did not finish is running again."""
-        with self._writing() as connection:
+        with self.transaction() as connection:
             values = {"ended_at": None, "state": RUNNING}
             connection.execute(update(schema.run).where(schema.run.c.run_id == run_id).values(values))
 
     def end_run(self, run_id: int, *, at: str, state: str) -> None:
         """Note how and when a run ended: ``finished``, ``interrupted`` or ``failed``."""
-        with self._writing() as connection:
+        with self.transaction() as connection:
             connection.execute(update(schema.run).where(schema.run.c.run_id == run_id).values(ended_at=at, state=state))
             latest.note_end(connection, run_id)
 
     def note_reported(self, run_id: int) -> None:
         """Note that nothing is left to say of a run that was begun with ``reported`` false in its plan."""
-        with self._writing() as connection:
+        with self.transaction() as connection:
             of_run = schema.run.c.run_id == run_id
             plan = connection.scalar(select(schema.run.c.plan).where(of_run))
             if plan is not None:
@@ -248,7 +248,7 @@ class Store(DocumentTables, ObservationTables, VerdictTables, MementoTables):
         with self._engine.connect() as connection:
             connection.exec_driver_sql("ATTACH ? AS other", (str(other),))
         try:
-            with self._writing() as connection:
+            with self.transaction() as connection:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
                 return merge(connection, at=at)
         finally:
@@ -318,10 +318,12 @@ def _copy(connection: Connection, runs: Sequence[int], at: str) -> None:
     )
     offsets: dict[str, int] = {}
     wanted = f"run_id IN ({', '.join(map(str, runs))})"
-    for table in _copied():
-        key = _key(table)
+    for table in schema.tables.sorted_tables:  # each after those that it refers to
+        if table in _APART:
+            continue
+        [key] = table.primary_key
         offsets[table.name] = connection.execute(
-            text(f"SELECT coalesce(max({key}), 0) FROM main.{table.name}")
+            text(f"SELECT coalesce(max({key.name}), 0) FROM main.{table.name}")
         ).scalar_one()
         values = ", ".join(_value(table, column, offsets) for column in table.columns)
         names = ", ".join(column.name for column in table.columns)
@@ -340,16 +342,6 @@ def _copy(connection: Connection, runs: Sequence[int], at: str) -> None:
         ),
         {"at": at},
     )
-
-
-def _copied() -> Iterator[Table]:
-    """The tables that are copied, each after those that it refers to."""
-    yield from (table for table in schema.tables.sorted_tables if table not in _APART)
-
-
-def _key(table: Table) -> str:
-    [column] = table.primary_key
-    return column.name
 
 
 def _value(table: Table, column: Column[object], offsets: dict[str, int]) -> str:
