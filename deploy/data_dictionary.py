@@ -22,7 +22,7 @@ Every column that is stored and every column that is published, with type, unit 
 `crawler/model/schema.py`, `reports/tables/report_tables.py` and `arkaudit/datasets/columns.py` by
 `python -m deploy.data_dictionary docs/data-dictionary.md`.
 
-The tokens (outcomes, kinds, roles) are defined in `crawler/model/observations.py` and `crawler/model/observations.py`.
+The tokens (outcomes, kinds, roles) are defined in `crawler/model/outcomes.py` and `crawler/model/observations.py`.
 ARK, NAAN and the three services are those of draft-kunze-ark-38. A cell without a value is NULL in the
 store and empty in a file.
 """
