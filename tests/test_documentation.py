@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import subprocess
 import sys
@@ -77,3 +78,18 @@ def test_each_command_has_a_manual_page(tmp_path: Path) -> None:
     page = (tmp_path / "arkaudit-extract.1").read_text("utf-8")
     assert "arkaudit extract thesis.pdf\n" in page
     assert {"arkaudit.1", "arkaudit-run.1", "arkaudit-triage-ignore.1"} <= {path.name for path in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")),
+    ],
+)
+def test_each_module_that_a_page_names_is_there(page: str) -> None:
+    named = re.findall(r"`((?:[\w-]+/)+[\w-]+\.(?:py|toml|json))`", (ROOT / page).read_text("utf-8"))
+    folders = [ROOT, *(ROOT / package for package in ("extractors", "crawler", "reports", "arkaudit"))]
+    assert [path for path in named if not any((folder / path).exists() for folder in folders)] == []
