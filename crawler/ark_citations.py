@@ -5,10 +5,8 @@ SPIDER_MIDDLEWARES = {"crawler.ark_citations.ArkCitations": 950}
 
 from __future__ import annotations
 
-import io
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from scrapy import signals
 
@@ -16,7 +14,6 @@ from crawler.spiders.document_reading import DocumentReader, DocumentSource
 from crawler.spiders.items import citations
 from crawler.wire.middlewares import chain_of
 from extractors.isolated import document_worker
-from extractors.model.formats import parse_content_type
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -48,7 +45,8 @@ class ArkCitations:
         """Yield all of *result*, then the citations in *response*."""
         async for item in result:
             yield item
-        async for row in self._reader.rows(_document(response)):
+        hops = chain_of(response.request)[0] if response.request is not None else ()
+        async for row in self._reader.rows(DocumentSource.of(response, hops)):
             self._count("documents")
             for citation in citations(row.record):
                 self._count("citations")
@@ -57,18 +55,3 @@ class ArkCitations:
     def _count(self, what: str) -> None:
         if self._crawler.stats is not None:
             self._crawler.stats.inc_value(f"arkaudit/{what}")
-
-
-def _document(response: Response) -> DocumentSource:
-    header = (response.headers.get("Content-Type") or b"").decode("latin-1")
-    media_type, charset = parse_content_type(header) if header else (None, None)
-    hops = chain_of(response.request)[0] if response.request is not None else ()
-    return DocumentSource(
-        response.url,
-        io.BytesIO(response.body),
-        urlsplit(response.url).path,
-        hops=hops,
-        media_type=media_type,
-        charset=charset,
-        flags=response.flags,
-    )

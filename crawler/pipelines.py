@@ -8,7 +8,6 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 from urllib.parse import urlsplit
@@ -26,8 +25,9 @@ from crawler.model.observations import (
     Observation,
     Pause,
     TlsResult,
+    now,
 )
-from crawler.politeness.throttle import NotAsked, throttle_of
+from crawler.politeness.throttle import NotAsked, routes_and_guard, throttle_of
 from crawler.spiders.auditing import AuditSpider
 from crawler.store import StoreUnwritable
 from crawler.wire.middlewares import RunStopped
@@ -76,10 +76,7 @@ class TlsProbePipeline:
     def __init__(self, crawler: Crawler) -> None:
         settings = crawler.settings
         self._crawler = crawler
-        self._guard = AddressGuard.allowing(settings.getlist("ARKAUDIT_ALLOW_ADDRESSES"))
-        self._routes = Routes.parse(
-            settings.getlist("ARKAUDIT_CONNECT_TO"), only=settings.getbool("ARKAUDIT_ONLY_ROUTED")
-        )
+        self._routes, self._guard = routes_and_guard(settings)
         self._ca_file: str | None = settings.get("ARKAUDIT_CA_FILE")
         self._timeout_s = settings.getfloat("DOWNLOAD_TIMEOUT")
         self._may_be_proxied = settings.getbool("HTTPPROXY_ENABLED")
@@ -170,8 +167,7 @@ class TrafficRecorder:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        if not issubclass(crawler.spidercls, AuditSpider):
-            raise NotConfigured("this spider has no store")
+        _require_store(crawler)
         return cls(crawler)
 
     def spider_opened(self) -> None:
@@ -245,12 +241,12 @@ async def probe(
         return not_probed(host, port, NOT_IN_TIME)
     except (OSError, ValueError) as problem:
         return not_probed(host, port, f"{type(problem).__name__}: {problem}".strip(": "))
-    return TlsResult(host, port, trusted, reason, _now(), means(host, port, routes=routes, ca_file=ca_file))
+    return TlsResult(host, port, trusted, reason, now(), means(host, port, routes=routes, ca_file=ca_file))
 
 
 def not_probed(host: str, port: int, why: str) -> TlsResult:
     """Return what is kept of a host of which no certificate was seen."""
-    return TlsResult(host, port, None, f"not probed: {why}", _now())
+    return TlsResult(host, port, None, f"not probed: {why}", now())
 
 
 def means(host: str, port: int, *, routes: Routes, ca_file: str | None) -> str:
@@ -260,17 +256,10 @@ def means(host: str, port: int, *, routes: Routes, ca_file: str | None) -> str:
     "the system's authorities, at 127.0.0.1:8443"
     """
     route = routes.target(host, port)
-    trusted = f"authorities {_digest(ca_file)}" if ca_file else "the system's authorities"
+    trusted = "the system's authorities"
+    if ca_file:
+        trusted = f"authorities {hashlib.sha256(Path(ca_file).read_bytes()).hexdigest()[:16]}"
     return trusted + (f", at {route[0]}:{route[1]}" if route else "")
-
-
-@cache
-def _digest(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 async def _handshake(

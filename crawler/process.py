@@ -14,14 +14,12 @@ from typing import Any
 from scrapy import Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.settings import Settings
-from scrapy.signalmanager import SignalManager
 
 from crawler.model.registry import cache_folder
 from crawler.politeness.host_files import HostFiles
 from crawler.politeness.throttle import HostThrottle, install_throttle
 from crawler.spiders import settings as ours
 from crawler.spiders.auditing import AuditSpider
-from crawler.store import StoreUnwritable
 from extractors.model.errors import RunInterrupted
 
 
@@ -67,30 +65,6 @@ class SpiderStage:
     arguments: Callable[[], Mapping[str, Any]]
 
 
-class UsedSignals(SignalManager):
-    """Scrapy's signals without those that no one hears: four for each request, and each looks for receivers anew.
-
-    Heard is what was connected here by name, as Scrapy's documentation has it, and not past it at the dispatcher.
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        self._signals: set[object] = set()
-
-    def connect(self, receiver: Any, signal: Any, **kwargs: Any) -> None:
-        """Have *receiver* called from now on."""
-        self._signals.add(signal)
-        super().connect(receiver, signal, **kwargs)
-
-    def send_catch_log(self, signal: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
-        """Return what each receiver gave."""
-        return super().send_catch_log(signal, **kwargs) if signal in self._signals else []
-
-    async def send_catch_log_async(self, signal: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
-        """Return what each receiver gave, in the end."""
-        return await super().send_catch_log_async(signal, **kwargs) if signal in self._signals else []
-
-
 class _Process(AsyncCrawlerProcess):
     """Scrapy's process, quiet about what no one else needs to hear, and one that stops at the first signal."""
 
@@ -101,9 +75,8 @@ class _Process(AsyncCrawlerProcess):
         logging.getLogger("twisted").setLevel(logging.CRITICAL)
 
     async def stop(self) -> None:
-        for crawler in self.crawlers:
-            if isinstance(crawler.spider, AuditSpider):
-                crawler.spider.drop_what_is_queued()
+        for spider in _audit_spiders(self):
+            spider.drop_what_is_queued()
         await super().stop()
 
 
@@ -139,7 +112,8 @@ def run_stages(
         finally:
             _stop_threads()
     if not task.done():
-        _commit_what_came(process)
+        for spider in _audit_spiders(process):  # record what was observed in the last moment
+            spider.recorder.commit()
         raise RunInterrupted(at_once=True)
     if failures:
         raise failures[0]
@@ -165,11 +139,8 @@ def _stop_threads() -> None:
         threads.stop()
 
 
-def _commit_what_came(process: AsyncCrawlerProcess) -> None:
-    """Record what was observed in the last moment before the loop was stopped."""
-    for crawler in process.crawlers:
-        if isinstance(crawler.spider, AuditSpider):
-            crawler.spider.recorder.commit()
+def _audit_spiders(process: AsyncCrawlerProcess) -> Iterator[AuditSpider]:
+    return (crawler.spider for crawler in process.crawlers if isinstance(crawler.spider, AuditSpider))
 
 
 @contextmanager
@@ -208,7 +179,6 @@ async def _run(
     process: AsyncCrawlerProcess, stage: SpiderStage, throttle: HostThrottle, on_start: Callable[[Crawler], None]
 ) -> None:
     crawler = process.create_crawler(stage.spider)
-    crawler.signals = UsedSignals(crawler)
     install_throttle(crawler, throttle)
     on_start(crawler)
     ended_by: list[str] = []
@@ -223,6 +193,3 @@ async def _run(
         raise spider.store_failure
     if "shutdown" in ended_by:
         raise RunInterrupted
-
-
-__all__ = ["RunInterrupted", "SpiderStage", "StoreUnwritable", "run_stages"]

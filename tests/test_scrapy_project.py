@@ -18,13 +18,11 @@ from typing import Any
 
 import pytest
 from itemadapter import ItemAdapter
-from scrapy import Spider
-from scrapy.crawler import Crawler
 from scrapy.settings import Settings
 from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
 
-from crawler.process import UsedSignals, command_settings
+from crawler.process import command_settings
 from crawler.spiders.items import CheckedArk, Citation
 from tests.loopback import RawServer, clean_environment, reply
 
@@ -298,17 +296,3 @@ def test_the_command_runs_what_the_project_runs_in_the_same_order(components: st
         for settings in (project, command_settings({}))
     )
     assert of_command == [each for each in of_project if each.__name__ not in switched_off]
-
-
-def test_a_signal_of_the_command_reaches_who_has_connected_by_then() -> None:
-    sent, heard = object(), []
-
-    def hear(response: str) -> None:
-        heard.append(response)
-
-    of_crawler = UsedSignals(Crawler(Spider))
-    assert of_crawler.send_catch_log(sent, response="nobody's") == []
-    of_crawler.connect(hear, sent)
-    assert of_crawler.send_catch_log(sent, response="ours") == [(hear, None)]
-    assert of_crawler.send_catch_log(object(), response="another signal's") == []
-    assert heard == ["ours"]

@@ -19,9 +19,8 @@ import pyarrow.parquet as pq
 from arkaudit.datasets.columns import DATASET_TABLES, schema_of
 from arkaudit.datasets.plan import Manifest, damage_in, manifest_in
 from arkaudit.datasets.storage import Storage, is_object, open_storage
-from crawler.model.observations import CitedMention, DecidedOn, DocumentOutcome, DocumentRecord
+from crawler.model.observations import CitedMention, DecidedOn, DocumentOutcome, DocumentRecord, now
 from crawler.model.resolving import mention_url
-from crawler.spiders.document_reading import now
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.conformance import Remark

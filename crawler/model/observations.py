@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
 from typing import Any, Generic, TypeVar
 
@@ -24,6 +25,12 @@ from extractors.find import UnresolvedMention
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
+
+
+def now() -> str:
+    """This moment, as rows have it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
 
 # -- mentions, as they are in the store
 

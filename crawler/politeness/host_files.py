@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -155,19 +154,17 @@ class HostFiles:
 
     def path(self, host: str) -> Path:
         """The file of *host*: its name as far as file names can hold it, and a digest."""
-        return self._folder / _file_name(host)
-
-    def _path(self, host: str) -> str:
-        return f"{self._folder}{os.sep}{_file_name(host)}"
+        digest = hashlib.sha256(host.encode("utf-8", "backslashreplace")).hexdigest()[:16]
+        return self._folder / f"{re.sub('[^a-z0-9.-]+', '_', host)[:60]}-{digest}.json"
 
     def _opened(self, host: str) -> int:
         """The descriptor of a host's file; a folder that someone has cleared away is made anew."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         if self._is_open:
             with suppress(FileNotFoundError):
-                return os.open(self._path(host), flags, 0o600)
+                return os.open(self.path(host), flags, 0o600)
         self._open_folder()
-        return os.open(self._path(host), flags, 0o600)
+        return os.open(self.path(host), flags, 0o600)
 
     def _open_folder(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -177,12 +174,6 @@ class HostFiles:
             with suppress(OSError):
                 if entry.is_file(follow_symlinks=False) and entry.stat().st_mtime < old:
                     _clear_away(entry.path)
-
-
-@lru_cache(maxsize=8192)
-def _file_name(host: str) -> str:
-    digest = hashlib.sha256(host.encode("utf-8", "backslashreplace")).hexdigest()[:16]
-    return f"{re.sub('[^a-z0-9.-]+', '_', host)[:60]}-{digest}.json"
 
 
 def _clear_away(path: str) -> None:
@@ -201,7 +192,7 @@ def _read(descriptor: int, now: float) -> Shared:
     if not octets:
         return Shared(0.0, 0.0)
     try:
-        fields: Any = _decoded(octets)
+        fields: Any = json.loads(octets.decode())
         moments = [float(fields[name]) for name in ("started_at", "open_again_at")]
     except (ValueError, TypeError, KeyError):
         moments = []
@@ -214,7 +205,7 @@ def _read(descriptor: int, now: float) -> Shared:
 
 def _write(descriptor: int, shared: Shared) -> None:
     started_at, open_again_at = round(shared.started_at, 6), round(shared.open_again_at, 6)
-    text = f'{{"started_at": {started_at}, "open_again_at": {open_again_at}, "by": {_quoted(shared.by)}}}'
+    text = json.dumps({"started_at": started_at, "open_again_at": open_again_at, "by": shared.by})
     os.pwrite(descriptor, text.ljust(_MOST_BYTES).encode(), 0)
 
 
@@ -224,23 +215,13 @@ def _read_wish(descriptor: int) -> Wish:
     if not octets:  # no one has ever had to wait
         return Wish("", 0.0)
     try:
-        fields: Any = _decoded(octets)
+        fields: Any = json.loads(octets.decode())
         return Wish(str(fields["by"]), float(fields["looks_at"]))
     except (ValueError, TypeError, KeyError):
         return Wish("", 0.0)
 
 
-@lru_cache(maxsize=1024)  # the names of a few audits
-def _quoted(name: str) -> str:
-    return json.dumps(name)
-
-
-def _decoded(octets: bytes) -> Any:
-    """The JSON of a file, in the only encoding that is written. Raises ValueError."""
-    return json.loads(octets.decode())
-
-
 def _write_wish(descriptor: int, wish: Wish) -> None:
     """Write it down, no matter who holds the lock: at worst, of two who want to ask only one is known."""
-    text = f'{{"by": {_quoted(wish.by)}, "looks_at": {round(wish.looks_at, 6)}}}'
+    text = json.dumps({"by": wish.by, "looks_at": round(wish.looks_at, 6)})
     os.pwrite(descriptor, text.ljust(_MOST_WISH_BYTES).encode(), _MOST_BYTES)

@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import lru_cache
 from urllib.parse import urlsplit
 
 from crawler.model.addresses import AddressGuard, Routes, is_literal
@@ -46,16 +45,14 @@ def host_of(url: str) -> str:
     ('https://n2t.net', 'http://[::1]:8080')
     """
     match = _ORIGIN.match(url)
-    return _host(match[0]) if match else ""
-
-
-@lru_cache(maxsize=65536)
-def _host(origin: str) -> str:
+    if match is None:
+        return ""
+    origin = match[0].lower()
     try:
-        parts = urlsplit(origin.lower())
+        parts = urlsplit(origin)
         name, port = (parts.hostname or "").removesuffix("."), parts.port
     except ValueError:  # no request can be made of it
-        return origin.lower()
+        return origin
     name = f"[{name}]" if ":" in name else name
     return f"{parts.scheme}://{name}" + (f":{port}" if port not in (None, _DEFAULT_PORTS[parts.scheme]) else "")
 

@@ -13,13 +13,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from weakref import WeakKeyDictionary
 
 from crawler.model.addresses import AddressGuard, Routes
-from crawler.model.observations import ChainEnd, HostTraffic, Pause
+from crawler.model.observations import ChainEnd, HostTraffic, Pause, now
 from crawler.model.resolving import Patience
 from crawler.politeness.host_files import HostFiles, HostLease, HostWait
 from crawler.politeness.pacing import LEAST_INTERVAL_S, Allowance, Allowances, HostState, Pace, Reason, host_of, is_own
@@ -63,6 +62,13 @@ class _Host:
     given_up: str | None = None
     told_given_up: str | None = None
     """The last words about that."""
+
+    def refuse(self, failure: Exception) -> None:
+        """Give each who waits *failure* instead of a turn."""
+        while self.waiting:
+            waiting = self.waiting.popleft()
+            if not waiting.done():
+                waiting.set_exception(failure)
 
     def traffic(self) -> HostTraffic:
         """Return what went to it since this was last called."""
@@ -118,15 +124,9 @@ class HostThrottle:
             name: Allowance(float(options["interval"]), int(options["concurrency"]))
             for name, options in settings.getdict("ARKAUDIT_HOSTS").items()
         }
-        routes = Routes.parse(settings.getlist("ARKAUDIT_CONNECT_TO"), only=settings.getbool("ARKAUDIT_ONLY_ROUTED"))
-        guard = AddressGuard.allowing(settings.getlist("ARKAUDIT_ALLOW_ADDRESSES"))
-        patience = Patience(
-            settings.getint("ARKAUDIT_ATTEMPTS"),
-            settings.getfloat("ARKAUDIT_BACKOFF"),
-            settings.getfloat("ARKAUDIT_LONGEST_WAIT"),
-        )
+        routes, guard = routes_and_guard(settings)
         allowances = Allowances(settings.getfloat("ARKAUDIT_INTERVAL"), hosts)
-        return cls(allowances, patience, files=files, is_own=lambda host: is_own(host, routes, guard))
+        return cls(allowances, patience_of(settings), files=files, is_own=lambda host: is_own(host, routes, guard))
 
     # -- turns
 
@@ -184,10 +184,7 @@ class HostThrottle:
     def drop_waiting(self, failure: Exception) -> None:
         """Let no one who waits for a turn have it: each gets *failure* instead."""
         for host in self._hosts.values():
-            while host.waiting:
-                waiting = host.waiting.popleft()
-                if not waiting.done():
-                    waiting.set_exception(failure)
+            host.refuse(failure)
 
     # -- what is to be recorded
 
@@ -290,9 +287,7 @@ class HostThrottle:
     def _heed(self, host: _Host, url: str, wish_s: float) -> None:
         """Keep on record that a host has asked for a pause, and whether it gets it."""
         is_kept = wish_s <= self._patience.longest_wait_s
-        self._pauses.append(
-            Pause(host.name, url, datetime.now(UTC).isoformat(timespec="milliseconds"), wish_s, is_kept=is_kept)
-        )
+        self._pauses.append(Pause(host.name, url, now(), wish_s, is_kept=is_kept))
         self.on_pause()
 
     # -- when there is nothing else to do
@@ -321,10 +316,7 @@ class HostThrottle:
         reason = host.pace.reason
         assert reason is not None
         host.given_up = reason.words
-        while host.waiting:
-            waiting = host.waiting.popleft()
-            if not waiting.done():
-                waiting.set_exception(NotAsked(reason))
+        host.refuse(NotAsked(reason))
 
 
 class HostSlot:
@@ -383,6 +375,24 @@ class HostSlot:
             end, description, throttle._clock(), throttle._patience, is_sent=self._is_sent
         )
         host.failures += 1
+
+
+# -- what settings say
+
+
+def patience_of(settings: BaseSettings) -> Patience:
+    """Return how often, and after how long, Scrapy's *settings* want a question put again."""
+    return Patience(
+        settings.getint("ARKAUDIT_ATTEMPTS"),
+        settings.getfloat("ARKAUDIT_BACKOFF"),
+        settings.getfloat("ARKAUDIT_LONGEST_WAIT"),
+    )
+
+
+def routes_and_guard(settings: BaseSettings) -> tuple[Routes, AddressGuard]:
+    """Return where Scrapy's *settings* let requests connect to."""
+    routes = Routes.parse(settings.getlist("ARKAUDIT_CONNECT_TO"), only=settings.getbool("ARKAUDIT_ONLY_ROUTED"))
+    return routes, AddressGuard.allowing(settings.getlist("ARKAUDIT_ALLOW_ADDRESSES"))
 
 
 # -- which governor a crawler has

@@ -9,11 +9,11 @@ from collections import deque
 from collections.abc import AsyncIterator, Collection, Coroutine, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
-from typing import Any, BinaryIO, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
+from urllib.parse import urlsplit
 
-from crawler.model.observations import CitedMention, DocumentOutcome, DocumentRecord, Hop
+from crawler.model.observations import CitedMention, DocumentOutcome, DocumentRecord, Hop, now
 from crawler.model.resolving import mention_url
 from crawler.sources.source_reading import SourceWorker, read_source
 from crawler.wire.failures import STOPPED, incomplete
@@ -33,9 +33,12 @@ from extractors.isolated import (
 )
 from extractors.mentions.resolver import relative_resolver
 from extractors.model.documents import NOTHING_READ, Finding
-from extractors.model.formats import Format, format_of
+from extractors.model.formats import Format, format_of, parse_content_type
 from extractors.processes.worker import Worker, WorkerError
 from extractors.processes.worker_executor import BatchReading, WorkerExecutor, part_weight
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
 
 #: Pages that are no larger are read at once, and nothing else is done meanwhile; the worst takes tenths of a second.
 _AT_ONCE_BYTES = 2**14
@@ -56,6 +59,24 @@ class DocumentSource:
     charset: str | None = None
     flags: Collection[str] = ()
     """Those of the response that it came with, if any: whether and why only a part of it has arrived."""
+
+    @classmethod
+    def of(
+        cls, response: Response, hops: tuple[Hop, ...], *, name: str | None = None, found_on: str | None = None
+    ) -> DocumentSource:
+        """What *response* brought, after so many *hops*; its *name* is the URL, unless it has another."""
+        content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+        media_type, charset = parse_content_type(content_type) if content_type else (None, None)
+        return cls(
+            name or response.url,
+            io.BytesIO(response.body),
+            urlsplit(response.url).path,
+            found_on=found_on,
+            hops=hops,
+            media_type=media_type,
+            charset=charset,
+            flags=response.flags,
+        )
 
     @property
     def page_url(self) -> str | None:
@@ -322,11 +343,6 @@ def source_record(source: DocumentSource, *, is_faulty: bool) -> DocumentRecord:
         body_sha256=hashlib.sha256(data).hexdigest(),
         findings=_not_whole(source, len(data)),
     )
-
-
-def now() -> str:
-    """This moment, as rows have it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def _archive_record(source: DocumentSource, at: str, findings: Sequence[Finding], is_read: bool) -> DocumentRecord:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -28,7 +28,7 @@ from crawler.model.crawl_requests import (
     outlinks_of,
     same_document,
 )
-from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome
+from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome, now
 from crawler.model.resolving import SUCCESSES, Patience, next_fetch
 from crawler.sources.gate import CrawlPlan, Passed
 from crawler.sources.link_targets import Headers
@@ -40,7 +40,6 @@ from crawler.spiders.document_reading import (
     DocumentSource,
     ReadAhead,
     Row,
-    now,
     source_record,
 )
 from crawler.spiders.items import Citation, citations
@@ -54,7 +53,6 @@ from crawler.wire.middlewares import chain_of
 from extractors.documents import document_name
 from extractors.isolated import DocumentWorker
 from extractors.model.documents import Finding
-from extractors.model.formats import parse_content_type
 from extractors.processes.worker_executor import WorkerExecutor
 
 logger = logging.getLogger(__name__)
@@ -136,7 +134,8 @@ class DocumentsSpider(AuditSpider):
         request = response.request
         assert request is not None
         hops, _, _ = chain_of(request)
-        async for row in self._reader.rows(source_of(CrawlRequest.to_page(response.url), response, hops)):
+        name = CrawlRequest.to_page(response.url).url
+        async for row in self._reader.rows(DocumentSource.of(response, hops, name=name)):
             for citation in citations(self.withheld(row.record)):
                 yield citation
 
@@ -271,7 +270,8 @@ class DocumentsSpider(AuditSpider):
         """Begin to read a large document before its turn: what it says depends on nothing else."""
         if not self._reader.reads_ahead or crawl_request.source is not None or may_be_source(response.body):
             return None
-        return self._reader.begin(source_of(crawl_request.led_to(hops[-1].url), response, hops))
+        there = crawl_request.led_to(hops[-1].url)
+        return self._reader.begin(DocumentSource.of(response, hops, name=there.url, found_on=there.found_on))
 
     async def _landed(
         self, crawl_request: CrawlRequest, response: Response, hops: tuple[Hop, ...], begun: BegunReading | None
@@ -319,7 +319,7 @@ class DocumentsSpider(AuditSpider):
     ) -> AsyncIterator[DocumentRecord]:
         """The rows about a document and what is in it; its own comes last, with what it leads to."""
         read = await self._read(crawl_request, response)
-        source = source_of(crawl_request, response, hops)
+        source = DocumentSource.of(response, hops, name=crawl_request.url, found_on=crawl_request.found_on)
         if read is None or read.is_document:
             async for row in self._reader.rows(source, begun):
                 if row.is_member:
@@ -481,30 +481,11 @@ def unfetched(
     )
 
 
-def source_of(crawl_request: CrawlRequest, response: Response, hops: tuple[Hop, ...]) -> DocumentSource:
-    """The document that *lead* has led to, in as many *hops*."""
-    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
-    media_type, charset = parse_content_type(content_type) if content_type else (None, None)
-    return DocumentSource(
-        crawl_request.url,
-        io.BytesIO(response.body),
-        path=urlsplit(response.url).path,
-        found_on=crawl_request.found_on,
-        hops=hops,
-        media_type=media_type,
-        charset=charset,
-        flags=response.flags,
-    )
-
-
 def whole_lines(response: Response) -> bytes:
     """The body; of one that was cut off all but the last line, where it has several: half a URL leads elsewhere."""
-    return response.body[: response.body.rfind(b"\n") + 1] or response.body if is_cut(response) else response.body
-
-
-def is_cut(response: Response) -> bool:
-    """Return whether only the beginning of the body has arrived."""
-    return not INCOMPLETE.isdisjoint(response.flags)
+    if INCOMPLETE.isdisjoint(response.flags):
+        return response.body
+    return response.body[: response.body.rfind(b"\n") + 1] or response.body
 
 
 def headers_of(response: Response) -> Headers:

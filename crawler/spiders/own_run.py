@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 
 from crawler.model.crawl_requests import Extent
-from crawler.model.observations import Verdict
+from crawler.model.observations import Verdict, now
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
-from crawler.model.resolving import Patience, sendable
-from crawler.politeness.throttle import share_pace
+from crawler.model.resolving import sendable
+from crawler.politeness.throttle import patience_of, share_pace
 from crawler.runs.doubtful_mentions import conclude_documents
 from crawler.runs.judging import Background, judge_run, judge_settled
 from crawler.sources.gate import CrawlPlan, LinkPatterns, Rules
@@ -50,7 +50,7 @@ class OwnRun:
         self.resolver: str = settings.get("ARKAUDIT_RESOLVER")
         self.run_id = self.store.begin_run(
             command=command,
-            at=_now(),
+            at=now(),
             version=_version(),
             resolver=self.resolver,
             user_agent=settings.get("USER_AGENT"),
@@ -58,11 +58,7 @@ class OwnRun:
         )
         self.worker: DocumentWorker = document_worker()
         self.source_worker: SourceWorker = source_worker()
-        self.patience = Patience(
-            settings.getint("ARKAUDIT_ATTEMPTS"),
-            settings.getfloat("ARKAUDIT_BACKOFF"),
-            settings.getfloat("ARKAUDIT_LONGEST_WAIT"),
-        )
+        self.patience = patience_of(settings)
         self._items: deque[Any] | None = None
         """The items that come of the run at its end, and are not given away yet; None before."""
         self._reason = ""
@@ -97,7 +93,7 @@ class OwnRun:
         self.worker.close()
         self.source_worker.close()
         try:
-            self.store.end_run(self.run_id, at=_now(), state=FINISHED if self._reason == "finished" else "interrupted")
+            self.store.end_run(self.run_id, at=now(), state=FINISHED if self._reason == "finished" else "interrupted")
         except StoreUnwritable as failure:
             logger.error("%s", failure)
         self.store.close()
@@ -180,7 +176,3 @@ def _version() -> str:
         return version("arkaudit")
     except PackageNotFoundError:  # run from its sources
         return "unknown"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -43,9 +43,8 @@ from crawler.wire.credentials import (
     of_proxy,
     require_success,
 )
-from crawler.wire.failures import failure_kind, failure_text
 from crawler.wire.handlers import ExactDownloadHandler
-from crawler.wire.middlewares import NotSent, RunStopped, exception_names, failure_words
+from crawler.wire.middlewares import NotSent, RunStopped, end_and_words, exception_names, failure_words
 from crawler.wire.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -175,7 +174,7 @@ class LogIns:
         except RunStopped:
             raise
         except Exception as failure:
-            words = str(failure) if isinstance(failure, NoLogIn) else _words(failure)
+            words = str(failure) if isinstance(failure, NoLogIn) else end_and_words(failure)[1]
             logger.warning("%s: the log-in failed: %s; nothing else is asked there", log_in.origin, words)
             raise LogInFailed(words) from None
 
@@ -220,11 +219,6 @@ def _place(answer: Response) -> str | None:
 
 def _text(answer: Response) -> str:
     return answer.text if hasattr(answer, "encoding") else answer.body.decode("utf-8", "replace")
-
-
-def _words(failure: Exception) -> str:
-    kind = failure_kind(list(exception_names(failure)))
-    return failure_text(kind, failure_words(failure))
 
 
 logger = logging.getLogger(__name__)

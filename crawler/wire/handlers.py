@@ -16,14 +16,12 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.error import ConnectError
 from twisted.web._newclient import RequestNotSent, RequestTransmissionFailed, ResponseNeverReceived
 
-from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.observations import ChainEnd
 from crawler.model.resolving import retry_after_s
-from crawler.politeness.throttle import throttle_of
+from crawler.politeness.throttle import routes_and_guard, throttle_of
 from crawler.wire.agents import BoundedFactory, ExactScrapyAgent, NotConnectedInTime, Sending
 from crawler.wire.endpoints import LookUpNotBegun, NameServerSilent, TellingResolver, refused_unasked
-from crawler.wire.failures import failure_kind, failure_text
-from crawler.wire.middlewares import RunStopped, exception_names, failure_words
+from crawler.wire.middlewares import RunStopped, end_and_words
 from extractors.model.errors import ArkauditError
 
 if TYPE_CHECKING:
@@ -53,11 +51,7 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        settings = crawler.settings
-        self._routes = Routes.parse(
-            settings.getlist("ARKAUDIT_CONNECT_TO"), only=settings.getbool("ARKAUDIT_ONLY_ROUTED")
-        )
-        self._guard = AddressGuard.allowing(settings.getlist("ARKAUDIT_ALLOW_ADDRESSES"))
+        self._routes, self._guard = routes_and_guard(crawler.settings)
         self._throttle = throttle_of(crawler)
         self._pool._factory = BoundedFactory
         self._pool.maxPersistentPerHost = self._throttle.most_in_flight
@@ -88,8 +82,7 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             except Exception as failure:
                 if _is_stale(failure, sending):
                     raise _ConnectionStale from failure
-                kind = failure_kind(list(exception_names(failure)))
-                slot.failed(kind.end, failure_text(kind, failure_words(failure)))
+                slot.failed(*end_and_words(failure))
                 raise
             proxy = request.meta.get("proxy")
             if response.status == _PROXY_AUTHENTICATION_REQUIRED and proxy:
@@ -136,7 +129,7 @@ def _explained(failure: Exception, request: Request) -> Exception:
         to_proxy = (CannotResolveHostError, ConnectError, NotConnectedInTime, TunnelError)
         is_proxys = isinstance(failure, to_proxy) or isinstance(failure.__cause__, to_proxy)
         if urlsplit(request.url).scheme == "http":  # no tunnel: whatever is spoken is spoken with the proxy
-            is_proxys |= failure_kind(list(exception_names(failure))).end not in _NOT_A_PROXYS
+            is_proxys |= end_and_words(failure)[0] not in _NOT_A_PROXYS
         return ProxyFailed(f"the proxy {proxy}: {failure}") if is_proxys else failure
     if isinstance(failure, CannotResolveHostError | NameServerSilent):
         from twisted.internet import reactor

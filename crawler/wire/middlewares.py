@@ -9,7 +9,6 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -21,7 +20,7 @@ from scrapy.http.cookies import CookieJar
 from crawler.answers.answer import is_textual
 from crawler.answers.quirks import quirks
 from crawler.model.crawl_requests import is_public_suffix
-from crawler.model.observations import ChainEnd, Hop
+from crawler.model.observations import ChainEnd, Hop, now
 from crawler.model.resolving import Follow, Stop, is_too_long, next_step, url_fault
 from crawler.politeness.throttle import NotAsked
 from crawler.wire.codings import Content, codings_of, content
@@ -101,7 +100,7 @@ class HopRecorder:
         hop = Hop(
             url=request.url,
             method=request.method,
-            at=_now(),
+            at=now(),
             status=response.status,
             location=None if location is None else location[:HEADER_CHARS],
             address=None if response.ip_address is None else str(response.ip_address),
@@ -137,7 +136,7 @@ class HopRecorder:
             return
         end, error = _chain_end(exception)
         is_unsent = end in _HELD_BACK or _not_asked(exception) is not None or isinstance(exception, NotSent)
-        hop = Hop(request.url, request.method, _now(), elapsed_s=_elapsed(request), error=error, sent=not is_unsent)
+        hop = Hop(request.url, request.method, now(), elapsed_s=_elapsed(request), error=error, sent=not is_unsent)
         _tell(hop)
         request.meta["hops"] = (*request.meta.get("hops", ()), hop)
         request.meta["chain_end"], request.meta["chain_detail"] = end, error
@@ -166,11 +165,16 @@ def _chain_end(exception: Exception) -> tuple[ChainEnd, str]:
     not_asked = _not_asked(exception)
     if not_asked is not None:
         return not_asked.reason.end, not_asked.reason.words
-    kind = failure_kind(list(exception_names(exception)))
-    error = failure_text(kind, failure_words(exception))
-    if isinstance(exception, RobotsUnreachable) and kind.end is not ChainEnd.REFUSED_ADDRESS:
+    end, error = end_and_words(exception)
+    if isinstance(exception, RobotsUnreachable) and end is not ChainEnd.REFUSED_ADDRESS:
         error = f"when asked for robots.txt: {error}"
-    return kind.end, error
+    return end, error
+
+
+def end_and_words(failure: Exception) -> tuple[ChainEnd, str]:
+    """Return how a request ended that *failure* ended, and the words for it."""
+    kind = failure_kind(list(exception_names(failure)))
+    return kind.end, failure_text(kind, failure_words(failure))
 
 
 def _not_asked(exception: Exception) -> NotAsked | None:
@@ -301,10 +305,6 @@ def _kept(headers: Headers, names: Mapping[str, bytes]) -> dict[str, str]:
 def _elapsed(request: Request) -> float | None:
     latency = request.meta.get("download_latency")
     return None if latency is None else round(float(latency), 3)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 # Cookies live within one chain of requests: some hosts lead in circles who doesn't bring them back, and no more.

@@ -17,9 +17,9 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler
 
-from crawler.model.resolving import PASSING_STATUSES, Patience, wait_s
+from crawler.model.resolving import PASSING_STATUSES, wait_s
 from crawler.politeness.pacing import host_of
-from crawler.politeness.throttle import NotAsked, throttle_of
+from crawler.politeness.throttle import NotAsked, patience_of, throttle_of
 from crawler.wire.agents import NoAnswerInTime
 from crawler.wire.codings import content
 from crawler.wire.failures import BODY_TIMEOUT
@@ -64,12 +64,7 @@ class ObeyRobots(RobotsTxtMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        settings = crawler.settings
-        self._patience = Patience(
-            settings.getint("ARKAUDIT_ATTEMPTS"),
-            settings.getfloat("ARKAUDIT_BACKOFF"),
-            settings.getfloat("ARKAUDIT_LONGEST_WAIT"),
-        )
+        self._patience = patience_of(crawler.settings)
         self._throttle = throttle_of(crawler)
         self._rules = self._throttle.rules
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
