@@ -57,14 +57,14 @@ class StorePipeline:
     async def process_item(self, item: Any) -> Any:
         if not isinstance(item, DocumentRecord | Observation):  # one for feeds, of what is on record
             return item
-        spider = cast("AuditSpider", self._crawler.spider)
+        spider = _spider_of(self._crawler)
         item = spider.withheld(item)
         if not isinstance(item, Observation):  # the spider has recorded it, in the order of its decisions
             spider.recorder.add(item)
         return item
 
     def spider_closed(self) -> None:
-        cast("AuditSpider", self._crawler.spider).recorder.commit()
+        _spider_of(self._crawler).recorder.commit()
 
 
 class TlsProbePipeline:
@@ -87,7 +87,7 @@ class TlsProbePipeline:
         return cls(crawler)
 
     async def process_item(self, item: Any) -> Any:
-        spider = cast("AuditSpider", self._crawler.spider)
+        spider = _spider_of(self._crawler)
         for host, port in https_hosts(item):
             if (host, port) in spider.probed_hosts or spider.store_failure is not None:
                 continue
@@ -102,7 +102,7 @@ class TlsProbePipeline:
         """Return what a probe gave, repeated where it was late: that may have been our own slowness."""
         result = await self._probed(host, port)
         for _ in range(PROBES - 1):
-            if not is_late(result) or cast("AuditSpider", self._crawler.spider).is_stopping:
+            if not is_late(result) or _spider_of(self._crawler).is_stopping:
                 break
             result = await self._probed(host, port)
         return result
@@ -124,6 +124,10 @@ class TlsProbePipeline:
                 )
         except (NotAsked, RunStopped) as failure:
             return not_probed(host, port, str(failure))
+
+
+def _spider_of(crawler: Crawler) -> AuditSpider:
+    return cast("AuditSpider", crawler.spider)
 
 
 def _require_store(crawler: Crawler) -> None:
@@ -171,7 +175,7 @@ class TrafficRecorder:
         return cls(crawler)
 
     def spider_opened(self) -> None:
-        spider = cast(AuditSpider, self._crawler.spider)
+        spider = _spider_of(self._crawler)
         spider.recorder.others = lambda: [spider.withheld(traffic) for traffic in self._throttle.take_traffic()]
         self._throttle.on_turn = spider.recorder.add
         self._throttle.on_pause = lambda: self._record(self._throttle.take_pauses())
@@ -181,7 +185,7 @@ class TrafficRecorder:
         self._record([*self._throttle.take_pauses(), *self._throttle.take_traffic()])
 
     def _record(self, records: Sequence[Pause | HostTraffic]) -> None:
-        spider = cast(AuditSpider, self._crawler.spider)
+        spider = _spider_of(self._crawler)
         if not records or spider.store_failure is not None:
             return
         try:

@@ -59,7 +59,9 @@ def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping
     if answer.status == 304:
         if provenance is None:
             raise RegistryRefused(f"{source} has no registry: it answered 304 though nothing was known of it")
-        return _confirmed(folder, provenance, now)
+        confirmed = provenance.model_copy(update={"checked_at": now})
+        _put(folder / PROVENANCE, confirmed.model_dump_json(indent=2).encode())
+        return Updated(load(folder), folder / COPY, changed=False)
     fetched = Provenance(source=source, checked_at=now, sha256="", etag=answer.etag, last_modified=answer.last_modified)
     return _replaced(folder, answer.body, fetched)
 
@@ -120,12 +122,6 @@ def _replaced(folder: Path, data: bytes, provenance: Provenance) -> Updated:
         _put(path, data)
     _put(path.with_name(PROVENANCE), provenance.model_dump_json(indent=2).encode())
     return Updated(registry, path, changed)
-
-
-def _confirmed(folder: Path, provenance: Provenance, now: datetime) -> Updated:
-    confirmed = provenance.model_copy(update={"checked_at": now})
-    _put(folder / PROVENANCE, confirmed.model_dump_json(indent=2).encode())
-    return Updated(load(folder), folder / COPY, changed=False)
 
 
 def _put(path: Path, data: bytes) -> None:

@@ -202,7 +202,7 @@ def test_what_is_cut_off_at_the_edge_of_an_excerpt_is_taken_out() -> None:
     ],
 )
 def test_parts_of_a_value_are_secrets_as_well(value: str, secret: str) -> None:
-    quiet = Credential({"Authorization": value}).redactor
+    quiet = Redactor.of(Credential({"Authorization": value}).secrets)
     assert not shows(quiet.text(f"you are {secret}, or {quote(secret, safe='')}"), secret)
 
 

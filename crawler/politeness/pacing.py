@@ -188,17 +188,14 @@ class Pace:
 
     def wait_s(self, now: float) -> float | None:
         """The seconds until the next request may start; None where only another event can decide."""
-        if self.state is HostState.HELD or self.in_flight >= self._most_in_flight:
+        most_in_flight = 1 if self.state is HostState.TRIED else self.allowance.concurrency
+        if self.state is HostState.HELD or self.in_flight >= most_in_flight:
             return None
         return max(self.last_start + self.gap_s - now, self.open_again_at - now, 0.0)
 
     def pause_s(self, now: float) -> float:
         """The seconds for which others should leave this host alone, in addition to their interval."""
         return max(self.open_again_at - now, self.last_start + self.slowed_s - now if self.slowed_s else 0.0, 0.0)
-
-    @property
-    def _most_in_flight(self) -> int:
-        return 1 if self.state is HostState.TRIED else self.allowance.concurrency
 
     # -- what happens
 

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import Request, signals
 from scrapy.http import Response
@@ -30,10 +30,6 @@ from crawler.wire.failures import INCOMPLETE, STOPPED, incomplete
 from crawler.wire.middlewares import chain_of
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
-
-if TYPE_CHECKING:
-    from scrapy.http import Response
-
 
 # From a question to its request, and from the end of the chain to an observation.
 
@@ -229,8 +225,9 @@ class ArksSpider(AuditSpider):
         observation: Observation | None = observe(ask, request, response)
         if observation is not None and ask.question in RENDERED and self._renderer is not None:
             observation = await self._renderer.observed(observation, response, self._stopped)
-        for outcome in [] if observation is None else self._on_answer(ask, observation):
-            yield outcome
+        if observation is not None:
+            for outcome in self._on_answer(ask, observation):
+                yield outcome
 
     async def failed(self, failure: Failure) -> AsyncIterator[Observation | Request]:
         request: Request = failure.request  # type: ignore[attr-defined]

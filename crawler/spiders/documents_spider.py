@@ -28,7 +28,7 @@ from crawler.model.crawl_requests import (
     outlinks_of,
     same_document,
 )
-from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, ObjectOutcome, now
+from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, now
 from crawler.model.resolving import SUCCESSES, Patience, next_fetch
 from crawler.sources.gate import CrawlPlan, Passed
 from crawler.sources.link_targets import Headers
@@ -174,16 +174,8 @@ class DocumentsSpider(AuditSpider):
         return not self._reading.is_reading and super()._is_idle()
 
     def outcome_of_lost(self, entry: FrontierEntry) -> DocumentRecord:
-        crawl_request, finding = entry.crawl_request, Finding("no-outcome", "it was asked for, and nothing came of it")
-        outcome = ObjectOutcome.UNDETERMINED
-        return DocumentRecord(
-            crawl_request.url,
-            crawl_request.found_on,
-            now(),
-            outcome,
-            findings=(finding,),
-            settles=crawl_request.canonical,
-        )
+        finding = Finding("no-outcome", "it was asked for, and nothing came of it")
+        return replace(unfetched(entry.crawl_request, (), ChainEnd.UNDETERMINED, "", None), findings=(finding,))
 
     def recorded(self, items: Sequence[Recordable]) -> None:
         super().recorded(items)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from crawler.model.observations import CitedMention, DocumentRecord, Verdict
+from crawler.model.observations import DocumentRecord, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,26 +69,23 @@ class CheckedArk:
 
 def citations(record: DocumentRecord) -> Iterator[Citation]:
     """Return the ARKs that a document mentions, as items, in the order of the document."""
-    return (_citation(record.url, cited) for cited in record.mentions)
-
-
-def _citation(document: str, cited: CitedMention) -> Citation:
-    mention = cited.mention
-    return Citation(
-        document=document,
-        ark=str(mention.ark),
-        as_written=mention.as_written,
-        request_url=cited.request_url,
-        page=mention.page,
-        place=mention.place,
-        role=mention.role.value,
-        context=mention.context,
-        confidence=mention.confidence.token,
-        reason=mention.reason,
-        repairs=list(mention.repairs),
-        alternatives=list(mention.alternatives),
-        remarks=[remark.value for remark in mention.remarks],
-    )
+    for cited in record.mentions:
+        mention = cited.mention
+        yield Citation(
+            document=record.url,
+            ark=str(mention.ark),
+            as_written=mention.as_written,
+            request_url=cited.request_url,
+            page=mention.page,
+            place=mention.place,
+            role=mention.role.value,
+            context=mention.context,
+            confidence=mention.confidence.token,
+            reason=mention.reason,
+            repairs=list(mention.repairs),
+            alternatives=list(mention.alternatives),
+            remarks=[remark.value for remark in mention.remarks],
+        )
 
 
 def checked_ark(verdict: Verdict) -> CheckedArk:

@@ -51,9 +51,13 @@ from crawler.store.database import (
 )
 from extractors.model.ark import Ark
 
+_FAILING = [outcome.value for outcome, family in FAMILY_OF.items() if family is Family.FAILS]
+#: Outcomes by which the object itself was reached, at the URL that the verdict has.
+_LANDED = [outcome.value for outcome in (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.WORKS_ELSEWHERE)]
 
-class ObservationTables(Database):
-    """The tables of answers, certificates, pauses and traffic."""
+
+class ArkTables(Database):
+    """The tables of answers, verdicts, known problems and captures; of certificates, pauses and traffic."""
 
     def _record_observations(self, connection: Connection, run_id: int, observations: Sequence[Observation]) -> None:
         """Record those that are not there yet: a statement for all."""
@@ -160,18 +164,7 @@ class ObservationTables(Database):
             row = connection.execute(query).first()
             return None if row is None else record_of(TlsResult, row)
 
-
-def adding_up() -> Insert:
-    """The statement that counts what went to a host together with what went there before in the run."""
-    columns = schema.host_traffic.c
-    new = insert(schema.host_traffic)
-    added = {"requests": columns.requests + new.excluded.requests, "failures": columns.failures + new.excluded.failures}
-    latest = {name: new.excluded[name] for name in ("interval_s", "crawl_delay_s", "given_up")}
-    return new.on_conflict_do_update(index_elements=["run_id", "host"], set_={**added, **latest})
-
-
-class VerdictTables(Database):
-    """The tables of verdicts and of known problems."""
+    # -- verdicts, the status over time, and decisions
 
     def record_verdicts(self, run_id: int, verdicts: Iterable[Verdict]) -> None:
         """Record what all observations of a run amount to, in place of what fewer of them did before.
@@ -261,23 +254,7 @@ class VerdictTables(Database):
             names = {row.ark_id: row.ark for row in connection.execute(select(ark.c.ark_id, ark.c.ark))}
             return {(names[ark_id], url): treatment for (ark_id, url), treatment in treatments.items()}
 
-
-def _replacing_verdict() -> Insert:
-    """The statement that records a verdict, in place of an earlier one about the same."""
-    new = insert(schema.verdict)
-    values = {column.name: new.excluded[column.name] for column in schema.verdict.c if not column.primary_key}
-    return new.on_conflict_do_update(index_elements=["run_id", "request_url"], set_=values)
-
-
-# What archives have of ARKs that fail: which are asked about, and what they answered.
-
-_FAILING = [outcome.value for outcome, family in FAMILY_OF.items() if family is Family.FAILS]
-#: Outcomes by which the object itself was reached, at the URL that the verdict has.
-_LANDED = [outcome.value for outcome in (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.WORKS_ELSEWHERE)]
-
-
-class MementoTables(Database):
-    """The table of captures, and what it takes to ask for them."""
+    # -- what archives have of ARKs that fail: which are asked about, and what they answered
 
     def _record_memento(self, connection: Connection, run_id: int, record: MementoRecord) -> None:
         """Record what an archive answered; asked once more in the same run, it is that in place of the other."""
@@ -379,3 +356,19 @@ def _last_answer(request_url: str, timegate: str) -> Any:
         .order_by(memento.at.desc())
         .limit(1)
     )
+
+
+def adding_up() -> Insert:
+    """The statement that counts what went to a host together with what went there before in the run."""
+    columns = schema.host_traffic.c
+    new = insert(schema.host_traffic)
+    added = {"requests": columns.requests + new.excluded.requests, "failures": columns.failures + new.excluded.failures}
+    latest = {name: new.excluded[name] for name in ("interval_s", "crawl_delay_s", "given_up")}
+    return new.on_conflict_do_update(index_elements=["run_id", "host"], set_={**added, **latest})
+
+
+def _replacing_verdict() -> Insert:
+    """The statement that records a verdict, in place of an earlier one about the same."""
+    new = insert(schema.verdict)
+    values = {column.name: new.excluded[column.name] for column in schema.verdict.c if not column.primary_key}
+    return new.on_conflict_do_update(index_elements=["run_id", "request_url"], set_=values)

@@ -1,4 +1,7 @@
-"""The documents of a store, with what they cite and what went wrong with them."""
+"""The documents of a store, with what they cite, what they link to and what went wrong with them.
+
+The only place that reads or writes the table `outlinks`, which keeps links as keys.
+"""
 
 from __future__ import annotations
 

@@ -14,9 +14,6 @@ from crawler.store import StoreUnwritable
 from crawler.store.frontier import Frontier, FrontierEntry
 from crawler.store.store import Recordable, Store
 
-# Records in groups: what came within a moment is one transaction, so that a crash loses little.
-
-
 logger = logging.getLogger(__name__)
 
 #: A commit waits no longer than this, so that a crash loses little, and holds no more than this many records.
@@ -83,9 +80,6 @@ class Recorder:
             return False
         self.on_commit(items)
         return True
-
-
-# Pure: who is next, when many things wait at many hosts, and no host may hold up another.
 
 
 Thing = TypeVar("Thing")
@@ -224,7 +218,10 @@ class Feed:
 
     async def entries(self) -> AsyncIterator[FrontierEntry]:
         """The entries, each when its turn comes. Raises `crawler.store.StoreUnwritable`."""
-        self._take_over()
+        for claimed in self._frontier.claim_again():
+            self._rotation.put(claimed.crawl_request.host, [claimed])
+        self._left = None if self._bounds.most is None else self._bounds.most - self._frontier.handed_out()
+        self._wait_at(self._frontier.hosts())
         while not self._is_stopped:
             entry = self._next()
             if entry is not None:
@@ -275,12 +272,6 @@ class Feed:
     def _is_hungry(self) -> bool:
         """True if nothing is left to hand out, here or in the store."""
         return not self._rotation and not self._hosts and len(self._in_hand) < self._bounds.in_hand
-
-    def _take_over(self) -> None:
-        for entry in self._frontier.claim_again():
-            self._rotation.put(entry.crawl_request.host, [entry])
-        self._left = None if self._bounds.most is None else self._bounds.most - self._frontier.handed_out()
-        self._wait_at(self._frontier.hosts())
 
     def _next(self) -> FrontierEntry | None:
         if len(self._in_hand) >= self._bounds.in_hand:

@@ -144,9 +144,15 @@ def _all_faults(path: Path) -> Iterator[str]:
         engine.dispose()
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _address(path: Path) -> str:
+    """The address by which SQLite reads a store that no one need have open."""
+    # Without a log no one has it open; and SQLite would leave one, which a mere reader can't clear away.
     access = "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{access}", uri=True)
+    return f"{path.absolute().as_uri()}?{access}"
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(_address(path), uri=True)
     distrust(connection)
     return connection
 
@@ -275,10 +281,7 @@ def _refuse_where_nothing_can_be_made(file: Path) -> None:
 def plain_copy(path: Path, copy: Path) -> None:
     """Copy a database to where nothing is, what is still in its log included; durable on return. Raises `NotCopied`."""
     try:
-        # Without a log no one has it open; and SQLite would leave one, which a mere reader can't clear away.
-        access = "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
-        address = f"{path.absolute().as_uri()}?{access}"
-        with closing(sqlite3.connect(address, uri=True)) as old, closing(sqlite3.connect(copy)) as new:
+        with closing(sqlite3.connect(_address(path), uri=True)) as old, closing(sqlite3.connect(copy)) as new:
             old.backup(new)
         with copy.open("rb+") as written:
             os.fsync(written.fileno())

@@ -120,11 +120,6 @@ def _bad_rows(connection: Connection, name: str, query: Select[Any], read: Calla
                 return
 
 
-def _hops_of(row: Any) -> None:
-    for hop in row.hops:
-        Hop(**hop)
-
-
 def _lists_of_text(row: Any) -> None:
     for values in (row.object_evidence, row.metadata_evidence, row.commitment_evidence, row.remarks, row.rests_on):
         if not all(isinstance(value, str) for value in values):
@@ -138,7 +133,7 @@ def _mention(row: Any) -> None:
 
 
 _READERS: tuple[tuple[str, Select[Any], Callable[[Any], object]], ...] = (
-    ("document", select(schema.document), _hops_of),
+    ("document", select(schema.document), lambda row: [Hop(**hop) for hop in row.hops]),
     (
         "observation",
         select(schema.observation, *ARK_PARTS).join_from(schema.observation, schema.ark),

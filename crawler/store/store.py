@@ -37,7 +37,7 @@ from crawler.model import schema
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
 from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
-from crawler.store.ark_tables import MementoTables, ObservationTables, VerdictTables, adding_up
+from crawler.store.ark_tables import ArkTables, adding_up
 from crawler.store.database import adding
 from crawler.store.document_tables import DocumentTables
 from crawler.store.files import clear_scratch_beside, distrust, is_damage, is_ours, locked, refuse_foreign
@@ -71,7 +71,7 @@ class Run:
         return self.plan is None or bool(self.plan.get("reported", True))
 
 
-class Store(DocumentTables, ObservationTables, VerdictTables, MementoTables):
+class Store(DocumentTables, ArkTables):
     """An open store. Use `Store.open`, and as a context manager."""
 
     @classmethod

@@ -156,17 +156,15 @@ class LogIns:
     def process_response(self, request: Request, response: Response) -> Response:
         """Keep what the session's cookies have become; each answer of the log-in is looked at where it is asked for."""
         log_in = self._sessions.log_in(request.url)
-        if log_in is not None and response.headers.get("Set-Cookie"):
-            if "log_in" in request.meta:
-                request.meta["log_in"] += self._sessions.keep(log_in.origin, request, response)
-            else:
-                self._refresh(log_in.origin, request, response)
-        return response
-
-    def _refresh(self, origin: Origin, request: Request, response: Response) -> None:
-        jar = CookieJar()
-        if any(self._sessions.knows(origin, cookie.name) for cookie in jar.make_cookies(response, request)):
+        if log_in is None or not response.headers.get("Set-Cookie"):
+            return response
+        origin = log_in.origin
+        cookies = CookieJar().make_cookies(response, request)
+        if "log_in" in request.meta:
+            request.meta["log_in"] += self._sessions.keep(origin, request, response)
+        elif any(self._sessions.knows(origin, cookie.name) for cookie in cookies):
             self._sessions.keep(origin, request, response)
+        return response
 
     async def _log_in(self, log_in: LogIn) -> None:
         try:
@@ -299,7 +297,7 @@ class Redaction:
 
     def process_response(self, request: Request, response: Response) -> Response:
         for credential in self._sent_with(request):
-            quiet = credential.redactor
+            quiet = Redactor.of(credential.secrets)
             for name, values in response.headers.items():
                 response.headers[name] = [quiet.bytes(value) for value in values]
             if "log_in" not in request.meta:  # of a log-in nothing is kept, and a form repeats what it wants back

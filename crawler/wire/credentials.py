@@ -16,7 +16,7 @@ import lxml.html
 from lxml import etree
 
 from crawler.model.resolving import BadLocation, resolved_location
-from crawler.wire.redaction import LEAST_CHARS, Redactor
+from crawler.wire.redaction import LEAST_CHARS
 from extractors.model.errors import ArkauditError
 
 _PORTS = {"http": 80, "https": 443}
@@ -83,11 +83,6 @@ class Credential:
             word for value in (*self.headers.values(), *self.cookies.values(), *self.others) for word in _in(value)
         )
         return tuple(sorted((word for word in words if len(word) >= LEAST_CHARS), key=len, reverse=True))
-
-    @property
-    def redactor(self) -> Redactor:
-        """Return what takes the secrets out of anything."""
-        return Redactor.of(self.secrets)
 
 
 #: ``token="abc"``, ``sig=abc``: what a scheme has for its parameters.

@@ -8,7 +8,6 @@ then once more in the text as it reads when its escapes are decoded, as often as
 from __future__ import annotations
 
 import base64
-import builtins
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,7 +42,8 @@ _ESCAPE = re.compile(
     rb"|\\u\{0*([0-9a-fA-F]{1,6})\}|\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})|\\([/\"'\\])"
     rb"|&#0*([0-9]{1,7});?|&#[xX]0*([0-9a-fA-F]{1,6});?|&([a-zA-Z][a-zA-Z0-9]{1,30});"
 )
-_HEX_GROUPS, _BYTE_GROUPS, _SELF, _DECIMAL, _HEXADECIMAL, _NAMED = (1, 3, 4), (2, 5), 6, 7, 8, 9
+#: Its groups; in all others are hexadecimal numbers of characters.
+_BYTE_GROUPS, _SELF, _DECIMAL, _NAMED = (2, 5), 6, 7, 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +80,10 @@ class Redactor:
             return text
         data = text.encode("utf-8", "surrogatepass")
         cleaned = self.bytes(data)
-        spans = sorted(_pieces(cleaned, self._encoded, _LEVELS))
+        words = [word.encode("utf-8", "surrogatepass") for word in self.words]
+        spans = sorted(_pieces(cleaned, words, _LEVELS))
         cleaned = _replaced(cleaned, spans) if spans else cleaned
         return text if cleaned is data else cleaned.decode("utf-8", "replace")
-
-    @property
-    def _encoded(self) -> tuple[builtins.bytes, ...]:
-        return tuple(word.encode("utf-8", "surrogatepass") for word in self.words)
 
     def record(self, value: T, *, kept: frozenset[str] = frozenset()) -> T:
         """A frozen record with each secret in its texts replaced, however deep; but for its own fields *kept*."""
