@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from arkaudit.forecast import Forecast, HostPlan, plan_of_arks, plan_of_crawl
+from arkaudit.forecast import Forecast, HostPlan, PastRun, plan_of_arks, plan_of_crawl
 from crawler.model.observations import HostTraffic
 from crawler.politeness.pacing import Allowance
-from crawler.runs.previous_run import PastRun
 from extractors.model.ark import Ark
 from tests.loopback import RawServer, reply, run_command
 

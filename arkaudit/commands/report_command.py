@@ -137,6 +137,6 @@ def history(ark: str, store_file: Path, form: str) -> None:
     \b
     arkaudit history ark:12148/btv1b8449691v --store audit.db
     """
-    from arkaudit.history import show
+    from arkaudit.reporting import show
 
     show(ark, store_file, form)

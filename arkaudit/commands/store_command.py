@@ -1,4 +1,4 @@
-"""Look after a store."""
+"""Look after what is kept: `store` and `dataset`."""
 
 from __future__ import annotations
 

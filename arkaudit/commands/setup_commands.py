@@ -1,0 +1,121 @@
+"""Look after what an audit needs: `doctor`, `demo` and `registry`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from arkaudit.options import config_of, lang_option, request_options
+from extractors.model.errors import UserMistake
+
+
+@click.command()
+@click.option(
+    "-c",
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The configuration.  [default: arkaudit.toml, if there is one]",
+)
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path, exists=True),
+    help="A store.  [default: those of the configuration]",
+)
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def doctor(config_file: Path | None, store: Path | None, form: str) -> None:
+    """Say what is installed, configured and reachable on this machine, and what is missing.
+
+    No request is sent. Exits with 1 when an audit would fail.
+
+    \b
+    arkaudit doctor
+    arkaudit doctor -c arkaudit.toml
+    """
+
+    from arkaudit.doctor import examine
+
+    examine(config_file, store, show=form)
+
+
+# Show the whole audit at work on this machine.
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("demo-report"),
+    show_default=True,
+    help="Where the report goes.",
+)
+@lang_option
+def demo(out: Path, lang: str | None) -> None:
+    """Run the whole audit on real documents over a web on this machine's loopback; no network is needed.
+
+    \b
+    pip install 'arkaudit[demo]'
+    arkaudit demo
+    """
+    try:
+        from arkaudit.demo.show import show
+    except ModuleNotFoundError as missing:
+        raise UserMistake(f"the demo needs {missing.name}: pip install 'arkaudit[demo]'") from None
+    from rich.console import Console
+
+    sys.exit(show(out, Console(), lang=lang))
+
+
+# Keep and show a copy of the NAAN registry.
+
+
+@click.group()
+def registry() -> None:
+    """Show who assigns ARKs under a NAAN or shoulder, and where they resolve: a copy of the public NAAN registry.
+
+    \b
+    arkaudit registry update                      fetch the newest copy
+    arkaudit registry show 12148                  what it says of a NAAN
+    """
+
+
+@registry.command("update", short_help="Fetch the newest copy of the NAAN registry.")
+@click.argument("source", metavar="[URL|FILE]", required=False)
+@request_options
+def registry_update(source: str | None, config_file: Path | None, **options: Any) -> None:
+    """Bring the copy in the user's cache up to date, from the public registry or from a URL or file.
+
+    What is no registry never replaces the copy. The environment variable ARKAUDIT_CACHE says where else to keep it.
+
+    \b
+    arkaudit registry update
+    arkaudit registry update naan_records.json
+    """
+
+    from arkaudit.naan_registry import bring_up_to_date
+
+    bring_up_to_date(source, config_of(config_file, options))
+
+
+@registry.command("show", short_help="What the registry says of a NAAN, a shoulder or an ARK.")
+@click.argument("asked", metavar="NAAN|NAAN/SHOULDER|ARK")
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def registry_show(asked: str, form: str) -> None:
+    """Print who assigns under a NAAN or shoulder since when, where it resolves, and how old that knowledge is.
+
+    Exits with 1 when the registry has nothing about it. Without a copy, a few well-known NAANs are built in.
+
+    \b
+    arkaudit registry show 12148
+    arkaudit registry show 99166/w6
+    arkaudit registry show ark:/12148/btv1b8449691v --format json
+    """
+
+    from rich.console import Console
+
+    from arkaudit.naan_registry import show
+
+    show(asked, form, Console())
