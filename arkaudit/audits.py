@@ -83,7 +83,9 @@ def crawl_plan(config: Config, seeds: Seeds, *, today: date) -> CrawlPlan:
     return CrawlPlan(
         year=today.year,
         urls=tuple(map(sendable, seeds.urls)),
-        orders={sendable(name) if "://" in name else name: order for name, order in seeds.orders.items()},
+        orders={
+            sendable(name) if "://" in name else name: order for name, order in seeds.orders.items()
+        },
         rules=Rules(
             depth=crawl.depth,
             include=crawl.included,
@@ -137,7 +139,9 @@ def audit(
     `crawler.store.StoreUnwritable`, when it could not finish; what was observed until then has been
     recorded, and judged unless time was short, and the run can be resumed.
     """
-    if config.is_anonymous and _asks_strangers(config, seeds, targets, resolve=resolve, dataset=dataset):
+    if config.is_anonymous and _asks_strangers(
+        config, seeds, targets, resolve=resolve, dataset=dataset
+    ):
         say("hosts don't learn who asks: give --contact, so that an operator can write to you")
     if config.log_ins or config.credentials:
         store.keep_private()  # it will have pages that not everybody may read
@@ -148,7 +152,17 @@ def audit(
     for folder, finding in seeds.folder_findings.items() if seeds is not None else ():
         store.record_findings(run_id, document_name(folder), [finding])
         say(f"{document_name(folder)}: {finding.kind}: {finding.detail}")
-    run = AuditRun(config, store, run_id, seeds, targets, readings or {}, resolve=resolve, heard=heard, dataset=dataset)
+    run = AuditRun(
+        config,
+        store,
+        run_id,
+        seeds,
+        targets,
+        readings or {},
+        resolve=resolve,
+        heard=heard,
+        dataset=dataset,
+    )
     run.live(on_start=on_start)
     return run_id
 
@@ -203,7 +217,9 @@ class AuditRun:
 
     # -- its spiders
 
-    def _crawl(self, stack: ExitStack, progress: RunProgress, on_start: Callable[[Crawler], None] | None) -> None:
+    def _crawl(
+        self, stack: ExitStack, progress: RunProgress, on_start: Callable[[Crawler], None] | None
+    ) -> None:
         def started(crawler: Crawler) -> None:
             progress.watch(crawler)
             if on_start is not None:
@@ -215,13 +231,17 @@ class AuditRun:
         if self._dataset is not None:
             self._take(self._dataset, progress)
         if self._seeds is not None:
-            documents = documents_stage(self._config, self._seeds, executor, partial(self._documents, progress))
+            documents = documents_stage(
+                self._config, self._seeds, executor, partial(self._documents, progress)
+            )
             stages.append(stack.enter_context(documents))
         if self._resolve:
             stages.append(SpiderStage(ArksSpider, partial(self._arks, progress)))
             if self._config.memento.timegate:
                 stages.append(SpiderStage(MementosSpider, partial(self._mementos, progress)))
-        window = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": _AHEAD_BYTES * max(jobs, 2)}  # default 5 MB, enough for two
+        window = {
+            "SCRAPER_SLOT_MAX_ACTIVE_SIZE": _AHEAD_BYTES * max(jobs, 2)
+        }  # default 5 MB, enough for two
         run_stages(stages, self._config.settings() | window, on_start=started)
 
     def _take(self, dataset: DatasetDocuments, progress: RunProgress) -> None:
@@ -261,7 +281,12 @@ class AuditRun:
             rendering=config.render.enabled,
             patience=config.patience,
         )
-        given = {"targets": asked, "readings": self._possible(), "rules": rules, "rendering": config.render.options}
+        given = {
+            "targets": asked,
+            "readings": self._possible(),
+            "rules": rules,
+            "rendering": config.render.options,
+        }
         return {**self._of_run, **given}
 
     def _mementos(self, progress: RunProgress) -> dict[str, Any]:
@@ -270,7 +295,9 @@ class AuditRun:
         wanted = self._config.memento
         assert wanted.timegate is not None
         failing = list(
-            self._store.capture_wishes(self._run_id, wanted.timegate, now=datetime.now(UTC), max_age_s=wanted.max_age)
+            self._store.capture_wishes(
+                self._run_id, wanted.timegate, now=datetime.now(UTC), max_age_s=wanted.max_age
+            )
         )
         progress.stage("archived copies", len(failing))
         given = {"timegate": wanted.timegate, "targets": failing, "patience": self._config.patience}
@@ -289,7 +316,9 @@ class AuditRun:
         if not self._is_read:
             from crawler.runs.doubtful_mentions import conclude_documents
 
-            conclude_documents(self._store, self._run_id, self._registry, resolver=self._config.resolver)
+            conclude_documents(
+                self._store, self._run_id, self._registry, resolver=self._config.resolver
+            )
             self._is_read = True
         if not self._resolve:
             return []
@@ -330,18 +359,28 @@ class AuditRun:
         targets = self._settled(as_asked=True) if is_open else []
         with suppress(StoreUnwritable):
             if targets:
-                judge_settled(self._store, self._run_id, targets, self._background(), on_verdict=self._heard)
+                judge_settled(
+                    self._store, self._run_id, targets, self._background(), on_verdict=self._heard
+                )
             self._store.end_run(self._run_id, at=_now(), state="interrupted")
 
 
-def _begun(config: Config, store: Store, command: str, named: Sequence[str], decision: ResumeDecision | None) -> int:
+def _begun(
+    config: Config,
+    store: Store,
+    command: str,
+    named: Sequence[str],
+    decision: ResumeDecision | None,
+) -> int:
     """The number of the run, a new one or a resumed one; *named* is what it begins with."""
     if decision is not None and decision.run is not None:
         store.go_on_with_run(decision.run.run_id)
         return decision.run.run_id
     plan = None if decision is None else decision.plan.json
     if plan is not None and command == "run":
-        plan["reported"] = False  # until `resuming.note_reported`: a kill must cost neither report nor news
+        plan["reported"] = (
+            False  # until `resuming.note_reported`: a kill must cost neither report nor news
+        )
     return store.begin_run(
         command=command,
         at=_now(),
@@ -365,14 +404,22 @@ def _asks_strangers(
     if config.network.only_routed:
         return False
     archive = [config.memento.timegate] if config.memento.timegate and resolve else []
-    urls = [*archive, *(seeds.urls if seeds else ()), *(url for ark, url in targets or () if not ark.is_skipped)]
-    is_open = (seeds is not None or dataset is not None) and resolve  # it is not known yet which hosts are cited
+    urls = [
+        *archive,
+        *(seeds.urls if seeds else ()),
+        *(url for ark, url in targets or () if not ark.is_skipped),
+    ]
+    is_open = (
+        seeds is not None or dataset is not None
+    ) and resolve  # it is not known yet which hosts are cited
     return is_open or any(not config.owns(host) for host in set(map(host_of, urls)))
 
 
 def _with_dns(registry: Registry, asked: Sequence[Target]) -> Registry:
     """The copy of the NAAN registry with what the DNS knows besides."""
-    return with_resolvers(registry, (ark.naan for ark, _ in asked if not ark.is_skipped), dns_look_up())
+    return with_resolvers(
+        registry, (ark.naan for ark, _ in asked if not ark.is_skipped), dns_look_up()
+    )
 
 
 def _now() -> str:
@@ -405,6 +452,10 @@ def fetched_documents(seeds: Seeds, config: Config) -> Iterator[Document]:
         )
     order = {url: number for number, url in enumerate(seeds.urls)}
     last = len(order)
-    for record in sorted(records, key=lambda fetched: order.get(fetched.url, order.get(fetched.found_on or "", last))):
+    for record in sorted(
+        records, key=lambda fetched: order.get(fetched.url, order.get(fetched.found_on or "", last))
+    ):
         unresolved = [cited.unresolved for cited in record.mentions if cited.unresolved is not None]
-        yield Document(record.url, [cited.mention for cited in record.mentions], record.findings, unresolved)
+        yield Document(
+            record.url, [cited.mention for cited in record.mentions], record.findings, unresolved
+        )

@@ -113,7 +113,9 @@ def checked(
     `extractors.model.errors.UserMistake` for a command that contradicts the check that it is to resume, or that
     names no ARK at all.
     """
-    judged = judged_lines(asked, _mentions_of(asked), config, store_file, explain=explain, resume=resume)
+    judged = judged_lines(
+        asked, _mentions_of(asked), config, store_file, explain=explain, resume=resume
+    )
     printed: list[dict[str, Any]] = []
     raised: list[str] = []
     pairs: list[tuple[str, Verdict]] = []
@@ -148,10 +150,14 @@ def judged_lines(
         verdict = run.verdicts.get((str(ark), url))
         return verdict if verdict is not None or run.was_interrupted else unasked(ark, url)
 
-    return JudgedLines([verdict_on(one) if isinstance(one, Mention) else one for one in mentions], run)
+    return JudgedLines(
+        [verdict_on(one) if isinstance(one, Mention) else one for one in mentions], run
+    )
 
 
-def checked_again(again: Sequence[KnownArk], config: Config, store_file: Path, *, explain: bool) -> CheckResult:
+def checked_again(
+    again: Sequence[KnownArk], config: Config, store_file: Path, *, explain: bool
+) -> CheckResult:
     """Resolve ARKs of a store once more, where they were asked for before.
 
     What was begun for the same ARKs, and killed before anything was judged, is resumed.
@@ -177,8 +183,12 @@ def checked_dataset(
     and `extractors.model.errors.UserMistake` for a command that contradicts the check that it is to resume, or
     for a dataset that can't be read.
     """
-    with opened("check", [dataset.place, dataset.digest], config, store_file, resume=resume) as begun:
-        most = None if dataset.is_whole else MOST_PLACES  # then it is not known how many more there are
+    with opened(
+        "check", [dataset.place, dataset.digest], config, store_file, resume=resume
+    ) as begun:
+        most = (
+            None if dataset.is_whole else MOST_PLACES
+        )  # then it is not known how many more there are
         return _result_by_url(_run(begun, dataset=dataset, explain=explain, most_places=most))
 
 
@@ -203,7 +213,9 @@ def _run(
         run_id = begun.finished
         registry = load_registry(cache_folder())
         if targets is None:
-            targets = sorted((ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark))
+            targets = sorted(
+                (ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark)
+            )
             readings = other_readings(store.open_mentions(run_id))
         background = Background(registry, readings or {}, closed=config.closed_collections)
         for verdict in verdicts_of_run(store, run_id, targets, background):
@@ -239,7 +251,13 @@ def _result_by_url(run: CheckRun) -> CheckResult:
     """The result of a check without lines of input: each ARK is named by the URL that asks for it."""
     verdicts = [*run.verdicts.values()]
     printed = [_row(verdict.request_url, verdict, run) for verdict in verdicts]
-    return _result(printed, run, _raised(verdicts, run), [(verdict.request_url, verdict) for verdict in verdicts], {})
+    return _result(
+        printed,
+        run,
+        _raised(verdicts, run),
+        [(verdict.request_url, verdict) for verdict in verdicts],
+        {},
+    )
 
 
 def _result(
@@ -260,9 +278,13 @@ def _result(
 
     def fault(verdict: Verdict) -> Fault:
         pair, outcome = _pair(verdict), verdict.object.outcome
-        words = failing_words(str(verdict.ark), outcome.value, is_silent=FAMILY_OF[outcome] is Family.UNREACHABLE)
+        words = failing_words(
+            str(verdict.ark), outcome.value, is_silent=FAMILY_OF[outcome] is Family.UNREACHABLE
+        )
         in_lines = (line for text in texts[pair] for line in lines.get(text, ()))
-        return Fault(words, (*in_lines, *(place_words(*where) for where in run.places.get(pair, ()))))
+        return Fault(
+            words, (*in_lines, *(place_words(*where) for where in run.places.get(pair, ())))
+        )
 
     return CheckResult(
         printed,
@@ -282,7 +304,11 @@ def _pair(verdict: Verdict) -> Pair:
 
 def _amiss(verdicts: Iterable[Verdict], decided: Mapping[Pair, Treated]) -> list[Verdict]:
     """Those that fail, then those whose hosts are silent, but for known problems."""
-    raised = [one for one in verdicts if (treated := decided.get(_pair(one))) is None or not treated.is_known]
+    raised = [
+        one
+        for one in verdicts
+        if (treated := decided.get(_pair(one))) is None or not treated.is_known
+    ]
     return [one for family in _AMISS for one in raised if FAMILY_OF[one.object.outcome] is family]
 
 
@@ -319,7 +345,11 @@ def _row(text: str, verdict: Verdict, run: CheckRun) -> dict[str, Any]:
 def _mentions_of(asked: Sequence[str]) -> list[Mention | str]:
     """The ARK of each line of input, or why it holds none, which is said. Raises `UserMistake` if all hold none."""
     mentions = [mention_in(text) for text in asked]
-    faults = [(text, why) for text, why in zip(asked, mentions, strict=True) if not isinstance(why, Mention)]
+    faults = [
+        (text, why)
+        for text, why in zip(asked, mentions, strict=True)
+        if not isinstance(why, Mention)
+    ]
     words = [f"{text[:_MOST_SAID]!r} {why}" for text, why in faults[:_MOST_FAULTS]]
     if faults and len(faults) == len(mentions):
         more = f"; {len(faults) - 1} more lines likewise" if len(faults) > 1 else ""

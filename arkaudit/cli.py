@@ -10,7 +10,16 @@ from importlib import import_module
 import click
 
 from arkaudit import __version__
-from arkaudit.exits import EXIT_INTERRUPTED, EXIT_MISTAKE, INTERRUPTED, end, end_for, heed_signals, open_streams, quiet
+from arkaudit.exits import (
+    EXIT_INTERRUPTED,
+    EXIT_MISTAKE,
+    INTERRUPTED,
+    end,
+    end_for,
+    heed_signals,
+    open_streams,
+    quiet,
+)
 from extractors.model.errors import UserMistake
 
 # The options of every command about what it shows.
@@ -80,7 +89,10 @@ _COMMANDS = {
     "run": ("audit_command", "The whole audit: crawl, resolve, report."),
     "schedule": ("schedule_command", "Run the audits of a configuration when they are due."),
     "store": ("store_command", "Check a store, export it as Parquet, or bring another one in."),
-    "triage": ("triage_command", "Decide about known problems: acknowledge, ignore, assign, check again."),
+    "triage": (
+        "triage_command",
+        "Decide about known problems: acknowledge, ignore, assign, check again.",
+    ),
 }
 
 
@@ -90,13 +102,17 @@ class LazyGroup(click.Group):
     def __init__(self, *, modules: Mapping[str, tuple[str, str]], **attributes: object) -> None:
         super().__init__(**attributes)  # type: ignore[arg-type]
         self._modules = modules
-        self.commands = {name: click.Command(name, short_help=line) for name, (_, line) in modules.items()}
+        self.commands = {
+            name: click.Command(name, short_help=line) for name, (_, line) in modules.items()
+        }
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command of this name; None if there is none."""
         if cmd_name not in self._modules:
             return None
-        command: click.Command = getattr(import_module(f"arkaudit.commands.{self._modules[cmd_name][0]}"), cmd_name)
+        command: click.Command = getattr(
+            import_module(f"arkaudit.commands.{self._modules[cmd_name][0]}"), cmd_name
+        )
         return with_output_options(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -242,7 +242,11 @@ class Render(_Section):
     @model_validator(mode="after")
     def _has_browser(self) -> Self:
         if self.enabled and find_browser(self.browser) is None:
-            where = "on the PATH: name one as render.browser" if self.browser is None else f"at {self.browser}"
+            where = (
+                "on the PATH: name one as render.browser"
+                if self.browser is None
+                else f"at {self.browser}"
+            )
             raise ValueError(f"there is no Chromium {where}")
         return self
 
@@ -289,7 +293,8 @@ class Recheck(RecheckDays):
     def intervals(self) -> RecheckPolicy:
         """Return how often what is checked."""
         by_naan, by_host = (
-            {name: _given(days) for name, days in days_by_name.items()} for days_by_name in (self.naan, self.host)
+            {name: _given(days) for name, days in days_by_name.items()}
+            for days_by_name in (self.naan, self.host)
         )
         return RecheckPolicy(replace(Intervals(), **_given(self)), by_naan, by_host)
 
@@ -300,7 +305,11 @@ class Recheck(RecheckDays):
 
 
 def _given(days: RecheckDays) -> dict[str, float]:
-    return {name: value for name in RecheckDays.model_fields if (value := getattr(days, name)) is not None}
+    return {
+        name: value
+        for name in RecheckDays.model_fields
+        if (value := getattr(days, name)) is not None
+    }
 
 
 class Notify(_Section):
@@ -403,7 +412,9 @@ class Config(_Section):
     @property
     def log_ins(self) -> tuple[LogIn, ...]:
         """Return how to log in at hosts of one's own."""
-        return tuple(_log_in(name, host.login) for name, host in self.hosts.items() if host.login is not None)
+        return tuple(
+            _log_in(name, host.login) for name, host in self.hosts.items() if host.login is not None
+        )
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -427,14 +438,16 @@ class Config(_Section):
         """Return whether *host* is the operator's own: it is named, routed, or a private address that is allowed."""
         routes = Routes.parse(self.network.connect_to, only=self.network.only_routed)
         guard = AddressGuard.allowing(self.network.allow_addresses)
-        return Allowances(hosts=dict.fromkeys(self.hosts, Allowance())).named(host) is not None or is_own(
-            host, routes, guard
-        )
+        return Allowances(hosts=dict.fromkeys(self.hosts, Allowance())).named(
+            host
+        ) is not None or is_own(host, routes, guard)
 
     @property
     def closed_collections(self) -> tuple[ClosedCollection, ...]:
         """The collections that are meant to be closed."""
-        return tuple(ClosedCollection.of(collection.arks, collection.reason) for collection in self.closed)
+        return tuple(
+            ClosedCollection.of(collection.arks, collection.reason) for collection in self.closed
+        )
 
     def settings(self) -> dict[str, Any]:
         """The settings of Scrapy that follow from it."""
@@ -444,7 +457,8 @@ class Config(_Section):
             "ROBOTSTXT_USER_AGENT": "arkaudit",
             "ARKAUDIT_INTERVAL": self.politeness.delay,
             "ARKAUDIT_HOSTS": {
-                name: host.model_dump(include={"interval", "concurrency"}) for name, host in self.hosts.items()
+                name: host.model_dump(include={"interval", "concurrency"})
+                for name, host in self.hosts.items()
             },
             "DOWNLOAD_TIMEOUT": self.politeness.timeout,
             # A proxy would look names up for us, and be reached in place of the routes.
@@ -467,6 +481,10 @@ def _log_in(name: str, form: LogInForm) -> LogIn:
         field: value.get_secret_value() if isinstance(value, SecretStr) else value
         for field, value in form.fields.items()
     }
-    secrets = tuple(value.get_secret_value() for value in form.fields.values() if isinstance(value, SecretStr))
+    secrets = tuple(
+        value.get_secret_value() for value in form.fields.values() if isinstance(value, SecretStr)
+    )
     signs = form.success
-    return LogIn(Origin.named(name), form.url, values, secrets, signs.status, signs.cookie, signs.text)
+    return LogIn(
+        Origin.named(name), form.url, values, secrets, signs.status, signs.cookie, signs.text
+    )

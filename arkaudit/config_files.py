@@ -96,7 +96,9 @@ def load(path: Path | None, overrides: dict[str, Any], *, audit: str | None = No
         return audits[None] if path else _validated({}, overrides, None)
     if audit not in audits:
         names = ", ".join(name for name in audits if name) or "none"
-        raise ConfigError(f"{path or 'without a configuration'}: no audit is named {audit!r}; there are: {names}")
+        raise ConfigError(
+            f"{path or 'without a configuration'}: no audit is named {audit!r}; there are: {names}"
+        )
     return audits[audit]
 
 
@@ -179,7 +181,9 @@ def _refuse_shared_stores(audits: dict[str | None, Config], path: Path) -> None:
     for name, config in audits.items():
         if name is not None and (other := owners.setdefault(config.store, name)) != name:
             at = _at(path)
-            raise ConfigError(f"{at}audits.{name}: has the same store as {other}; give each its own")
+            raise ConfigError(
+                f"{at}audits.{name}: has the same store as {other}; give each its own"
+            )
 
 
 def _at(path: Path | None) -> str:
@@ -193,7 +197,11 @@ def _file_values(path: Path) -> dict[str, Any]:
     except TomlUnreadable as problem:
         raise ConfigError(str(problem)) from None
     audits = values.get("audits", {})
-    named = [audit for audit in audits.values() if isinstance(audit, dict)] if isinstance(audits, dict) else []
+    named = (
+        [audit for audit in audits.values() if isinstance(audit, dict)]
+        if isinstance(audits, dict)
+        else []
+    )
     for tables in (values, *named):
         _relative_to(path.parent, tables)
     return values
@@ -213,4 +221,6 @@ def _relative_to(folder: Path, values: dict[str, Any]) -> None:
         if isinstance(inner, dict) and isinstance(inner.get(key), str):
             inner[key] = folder / inner[key]
     if isinstance(values.get("seeds"), list):
-        values["seeds"] = [relative_to(folder, seed) if isinstance(seed, str) else seed for seed in values["seeds"]]
+        values["seeds"] = [
+            relative_to(folder, seed) if isinstance(seed, str) else seed for seed in values["seeds"]
+        ]

@@ -88,7 +88,10 @@ def examine(config_file: Path | None, store: Path | None, *, show: str) -> None:
     """
     rows = list(_examined(config_file, store))
     if show == "json":
-        write(json.dumps([asdict(row) for row in rows], indent=2, ensure_ascii=False) + "\n", sys.stdout)
+        write(
+            json.dumps([asdict(row) for row in rows], indent=2, ensure_ascii=False) + "\n",
+            sys.stdout,
+        )
     else:
         console = Console()
         with whole(console):
@@ -101,19 +104,29 @@ def _table(rows: list[Examined]) -> Table:
     styles = {State.GOOD: "green", State.NOTE: "yellow", State.FAULT: "bold red"}
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for row in rows:
-        table.add_row(Text(row.state.value, style=styles[row.state]), Text(row.name), Text(escaped(row.words)))
+        table.add_row(
+            Text(row.state.value, style=styles[row.state]), Text(row.name), Text(escaped(row.words))
+        )
     return table
 
 
 def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined]:
-    yield Examined("arkaudit", State.GOOD, f"{__version__}, Python {python_version()}, {platform(terse=True)}")
-    yield examined_extras({name: find_spec(extra.module) is not None for name, extra in EXTRAS.items()})
+    yield Examined(
+        "arkaudit", State.GOOD, f"{__version__}, Python {python_version()}, {platform(terse=True)}"
+    )
+    yield examined_extras(
+        {name: find_spec(extra.module) is not None for name, extra in EXTRAS.items()}
+    )
     yield examined_names(dict(foreign_packages([str(Path.cwd()), *filter(None, sys.path)])))
     yield examined_sandbox(_means_held)
     yield examined_browser(find_browser(), is_root=os.geteuid() == 0)
     file = config_file or Path("arkaudit.toml")
     if config_file is None and not file.exists():
-        yield Examined("configuration", State.NOTE, "none: there is no arkaudit.toml here, and no other was named (-c)")
+        yield Examined(
+            "configuration",
+            State.NOTE,
+            "none: there is no arkaudit.toml here, and no other was named (-c)",
+        )
         yield examined_contact({None: Config()})
     else:
         try:
@@ -157,7 +170,11 @@ def examined_names(foreign: Mapping[str, str]) -> Examined:
     '/project/crawler/__init__.py has the name of a package of arkaudit'
     """
     if not foreign:
-        return Examined("names", State.GOOD, f"nothing else here is called {', '.join(NAMES[:-1])} or {NAMES[-1]}")
+        return Examined(
+            "names",
+            State.GOOD,
+            f"nothing else here is called {', '.join(NAMES[:-1])} or {NAMES[-1]}",
+        )
     files = ", ".join(foreign.values())
     words = f"{files} has the name of a package of arkaudit: a program here gets one of the two"
     return Examined("names", State.NOTE, f"{words}; {WAYS_OUT}")
@@ -177,13 +194,21 @@ def examined_sandbox(means_held: Callable[[], frozenset[Means]]) -> Examined:
     try:
         means = means_held()
     except WorkerError as failure:
-        return Examined("parsing", State.FAULT, f"no process can be started that parses documents: {failure}")
+        return Examined(
+            "parsing", State.FAULT, f"no process can be started that parses documents: {failure}"
+        )
     missing = [mean.value for mean in Means if mean not in means]
     if missing:
         words = f"this system doesn't confine the process that parses documents by {' or '.join(missing)}"
-        return Examined("parsing", State.NOTE, f"{words}; its memory and its time are limited all the same")
+        return Examined(
+            "parsing", State.NOTE, f"{words}; its memory and its time are limited all the same"
+        )
     names = ", ".join(mean.value for mean in Means)
-    return Examined("parsing", State.GOOD, f"documents are parsed in a process that the kernel confines ({names})")
+    return Examined(
+        "parsing",
+        State.GOOD,
+        f"documents are parsed in a process that the kernel confines ({names})",
+    )
 
 
 def examined_browser(browser: Path | None, *, is_root: bool) -> Examined:
@@ -193,7 +218,9 @@ def examined_browser(browser: Path | None, *, is_root: bool) -> Examined:
     '/usr/bin/chromium would show pages that need JavaScript, where [render] is enabled'
     """
     if browser is None:
-        return Examined("browser", State.NOTE, "no Chromium on the PATH: [render] needs one to be named")
+        return Examined(
+            "browser", State.NOTE, "no Chromium on the PATH: [render] needs one to be named"
+        )
     words = "would show pages that need JavaScript, where [render] is enabled"
     if is_root:
         return Examined("browser", State.NOTE, f"{browser} {words}; run as root, it has no sandbox")
@@ -215,7 +242,9 @@ def examined_contact(audits: Mapping[str | None, Config]) -> Examined:
     """
     anonymous = [name or "the top" for name, config in audits.items() if config.is_anonymous]
     if not anonymous:
-        contacts = sorted({config.politeness.contact or config.user_agent for config in audits.values()})
+        contacts = sorted(
+            {config.politeness.contact or config.user_agent for config in audits.values()}
+        )
         return Examined("contact", State.GOOD, f"hosts can write to {', '.join(contacts)}")
     where = f" ({', '.join(anonymous)})" if len(audits) > 1 else ""
     advice = 'set politeness.contact = "you@example.org", or give --contact'
@@ -228,12 +257,20 @@ def examined_archive(audits: Mapping[str | None, Config]) -> Examined:
     >>> examined_archive({None: Config()}).words
     'no archive is asked about ARKs that fail: [memento] timegate names one'
     """
-    gates = sorted({config.memento.timegate for config in audits.values() if config.memento.timegate})
+    gates = sorted(
+        {config.memento.timegate for config in audits.values() if config.memento.timegate}
+    )
     if not gates:
-        return Examined("archive", State.GOOD, "no archive is asked about ARKs that fail: [memento] timegate names one")
+        return Examined(
+            "archive",
+            State.GOOD,
+            "no archive is asked about ARKs that fail: [memento] timegate names one",
+        )
     without = [name or "the top" for name, config in audits.items() if not config.memento.timegate]
     rest = f"; not by {', '.join(without)}" if without else ""
-    return Examined("archive", State.GOOD, f"{', '.join(gates)} is asked about ARKs that fail{rest}")
+    return Examined(
+        "archive", State.GOOD, f"{', '.join(gates)} is asked about ARKs that fail{rest}"
+    )
 
 
 def examined_hosts(audits: Mapping[str | None, Config]) -> Examined:
@@ -241,27 +278,51 @@ def examined_hosts(audits: Mapping[str | None, Config]) -> Examined:
 
     Of a configuration that is valid, the environment has all of these secrets.
     """
-    forms = sorted({name for config in audits.values() for name, host in config.hosts.items() if host.login})
+    forms = sorted(
+        {name for config in audits.values() for name, host in config.hosts.items() if host.login}
+    )
     shown = sorted(
-        {name for config in audits.values() for name, host in config.hosts.items() if host.headers or host.cookies}
+        {
+            name
+            for config in audits.values()
+            for name, host in config.hosts.items()
+            if host.headers or host.cookies
+        }
     )
     parts = [
         *([f"logs in at {', '.join(forms)}"] if forms else []),
         *([f"shows headers or cookies to {', '.join(shown)}"] if shown else []),
     ]
     if not parts:
-        return Examined("log-ins", State.GOOD, 'none: nothing is shown to any host ([hosts."NAME"])')
-    return Examined("log-ins", State.GOOD, f"{'; '.join(parts)}; the variables that hold their secrets are set")
+        return Examined(
+            "log-ins", State.GOOD, 'none: nothing is shown to any host ([hosts."NAME"])'
+        )
+    return Examined(
+        "log-ins", State.GOOD, f"{'; '.join(parts)}; the variables that hold their secrets are set"
+    )
 
 
-def examined_notifications(audits: Mapping[str | None, Config], environment: Mapping[str, str]) -> Iterator[Examined]:
+def examined_notifications(
+    audits: Mapping[str | None, Config], environment: Mapping[str, str]
+) -> Iterator[Examined]:
     """Say which secrets of services for notification the environment lacks."""
-    missing = {name for config in audits.values() for name in config.notify.variables if not environment.get(name)}
+    missing = {
+        name
+        for config in audits.values()
+        for name in config.notify.variables
+        if not environment.get(name)
+    }
     for name in sorted(missing):
-        yield Examined("notify", State.FAULT, f"there is no environment variable {name}, which notify.urls names")
+        yield Examined(
+            "notify",
+            State.FAULT,
+            f"there is no environment variable {name}, which notify.urls names",
+        )
 
 
-def _examined_stores(audits: Mapping[str | None, Config], *, given: Path | None) -> Iterator[Examined]:
+def _examined_stores(
+    audits: Mapping[str | None, Config], *, given: Path | None
+) -> Iterator[Examined]:
     if given is not None:
         yield examined_store(given)
         return
@@ -271,7 +332,9 @@ def _examined_stores(audits: Mapping[str | None, Config], *, given: Path | None)
         if store.exists():
             yield examined_store(store)
         else:
-            yield Examined("store", State.GOOD, f"{store} isn't there yet: the first run of {name} makes it")
+            yield Examined(
+                "store", State.GOOD, f"{store} isn't there yet: the first run of {name} makes it"
+            )
 
 
 def examined_store(store: Path) -> Examined:
@@ -280,7 +343,10 @@ def examined_store(store: Path) -> Examined:
     from reports.store.store_reading import StoreUnreadable, read
 
     try:
-        runs = read(store, lambda connection: connection.exec_driver_sql("SELECT count(*) FROM run").scalar_one())
+        runs = read(
+            store,
+            lambda connection: connection.exec_driver_sql("SELECT count(*) FROM run").scalar_one(),
+        )
     except (StoreError, StoreUnreadable) as problem:
         return Examined("store", State.FAULT, str(problem))
     megabytes = f"{store.stat().st_size / 1e6:,.1f} MB"
@@ -317,7 +383,11 @@ def examined_registry(registry: Registry, now: datetime) -> Examined:
     if registry.warning:
         return Examined("NAAN registry", State.NOTE, registry.warning)
     if registry.fetched_at is None:
-        where = "a few well-known NAANs that are built in" if registry.source == "built in" else registry.source
+        where = (
+            "a few well-known NAANs that are built in"
+            if registry.source == "built in"
+            else registry.source
+        )
         return Examined("NAAN registry", State.NOTE, f"{where}; {advice}")
     days = (now - registry.fetched_at).days
     words = f"asked for {counted(days, 'day')} ago at {registry.source}"

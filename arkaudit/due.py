@@ -47,19 +47,29 @@ def due_now(
         say(f"{len(due_arks)} due in {store_file}{some}")
         return due_arks[:limit]
     following = next_due_at(known_arks, intervals, now)
-    say(f"nothing is due in {store_file}" + (f" before {following:%Y-%m-%d %H:%M} UTC" if following else ""))
+    say(
+        f"nothing is due in {store_file}"
+        + (f" before {following:%Y-%m-%d %H:%M} UTC" if following else "")
+    )
     return []
 
 
 def selected_now(
-    store_file: Path, config: Config, selection: KnownSelection, *, limit: int | None = None, is_dry: bool = False
+    store_file: Path,
+    config: Config,
+    selection: KnownSelection,
+    *,
+    limit: int | None = None,
+    is_dry: bool = False,
 ) -> list[KnownArk]:
     """Return all that the store knows of a *selection*, due or not, in the order in which to ask; at most *limit*.
 
     Raises `extractors.model.errors.UserMistake` where there is nothing, and as `due_now`.
     """
     known_arks = _known_arks(store_file, config, selection, datetime.now(UTC), is_dry=is_dry)
-    due_arks = _objects(in_turn(known_ark for known_ark in known_arks if known_ark.state is not ArkState.SKIPPED))
+    due_arks = _objects(
+        in_turn(known_ark for known_ark in known_arks if known_ark.state is not ArkState.SKIPPED)
+    )
     if not due_arks:
         raise UserMistake(f"{store_file} knows nothing to check of {selection.words}")
     some = f", {limit} of them now" if limit is not None and limit < len(due_arks) else ""
@@ -87,4 +97,6 @@ def _objects(known_arks: list[KnownArk]) -> list[KnownArk]:
     if not known_arks:
         return []
     registry = load_registry(cache_folder())
-    return [known_ark for known_ark in known_arks if not registry.names_only(Ark.parse(known_ark.ark))]
+    return [
+        known_ark for known_ark in known_arks if not registry.names_only(Ark.parse(known_ark.ark))
+    ]

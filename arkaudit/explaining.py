@@ -160,7 +160,10 @@ def _came(observation: Observation) -> Iterator[str]:
     for number, hop in enumerate(observation.hops):
         host = host_of(hop.url)
         if hop.status is None:
-            held_back = not hop.sent or observation.end in (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS)
+            held_back = not hop.sent or observation.end in (
+                ChainEnd.ROBOTS,
+                ChainEnd.REFUSED_ADDRESS,
+            )
             what = "was not asked" if held_back else "gave no answer"
             yield f"{host} {what}: {hop.error or observation.end.value}."
         elif hop.status in REDIRECTS:
@@ -199,14 +202,23 @@ def _status_words(hop: Hop, question: Question) -> str:
     status = hop.status or 0
     if status == 404 and question in (Question.WELL_KNOWN, Question.POLICY_LINK):
         return "has no such page"
-    return _STATUSES.get(status) or _HUNDREDS.get(status // 100, "gave an answer that has no meaning")
+    return _STATUSES.get(status) or _HUNDREDS.get(
+        status // 100, "gave an answer that has no meaning"
+    )
 
 
 def _quoted(observation: Observation) -> str:
     """Return what a refusing page says first, and when its host wants to be asked again."""
     words = (observation.text or "")[:_MOST_QUOTED]
     cut = "..." if len(observation.text or "") > _MOST_QUOTED else ""
-    wish = next((value for name, value in observation.hops[-1].headers.items() if name.lower() == "retry-after"), None)
+    wish = next(
+        (
+            value
+            for name, value in observation.hops[-1].headers.items()
+            if name.lower() == "retry-after"
+        ),
+        None,
+    )
     return (f" and says “{words}{cut}”" if words else "") + (
         f"; it asks to wait (Retry-After: {wish[:60]})" if wish else ""
     )
@@ -220,8 +232,14 @@ def _shown(observation: Observation) -> str:
         else observation.media_type or "something without a type"
     )
     title = f" with the title “{observation.title}”" if observation.title else ""
-    size = f", {counted(observation.body_bytes, 'byte')}" if observation.body_bytes is not None else ""
-    more = "" if observation.body_complete or observation.body_bytes is None else " of which only a part was read"
+    size = (
+        f", {counted(observation.body_bytes, 'byte')}" if observation.body_bytes is not None else ""
+    )
+    more = (
+        ""
+        if observation.body_complete or observation.body_bytes is None
+        else " of which only a part was read"
+    )
     return f" with {kind}{title}{size}{more}"
 
 
@@ -231,7 +249,8 @@ def _shown(observation: Observation) -> str:
 def _meaning(observation: Observation) -> str:
     if observation.end is not ChainEnd.ANSWERED or observation.status is None:
         return _UNANSWERED.get(
-            observation.end, "So this question has no answer today, and nothing follows for the ARK."
+            observation.end,
+            "So this question has no answer today, and nothing follows for the ARK.",
         )
     if observation.question in (Question.RENDERED, Question.CONTROL_RENDERED):
         is_whole = observation.rendering is not None and observation.rendering.is_whole
@@ -246,11 +265,17 @@ def _meaning(observation: Observation) -> str:
         return _description_meaning(observation)
     if observation.question is Question.WELL_KNOWN:
         path = resolver_path(observation)
-        return f"Its resolver is under {path}." if path else "So the host does not say where its resolver is."
+        return (
+            f"Its resolver is under {path}."
+            if path
+            else "So the host does not say where its resolver is."
+        )
     is_success = observation.status in SUCCESSES
     if observation.question is Question.POLICY_LINK:
         return (
-            "So there is a page where it is said to be." if is_success else "So the full promise can't be read today."
+            "So there is a page where it is said to be."
+            if is_success
+            else "So the full promise can't be read today."
         )
     if is_success:
         return "Something answers for this ARK; whether it is the object is said below."
@@ -281,7 +306,11 @@ def _refusal_meaning(observation: Observation, status: int) -> str:
     if status in _SAYS_UNKNOWN:
         landing = host_of(observation.final_url)
         is_resolvers = len(observation.hops) == 1 or landing == host_of(observation.asked_url)
-        who = f"the resolver itself, {landing}," if is_resolvers else f"{landing}, where the resolver sent us,"
+        who = (
+            f"the resolver itself, {landing},"
+            if is_resolvers
+            else f"{landing}, where the resolver sent us,"
+        )
         more = " Whether it says why follows below." if status == 410 else ""
         return f"It is {who} that does not have it.{more}"
     if 500 <= status < 600:
@@ -289,7 +318,9 @@ def _refusal_meaning(observation: Observation, status: int) -> str:
     if status == 429:
         return "Nothing follows from this for the ARK: we are too many, or too fast."
     if AnswerFacts(observation).asks_for_a_right:
-        return "Nothing follows from this for the ARK: a person with the right to see it may see it."
+        return (
+            "Nothing follows from this for the ARK: a person with the right to see it may see it."
+        )
     return "Nothing follows from this for the ARK: a person with a browser may see more."
 
 
@@ -310,7 +341,11 @@ class Explanation:
     def row(self) -> list[dict[str, Any]]:
         """The explanation as JSON."""
         steps = [asdict(step) for step in self.steps]
-        return [{"short": self.short}, *steps, *({"conclusion": conclusion} for conclusion in self.conclusions)]
+        return [
+            {"short": self.short},
+            *steps,
+            *({"conclusion": conclusion} for conclusion in self.conclusions),
+        ]
 
 
 class Observed:
@@ -332,7 +367,10 @@ class Observed:
         for url in verdict.rests_on:
             numbered_observations |= dict(self._by_asked[url])
         return [
-            observation for _, observation in sorted(numbered_observations.items(), key=lambda numbered: numbered[0])
+            observation
+            for _, observation in sorted(
+                numbered_observations.items(), key=lambda numbered: numbered[0]
+            )
         ]
 
 
@@ -348,11 +386,16 @@ def explanation(
     }
     plain = own.get(Question.OBJECT)
     asked = AnswerFacts(plain) if plain is not None else None
-    forms = [observation for question, observation in own.items() if is_about_resolver(question, asked)]
+    forms = [
+        observation for question, observation in own.items() if is_about_resolver(question, asked)
+    ]
     about_object = (
         observation
         for observation in observations
-        if not (observation.request_url == verdict.request_url and is_about_resolver(observation.question, asked))
+        if not (
+            observation.request_url == verdict.request_url
+            and is_about_resolver(observation.question, asked)
+        )
     )
     steps = tuple(_steps(about_object, verdict.request_url))
     conclusions = list(_services(verdict))
@@ -362,7 +405,9 @@ def explanation(
     if memento is not None:
         at = f": {memento.memento_url}" if memento.memento_url else ""
         conclusions.append(f"The archive: {memento.reason}{at}. {_sentence(memento.evidence)}")
-    conclusions += [_form_conclusion(observation, plain) for observation in forms if plain is not None]
+    conclusions += [
+        _form_conclusion(observation, plain) for observation in forms if plain is not None
+    ]
     if verdict.remarks:
         conclusions.append(f"Also noticed: {'; '.join(verdict.remarks)}.")
     conclusions += [
@@ -378,9 +423,14 @@ def _steps(observations: Iterable[Observation], request_url: str) -> Iterator[St
     for observation in observations:
         step = Step.of(
             observation,
-            is_for_another=observation.question is Question.OBJECT and observation.request_url != request_url,
+            is_for_another=observation.question is Question.OBJECT
+            and observation.request_url != request_url,
         )
-        if before is not None and _is_same_page(before[0], observation) and before[1].means == step.means:
+        if (
+            before is not None
+            and _is_same_page(before[0], observation)
+            and before[1].means == step.means
+        ):
             first = before[1]
             came = (*first.came, f"{step.url} was answered with the same page.")
             step = replace(first, asked=f"{first.asked} {step.asked}", came=came)
@@ -428,7 +478,9 @@ def _sentence(evidence: Sequence[str]) -> str:
 
 
 def _form_conclusion(observation: Observation, plain: Observation) -> str:
-    judgement = judge_form(observation.question, SpellingAnswer.of(observation), SpellingAnswer.of(plain))
+    judgement = judge_form(
+        observation.question, SpellingAnswer.of(observation), SpellingAnswer.of(plain)
+    )
     return f"Asked for the same with {FORMS[observation.question]} ({judgement.treatment}): {judgement.reason}."
 
 
@@ -469,7 +521,11 @@ def _advice(verdict: Verdict, asked: AnswerFacts | None) -> str:
 
 
 def _cost(verdict: Verdict) -> str:
-    more = "; what was asked about other names, or for other ARKs as well, comes on top" if verdict.rests_on else ""
+    more = (
+        "; what was asked about other names, or for other ARKs as well, comes on top"
+        if verdict.rests_on
+        else ""
+    )
     if verdict.requests == 0:
         return "No request went out."
     return f"{counted(verdict.requests, 'request')} went out about this ARK, redirects and attempts included{more}."
@@ -497,7 +553,9 @@ def lines(row: Row, width: int) -> Iterator[str]:
     yield escaped(row["ark"] or row["asked"])
     if row["ark"] is None:
         yield from _wrapped(
-            f"This line holds no ARK that could be asked for: {row['object']['evidence'][0]}.", width, ""
+            f"This line holds no ARK that could be asked for: {row['object']['evidence'][0]}.",
+            width,
+            "",
         )
         return
     number = 0
@@ -518,4 +576,10 @@ def lines(row: Row, width: int) -> Iterator[str]:
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    return textwrap.wrap(escaped(text), width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(
+        escaped(text),
+        width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

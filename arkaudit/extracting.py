@@ -65,7 +65,9 @@ def documents(
         yield from passes.of(parts, ends_at=(KeyboardInterrupt, RunInterrupted), on_read=count)
 
 
-def _parts(seeds: Seeds, *, standard_input: bool, config: Config | None) -> Iterator[ArchiveMember | Document]:
+def _parts(
+    seeds: Seeds, *, standard_input: bool, config: Config | None
+) -> Iterator[ArchiveMember | Document]:
     yield from LocalDocuments(seeds.files, seekable_input() if standard_input else None)
     for folder, finding in seeds.folder_findings.items():
         yield Document(document_name(folder), (), (finding,), is_folder=True)
@@ -151,7 +153,10 @@ class Counted:
         }
         repaired = {mention.citation for mention in mentions if mention.repairs}
         return cls(
-            render(document), len({mention.citation for mention in mentions}), len(repaired), tuple(sorted(mistyped))
+            render(document),
+            len({mention.citation for mention in mentions}),
+            len(repaired),
+            tuple(sorted(mistyped)),
         )
 
 

@@ -22,7 +22,14 @@ from arkaudit.output_rows import whole
 from crawler.model.observations import HostTraffic
 from crawler.politeness.pacing import Allowance, host_of
 from crawler.store import NotOurStore, StoreDamaged
-from crawler.store.files import distrust, is_damage, is_ours, not_a_file, require_our_schema, require_sound
+from crawler.store.files import (
+    distrust,
+    is_damage,
+    is_ours,
+    not_a_file,
+    require_our_schema,
+    require_sound,
+)
 from extractors.model.ark import Ark
 from reports.languages.display import duration, escaped
 
@@ -80,11 +87,15 @@ def plan_of_arks(targets: Iterable[tuple[Ark, str]], allowance_of: AllowanceOf) 
     return Forecast(_slowest_first(hosts), _NOTES if hosts else ())
 
 
-def plan_of_crawl(seeds: Sequence[str], past: PastRun | None, allowance_of: AllowanceOf) -> Forecast:
+def plan_of_crawl(
+    seeds: Sequence[str], past: PastRun | None, allowance_of: AllowanceOf
+) -> Forecast:
     """The plan for a run over *seeds*, which are URLs: as it was in the past, if there is any."""
     if past is None:
         hosts = [
-            HostPlan(host, None, number + _besides(host), number + _besides(host), allowance_of(host))
+            HostPlan(
+                host, None, number + _besides(host), number + _besides(host), allowance_of(host)
+            )
             for host, number in Counter(map(host_of, seeds)).items()
         ]
         unknown = "how many documents there are, and what they cite, is not known before the first run over these seeds"
@@ -93,7 +104,8 @@ def plan_of_crawl(seeds: Sequence[str], past: PastRun | None, allowance_of: Allo
     for plan in _hosts_of_arks(past.cited, allowance_of):
         plans[plan.host] = _both(plans[plan.host], plan) if plan.host in plans else plan
     return Forecast(
-        _slowest_first(plans.values()), (f"by what the run of {past.started_at} over these seeds took", *_NOTES)
+        _slowest_first(plans.values()),
+        (f"by what the run of {past.started_at} over these seeds took", *_NOTES),
     )
 
 
@@ -123,7 +135,12 @@ def _as_before(traffic: HostTraffic, allowance: Allowance) -> HostPlan:
 
 def _both(documents: HostPlan, arks: HostPlan) -> HostPlan:
     """Return what a host is asked for by both spiders, with the interval that is known to hold."""
-    return replace(documents, arks=arks.arks, least=documents.least + arks.least, most=documents.most + arks.most)
+    return replace(
+        documents,
+        arks=arks.arks,
+        least=documents.least + arks.least,
+        most=documents.most + arks.most,
+    )
 
 
 def _slowest_first(hosts: Iterable[HostPlan]) -> tuple[HostPlan, ...]:
@@ -173,7 +190,9 @@ def _lines(plan: Forecast) -> Iterator[str]:
         yield "nothing would be sent"
     else:
         slowest = plan.slowest
-        takes = span(duration(slowest.seconds(slowest.least)), duration(slowest.seconds(slowest.most)))
+        takes = span(
+            duration(slowest.seconds(slowest.least)), duration(slowest.seconds(slowest.most))
+        )
         hosts = f"{len(plan.hosts)} host{'s' if len(plan.hosts) > 1 else ''}"
         yield f"{hosts}, {span(str(least), str(most))} requests, at least {takes}: {slowest.host} takes longest"
     yield from plan.notes
@@ -237,7 +256,9 @@ def tell_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
     _tell_of_archive(config)
     _tell_of_rendering(config)
 
-    print_forecast(plan_of_crawl(seeds.urls, last_run(store_file, named), config.allowance), Console())
+    print_forecast(
+        plan_of_crawl(seeds.urls, last_run(store_file, named), config.allowance), Console()
+    )
 
 
 def _tell_of_archive(config: Config) -> None:
@@ -250,7 +271,9 @@ def _tell_of_rendering(config: Config) -> None:
     """Say that pages would be shown by a browser besides: what they ask for, only they know."""
     if config.render.enabled:
         most = config.render.max_requests
-        say(f"and each page that only a browser shows once more, with up to {most} requests of its own")
+        say(
+            f"and each page that only a browser shows once more, with up to {most} requests of its own"
+        )
 
 
 def _asked_at(targets: Sequence[tuple[Ark, str]], config: Config) -> list[tuple[Ark, str]]:
@@ -312,15 +335,24 @@ def last_run(store: Path, seeds: Sequence[str]) -> PastRun | None:
     # Next to a store at rest, SQLite would make two files just to read it, unless it is opened as immutable.
     at_rest = "&immutable=1" if not Path(f"{store}-wal").exists() else ""
     try:
-        with closing(sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro{at_rest}", uri=True)) as connection:
+        with closing(
+            sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro{at_rest}", uri=True)
+        ) as connection:
             distrust(connection)
             require_our_schema(connection.execute, store)
             require_sound(connection.execute, store)
             for run_id, command, started_at, run_seeds in connection.execute(_RUNS):
                 if json.loads(run_seeds) == list(seeds):
-                    traffic = tuple(HostTraffic(*row) for row in connection.execute(_TRAFFIC, (run_id,)))
+                    traffic = tuple(
+                        HostTraffic(*row) for row in connection.execute(_TRAFFIC, (run_id,))
+                    )
                     cited = connection.execute(_CITED, (run_id,)) if command == "crawl" else ()
-                    return PastRun(run_id, started_at, traffic, tuple((Ark.parse(ark), url) for ark, url in cited))
+                    return PastRun(
+                        run_id,
+                        started_at,
+                        traffic,
+                        tuple((Ark.parse(ark), url) for ark, url in cited),
+                    )
     except (sqlite3.DatabaseError, UnicodeDecodeError) as problem:
         if is_ours(store) and is_damage(problem):
             raise StoreDamaged(f"{store}: can't be read: {problem}") from problem

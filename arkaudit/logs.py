@@ -58,7 +58,17 @@ logger = logging.getLogger(__name__)
 #: The packages of ours; of all others only warnings are written down.
 _OURS = ("arkaudit", "crawler", "extractors", "reports")
 #: What a bug report should give the version of.
-_TOLD = ("scrapy", "twisted", "lxml", "beautifulsoup4", "pypdfium2", "pikepdf", "sqlalchemy", "pandas", "pyopenssl")
+_TOLD = (
+    "scrapy",
+    "twisted",
+    "lxml",
+    "beautifulsoup4",
+    "pypdfium2",
+    "pikepdf",
+    "sqlalchemy",
+    "pandas",
+    "pyopenssl",
+)
 
 
 def start(config: Config | None, console: Callable[[], Console]) -> None:
@@ -80,14 +90,26 @@ def start(config: Config | None, console: Callable[[], Console]) -> None:
         handlers.append(_file(file))
         handlers[-1].setLevel(level)
     for handler in handlers:
-        handler.setFormatter(JsonLine(quiet) if log is not None and log.format == "json" else _TextLine(quiet))
+        handler.setFormatter(
+            JsonLine(quiet) if log is not None and log.format == "json" else _TextLine(quiet)
+        )
     logging.basicConfig(handlers=handlers, level=logging.WARNING, force=True)
     for name in _OURS:
         logging.getLogger(name).setLevel(level)
     if config is not None and logger.isEnabledFor(logging.INFO):
-        extra = {"versions": versions(), "settings": config.model_dump(mode="json", exclude_defaults=True)}
+        extra = {
+            "versions": versions(),
+            "settings": config.model_dump(mode="json", exclude_defaults=True),
+        }
         words = "arkaudit %s begins: %s; %s; %s"
-        logger.info(words, __version__, " ".join(sys.argv[1:]), extra["settings"], extra["versions"], extra=extra)
+        logger.info(
+            words,
+            __version__,
+            " ".join(sys.argv[1:]),
+            extra["settings"],
+            extra["versions"],
+            extra=extra,
+        )
 
 
 def versions() -> dict[str, str]:
@@ -109,7 +131,9 @@ def versions() -> dict[str, str]:
 
 
 def _level(log: Log) -> int:
-    return logging.getLevelNamesMapping()[(log.level or ("info" if log.file else "warning")).upper()]
+    return logging.getLevelNamesMapping()[
+        (log.level or ("info" if log.file else "warning")).upper()
+    ]
 
 
 def _file(path: Path) -> logging.Handler:
@@ -118,7 +142,9 @@ def _file(path: Path) -> logging.Handler:
     except OSError as problem:
         from arkaudit.config_files import ConfigError
 
-        raise ConfigError(f"the log can't be written to {path}: {problem.strerror or problem}") from None
+        raise ConfigError(
+            f"the log can't be written to {path}: {problem.strerror or problem}"
+        ) from None
 
 
 class _LogFileHandler(logging.FileHandler):
@@ -132,7 +158,9 @@ class _LogFileHandler(logging.FileHandler):
             super().handleError(record)
         elif not self.has_failed:
             self.has_failed = True
-            logger.warning("the log can't be written to %s: %s", self.baseFilename, problem.strerror or problem)
+            logger.warning(
+                "the log can't be written to %s: %s", self.baseFilename, problem.strerror or problem
+            )
 
 
 class _ConsoleHandler(logging.Handler):
@@ -144,7 +172,9 @@ class _ConsoleHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         if not getattr(record, "is_shown", False):
-            self._console().print(self.format(record), markup=False, highlight=False, soft_wrap=True)
+            self._console().print(
+                self.format(record), markup=False, highlight=False, soft_wrap=True
+            )
 
 
 class _RedactingFilter:
@@ -170,7 +200,9 @@ class _TextLine(logging.Formatter):
     """``2026-11-21T10:00:00.000Z INFO crawler.wire.robots: 200 http://a.example/ in 1 s``; a traceback is folded."""
 
     def __init__(self, quiet: _RedactingFilter) -> None:
-        super().__init__("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S")
+        super().__init__(
+            "%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S"
+        )
         self.converter = time.gmtime
         self._quiet = quiet
 

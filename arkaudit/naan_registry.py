@@ -76,7 +76,9 @@ def show(asked: str, form: str, console: Console) -> None:
         with whole(console):
             console.print(_table(row))
     if not row["recorded"]:
-        advice = "" if registry.is_whole else "; `arkaudit registry update` fetches the registry itself"
+        advice = (
+            "" if registry.is_whole else "; `arkaudit registry update` fetches the registry itself"
+        )
         say(f"NAAN {naan} is not in {_known_from(registry)}{advice}")
         sys.exit(EXIT_FINDING)
 
@@ -99,17 +101,22 @@ def _row(asked: str, naan: str, name: str, registry: Registry, *, now: datetime)
         "since": entry.since.isoformat() if entry.since else None,
         "where": entry.where,
         "targets": [
-            {"template": record.template, "status": record.status, "fault": record.fault} for record in entry.targets
+            {"template": record.template, "status": record.status, "fault": record.fault}
+            for record in entry.targets
         ],
         "leads_to": registry.target(ark) if ark and not registry.names_only(ark) else None,
         "policy": asdict(entry.policy),
         "test_ark": entry.test_ark,
-        "shoulders": [] if entry.shoulder else [record.shoulder for record in registry.shoulders(naan)],
+        "shoulders": []
+        if entry.shoulder
+        else [record.shoulder for record in registry.shoulders(naan)],
         "faults": list(entry.faults),
         "registry": {
             "source": registry.source,
             "dated": registry.dated.isoformat() if registry.dated else None,
-            "checked_at": registry.fetched_at.isoformat(timespec="seconds") if registry.fetched_at else None,
+            "checked_at": registry.fetched_at.isoformat(timespec="seconds")
+            if registry.fetched_at
+            else None,
             "age_days": max(0, (now - as_of).days) if as_of else None,
         },
     }
@@ -130,9 +137,18 @@ def _lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "NAAN", row["naan"]
     if row["shoulder"]:
         yield "shoulder", row["shoulder"]
-    names = [row["organization"], row["native_name"], row["acronym"], _ORGANIZATIONS.get(policy["org_type"])]
+    names = [
+        row["organization"],
+        row["native_name"],
+        row["acronym"],
+        _ORGANIZATIONS.get(policy["org_type"]),
+    ]
     yield "organization", "; ".join(name for name in names if name) or "not recorded"
-    for heading, key in (("shared NAAN, for", "shared_for"), ("since", "since"), ("address", "where")):
+    for heading, key in (
+        ("shared NAAN, for", "shared_for"),
+        ("since", "since"),
+        ("address", "where"),
+    ):
         if row[key]:
             yield heading, row[key]
     for target in row["targets"]:

@@ -91,16 +91,23 @@ def message(
     headings = {**HEADINGS, **({"new": "Cited in the documents"} if news.is_first else {})}
     counts = ", ".join(f"{len(arks)} {names.get(kind, kind)}" for kind, arks in chosen.items())
     run = f"run {news.run_id}, {news.at[:16]} UTC"
-    begins = f"The first audit ({run}):" if news.is_first else f"What this audit has changed ({run}):"
+    begins = (
+        f"The first audit ({run}):" if news.is_first else f"What this audit has changed ({run}):"
+    )
     lines = [f"# {escaped(audit)}: {counts}", "", begins]
     for kind, arks in chosen.items():
         lines += ["", f"## {headings[kind]} ({len(arks)})", ""]
-        lines += [_line(items, known_facts.get(ark), report) for ark, items in [*arks.items()][:MOST_LISTED]]
+        lines += [
+            _line(items, known_facts.get(ark), report)
+            for ark, items in [*arks.items()][:MOST_LISTED]
+        ]
         if len(arks) > MOST_LISTED:
             lines.append(f"- and {len(arks) - MOST_LISTED} more, in the report")
     lines.append("")
     if news.known_problems:
-        lines.append(f"Known before and unchanged: {_count(news.known_problems, 'ARK')} with problems.")
+        lines.append(
+            f"Known before and unchanged: {_count(news.known_problems, 'ARK')} with problems."
+        )
     if news.triaged:
         lines.append(f"{news.triaged}.")
     if news.suspect:
@@ -180,7 +187,9 @@ def channels(notify: Notify) -> Iterator[Channel]:
     if notify.command:
         yield Channel(f"run {notify.command[0]}", partial(_run_command, notify.command))
     for url in notify.urls:
-        yield Channel(f"send to {_service(url, {}).url(privacy=True)}", partial(_send_by_apprise, url))
+        yield Channel(
+            f"send to {_service(url, {}).url(privacy=True)}", partial(_send_by_apprise, url)
+        )
 
 
 def _add_to_file(path: Path, message: Message) -> None:
@@ -197,7 +206,9 @@ def _run_command(command: Sequence[str], message: Message) -> None:
     """Run a program that gets the message on its standard input; no shell reads any of it."""
     environment = os.environ | {"ARKAUDIT_SUBJECT": message.subject}
     try:
-        subprocess.run(command, input=message.text.encode(), env=environment, check=True, timeout=PATIENCE_S)
+        subprocess.run(
+            command, input=message.text.encode(), env=environment, check=True, timeout=PATIENCE_S
+        )
     except subprocess.CalledProcessError as problem:
         raise NotSent(f"{command[0]} ended with {problem.returncode}") from None
     except subprocess.TimeoutExpired:
@@ -216,7 +227,9 @@ def _send_by_apprise(url: str, message: Message) -> None:
     services = apprise.Apprise()
     services.add(_service(url, os.environ))
     with apprise.LogCapture(level=logging.WARNING, fmt="%(message)s") as log:  # type: ignore[no-untyped-call]
-        is_sent = services.notify(message.text, title=message.subject, body_format=apprise.NotifyFormat.TEXT)
+        is_sent = services.notify(
+            message.text, title=message.subject, body_format=apprise.NotifyFormat.TEXT
+        )
         if not is_sent:
             raise NotSent(" ".join(log.getvalue().split()) or "the service did not take it")
 
@@ -228,7 +241,9 @@ def _service(url: str, secrets: Mapping[str, str]) -> Any:
     quoted = {name: quote(secret, safe="") for name, secret in secrets.items()}
     service = apprise.Apprise.instantiate(Template(url).safe_substitute(quoted))
     if service is None:
-        raise UserMistake(f"notify.urls: Apprise knows no service {url.partition(':')[0]!r} with such an address")
+        raise UserMistake(
+            f"notify.urls: Apprise knows no service {url.partition(':')[0]!r} with such an address"
+        )
     if "retry=" not in url:
         service.retry, service.wait = RETRIES, RETRY_WAIT_S
     return service
@@ -246,7 +261,9 @@ def send_news(config: Config, store_file: Path, run_id: int, *, is_dry: bool = F
         kinds=config.notify.on,
         audit=config.name or store_file.stem,
         report=str(config.out / "index.html") if config.out else None,
-        facts=_facts(store_file, run_id) if any(item.kind in ("broke", "failing") for item in news.items) else {},
+        facts=_facts(store_file, run_id)
+        if any(item.kind in ("broke", "failing") for item in news.items)
+        else {},
     )
     if new is None:
         if is_dry:
@@ -260,7 +277,9 @@ def send_news(config: Config, store_file: Path, run_id: int, *, is_dry: bool = F
         try:
             channel.send(new)
         except NotSent as problem:
-            say(f"not notified ({channel.target}): {problem}; to send it again: arkaudit notify --run {run_id}")
+            say(
+                f"not notified ({channel.target}): {problem}; to send it again: arkaudit notify --run {run_id}"
+            )
             all_sent = False
     if is_dry:
         print(new.text, end="")
@@ -272,8 +291,15 @@ def _facts(store_file: Path, run_id: int) -> dict[str, ArkFacts]:
     frames = load_frames(store_file, run_id=run_id)
     statuses = ark_statuses(frames)[["ark_id", "ark", "family"]].set_index("ark_id")
     diagnoses = diagnosed_failures(frames).drop_duplicates("ark_id").set_index("ark_id")
-    cited = frames.mentions[frames.mentions["ark_id"].isin(diagnoses.index)].sort_values(["document", "ordinal"])
-    documents = cited.drop_duplicates(["ark_id", "document"]).groupby("ark_id")["document"].agg(tuple).to_dict()
+    cited = frames.mentions[frames.mentions["ark_id"].isin(diagnoses.index)].sort_values(
+        ["document", "ordinal"]
+    )
+    documents = (
+        cited.drop_duplicates(["ark_id", "document"])
+        .groupby("ark_id")["document"]
+        .agg(tuple)
+        .to_dict()
+    )
     return {
         str(row["ark"]): ArkFacts(
             Family(str(statuses.at[ark_id, "family"])),
@@ -285,7 +311,9 @@ def _facts(store_file: Path, run_id: int) -> dict[str, ArkFacts]:
     }
 
 
-def send_news_again(config: Config, store_file: Path | None, run_id: int | None, *, is_dry: bool) -> bool:
+def send_news_again(
+    config: Config, store_file: Path | None, run_id: int | None, *, is_dry: bool
+) -> bool:
     """Notify of a run of a store that is there, the newest by default; returns whether each channel took it.
 
     Raises `extractors.model.errors.UserMistake` and `crawler.store.StoreError`.
@@ -298,5 +326,7 @@ def send_news_again(config: Config, store_file: Path | None, run_id: int | None,
     with Store.open(store_file) as store:
         runs = store.run_ids()
     if not runs or (run_id is not None and run_id not in runs):
-        raise UserMistake(f"{store_file} has no run {run_id}" if runs else f"{store_file} has no runs")
+        raise UserMistake(
+            f"{store_file} has no run {run_id}" if runs else f"{store_file} has no runs"
+        )
     return send_news(config, store_file, runs[-1] if run_id is None else run_id, is_dry=is_dry)

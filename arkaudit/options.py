@@ -32,9 +32,21 @@ _REQUESTS = (
         help="Seconds between two requests to a host; less than 1 to your own only.  [default: 1]",
     ),
     click.option("--timeout", type=float, help="Seconds for one request.  [default: 30]"),
-    click.option("--attempts", type=int, help="Times a question is put, where the failure may pass.  [default: 3]"),
-    click.option("--backoff", type=float, help="Seconds before the second attempt, doubled for each.  [default: 2]"),
-    click.option("--longest-wait", type=float, help="Longest pause to grant a host, in seconds.  [default: 60]"),
+    click.option(
+        "--attempts",
+        type=int,
+        help="Times a question is put, where the failure may pass.  [default: 3]",
+    ),
+    click.option(
+        "--backoff",
+        type=float,
+        help="Seconds before the second attempt, doubled for each.  [default: 2]",
+    ),
+    click.option(
+        "--longest-wait",
+        type=float,
+        help="Longest pause to grant a host, in seconds.  [default: 60]",
+    ),
     click.option(
         "--direct",
         is_flag=True,
@@ -43,7 +55,9 @@ _REQUESTS = (
     ),
     click.option("--max-hops", type=int, help="Redirects in a chain.  [default: 20]"),
     click.option("--user-agent", help="The whole User-Agent header, instead of ours."),
-    click.option("--contact", help="Where hosts can reach you (address or URL); part of the User-Agent."),
+    click.option(
+        "--contact", help="Where hosts can reach you (address or URL); part of the User-Agent."
+    ),
     click.option(
         "--connect-to",
         multiple=True,
@@ -56,19 +70,30 @@ _REQUESTS = (
         default=None,
         help="Fail names that have no --connect-to, without looking them up.",
     ),
-    click.option("--ca-file", type=click.Path(path_type=Path), help="Certificates of authorities to trust."),
     click.option(
-        "--allow-address", multiple=True, metavar="CIDR", help="A private network that may be reached. Repeatable."
+        "--ca-file", type=click.Path(path_type=Path), help="Certificates of authorities to trust."
     ),
     click.option(
-        "--log-file", type=click.Path(path_type=Path, dir_okay=False), help="Write down here what happens, and append."
+        "--allow-address",
+        multiple=True,
+        metavar="CIDR",
+        help="A private network that may be reached. Repeatable.",
+    ),
+    click.option(
+        "--log-file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Write down here what happens, and append.",
     ),
     click.option(
         "--log-level",
         type=click.Choice(["debug", "info", "warning", "error"]),
         help="The least to write down; debug has each request.  [default: warning; info in a file]",
     ),
-    click.option("--log-format", type=click.Choice(["text", "json"]), help="One line an event.  [default: text]"),
+    click.option(
+        "--log-format",
+        type=click.Choice(["text", "json"]),
+        help="One line an event.  [default: text]",
+    ),
 )
 #: The word of --format for all of them.
 EVERY = "all"
@@ -114,16 +139,51 @@ _NAMES = {
 #: The options of long commands by what they are about, in this order; what is in none is about the command itself.
 _GROUPS = {
     "What is crawled": (
-        *("depth", "max_pages", "max_time", "scope", "include", "exclude", "content_hosts", "ignore_nofollow"),
+        *(
+            "depth",
+            "max_pages",
+            "max_time",
+            "scope",
+            "include",
+            "exclude",
+            "content_hosts",
+            "ignore_nofollow",
+        ),
         *("sitemaps", "oai_prefix", "oai_set", "oai_from", "oai_until"),
     ),
     "How hosts are asked": (
-        *("resolver", "direct", "delay", "timeout", "attempts", "backoff", "longest_wait", "max_hops"),
+        *(
+            "resolver",
+            "direct",
+            "delay",
+            "timeout",
+            "attempts",
+            "backoff",
+            "longest_wait",
+            "max_hops",
+        ),
         *("user_agent", "contact"),
     ),
     "Network": ("connect_to", "only_routed", "ca_file", "allow_address"),
-    "The report": ("out", "formats", "lang", "inventory", "naans", "documents", "only", "since", "run_id"),
-    "What is said, and the log": ("verbose", "quiet", "color", "log_file", "log_level", "log_format"),
+    "The report": (
+        "out",
+        "formats",
+        "lang",
+        "inventory",
+        "naans",
+        "documents",
+        "only",
+        "since",
+        "run_id",
+    ),
+    "What is said, and the log": (
+        "verbose",
+        "quiet",
+        "color",
+        "log_file",
+        "log_level",
+        "log_format",
+    ),
 }
 
 
@@ -135,7 +195,9 @@ class GroupedCommand(click.Command):
         groups: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Options", *_GROUPS)}
         for param in self.get_params(ctx):
             if isinstance(param, click.Option) and (record := param.get_help_record(ctx)):
-                title = next((title for title, names in _GROUPS.items() if param.name in names), "Options")
+                title = next(
+                    (title for title, names in _GROUPS.items() if param.name in names), "Options"
+                )
                 groups[title].append(record)
         for title, records in groups.items():
             if records:
@@ -156,7 +218,10 @@ class WordChoice(click.Choice[str]):
         words = tuple(map(str, self.choices))
         if value in words:
             return str(value)
-        near = question_for_nearest(str(value), words) or f", but one of {', '.join(words)} must be given"
+        near = (
+            question_for_nearest(str(value), words)
+            or f", but one of {', '.join(words)} must be given"
+        )
         raise click.BadParameter(f"there is no {value!r}{near}", ctx, param)
 
 
@@ -198,9 +263,13 @@ def crawl_options(command: Command) -> Command:
 
     options = (
         click.option("--depth", type=int, help="Links to follow from a seed.  [default: no limit]"),
-        click.option("--max-pages", type=int, help="Documents to fetch at most.  [default: no limit]"),
         click.option(
-            "--max-time", metavar="DURATION", help="End the crawl after so long: 90m, 2h.  [default: no limit]"
+            "--max-pages", type=int, help="Documents to fetch at most.  [default: no limit]"
+        ),
+        click.option(
+            "--max-time",
+            metavar="DURATION",
+            help="End the crawl after so long: 90m, 2h.  [default: no limit]",
         ),
         click.option(
             "--scope",
@@ -208,10 +277,16 @@ def crawl_options(command: Command) -> Command:
             help="Follow links within a seed's registered domain, its host, or its path.  [default: site]",
         ),
         click.option(
-            "--include", multiple=True, metavar="REGEX", help="Follow only links whose URL holds this. Repeatable."
+            "--include",
+            multiple=True,
+            metavar="REGEX",
+            help="Follow only links whose URL holds this. Repeatable.",
         ),
         click.option(
-            "--exclude", multiple=True, metavar="REGEX", help="Follow no link whose URL holds this. Repeatable."
+            "--exclude",
+            multiple=True,
+            metavar="REGEX",
+            help="Follow no link whose URL holds this. Repeatable.",
         ),
         click.option(
             "--content-host",
@@ -221,7 +296,10 @@ def crawl_options(command: Command) -> Command:
             help="Fetch documents of the site from this host as well; pages there lead nowhere. Repeatable.",
         ),
         click.option(
-            "--ignore-nofollow", is_flag=True, default=None, help="Follow what asks not to be: on one's own site."
+            "--ignore-nofollow",
+            is_flag=True,
+            default=None,
+            help="Follow what asks not to be: on one's own site.",
         ),
         click.option(
             "--sitemaps/--no-sitemaps",
@@ -229,11 +307,15 @@ def crawl_options(command: Command) -> Command:
             help="Read the sitemaps that a site's robots.txt names.  [default: yes]",
         ),
         click.option(
-            "--oai-prefix", metavar="PREFIX", help="Metadata format to harvest by OAI-PMH.  [default: oai_dc]"
+            "--oai-prefix",
+            metavar="PREFIX",
+            help="Metadata format to harvest by OAI-PMH.  [default: oai_dc]",
         ),
         click.option("--oai-set", metavar="SET", help="Harvest this set only."),
         click.option("--oai-from", metavar="DATE", help="Harvest records that changed since then."),
-        click.option("--oai-until", metavar="DATE", help="Harvest records that changed until then."),
+        click.option(
+            "--oai-until", metavar="DATE", help="Harvest records that changed until then."
+        ),
     )
     for option in reversed(options):
         command = option(command)
@@ -243,7 +325,9 @@ def crawl_options(command: Command) -> Command:
 def jobs_option(command: Command) -> Command:
     """Add the option for the number of processes that read documents."""
     words = "Processes that read documents; the results are the same.  [default: as many as there are cores]"
-    return click.option("--jobs", type=click.IntRange(min=1, max=256), metavar="N", help=words)(command)
+    return click.option("--jobs", type=click.IntRange(min=1, max=256), metavar="N", help=words)(
+        command
+    )
 
 
 def cores() -> int:
@@ -286,7 +370,11 @@ def format_option(command: Command) -> Command:
 
     def chosen(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
         if EVERY in given:  # of those that this installation can write
-            return tuple(name for name in FORMATS if find_spec(FORMAT_MODULES.get(name, "reports")) is not None)
+            return tuple(
+                name
+                for name in FORMATS
+                if find_spec(FORMAT_MODULES.get(name, "reports")) is not None
+            )
         return given or DEFAULT_FORMATS
 
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in FORMATS.items())
@@ -318,7 +406,9 @@ def lang_option(command: Command) -> Command:
 def inventory_option(command: Command) -> Command:
     """Add the option for the institution's own list of its ARKs."""
     words = "Your own ARKs, as CSV: columns ark, expected_url, title, collection, closed; only ark is needed."
-    return click.option("--inventory", type=click.Path(path_type=Path), metavar="FILE", help=words)(command)
+    return click.option("--inventory", type=click.Path(path_type=Path), metavar="FILE", help=words)(
+        command
+    )
 
 
 def choice_options(command: Command) -> Command:
@@ -326,7 +416,9 @@ def choice_options(command: Command) -> Command:
     from reports.vocabulary import ONLY
 
     options = (
-        click.option("--naan", "naans", multiple=True, help="Only ARKs under this NAAN. Repeatable."),
+        click.option(
+            "--naan", "naans", multiple=True, help="Only ARKs under this NAAN. Repeatable."
+        ),
         click.option(
             "--document",
             "documents",
@@ -349,16 +441,24 @@ def choice_options(command: Command) -> Command:
 
 def audit_option(command: Command) -> Command:
     """Add the option for one of the configuration's named audits."""
-    return click.option("--audit", metavar="NAME", help="The audit of this name in the configuration.")(command)
+    return click.option(
+        "--audit", metavar="NAME", help="The audit of this name in the configuration."
+    )(command)
 
 
 store_option = click.option(
-    "--store", "store_file", type=click.Path(path_type=Path), default=Path("audit.db"), show_default=True
+    "--store",
+    "store_file",
+    type=click.Path(path_type=Path),
+    default=Path("audit.db"),
+    show_default=True,
 )
 """The option for the store that a command reads."""
 
 
-def config_of(config_file: Path | None, options: dict[str, Any], *, audit: str | None = None) -> Config:
+def config_of(
+    config_file: Path | None, options: dict[str, Any], *, audit: str | None = None
+) -> Config:
     """The configuration that a file and the given *options* make, or that of a named *audit*; an option wins.
 
     What happens is written down as it says, from now on. Raises `arkaudit.config_files.ConfigError`.

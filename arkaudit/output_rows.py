@@ -42,10 +42,14 @@ def mention_csv_lines(document: Document, *, columns: Sequence[str], is_terminal
     On a terminal, what it would obey is spelled out; a file has every character.
     """
     cells = ([defused(_cell(row[column])) for column in columns] for row in mention_rows(document))
-    return "".join(csv_line([escaped(cell) for cell in line] if is_terminal else line) for line in cells)
+    return "".join(
+        csv_line([escaped(cell) for cell in line] if is_terminal else line) for line in cells
+    )
 
 
-def verdict_row(asked: str, verdict: Verdict, memento: MementoRecord | None = None) -> dict[str, Any]:
+def verdict_row(
+    asked: str, verdict: Verdict, memento: MementoRecord | None = None
+) -> dict[str, Any]:
     """One line of input and what became of it, as `arkaudit check` gives it; *memento* is what an archive has of it."""
     return {
         "asked": asked,
@@ -66,7 +70,12 @@ def verdict_row(asked: str, verdict: Verdict, memento: MementoRecord | None = No
 
 def invalid_row(asked: str, reason: str) -> dict[str, Any]:
     """A line of input that holds no ARK."""
-    from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome, ServiceVerdict
+    from crawler.model.observations import (
+        CommitmentOutcome,
+        MetadataOutcome,
+        ObjectOutcome,
+        ServiceVerdict,
+    )
 
     return {
         "asked": asked,
@@ -86,7 +95,11 @@ def invalid_row(asked: str, reason: str) -> dict[str, Any]:
 
 
 def _service(verdict: ServiceVerdict[Any]) -> dict[str, Any]:
-    return {"outcome": verdict.outcome.value, "evidence": list(verdict.evidence), "parsed": dict(verdict.parsed)}
+    return {
+        "outcome": verdict.outcome.value,
+        "evidence": list(verdict.evidence),
+        "parsed": dict(verdict.parsed),
+    }
 
 
 class OutputClosed(ArkauditError):
@@ -123,7 +136,9 @@ def write(text: str, to: TextIO) -> None:
     except BrokenPipeError:
         raise OutputClosed from None
     except OSError as problem:
-        raise OutputUnwritable(f"the results can't be written: {problem.strerror or problem}") from None
+        raise OutputUnwritable(
+            f"the results can't be written: {problem.strerror or problem}"
+        ) from None
 
 
 def write_all(texts: Iterable[str], to: TextIO) -> None:
@@ -159,7 +174,9 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, list):
-        return "; ".join("-".join(map(str, item)) if isinstance(item, list) else str(item) for item in value)
+        return "; ".join(
+            "-".join(map(str, item)) if isinstance(item, list) else str(item) for item in value
+        )
     return str(value)
 
 

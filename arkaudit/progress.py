@@ -39,7 +39,12 @@ class Progress:
             from rich import progress as rich
 
             counts = rich.MofNCompleteColumn(), rich.TimeElapsedColumn(), rich.TimeRemainingColumn()
-            columns = rich.SpinnerColumn(), rich.TextColumn("{task.description}"), rich.BarColumn(), *counts
+            columns = (
+                rich.SpinnerColumn(),
+                rich.TextColumn("{task.description}"),
+                rich.BarColumn(),
+                *counts,
+            )
             self._bar = rich.Progress(*columns, console=errors(), transient=True)
             self._bar.start()
         return self
@@ -60,7 +65,9 @@ class Progress:
         """Show how many things of the stage are done, and *more* about them."""
         now = self._clock()
         if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=done, description=f"{self._name}{more}")
+            self._bar.update(
+                self._bar.task_ids[0], completed=done, description=f"{self._name}{more}"
+            )
         elif not quiet.is_on and now - self._last_line >= LINE_EVERY_S:
             self._last_line = now
             sys.stderr.write(f"{self.line(done, more)}{self._left(done, now)}\n")
@@ -89,7 +96,9 @@ class RunProgress(Progress):
         super().__exit__(*ending)
         self._end_stage()
 
-    def stage(self, name: str, total: int | None = None, *, done: int = 0, urls: set[str] | None = None) -> None:
+    def stage(
+        self, name: str, total: int | None = None, *, done: int = 0, urls: set[str] | None = None
+    ) -> None:
         """Begin another stage; of the URLs that are asked, only *urls* count, which this takes over."""
         self._end_stage()
         super().stage(name, total, done=done)
@@ -107,7 +116,11 @@ class RunProgress(Progress):
             self._done += len(item.rows)
             self._citations += len({cited.mention.citation for cited in item.mentions})
         elif isinstance(item, Observation):
-            self._done += item.question is Question.OBJECT and item.attempt == 1 and self._is_expected(item.request_url)
+            self._done += (
+                item.question is Question.OBJECT
+                and item.attempt == 1
+                and self._is_expected(item.request_url)
+            )
             self._requests += sum(hop.sent for hop in item.hops)
         else:
             self._done += 1

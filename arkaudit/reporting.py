@@ -102,7 +102,12 @@ def report_on(
         console.print(main_table(frames, language))
     written_to = place_sentence(paths.index or out, language) if paths and out else None
     if is_ending:
-        tell_ending(*failing_arks(frames, language), verdict, written_to or after_run(store, language), language)
+        tell_ending(
+            *failing_arks(frames, language),
+            verdict,
+            written_to or after_run(store, language),
+            language,
+        )
     elif written_to:
         say(written_to)
     failed = paths.failed if paths else {}
@@ -115,7 +120,10 @@ def _say_not_made(name: str, problem: Exception) -> None:
     """Say that a format of a report could not be made; the log has where that is."""
     logger.error("the report as %s", name, exc_info=problem, extra={"is_shown": True})
     why = " ".join(f"{type(problem).__name__}: {problem}".split())[:_LONGEST_REASON]
-    say(f"the report could not be made as {name}, which is a bug of arkaudit: {why}", level=logging.ERROR)
+    say(
+        f"the report could not be made as {name}, which is a bug of arkaudit: {why}",
+        level=logging.ERROR,
+    )
 
 
 def listed_in(inventory: Path | None) -> pd.DataFrame | None:
@@ -138,7 +146,9 @@ def _read_as_far_as_wanted() -> Iterator[None]:
 def _refuse_many(formats: Sequence[str]) -> None:
     one_file = [name for name, form in FORMATS.items() if form.is_one_file]
     if len(formats) != 1 or formats[0] not in one_file:
-        raise UserMistake(f"only one format can go to standard output, of {', '.join(one_file)}: give one --format")
+        raise UserMistake(
+            f"only one format can go to standard output, of {', '.join(one_file)}: give one --format"
+        )
 
 
 def _tokens(frames: Frames) -> Iterator[str]:
@@ -146,13 +156,22 @@ def _tokens(frames: Frames) -> Iterator[str]:
 
     Of documents, those that could not be read, or only in part, and the seeds among those that could not be had.
     """
-    open_ones = [(without_known(frames, frames.verdicts), "object"), (without_known(frames, frames.latest), "state")]
+    open_ones = [
+        (without_known(frames, frames.verdicts), "object"),
+        (without_known(frames, frames.latest), "state"),
+    ]
     for rows, column in (*open_ones, (raised_events(frames), "event")):
         yield from (str(token) for token in rows[column])
     documents = frames.documents
-    is_had = documents["outcome"].isin([DocumentOutcome.READ.value, DocumentOutcome.REDIRECTED.value])
-    is_unread = documents["outcome"].eq(DocumentOutcome.UNREADABLE.value) | (documents["found_on"].isna() & ~is_had)
-    in_part = frames.findings.loc[frames.findings["kind"].isin({*READ_IN_PART, "empty"}), "document_id"]
+    is_had = documents["outcome"].isin(
+        [DocumentOutcome.READ.value, DocumentOutcome.REDIRECTED.value]
+    )
+    is_unread = documents["outcome"].eq(DocumentOutcome.UNREADABLE.value) | (
+        documents["found_on"].isna() & ~is_had
+    )
+    in_part = frames.findings.loc[
+        frames.findings["kind"].isin({*READ_IN_PART, "empty"}), "document_id"
+    ]
     is_unread |= documents["document_id"].isin(in_part.dropna())
     yield from [DocumentOutcome.UNREADABLE.value] * int(is_unread.sum())
 
@@ -222,9 +241,13 @@ def _at_url(history: LifeAtUrl, *, is_unicode: bool) -> Iterator[str]:
     if history.checks:
         yield f"  {history.spark(is_unicode=is_unicode)}"
     before = [None, *(check.state for check in history.checks)]
-    lines = [(check.at, 0, _checked(check, was)) for was, check in zip(before, history.checks, strict=False)]
+    lines = [
+        (check.at, 0, _checked(check, was))
+        for was, check in zip(before, history.checks, strict=False)
+    ]
     lines += [
-        (event.at, 1, f"  {event.event}{f': {event.detail}' if event.detail else ''}") for event in history.events
+        (event.at, 1, f"  {event.event}{f': {event.detail}' if event.detail else ''}")
+        for event in history.events
     ]
     lines += [(decision.at, 2, f"  {decision.detail}") for decision in history.decisions]
     for at, _, words in sorted(lines):

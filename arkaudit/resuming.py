@@ -53,7 +53,11 @@ class RunPlan:
     def differences(self, other: RunPlan) -> list[str]:
         """The settings in which two plans differ; one that only one of them knows has its default in the other."""
         both = self.settings.keys() & other.settings.keys()
-        return [name for name in self.settings if name in both and self.settings[name] != other.settings[name]]
+        return [
+            name
+            for name in self.settings
+            if name in both and self.settings[name] != other.settings[name]
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,9 @@ def fingerprint(texts: Sequence[str]) -> str:
     return f"{len(texts)} lines, sha256 {digest[:16]}"
 
 
-def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume: bool | None) -> ResumeDecision:
+def decide(
+    runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume: bool | None
+) -> ResumeDecision:
     """Return which of *runs* of this command, the newest first, a command with these *seeds* resumes, or none.
 
     Without an option (*resume* is None), the same command resumes its newest run if that did not finish, or was
@@ -88,7 +94,9 @@ def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume:
     if resume is False:
         return ResumeDecision(plan, None)
     plans = ((run, RunPlan.read(run.plan)) for run in runs if run.plan is not None)
-    newest = next(((run, begun) for run, begun in plans if not seeds or begun.seeds == tuple(seeds)), None)
+    newest = next(
+        ((run, begun) for run, begun in plans if not seeds or begun.seeds == tuple(seeds)), None
+    )
     if newest is None:
         if resume:
             raise UserMistake("nothing to resume: the store has no such run; leave out --resume")
@@ -103,7 +111,11 @@ def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume:
         return ResumeDecision(plan, None)
     if begun.differences(plan):
         names = ", ".join(begun.differences(plan))
-        return ResumeDecision(plan, None, f"run {run.run_id} did not finish, but differs in {names}; this is a new one")
+        return ResumeDecision(
+            plan,
+            None,
+            f"run {run.run_id} did not finish, but differs in {names}; this is a new one",
+        )
     return ResumeDecision(begun, run)
 
 
@@ -146,14 +158,21 @@ class Begun:
 
 @contextmanager
 def opened(
-    command: str, seeds: Sequence[str], config: Config, store_file: Path | None, *, resume: bool | None
+    command: str,
+    seeds: Sequence[str],
+    config: Config,
+    store_file: Path | None,
+    *,
+    resume: bool | None,
 ) -> Iterator[Begun]:
     """The store at *store_file*, and what is to be done in it; says so where that is no new run.
 
     Raises `UserMistake` or `crawler.store.StoreUnopenable`; nothing has been written then.
     """
     if resume and (store_file is None or not store_file.is_file()):
-        raise UserMistake(f"nothing to resume: there is no store at {store_file or 'all; give its --store'}")
+        raise UserMistake(
+            f"nothing to resume: there is no store at {store_file or 'all; give its --store'}"
+        )
     with Store.open(store_file) as store:
         decision = decide(store.runs(command), seeds, config, resume=resume)
         run = decision.run
@@ -161,9 +180,13 @@ def opened(
             say(decision.remark)
         elif run is not None and run.is_finished:
             other = "" if resume else " (--no-resume begins a new one)"
-            say(f"run {run.run_id} of {run.started_at[:10]} is finished; nothing is left to ask{other}")
+            say(
+                f"run {run.run_id} of {run.started_at[:10]} is finished; nothing is left to ask{other}"
+            )
         elif run is not None:
-            say(f"going on with run {run.run_id}, begun {run.started_at[:19]}Z (--no-resume begins a new one)")
+            say(
+                f"going on with run {run.run_id}, begun {run.started_at[:19]}Z (--no-resume begins a new one)"
+            )
         yield Begun(store, with_settings_of(decision.plan, config), decision)
 
 

@@ -52,14 +52,19 @@ class Schedule:
 
         try:
             schedule = cls(expression, ZoneInfo(zone) if zone else None)
-        except (ValueError, OSError) as problem:  # ZoneInfoNotFoundError is a KeyError on some systems, see below
+        except (
+            ValueError,
+            OSError,
+        ) as problem:  # ZoneInfoNotFoundError is a KeyError on some systems, see below
             raise BadSchedule(f"no time zone: {zone!r}") from problem
         except KeyError:
             raise BadSchedule(f"no time zone: {zone!r}") from None
         try:
             schedule.next_after(datetime(2026, 1, 1, tzinfo=UTC))
         except (CronSimError, StopIteration):
-            raise BadSchedule(f"no cron expression of five fields that ever comes: {expression!r}") from None
+            raise BadSchedule(
+                f"no cron expression of five fields that ever comes: {expression!r}"
+            ) from None
         return schedule
 
     def next_after(self, moment: datetime) -> datetime:
@@ -105,7 +110,9 @@ class Due:
     """Whether an earlier run for this moment did not come to its end."""
 
 
-def due_now(schedule: Schedule, entries: Sequence[ScheduledRun], *, since: datetime, now: datetime) -> Due | None:
+def due_now(
+    schedule: Schedule, entries: Sequence[ScheduledRun], *, since: datetime, now: datetime
+) -> Due | None:
     """Return whether an audit that isn't running is due *now*; *since* is when its schedule was first seen.
 
     However many moments were missed, they are made up for by one run. What did not come to its end comes first, at
@@ -130,7 +137,11 @@ def due_now(schedule: Schedule, entries: Sequence[ScheduledRun], *, since: datet
 def _attempts(entries: Sequence[ScheduledRun]) -> Sequence[ScheduledRun]:
     """The newest runs that did not come to their end, all for the same moment."""
     begun = len(entries)
-    while begun and not entries[begun - 1].has_come_to_its_end and entries[begun - 1].due == entries[-1].due:
+    while (
+        begun
+        and not entries[begun - 1].has_come_to_its_end
+        and entries[begun - 1].due == entries[-1].due
+    ):
         begun -= 1
     return entries[begun:]
 
@@ -208,7 +219,9 @@ class Ledger:
         try:
             self._folder.mkdir(exist_ok=True)
         except OSError as problem:
-            raise UserMistake(f"no ledger of runs can be kept in {self._folder}: {problem.strerror}") from None
+            raise UserMistake(
+                f"no ledger of runs can be kept in {self._folder}: {problem.strerror}"
+            ) from None
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -233,7 +246,9 @@ class Ledger:
             new.replace(self._file)
         except OSError as problem:
             new.unlink(missing_ok=True)
-            raise UserMistake(f"the ledger {self._file} can't be written: {problem.strerror}") from None
+            raise UserMistake(
+                f"the ledger {self._file} can't be written: {problem.strerror}"
+            ) from None
 
 
 def _as_json(entry: ScheduledRun) -> dict[str, Any]:
@@ -249,7 +264,12 @@ def _entry(kept: dict[str, Any]) -> ScheduledRun:
     def moment(name: str) -> datetime | None:
         return datetime.fromisoformat(kept[name]) if kept.get(name) else None
 
-    return ScheduledRun(datetime.fromisoformat(kept["started"]), moment("due"), moment("ended"), kept.get("exit_code"))
+    return ScheduledRun(
+        datetime.fromisoformat(kept["started"]),
+        moment("due"),
+        moment("ended"),
+        kept.get("exit_code"),
+    )
 
 
 def _now() -> datetime:

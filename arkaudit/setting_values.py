@@ -30,7 +30,9 @@ from reports.languages import WORDS as LANGUAGE_WORDS
 _HOST = re.compile(r"(?:https?://)?(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 #: Headers that belong to the connection, or that something else of the configuration is for.
-_NOT_OURS = frozenset({"connection", "content-length", "cookie", "host", "proxy-authorization", "transfer-encoding"})
+_NOT_OURS = frozenset(
+    {"connection", "content-length", "cookie", "host", "proxy-authorization", "transfer-encoding"}
+)
 
 
 def _routes(texts: list[str]) -> list[str]:
@@ -58,10 +60,14 @@ def _http_url(text: str) -> str:
 
 def _http_page(text: str) -> str:
     fault = (
-        url_fault(text) if text.lower().startswith(("http://", "https://")) else "not the http or https URL of a page"
+        url_fault(text)
+        if text.lower().startswith(("http://", "https://"))
+        else "not the http or https URL of a page"
     )
     if names_user(text) or fault:
-        raise ValueError("credentials in a URL are never sent" if names_user(text) else f"{fault}: {text!r}")
+        raise ValueError(
+            "credentials in a URL are never sent" if names_user(text) else f"{fault}: {text!r}"
+        )
     return text
 
 
@@ -74,7 +80,9 @@ def _timegate(text: str) -> str:
 
 def _service_url(text: str) -> str:
     if not Template(text).is_valid() or "://" not in text:
-        raise ValueError(f"not the address of a service, in which $NAME is a variable of the environment: {text!r}")
+        raise ValueError(
+            f"not the address of a service, in which $NAME is a variable of the environment: {text!r}"
+        )
     if find_spec("apprise") is None:
         raise ValueError("needs apprise: pip install 'arkaudit[notify]'")
     return text
@@ -120,7 +128,9 @@ def _seconds(value: object) -> object:
     duration = _DURATION.fullmatch(value) if isinstance(value, str) else None
     if isinstance(value, str) and duration is None:
         raise ValueError(f"neither seconds nor a duration such as 90m or 2h: {value!r}")
-    return value if duration is None else float(duration["number"]) * _UNITS[duration["unit"] or "s"]
+    return (
+        value if duration is None else float(duration["number"]) * _UNITS[duration["unit"] or "s"]
+    )
 
 
 _DURATION = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,3})?)\s*(?P<unit>[smhd]?)")
@@ -137,7 +147,10 @@ def _beginning(text: str) -> str:
 
 def _language(word: str | None) -> str | None:
     if word is not None and word not in LANGUAGE_WORDS:
-        near = question_for_nearest(word, LANGUAGE_WORDS) or f"; there are: {', '.join(LANGUAGE_WORDS)}"
+        near = (
+            question_for_nearest(word, LANGUAGE_WORDS)
+            or f"; there are: {', '.join(LANGUAGE_WORDS)}"
+        )
         raise ValueError(f"there is no language {word!r}{near}")
     return word
 
@@ -169,7 +182,9 @@ def _secret(value: Any) -> Any:
 def _sendable_secret(secret: SecretStr) -> SecretStr:
     value = secret.get_secret_value()
     if not value or value.strip() != value or not value.isprintable() or not value.isascii():
-        raise ValueError("what is sent as a header must be printable ASCII, with nothing blank around it")
+        raise ValueError(
+            "what is sent as a header must be printable ASCII, with nothing blank around it"
+        )
     return secret
 
 
@@ -193,13 +208,17 @@ def of_own_hosts(hosts: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(f"not a host: {name!r}; a name, with its port or scheme where need be")
         login = hosts[name].login
         if login is not None and Origin.of(login.url) != Origin.named(name):
-            raise ValueError(f"{name}: its form is at another host, or by another scheme: {login.url}")
+            raise ValueError(
+                f"{name}: its form is at another host, or by another scheme: {login.url}"
+            )
     return {name.lower(): settings for name, settings in hosts.items()}
 
 
 def _form_fields(fields: dict[str, Any]) -> dict[str, Any]:
     if not any(isinstance(value, SecretStr) for value in fields.values()):
-        raise ValueError('none of them is secret: a password is named by its environment variable, { env = "NAME" }')
+        raise ValueError(
+            'none of them is secret: a password is named by its environment variable, { env = "NAME" }'
+        )
     return fields
 
 
@@ -215,7 +234,9 @@ Pattern = Annotated[str, AfterValidator(_pattern)]
 Secret = Annotated[SecretStr, BeforeValidator(_secret), AfterValidator(_sendable_secret)]
 Headers = Annotated[dict[str, Secret], AfterValidator(_header_names)]
 Cookies = Annotated[dict[str, Secret], AfterValidator(_cookie_names)]
-FormField = Annotated[str | SecretStr, Field(union_mode="left_to_right"), BeforeValidator(_form_field)]
+FormField = Annotated[
+    str | SecretStr, Field(union_mode="left_to_right"), BeforeValidator(_form_field)
+]
 FormFields = Annotated[dict[str, FormField], AfterValidator(_form_fields)]
 #: The URL of a resolver, before which an ARK is put.
 ResolverUrl = Annotated[str, AfterValidator(_http_url)]

@@ -68,7 +68,9 @@ def import_store(other: Path, store_file: Path) -> None:
         raise UserMistake(f"{other} can't be read: {problem}") from None
     unended = f", {done.unended} not ended there and left out" if done.unended else ""
     decided = f", and {counted(done.decisions, 'decision')}" if done.decisions else ""
-    say(f"{_runs(done.brought)} brought into {store_file}, {done.known} there already{unended}{decided}")
+    say(
+        f"{_runs(done.brought)} brought into {store_file}, {done.known} there already{unended}{decided}"
+    )
 
 
 def _problems(connection: Connection) -> list[str]:

@@ -99,16 +99,24 @@ def load_triage(path: Path, *, now: datetime) -> TriageFile:
         words = "is empty" if is_blank else first["msg"].removeprefix("Value error, ")
         raise ConfigError(f"{path}: {'.'.join(at_entry)}: {words}{more}") from None
     decisions = dict(_decisions(given, path, now))
-    return TriageFile(tuple(decisions), now, {decision.key: at_entry for decision, at_entry in decisions.items()})
+    return TriageFile(
+        tuple(decisions), now, {decision.key: at_entry for decision, at_entry in decisions.items()}
+    )
 
 
-def _decisions(file: _TriageFile, path: Path, now: datetime) -> Iterator[tuple[TriageDecision, str]]:
+def _decisions(
+    file: _TriageFile, path: Path, now: datetime
+) -> Iterator[tuple[TriageDecision, str]]:
     places: dict[Any, str] = {}
     for action in TriageAction:
         entries: list[_Entry] = getattr(file, action.value)
         for number, entry in enumerate(entries):
             location = f"{path}: {action}.{number}"
-            given = [(kind, targets) for kind in TriageTarget if (targets := getattr(entry, kind.value)) is not None]
+            given = [
+                (kind, targets)
+                for kind in TriageTarget
+                if (targets := getattr(entry, kind.value)) is not None
+            ]
             if len(given) != 1:
                 raise ConfigError(f"{location}: names one of {', '.join(TriageTarget)}")
             if entry.at is not None and entry.at > now + timedelta(days=1):
@@ -118,12 +126,19 @@ def _decisions(file: _TriageFile, path: Path, now: datetime) -> Iterator[tuple[T
                 decision = _decision(action, kind, target, entry, location, now)
                 earlier = places.setdefault(decision.key, location)
                 if earlier is not location:
-                    raise ConfigError(f"{location}: {target!r} is in {earlier.removeprefix(f'{path}: ')} already")
+                    raise ConfigError(
+                        f"{location}: {target!r} is in {earlier.removeprefix(f'{path}: ')} already"
+                    )
                 yield decision, location
 
 
 def _decision(
-    action: TriageAction, kind: TriageTarget, target: str, entry: _Entry, location: str, now: datetime
+    action: TriageAction,
+    kind: TriageTarget,
+    target: str,
+    entry: _Entry,
+    location: str,
+    now: datetime,
 ) -> TriageDecision:
     try:
         meant = target_of(kind, target)
@@ -175,15 +190,23 @@ _MOST_IDLE = 10
 def apply_to(store: Store, given: TriageFile) -> None:
     """The same for a store that is open; says how much has changed, if anything."""
     new, gone = store.decide_by_file(given.decisions, at=given.at)
-    say(f"{counted(len(given.decisions), 'decision')} in the file: {new} new or changed, {gone} taken back")
+    say(
+        f"{counted(len(given.decisions), 'decision')} in the file: {new} new or changed, {gone} taken back"
+    )
 
 
-def tell_idle(idle: Sequence[TriageDecision], given: TriageFile | None, store_file: Path | None) -> None:
+def tell_idle(
+    idle: Sequence[TriageDecision], given: TriageFile | None, store_file: Path | None
+) -> None:
     """Say of each decision that is about no ARK of the store where it was written."""
     places = given.places if given is not None else {}
     for decision in idle[:_MOST_IDLE]:
         location = f"{places[decision.key]}: " if decision.key in places else ""
-        more = "" if location or decision.from_file else f"; {_forgetting(decision, store_file)} takes it back"
+        more = (
+            ""
+            if location or decision.from_file
+            else f"; {_forgetting(decision, store_file)} takes it back"
+        )
         say(
             f"{location}{decision.action} {decision.kind} {decision.target} fits no ARK of "
             f"{store_file or 'this check'}{more}"
@@ -193,7 +216,11 @@ def tell_idle(idle: Sequence[TriageDecision], given: TriageFile | None, store_fi
 
 
 def _forgetting(decision: TriageDecision, store_file: Path | None) -> str:
-    target = (decision.target,) if decision.kind is TriageTarget.ARK else (f"--{decision.kind}", decision.target)
+    target = (
+        (decision.target,)
+        if decision.kind is TriageTarget.ARK
+        else (f"--{decision.kind}", decision.target)
+    )
     return command("triage", "forget", *target, "--store", store_file or "audit.db")
 
 
@@ -212,7 +239,13 @@ _DONE: Mapping[TriageAction, str] = {
     TriageAction.RECHECK: "due now",
 }
 _TROUBLE = frozenset(
-    {ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING, ArkState.BLOCKED, ArkState.UNDETERMINED}
+    {
+        ArkState.FAILING,
+        ArkState.CONFIRMED_BROKEN,
+        ArkState.FLAPPING,
+        ArkState.BLOCKED,
+        ArkState.UNDETERMINED,
+    }
 )
 
 #: What is meant: the targets of each kind, as they were given.
@@ -231,13 +264,23 @@ def decide(
 ) -> None:
     """Keep a decision about each target, and say how many ARKs it is about. Raises `UserMistake` and `StoreError`."""
     if until is not None and until <= now.date():
-        raise UserMistake(f"--until {until} has come: give the day on which it counts again, from tomorrow on")
-    made = [TriageDecision(action, kind, target, now, reason, until, assignee) for kind, target in _targets(meant)]
+        raise UserMistake(
+            f"--until {until} has come: give the day on which it counts again, from tomorrow on"
+        )
+    made = [
+        TriageDecision(action, kind, target, now, reason, until, assignee)
+        for kind, target in _targets(meant)
+    ]
     with _opened(store_file) as store:
         touched = store.touched_by(made)
         store.decide(made)
-    arks, troubled = {ark for ark, _, _ in touched}, {ark for ark, _, state in touched if state in _TROUBLE}
-    say(f"{_DONE[action]}: {counted(len(arks), 'ARK')} of {store_file}, {len(troubled)} of them not well")
+    arks, troubled = (
+        {ark for ark, _, _ in touched},
+        {ark for ark, _, state in touched if state in _TROUBLE},
+    )
+    say(
+        f"{_DONE[action]}: {counted(len(arks), 'ARK')} of {store_file}, {len(troubled)} of them not well"
+    )
 
 
 def forget(store_file: Path, meant: Meant, action: TriageAction | None) -> None:
@@ -250,7 +293,9 @@ def forget(store_file: Path, meant: Meant, action: TriageAction | None) -> None:
             if (decision.kind, decision.target) in targets and action in (None, decision.action)
         ]
         if not decisions:
-            raise UserMistake(f"nothing of that was decided in {store_file}: see arkaudit triage list")
+            raise UserMistake(
+                f"nothing of that was decided in {store_file}: see arkaudit triage list"
+            )
         store.forget_decisions(decisions)
     for decision in decisions:
         say(f"forgotten: {decision.action} {decision.kind} {decision.target}")
@@ -302,25 +347,47 @@ def show(store_file: Path, form: str, *, now: datetime, console: Console) -> Non
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for heading in ("action", "about", "ARKs", "not well", "since", "until", "to", "reason"):
         justify: JustifyMethod = "right" if heading in ("ARKs", "not well") else "left"
-        table.add_column(heading, justify=justify, overflow="fold", no_wrap=heading not in ("about", "until", "reason"))
+        table.add_column(
+            heading,
+            justify=justify,
+            overflow="fold",
+            no_wrap=heading not in ("about", "until", "reason"),
+        )
     for row in rows:
         until = f"{row['until']}{' (passed)' if row['is_expired'] else ''}" if row["until"] else ""
         about = f"{row['kind']} {row['target']}"
-        cells = (row["action"], about, row["arks"], row["not_well"], row["at"][:10], until, row["to"], row["reason"])
+        cells = (
+            row["action"],
+            about,
+            row["arks"],
+            row["not_well"],
+            row["at"][:10],
+            until,
+            row["to"],
+            row["reason"],
+        )
         table.add_row(*(Text(escaped(str(cell) if cell is not None else "")) for cell in cells))
     with whole(console):
         console.print(table)
 
 
 def _rows(connection: Connection, now: datetime) -> list[dict[str, Any]]:
-    return [_row(decision, _touched(connection, decision), now) for decision in triaging.decisions(connection)]
+    return [
+        _row(decision, _touched(connection, decision), now)
+        for decision in triaging.decisions(connection)
+    ]
 
 
 def _touched(connection: Connection, decision: TriageDecision) -> list[tuple[str, str, ArkState]]:
-    return [(row.ark, row.request_url, ArkState(row.state)) for row, _ in triaging.touched(connection, [decision])]
+    return [
+        (row.ark, row.request_url, ArkState(row.state))
+        for row, _ in triaging.touched(connection, [decision])
+    ]
 
 
-def _row(decision: TriageDecision, touched: Sequence[tuple[str, str, ArkState]], now: datetime) -> dict[str, Any]:
+def _row(
+    decision: TriageDecision, touched: Sequence[tuple[str, str, ArkState]], now: datetime
+) -> dict[str, Any]:
     return {
         "action": decision.action.value,
         "kind": decision.kind.value,
@@ -345,7 +412,9 @@ def _targets(meant: Meant) -> list[tuple[TriageTarget, str]]:
             except ValueError as problem:
                 if kind is not TriageTarget.ARK:
                     raise UserMistake(f"--{kind}: {problem}") from None
-                raise UserMistake(f"not an ARK: {text!r}; for several at a time give --pattern") from None
+                raise UserMistake(
+                    f"not an ARK: {text!r}; for several at a time give --pattern"
+                ) from None
     if not targets:
         raise UserMistake("nothing is named: give ARKs, --pattern, --host or --document")
     return list(dict.fromkeys(targets))

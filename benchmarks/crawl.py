@@ -28,7 +28,9 @@ PAGES, ROUNDS = "2000", "3"
 AIM, FLOOR = 2.0, 1.1
 AT_ONCE = 64
 #: `make bench` sets it up; its libraries are its own.
-LINKCHECKER = Path(os.environ.get("LINKCHECKER", Path(sys.prefix, "linkchecker", "bin", "linkchecker")))
+LINKCHECKER = Path(
+    os.environ.get("LINKCHECKER", Path(sys.prefix, "linkchecker", "bin", "linkchecker"))
+)
 OURS, BARE, TUNED, OTHER = "arkaudit", "bare Scrapy", "bare Scrapy, tuned", "LinkChecker"
 
 
@@ -45,7 +47,10 @@ def main(arguments: Sequence[str] = ()) -> int:
     pages, rounds = (int(each) for each in [*arguments, *(PAGES, ROUNDS)[len(arguments) :]])
     cores = sorted(os.sched_getaffinity(0))
     best: dict[str, Crawl] = {}
-    with served(pages, core=cores[-1]) as site, tempfile.TemporaryDirectory(prefix="arkaudit-crawl-") as folder:
+    with (
+        served(pages, core=cores[-1]) as site,
+        tempfile.TemporaryDirectory(prefix="arkaudit-crawl-") as folder,
+    ):
         for number in range(rounds):
             for name, command in _commands(site, Path(folder), number).items():
                 seen = _crawled(command, site, pages, Path(folder), core=cores[0])
@@ -63,7 +68,9 @@ def main(arguments: Sequence[str] = ()) -> int:
             f"{bare.cpu_s / seen.cpu_s:6.2f} of bare Scrapy"
         )
     if OTHER not in best:
-        print(f"  LinkChecker is not there ({LINKCHECKER}), and was not measured: make bench sets it up")
+        print(
+            f"  LinkChecker is not there ({LINKCHECKER}), and was not measured: make bench sets it up"
+        )
     return int(times < FLOOR)
 
 
@@ -77,7 +84,17 @@ def _commands(site: Site, folder: Path, number: int) -> Mapping[str, Sequence[st
     options = ("-q", "--ignore-url", "^https:", "--config", str(other))
     bare = (sys.executable, "-m", "benchmarks.bare_spider", site.url)
     commands: dict[str, Sequence[str]] = {
-        OURS: (sys.executable, "-m", "arkaudit", "crawl", site.url, "-c", str(ours), "--store", str(store)),
+        OURS: (
+            sys.executable,
+            "-m",
+            "arkaudit",
+            "crawl",
+            site.url,
+            "-c",
+            str(ours),
+            "--store",
+            str(store),
+        ),
         BARE: bare,
         TUNED: (*bare, "tuned"),
     }
@@ -108,7 +125,9 @@ def _crawled(command: Sequence[str], site: Site, pages: int, folder: Path, *, co
     seen = Crawl(_cpu_s() - cpu_s, time.perf_counter() - started)
     requests, different = site.taken()
     if different != pages:
-        raise SystemExit(f"crawl: {command[0]} ended with {done.returncode} and asked for {different} of {pages} pages")
+        raise SystemExit(
+            f"crawl: {command[0]} ended with {done.returncode} and asked for {different} of {pages} pages"
+        )
     if requests > pages * 1.01:
         raise SystemExit(f"crawl: {command[0]} asked {requests} times for {pages} pages")
     return seen
@@ -116,7 +135,9 @@ def _crawled(command: Sequence[str], site: Site, pages: int, folder: Path, *, co
 
 def environment(folder: Path) -> Mapping[str, str]:
     """Ours, in which what Python has compiled is kept, as it is wherever programs are installed."""
-    variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    variables = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
     return variables | {"ARKAUDIT_CACHE": str(folder / "cache"), "PYTHONPATH": str(Path.cwd())}
 
 

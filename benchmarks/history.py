@@ -125,7 +125,9 @@ def _reading(store: Path, parquet: Path) -> dict[str, float]:
     def from_parquet() -> None:
         for table, columns in _READ.items():
             place = parquet / table
-            frame = pq.read_table(place if table != "mention" else max(place.iterdir()), columns=columns.split())
+            frame = pq.read_table(
+                place if table != "mention" else max(place.iterdir()), columns=columns.split()
+            )
             assert len(frame.to_pandas()) == rows[table]
 
     return {
@@ -145,13 +147,23 @@ def _frame(connection: Any, table: str, names: list[str]) -> Any:
     source = schema.tables.tables[table]
     columns = [source.c[name] if name in source.c else schema.ark.c[name] for name in names]
     dtypes = {Integer: INTEGER, Boolean: TRUTH}
-    frame = Columns({each.name: MOMENT if each.name == "at" else dtypes.get(type(each.type), TEXT) for each in columns})
-    as_stored = (type_coerce(each, Text) if isinstance(each.type, JSON) else each for each in columns)
+    frame = Columns(
+        {
+            each.name: MOMENT if each.name == "at" else dtypes.get(type(each.type), TEXT)
+            for each in columns
+        }
+    )
+    as_stored = (
+        type_coerce(each, Text) if isinstance(each.type, JSON) else each for each in columns
+    )
     query = select(*as_stored).join_from(source, schema.ark)
     if table == "mention":
         query = query.join(schema.document).where(
             schema.document.c.run_id
-            == select(schema.run.c.run_id).order_by(schema.run.c.run_id.desc()).limit(1).scalar_subquery()
+            == select(schema.run.c.run_id)
+            .order_by(schema.run.c.run_id.desc())
+            .limit(1)
+            .scalar_subquery()
         )
     for rows in fetched(connection, query):
         frame.add(rows)
@@ -162,7 +174,18 @@ def _nothing_due(store: Path, folder: Path) -> float:
     config = folder / "arkaudit.toml"
     config.write_text("[recheck]\n" + "".join(f"{state} = 3650\n" for state in _STATES))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "arkaudit", "check", "--due", "--only-routed", "--store", store, "-c", config]
+    command = [
+        sys.executable,
+        "-m",
+        "arkaudit",
+        "check",
+        "--due",
+        "--only-routed",
+        "--store",
+        store,
+        "-c",
+        config,
+    ]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert "nothing is due" in done.stderr, done.stderr
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

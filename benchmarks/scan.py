@@ -54,7 +54,9 @@ def main() -> int:
 
 def _speed(text: str, seconds: float, colons: float) -> str:
     speed = len(text) / seconds / 1e6
-    return f"scan: {speed:,.0f} MB/s over text without ARKs ({colons:.1f} colons in 1,000 characters)"
+    return (
+        f"scan: {speed:,.0f} MB/s over text without ARKs ({colons:.1f} colons in 1,000 characters)"
+    )
 
 
 def _seconds_of_scan(text: str) -> float:
@@ -66,7 +68,11 @@ def _seconds_of_scan(text: str) -> float:
 
 def _seconds_of_ripgrep(file: Path) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(["rg", "-i", "-j1", "--count-matches", "ark:", str(file)], stdout=subprocess.DEVNULL, check=False)
+    subprocess.run(
+        ["rg", "-i", "-j1", "--count-matches", "ark:", str(file)],
+        stdout=subprocess.DEVNULL,
+        check=False,
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

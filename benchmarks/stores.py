@@ -15,14 +15,28 @@ from sqlalchemy import URL, create_engine
 from crawler.model import schema
 from extractors.model.ark import shoulder_of
 
-NAANS: Final = ("53355", "61903", "65665", "67531", "81055", "86073", "20775", "24407", "31389", "45487", "54721")
+NAANS: Final = (
+    "53355",
+    "61903",
+    "65665",
+    "67531",
+    "81055",
+    "86073",
+    "20775",
+    "24407",
+    "31389",
+    "45487",
+    "54721",
+)
 _ALPHABET: Final = "0123456789bcdfghjkmnpqrstvwxz"
 _FIRST: Final = datetime(2026, 1, 5, 3, 0, tzinfo=UTC)
 #: What becomes of an ARK, and how often.
 _FATES: Final = ("resolved",) * 88 + ("broken",) * 6 + ("timeout",) * 3 + ("blocked",) * 3
 
 
-def make_store(path: Path, *, arks: int, runs: int = 1, asked_share: float = 1.0, seed: int = 1) -> Path:
+def make_store(
+    path: Path, *, arks: int, runs: int = 1, asked_share: float = 1.0, seed: int = 1
+) -> Path:
     """A store at *path* with *runs* runs a month apart; each asks *asked_share* of *arks* ARKs, the last one too."""
     engine = create_engine(URL.create("sqlite", database=str(path)))
     schema.tables.create_all(engine)
@@ -67,11 +81,20 @@ def _name(chance: random.Random) -> str:
 def _arks(names: list[str]) -> Iterator[dict[str, Any]]:
     for number, ark in enumerate(names, start=1):
         naan, _, name = ark.removeprefix("ark:").partition("/")
-        yield {"ark_id": number, "ark": ark, "naan": naan, "shoulder": shoulder_of(name), "name": name, "qualifier": ""}
+        yield {
+            "ark_id": number,
+            "ark": ark,
+            "naan": naan,
+            "shoulder": shoulder_of(name),
+            "name": name,
+            "qualifier": "",
+        }
 
 
 def _at(run_id: int, seconds: float = 0.0) -> str:
-    return (_FIRST + timedelta(days=30 * run_id, seconds=seconds)).isoformat(timespec="milliseconds")
+    return (_FIRST + timedelta(days=30 * run_id, seconds=seconds)).isoformat(
+        timespec="milliseconds"
+    )
 
 
 def _run(run_id: int) -> dict[str, Any]:
@@ -146,7 +169,9 @@ def _landing(ark: str) -> str:
     return f"https://digital.{naan}.example/items/{name}"
 
 
-def _observations(run_id: int, names: list[str], asked: list[int], fates: list[str]) -> Iterator[dict[str, Any]]:
+def _observations(
+    run_id: int, names: list[str], asked: list[int], fates: list[str]
+) -> Iterator[dict[str, Any]]:
     for place, (number, fate) in enumerate(zip(asked, fates, strict=True)):
         ark = names[number - 1]
         status = {"resolved": 200, "broken": 404, "blocked": 403}.get(fate)
@@ -160,7 +185,13 @@ def _observations(run_id: int, names: list[str], asked: list[int], fates: list[s
                 "location": _landing(ark),
                 "elapsed_s": 0.1 + place % 97 / 500,
             },
-            {"url": _landing(ark), "method": "GET", "at": at, "status": status, "elapsed_s": 0.2 + place % 89 / 300},
+            {
+                "url": _landing(ark),
+                "method": "GET",
+                "at": at,
+                "status": status,
+                "elapsed_s": 0.2 + place % 89 / 300,
+            },
         ]
         yield {
             "run_id": run_id,
@@ -182,7 +213,9 @@ def _observations(run_id: int, names: list[str], asked: list[int], fates: list[s
         }
 
 
-def _verdicts(run_id: int, names: list[str], asked: list[int], fates: list[str]) -> Iterator[dict[str, Any]]:
+def _verdicts(
+    run_id: int, names: list[str], asked: list[int], fates: list[str]
+) -> Iterator[dict[str, Any]]:
     for number, fate in zip(asked, fates, strict=True):
         ark = names[number - 1]
         fine = fate == "resolved"

@@ -78,7 +78,11 @@ class GuardedDownloads:
         if not settings.getbool("ROBOTSTXT_OBEY"):
             middlewares["crawler.wire.robots.ObeyRobots"] = None
         _add(settings, "DOWNLOADER_MIDDLEWARES", middlewares)
-        _add(settings, "DOWNLOAD_HANDLERS", {scheme: ours.DOWNLOAD_HANDLERS[scheme] for scheme in ("http", "https")})
+        _add(
+            settings,
+            "DOWNLOAD_HANDLERS",
+            {scheme: ours.DOWNLOAD_HANDLERS[scheme] for scheme in ("http", "https")},
+        )
         _add(settings, "EXTENSIONS", {"crawler.wire.middlewares.BodyBounds": 0})
         share_pace(self._crawler, settings, cache_folder())
 

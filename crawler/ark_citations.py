@@ -41,7 +41,9 @@ class ArkCitations:
     def from_crawler(cls, crawler: Crawler) -> ArkCitations:
         return cls(crawler)
 
-    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async def process_spider_output(
+        self, response: Response, result: AsyncIterator[Any]
+    ) -> AsyncIterator[Any]:
         """Yield all of *result*, then the citations in *response*."""
         async for item in result:
             yield item

@@ -55,11 +55,15 @@ class StorePipeline:
         return cls(crawler)
 
     async def process_item(self, item: Any) -> Any:
-        if not isinstance(item, DocumentRecord | Observation):  # one for feeds, of what is on record
+        if not isinstance(
+            item, DocumentRecord | Observation
+        ):  # one for feeds, of what is on record
             return item
         spider = _spider_of(self._crawler)
         item = spider.withheld(item)
-        if not isinstance(item, Observation):  # the spider has recorded it, in the order of its decisions
+        if not isinstance(
+            item, Observation
+        ):  # the spider has recorded it, in the order of its decisions
             spider.recorder.add(item)
         return item
 
@@ -176,7 +180,9 @@ class TrafficRecorder:
 
     def spider_opened(self) -> None:
         spider = _spider_of(self._crawler)
-        spider.recorder.others = lambda: [spider.withheld(traffic) for traffic in self._throttle.take_traffic()]
+        spider.recorder.others = lambda: [
+            spider.withheld(traffic) for traffic in self._throttle.take_traffic()
+        ]
         self._throttle.on_turn = spider.recorder.add
         self._throttle.on_pause = lambda: self._record(self._throttle.take_pauses())
 
@@ -245,7 +251,9 @@ async def probe(
         return not_probed(host, port, NOT_IN_TIME)
     except (OSError, ValueError) as problem:
         return not_probed(host, port, f"{type(problem).__name__}: {problem}".strip(": "))
-    return TlsResult(host, port, trusted, reason, now(), means(host, port, routes=routes, ca_file=ca_file))
+    return TlsResult(
+        host, port, trusted, reason, now(), means(host, port, routes=routes, ca_file=ca_file)
+    )
 
 
 def not_probed(host: str, port: int, why: str) -> TlsResult:
@@ -267,7 +275,12 @@ def means(host: str, port: int, *, routes: Routes, ca_file: str | None) -> str:
 
 
 async def _handshake(
-    host: str, port: int, guard: AddressGuard, routes: Routes, ca_file: str | None, on_connected: Callable[[], None]
+    host: str,
+    port: int,
+    guard: AddressGuard,
+    routes: Routes,
+    ca_file: str | None,
+    on_connected: Callable[[], None],
 ) -> tuple[bool | None, str]:
     route = routes.target(host, port)
     if route is None and routes.only and not guard.allows(host):
@@ -275,7 +288,9 @@ async def _handshake(
     context = ssl.create_default_context(cafile=ca_file)
     context.options |= _LEGACY_SERVER_CONNECT
     loop = asyncio.get_running_loop()
-    addresses = await loop.getaddrinfo(*(route or (host.strip("[]"), port)), type=socket.SOCK_STREAM)
+    addresses = await loop.getaddrinfo(
+        *(route or (host.strip("[]"), port)), type=socket.SOCK_STREAM
+    )
     refusals = [None if route else guard.refusal(str(address[0])) for *_, address in addresses]
     if refusals and all(refusals):
         return None, f"not probed: {refusals[0]}"
@@ -296,10 +311,14 @@ async def _handshake(
     raise problem
 
 
-async def _verified(connection: socket.socket, host: str, context: ssl.SSLContext) -> tuple[bool | None, str]:
+async def _verified(
+    connection: socket.socket, host: str, context: ssl.SSLContext
+) -> tuple[bool | None, str]:
     """Return what the handshake over a new connection says; the connection is closed afterwards."""
     try:
-        _, writer = await asyncio.open_connection(sock=connection, ssl=context, server_hostname=host.strip("[]"))
+        _, writer = await asyncio.open_connection(
+            sock=connection, ssl=context, server_hostname=host.strip("[]")
+        )
     except ssl.SSLCertVerificationError as problem:
         connection.close()
         return False, REASONS.get(problem.verify_code, problem.verify_message)

@@ -40,7 +40,10 @@ _OF_COMMAND = {
         # --max-time end a crawl), FeedExporter and SpiderState (everything is in the store), AutoThrottle (hosts have a
         # pace of their own).
     },
-    "EXTENSIONS": {"crawler.wire.middlewares.BodyBounds": 0, "crawler.pipelines.TrafficRecorder": 0},
+    "EXTENSIONS": {
+        "crawler.wire.middlewares.BodyBounds": 0,
+        "crawler.pipelines.TrafficRecorder": 0,
+    },
     "DOWNLOADER_MIDDLEWARES_BASE": {  # default fourteen; that of cookies imports tldextract and requests.
         "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware": 350,
         "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 400,
@@ -81,7 +84,10 @@ class _Process(AsyncCrawlerProcess):
 
 
 def run_stages(
-    stages: Sequence[SpiderStage], settings: Mapping[str, Any], *, on_start: Callable[[Crawler], None]
+    stages: Sequence[SpiderStage],
+    settings: Mapping[str, Any],
+    *,
+    on_start: Callable[[Crawler], None],
 ) -> None:
     """Run *stages* in order, with our settings and *settings* over them; *on_start* sees each crawler first.
 
@@ -90,7 +96,9 @@ def run_stages(
     """
     every = command_settings(settings)
     most = _most_at_once(_files_at_once())
-    every.set("CONCURRENT_REQUESTS", min(every.getint("CONCURRENT_REQUESTS"), most), priority="cmdline")
+    every.set(
+        "CONCURRENT_REQUESTS", min(every.getint("CONCURRENT_REQUESTS"), most), priority="cmdline"
+    )
     process = _Process(every)
     throttle = HostThrottle.of(every, HostFiles(cache_folder() / "hosts"))
     failures: list[BaseException] = []
@@ -140,7 +148,9 @@ def _stop_threads() -> None:
 
 
 def _audit_spiders(process: AsyncCrawlerProcess) -> Iterator[AuditSpider]:
-    return (crawler.spider for crawler in process.crawlers if isinstance(crawler.spider, AuditSpider))
+    return (
+        crawler.spider for crawler in process.crawlers if isinstance(crawler.spider, AuditSpider)
+    )
 
 
 @contextmanager
@@ -176,7 +186,10 @@ def _most_at_once(files: int) -> int:
 
 
 async def _run(
-    process: AsyncCrawlerProcess, stage: SpiderStage, throttle: HostThrottle, on_start: Callable[[Crawler], None]
+    process: AsyncCrawlerProcess,
+    stage: SpiderStage,
+    throttle: HostThrottle,
+    on_start: Callable[[Crawler], None],
 ) -> None:
     crawler = process.create_crawler(stage.spider)
     install_throttle(crawler, throttle)

@@ -43,33 +43,53 @@ class Updated:
     """Whether the copy is another one than before."""
 
 
-def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping[str, Any]) -> Updated:
+def update(
+    source: str | Path, folder: Path, *, now: datetime, settings: Mapping[str, Any]
+) -> Updated:
     """Replace the copy in *folder* by what *source* has, a URL or a file, if that is a registry and another one.
 
     *settings* are Scrapy's for the request. Raises `RegistryRefused` and `CacheUnwritable`, and for a URL
     `extractors.model.errors.RunInterrupted`; a process can ask a URL only once.
     """
     if isinstance(source, Path):
-        name = str(source.absolute()).encode("utf-8", "backslashreplace").decode()  # file names hold what no text can
-        return _replaced(folder, _file_bytes(source), Provenance(source=name, checked_at=now, sha256=""))
+        name = (
+            str(source.absolute()).encode("utf-8", "backslashreplace").decode()
+        )  # file names hold what no text can
+        return _replaced(
+            folder, _file_bytes(source), Provenance(source=name, checked_at=now, sha256="")
+        )
     provenance = _unchanged_since(folder, source)
     answer = _fetched(source, provenance.conditions if provenance else {}, settings)
     if fault := answer.fault:
         raise RegistryRefused(f"{source} has no registry: {fault}")
     if answer.status == 304:
         if provenance is None:
-            raise RegistryRefused(f"{source} has no registry: it answered 304 though nothing was known of it")
+            raise RegistryRefused(
+                f"{source} has no registry: it answered 304 though nothing was known of it"
+            )
         confirmed = provenance.model_copy(update={"checked_at": now})
         _put(folder / PROVENANCE, confirmed.model_dump_json(indent=2).encode())
         return Updated(load(folder), folder / COPY, changed=False)
-    fetched = Provenance(source=source, checked_at=now, sha256="", etag=answer.etag, last_modified=answer.last_modified)
+    fetched = Provenance(
+        source=source,
+        checked_at=now,
+        sha256="",
+        etag=answer.etag,
+        last_modified=answer.last_modified,
+    )
     return _replaced(folder, answer.body, fetched)
 
 
-def _fetched(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any]) -> RegistryAnswer:
+def _fetched(
+    url: str, conditions: Mapping[str, str], settings: Mapping[str, Any]
+) -> RegistryAnswer:
     """Return what *url* answers, redirects followed, if it has something newer than the *conditions* say."""
     from crawler.process import SpiderStage, run_stages  # Scrapy is heavy, and only this needs it
-    from crawler.spiders.naan_registry_spider import RegistryAnswer, RegistrySpider, VerifyingDownloadHandler
+    from crawler.spiders.naan_registry_spider import (
+        RegistryAnswer,
+        RegistrySpider,
+        VerifyingDownloadHandler,
+    )
     from crawler.spiders.settings import DOWNLOAD_HANDLERS
 
     answers: list[RegistryAnswer] = []
@@ -80,8 +100,16 @@ def _fetched(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any
         "ITEM_PIPELINES": {},  # nothing is recorded: this is no part of an audit
         "ARKAUDIT_DECOMPRESSED_LIMIT": REGISTRY_LIMIT,
     }
-    run_stages([SpiderStage(RegistrySpider, lambda: arguments)], {**settings, **ours}, on_start=lambda crawler: None)
-    return answers[0] if answers else RegistryAnswer((), ChainEnd.UNDETERMINED, "the request was never sent")
+    run_stages(
+        [SpiderStage(RegistrySpider, lambda: arguments)],
+        {**settings, **ours},
+        on_start=lambda crawler: None,
+    )
+    return (
+        answers[0]
+        if answers
+        else RegistryAnswer((), ChainEnd.UNDETERMINED, "the request was never sent")
+    )
 
 
 # -- what is there

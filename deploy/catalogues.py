@@ -37,9 +37,15 @@ def extracted() -> Catalog:
     root = FOLDER.parent
     for keywords in _KEYWORDS:
         for name, _, message, comments, context in extract_from_dir(
-            root, _METHODS, keywords=keywords, comment_tags=["Translators:"], strip_comment_tags=True
+            root,
+            _METHODS,
+            keywords=keywords,
+            comment_tags=["Translators:"],
+            strip_comment_tags=True,
         ):
-            catalogue.add(message, locations=[(f"reports/{name}", 0)], auto_comments=comments, context=context)
+            catalogue.add(
+                message, locations=[(f"reports/{name}", 0)], auto_comments=comments, context=context
+            )
     return catalogue
 
 
@@ -58,7 +64,9 @@ def text_of(catalogue: Catalog) -> bytes:
     for message in catalogue:
         message.locations = sorted({(name, 0) for name, _ in message.locations})
     sink = io.BytesIO()
-    write_po(sink, catalogue, width=100, sort_by_file=True, include_lineno=False, ignore_obsolete=True)
+    write_po(
+        sink, catalogue, width=100, sort_by_file=True, include_lineno=False, ignore_obsolete=True
+    )
     return sink.getvalue()
 
 
@@ -84,7 +92,10 @@ def main(folder: Path = FOLDER) -> None:
     for code in TRANSLATED:
         catalogue = updated(code)
         (folder / f"{code}.po").write_bytes(text_of(catalogue))
-        print(f"{code}: {len(catalogue)} sentences, {len(untranslated(catalogue))} to translate", file=sys.stderr)
+        print(
+            f"{code}: {len(catalogue)} sentences, {len(untranslated(catalogue))} to translate",
+            file=sys.stderr,
+        )
 
 
 if __name__ == "__main__":

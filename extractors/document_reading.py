@@ -49,7 +49,10 @@ def read_document(
         if binary is not None:
             seen_as, looks_like = binary
             if seen_as == OLE and _ENCRYPTED_OFFICE in data:
-                return Reading(seen_as, findings=(Finding("encrypted", "an Office document that asks for a password"),))
+                return Reading(
+                    seen_as,
+                    findings=(Finding("encrypted", "an Office document that asks for a password"),),
+                )
             return Reading(seen_as, findings=(Finding("unknown-format", looks_like),))
         its_format = package or format_of(data, media_type=media_type, name=name, charset=charset)
         if its_format is Format.HTML:
@@ -74,7 +77,10 @@ def read_short_text(
     if not data or package_format(data) is not None:
         return None
     head, start = document_beginning(data, charset)
-    if binary_kind(head, start) is not None or format_of_text(head, start, media_type, name) is not Format.PLAIN:
+    if (
+        binary_kind(head, start) is not None
+        or format_of_text(head, start, media_type, name) is not Format.PLAIN
+    ):
         return None
     return read_plain(data, charset=charset)
 

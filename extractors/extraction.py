@@ -35,7 +35,9 @@ _FOLLOWING_CHARS = 80
 #: What a name may go on after, at the end of a text that was cut.
 _OPEN_END = " \r\n\t./-:=,_~*+@$%!"
 _COMPARED_CHARS = 8
-_NO_SUGGESTIONS = "not for every ARK whose check character fails was it worked out what may be meant"
+_NO_SUGGESTIONS = (
+    "not for every ARK whose check character fails was it worked out what may be meant"
+)
 _CUT = frozenset({"archive-limit", "cut-off", "damaged"})
 
 
@@ -75,7 +77,9 @@ def extraction_of(
     >>> str(mention.ark), mention.role.value, mention.place
     ('ark:12148/btv1b84', 'link-target', 'a/@href')
     """
-    reading = read_document(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
+    reading = read_document(
+        data, media_type=media_type, name=name, charset=charset, with_links=with_links
+    )
     budget = current()
     blocks = _with_following(reading.blocks)
     if budget is None or not (budget.findings or budget.is_spent(ReadingStage.FINDING)):
@@ -90,10 +94,19 @@ def extraction_of(
         for namespace in in_block
         if isinstance(namespace, NamespaceMention)
     }
-    placed = [(index, mention) for index, in_block in enumerate(by_block) for mention in _mentions(in_block)]
+    placed = [
+        (index, mention)
+        for index, in_block in enumerate(by_block)
+        for mention in _mentions(in_block)
+    ]
     mentions = _finished([mention for _, mention in placed], evidence)
     limits = budget.findings if budget is not None else ()
-    findings = (*reading.findings, *limits, *sorted(namespaces), *citation_findings(mentions, blocks))
+    findings = (
+        *reading.findings,
+        *limits,
+        *sorted(namespaces),
+        *citation_findings(mentions, blocks),
+    )
     findings = (*findings, *malformed_findings(reading, mentions))
     if findings != reading.findings:
         reading = replace(reading, findings=findings)
@@ -112,7 +125,11 @@ def _with_following(blocks: Sequence[Block]) -> tuple[Block, ...]:
     backwards: list[Block] = []
     for block in reversed(blocks):
         if block.role is Role.TEXT and block.page is None:
-            if following and not block.following and _LAST_WORD.search(block.text, max(0, len(block.text) - 300)):
+            if (
+                following
+                and not block.following
+                and _LAST_WORD.search(block.text, max(0, len(block.text) - 300))
+            ):
                 block = replace(block, following=following)
             following = block.text[:_FOLLOWING_CHARS]
         backwards.append(block)
@@ -129,13 +146,30 @@ def doubted_where_cut(extraction: Extraction, data: bytes | None = None) -> Extr
     >>> mention.confidence.token, mention.reason
     ('ambiguous', 'what was read ends here')
     """
-    end = (data or b"")[-_FOLLOWING_CHARS:].replace(b"\0", b"").decode("utf-8", "ignore").rstrip(_OPEN_END)
+    end = (
+        (data or b"")[-_FOLLOWING_CHARS:]
+        .replace(b"\0", b"")
+        .decode("utf-8", "ignore")
+        .rstrip(_OPEN_END)
+    )
     mentions = list(extraction.mentions)
     for index, mention in enumerate(mentions):
-        is_last = mention.role is Role.TEXT if data is None else end.endswith(mention.as_written[-_COMPARED_CHARS:])
-        if is_last and mention.context.rstrip(_OPEN_END).endswith(mention.as_written[-_COMPARED_CHARS:]):
-            mentions[index] = replace(mention, confidence=Confidence.AMBIGUOUS, reason="what was read ends here")
-    unresolved = (each for each in extraction.unresolved if mentions[each.index] is extraction.mentions[each.index])
+        is_last = (
+            mention.role is Role.TEXT
+            if data is None
+            else end.endswith(mention.as_written[-_COMPARED_CHARS:])
+        )
+        if is_last and mention.context.rstrip(_OPEN_END).endswith(
+            mention.as_written[-_COMPARED_CHARS:]
+        ):
+            mentions[index] = replace(
+                mention, confidence=Confidence.AMBIGUOUS, reason="what was read ends here"
+            )
+    unresolved = (
+        each
+        for each in extraction.unresolved
+        if mentions[each.index] is extraction.mentions[each.index]
+    )
     return replace(extraction, mentions=tuple(mentions), unresolved=tuple(unresolved))
 
 
@@ -146,7 +180,9 @@ def extraction_without_arks(reading: Reading) -> Extraction | None:
     ()
     >>> extraction_without_arks(Reading("text/plain", (Block("see ark:/12148/btv1b84 there"),)))
     """
-    if any(block.role is not Role.TEXT or not holds_no_label(block.text) for block in reading.blocks):
+    if any(
+        block.role is not Role.TEXT or not holds_no_label(block.text) for block in reading.blocks
+    ):
         return None
     findings = (*citation_findings((), reading.blocks), *malformed_findings(reading, ()))
     if findings:
@@ -170,7 +206,9 @@ def extract_in_time(
     (['ark:12148/btv1b84'], ())
     """
     with spending(TimeBudget(cpu_s)):
-        return extraction_of(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
+        return extraction_of(
+            data, media_type=media_type, name=name, charset=charset, with_links=with_links
+        )
 
 
 def with_evidence(
@@ -190,7 +228,9 @@ def with_evidence(
 
 def may_decide() -> bool:
     """Return whether there is time to decide one more doubtful mention; notes where there is none."""
-    return has_time(ReadingStage.FINDING, "not every doubtful ARK was decided on those of the other documents")
+    return has_time(
+        ReadingStage.FINDING, "not every doubtful ARK was decided on those of the other documents"
+    )
 
 
 def _finished(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Mention, ...]:
@@ -215,8 +255,14 @@ def described(
     """*mention* with what its check character and its spelling say; *suggested* has the suggestions made so far."""
     ark, suggested = mention.ark, {} if suggested is None else suggested
     check = evidence.zones.check(ark)
-    if check is CheckCharacter.FAILS and ark not in suggested and has_time(ReadingStage.SUGGESTING, _NO_SUGGESTIONS):
-        meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds)
+    if (
+        check is CheckCharacter.FAILS
+        and ark not in suggested
+        and has_time(ReadingStage.SUGGESTING, _NO_SUGGESTIONS)
+    ):
+        meant = suggestions(
+            ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds
+        )
         suggested[ark] = tuple(str(suggestion.ark) for suggestion in meant)
     return replace(
         mention,
@@ -227,7 +273,9 @@ def described(
     )
 
 
-def _scanned(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> tuple[list[Found], int]:
+def _scanned(
+    block: Block, evidence: Evidence, linked: Mapping[int, Ark]
+) -> tuple[list[Found], int]:
     """Return what is in a block, or in as much of it as there is time for; and how many characters were searched."""
     budget = current()
     scanned: list[Found] = []
@@ -237,7 +285,9 @@ def _scanned(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> tup
         return scanned, 0
     for mention in scan(block, evidence, linked):
         if budget.is_spent(ReadingStage.FINDING):
-            return scanned, mention.spans[-1][1] if isinstance(mention, Mention) else mention.span[1]
+            return scanned, mention.spans[-1][1] if isinstance(mention, Mention) else mention.span[
+                1
+            ]
         scanned.append(mention)
     return scanned, len(block.text)
 
@@ -249,23 +299,37 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     those names in the text that touch no line's end. Only a text with a wrap inside an ARK is read a second time.
     """
     nothing = Evidence()
-    scanned = {index: _scanned(block, nothing, {}) for index, block in enumerate(blocks) if block.role is not Role.TEXT}
+    scanned = {
+        index: _scanned(block, nothing, {})
+        for index, block in enumerate(blocks)
+        if block.role is not Role.TEXT
+    }
     in_targets = [mention for in_block, _ in scanned.values() for mention in _mentions(in_block)]
     linked = linked_arks(in_targets)
     whole = {mention.ark for mention in in_targets}
     evidence = Evidence.of(whole) if whole else _no_evidence()
     scanned |= {
-        index: _scanned(block, evidence, linked) for index, block in enumerate(blocks) if block.role is Role.TEXT
+        index: _scanned(block, evidence, linked)
+        for index, block in enumerate(blocks)
+        if block.role is Role.TEXT
     }
     by_block = [scanned[index][0] for index in range(len(blocks))]
-    done, chars = sum(searched for _, searched in scanned.values()), sum(len(block.text) for block in blocks)
+    done, chars = (
+        sum(searched for _, searched in scanned.values()),
+        sum(len(block.text) for block in blocks),
+    )
     budget = current()
     if budget is not None and done < chars:
         budget.note(f"searched {done:,} of {chars:,} characters")
     unbroken = {
-        mention.ark for in_block in by_block for mention in _mentions(in_block) if mention.reason == STANDS_WHOLE
+        mention.ark
+        for in_block in by_block
+        for mention in _mentions(in_block)
+        if mention.reason == STANDS_WHOLE
     }
-    if not any(mention.reason != STANDS_WHOLE for in_block in by_block for mention in _mentions(in_block)):
+    if not any(
+        mention.reason != STANDS_WHOLE for in_block in by_block for mention in _mentions(in_block)
+    ):
         return by_block, evidence
     evidence = Evidence.of(whole | unbroken)
     for index, in_block in enumerate(by_block):

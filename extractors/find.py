@@ -38,7 +38,8 @@ _GAP = r"(?:-?\n)?"  # a wrap, as repaired text has it
 _BLANK = rf"[\ {ODD_BLANK}]"
 _PERCENT = r"%(?:25)*"
 _A, _R, _K = (
-    rf"(?: {letter} | {_PERCENT} {code} )" for letter, code in (("a", "[46]1"), ("r", "[57]2"), ("k", "[46]b"))
+    rf"(?: {letter} | {_PERCENT} {code} )"
+    for letter, code in (("a", "[46]1"), ("r", "[57]2"), ("k", "[46]b"))
 )
 _LABEL = regex.compile(
     rf"""
@@ -62,7 +63,9 @@ _LABEL = regex.compile(
     regex.VERBOSE | regex.IGNORECASE | regex.VERSION1,
 )
 #: Where a label may begin: wider than `_LABEL`, at the speed of `re`, which leaps from one first letter to the next.
-_LETTERS = re.compile(r"[aA%](?:(?<=%)(?:25)*[46]1)?(?:-?\n)?(?:[rR]|%(?:25)*[57]2)(?:-?\n)?(?:[kK]|%(?:25)*[46][bB])")
+_LETTERS = re.compile(
+    r"[aA%](?:(?<=%)(?:25)*[46]1)?(?:-?\n)?(?:[rR]|%(?:25)*[57]2)(?:-?\n)?(?:[kK]|%(?:25)*[46][bB])"
+)
 _PLAIN_LABELS = ("ark:/", "ark:")
 #: https://urldefense.proofpoint.com/v2/url?u=https-3A__n2t.net_ark-3A_12148_btv1b84&d=…
 _DEFENDER = "urldefense.proofpoint.com/v2/url?u="
@@ -87,10 +90,20 @@ def find_arks(text: str | None, *, evidence: Evidence | None = None) -> list[Men
     ('ark:12148/bpt6k107371t', ('line wrap',), 'certain')
     """
     if not isinstance(text, str):
-        if text is None or text is (unequal := text != text) or (isinstance(text, float) and unequal):  # NA, NaN
+        if (
+            text is None
+            or text is (unequal := text != text)
+            or (isinstance(text, float) and unequal)
+        ):  # NA, NaN
             return []
-        raise TypeError(f"find_arks takes text, not {type(text).__name__}: decode bytes, or use extract")
-    return [mention for mention in scan(Block(text), evidence or Evidence()) if isinstance(mention, Mention)]
+        raise TypeError(
+            f"find_arks takes text, not {type(text).__name__}: decode bytes, or use extract"
+        )
+    return [
+        mention
+        for mention in scan(Block(text), evidence or Evidence())
+        if isinstance(mention, Mention)
+    ]
 
 
 def scan(
@@ -128,7 +141,11 @@ def _as_written(mention: Mention | NamespaceMention, text: str) -> Mention | Nam
         return replace(mention, as_written=text[slice(*mention.span)])
     written = text[mention.spans[0][0] : mention.spans[-1][1]]
     escapes = {"invisible character": "percent-encoding"} if _UNSEEN not in written else {}
-    return replace(mention, as_written=written, repairs=tuple(escapes.get(name, name) for name in mention.repairs))
+    return replace(
+        mention,
+        as_written=written,
+        repairs=tuple(escapes.get(name, name) for name in mention.repairs),
+    )
 
 
 def _unwrapped(text: str) -> str:
@@ -141,7 +158,9 @@ def _unwrapped(text: str) -> str:
 
 
 def _in_clear(wrapped: re.Match[str]) -> str:
-    return _DEFENDED.sub(lambda escape: chr(int(escape[1], 16)) + 2 * _UNSEEN, wrapped[0].replace("_", "/"))
+    return _DEFENDED.sub(
+        lambda escape: chr(int(escape[1], 16)) + 2 * _UNSEEN, wrapped[0].replace("_", "/")
+    )
 
 
 def _columns_in(block: Block) -> list[TextColumn]:
@@ -156,7 +175,11 @@ def _read_column(alone: Block, evidence: Evidence) -> Iterator[Mention | Namespa
     for mention in read_block(alone, evidence, {}):
         as_written = _AROUND_BREAK.sub("\n", mention.as_written)
         if isinstance(mention, Mention):
-            spans = tuple(span for start, end in mention.spans for span in lines_between(alone.text, start, end))
+            spans = tuple(
+                span
+                for start, end in mention.spans
+                for span in lines_between(alone.text, start, end)
+            )
             yield replace(mention, spans=spans, as_written=as_written)
         else:
             yield replace(mention, as_written=as_written)
@@ -218,7 +241,11 @@ def _clean_in(
         if is_no_label(block.text, sign):
             continue
         first = sign - len("ark")
-        mention = clean_mention(block, first, region.start, region.end, evidence.zones) if first >= 0 else None
+        mention = (
+            clean_mention(block, first, region.start, region.end, evidence.zones)
+            if first >= 0
+            else None
+        )
         if mention is None or _is_linked_otherwise(mention, linked):
             return None
         if first >= read_up_to:
@@ -257,7 +284,9 @@ def _read(
             reader = MentionReader(block, offsets, label, evidence, linked)
             found = reader.read()
             if reader.ran_out and region.end < len(text):
-                is_of_next = region.signs[-1] < at and region.next_sign < offsets.source_end(label.end())
+                is_of_next = region.signs[-1] < at and region.next_sign < offsets.source_end(
+                    label.end()
+                )
                 if is_of_next:  # which has it whole
                     return read_up_to
                 ran_out_at = at
@@ -294,7 +323,9 @@ class _Region:
     def longer(self, label_at: int) -> _Region:
         """A region that gives the label at *label_at* at least twice the space."""
         length = max(_BEHIND_CHARS, self.end - label_at)
-        return _Region(max(0, label_at - _LONG_BEFORE_CHARS), label_at + 2 * length, self.signs, self.next_sign)
+        return _Region(
+            max(0, label_at - _LONG_BEFORE_CHARS), label_at + 2 * length, self.signs, self.next_sign
+        )
 
 
 def _regions(text: str, signs: Iterable[int]) -> Iterator[_Region]:
@@ -353,7 +384,14 @@ def unresolved_mentions(
             continue
         if block_index not in columns:
             columns[block_index] = _columns_in(blocks[block_index])
-        column = next((candidate for candidate in columns[block_index] if candidate.holds(mention.spans[0][0])), None)
+        column = next(
+            (
+                candidate
+                for candidate in columns[block_index]
+                if candidate.holds(mention.spans[0][0])
+            ),
+            None,
+        )
         block, block_start = blocks[block_index], 0
         if column is not None:
             block, block_start = replace(block, text=column.alone()), column.start
@@ -374,12 +412,18 @@ def decided_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evi
     at = mention.spans[0][0] - unresolved.offset
     linked = dict(unresolved.linked)
     window = unresolved.window
-    for again in _read_column(window, evidence) if unresolved.in_column else scan(window, evidence, linked):
+    for again in (
+        _read_column(window, evidence) if unresolved.in_column else scan(window, evidence, linked)
+    ):
         if isinstance(again, Mention) and again.spans[0][0] == at:
-            whole = next(completed([again], linked))  # by the link of the window: a store keeps none of a mention
+            whole = next(
+                completed([again], linked)
+            )  # by the link of the window: a store keeps none of a mention
             if (whole.ark, whole.reason) == (mention.ark, mention.reason):
                 return mention
-            return replace(whole.moved(unresolved.offset), link=mention.link, citation=mention.citation)
+            return replace(
+                whole.moved(unresolved.offset), link=mention.link, citation=mention.citation
+            )
     return mention
 
 
@@ -388,13 +432,17 @@ def _window(block: Block, start: int, end: int) -> Block:
     return replace(
         block,
         text=block.text[start:end],
-        page=None if block.page is None else block.page + sum(at <= start for at in block.page_breaks),
+        page=None
+        if block.page is None
+        else block.page + sum(at <= start for at in block.page_breaks),
         anchors=tuple(
             Anchor(max(0, anchor.start - start), anchor.end - start, anchor.link)
             for anchor in block.anchors
             if anchor.end > start and anchor.start < end
         ),
-        line_slack=tuple((at - start, slack) for at, slack in block.line_slack if start <= at < end),
+        line_slack=tuple(
+            (at - start, slack) for at, slack in block.line_slack if start <= at < end
+        ),
         seams=tuple(at - start for at in block.seams if start <= at < end),
         page_breaks=tuple(at - start for at in block.page_breaks if start < at < end),
         following=block.following if end >= len(block.text) else "",

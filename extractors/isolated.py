@@ -18,7 +18,14 @@ from extractors.extraction import (
 )
 from extractors.model.documents import Finding, Reading
 from extractors.model.formats import Format, format_of
-from extractors.processes.worker import Worker, WorkerDied, WorkerError, WorkerKilled, WorkerOutOfMemory, WorkerTimeout
+from extractors.processes.worker import (
+    Worker,
+    WorkerDied,
+    WorkerError,
+    WorkerKilled,
+    WorkerOutOfMemory,
+    WorkerTimeout,
+)
 from extractors.processes.worker_executor import WorkerExecutor
 
 #: The CPU time in which a document is read and searched; what was found until then is kept.
@@ -57,10 +64,14 @@ def document_worker() -> DocumentWorker:
 
 def document_executor(jobs: int) -> WorkerExecutor:
     """Return so many processes of the same kind, as an executor; each starts when it is needed."""
-    return WorkerExecutor(jobs, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
+    return WorkerExecutor(
+        jobs, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES
+    )
 
 
-def read_member(worker: DocumentWorker, member: ArchiveMember, *, with_links: bool = True) -> Extraction:
+def read_member(
+    worker: DocumentWorker, member: ArchiveMember, *, with_links: bool = True
+) -> Extraction:
     """Return the extraction of *member*; a PDF, mail or a large document is parsed in *worker*.
 
     That the worker died, or took too much time or memory, is a finding about the document, and so are the findings of
@@ -76,7 +87,9 @@ def read_member(worker: DocumentWorker, member: ArchiveMember, *, with_links: bo
 
 def extraction_in_time(member: ArchiveMember, *, with_links: bool = True) -> Extraction:
     """Return the extraction of *member* in this process, as far as it comes in the time that a document has."""
-    extraction = extract_in_time(member.data, cpu_s=READING_CPU_S, with_links=with_links, **_labels(member))
+    extraction = extract_in_time(
+        member.data, cpu_s=READING_CPU_S, with_links=with_links, **_labels(member)
+    )
     return extraction_of_member(extraction, member)
 
 
@@ -110,7 +123,10 @@ def extraction_of_member(extraction: Extraction, member: ArchiveMember) -> Extra
 
 def may_stay_inline(member: ArchiveMember) -> bool:
     """Return whether *member* is so small, and of such a format, that it can be parsed without a process of its own."""
-    return len(member.data) <= _INLINE_BYTES and format_of(member.data, **_labels(member)) not in _MAY_CRASH
+    return (
+        len(member.data) <= _INLINE_BYTES
+        and format_of(member.data, **_labels(member)) not in _MAY_CRASH
+    )
 
 
 def failed_extraction(failure: WorkerError, media_type: str | None) -> Extraction:

@@ -42,8 +42,21 @@ from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from extractors.model.errors import SourceUnreadable
 from extractors.processes.codec import decoded, encoded, result_type
-from extractors.processes.worker import WorkerDied, WorkerError, WorkerOutOfMemory, WorkerTimeout, shared
-from extractors.processes.worker_executor import AHEAD, BATCH_BYTES, BATCH_DOCUMENTS, BatchReading, batches, part_weight
+from extractors.processes.worker import (
+    WorkerDied,
+    WorkerError,
+    WorkerOutOfMemory,
+    WorkerTimeout,
+    shared,
+)
+from extractors.processes.worker_executor import (
+    AHEAD,
+    BATCH_BYTES,
+    BATCH_DOCUMENTS,
+    BatchReading,
+    batches,
+    part_weight,
+)
 from extractors.wraps.evidence import Evidence
 
 R = TypeVar("R")
@@ -150,7 +163,9 @@ class TwoPasses(Generic[R]):
                 at = kept.seek(0, os.SEEK_END)
                 kept.write(summary.encoded)
                 whole.update(summary.whole)
-                read.append((replace(summary, whole=frozenset(), encoded=b""), at, len(summary.encoded)))
+                read.append(
+                    (replace(summary, whole=frozenset(), encoded=b""), at, len(summary.encoded))
+                )
                 on_read(summary)
 
             try:
@@ -160,7 +175,9 @@ class TwoPasses(Generic[R]):
                 end = reason
                 for summary in self._read_already():
                     keep(summary)
-                self._executor.shutdown(cancel_futures=True)  # what is under way there is not waited for
+                self._executor.shutdown(
+                    cancel_futures=True
+                )  # what is under way there is not waited for
                 self._is_ended = True
             documents = (_at(kept, at, size) for _, at, size in read)
             values = self._decided(documents, frozenset(whole))
@@ -199,10 +216,16 @@ class TwoPasses(Generic[R]):
         while ahead:
             yield from self._values(*ahead.popleft(), whole)
 
-    def _values(self, batch: list[bytes], decided: Future[list[Decided[R]]], whole: frozenset[Ark]) -> list[Decided[R]]:
+    def _values(
+        self, batch: list[bytes], decided: Future[list[Decided[R]]], whole: frozenset[Ark]
+    ) -> list[Decided[R]]:
         try:
             return decided.result()
-        except (WorkerDied, WorkerOutOfMemory, WorkerTimeout):  # a kill from outside must cost no row
+        except (
+            WorkerDied,
+            WorkerOutOfMemory,
+            WorkerTimeout,
+        ):  # a kill from outside must cost no row
             return self._decided_here(batch, whole)
 
     def _decided_here(self, batch: list[bytes], whole: frozenset[Ark]) -> list[Decided[R]]:
@@ -212,7 +235,10 @@ class TwoPasses(Generic[R]):
 
 def read_batch(parts: Sequence[Part]) -> list[DocumentSummary]:
     """Return the summary of each of *parts*; a document that takes too long is read as far as it was."""
-    return [DocumentSummary.of(part if isinstance(part, Document) else document_of(part)) for part in parts]
+    return [
+        DocumentSummary.of(part if isinstance(part, Document) else document_of(part))
+        for part in parts
+    ]
 
 
 def document_of(part: ArchiveMember) -> Document:
@@ -267,7 +293,9 @@ class BatchDecision(Generic[R]):
         return _rendered(documents, _made[whole], self.render)
 
 
-def _rendered(documents: Sequence[bytes], evidence: Evidence, render: Callable[[Document], R]) -> list[Decided[R]]:
+def _rendered(
+    documents: Sequence[bytes], evidence: Evidence, render: Callable[[Document], R]
+) -> list[Decided[R]]:
     all_decided = (decoded(document, Document).decided_on(evidence) for document in documents)
     return [(render(document), tuple(document.findings)) for document in all_decided]
 
@@ -313,7 +341,9 @@ def extract(
     """
     is_one = isinstance(source, str | os.PathLike | bytes) or hasattr(source, "read")
     sources = cast("list[Source]", [source] if is_one else [*cast("Iterable[Source]", source)])
-    places = [_place(item) for item in sources]  # a mistake is raised at once, not when the first document is wanted
+    places = [
+        _place(item) for item in sources
+    ]  # a mistake is raised at once, not when the first document is wanted
     documents = _documents_at(places, name, media_type, charset)
     return _decided_together(documents) if together else documents
 
@@ -351,7 +381,9 @@ def _documents_at(
                 if isinstance(part, Document):
                     yield part
                     continue
-                if not isinstance(source, Path) and part.name == name:  # which nothing else says anything of
+                if (
+                    not isinstance(source, Path) and part.name == name
+                ):  # which nothing else says anything of
                     part = replace(part, media_type=media_type, charset=charset)
                 yield Document.of(part.name, read_member(worker, part, with_links=False))
 

@@ -31,7 +31,20 @@ from reports.store.frames import StoreUnreadable, read
 
 #: The names under which readers are tried, so that each is: the first byte chooses.
 NAMES = (
-    *("a.html", "a.xml", "a.txt", "a.md", "a.rst", "a.tex", "a.bib", "a.csv", "a.tsv", "a.json", "a.jsonl", "a.mrc"),
+    *(
+        "a.html",
+        "a.xml",
+        "a.txt",
+        "a.md",
+        "a.rst",
+        "a.tex",
+        "a.bib",
+        "a.csv",
+        "a.tsv",
+        "a.json",
+        "a.jsonl",
+        "a.mrc",
+    ),
     *("a.docx", "a.xlsx", "a.pptx", "a.odt", "a.epub", "a.pdf", "a.rtf", "a.eml", ""),
 )
 _SECRET = "S3cr3t/42+x"
@@ -52,9 +65,18 @@ def readers(data: bytes) -> None:
 
 def answers(data: bytes) -> None:
     """Any bytes are an answer, and perhaps a list of documents."""
-    kinds = ("text/html", "text/plain", "application/json", "application/xml", "application/rdf+xml", None)
+    kinds = (
+        "text/html",
+        "text/plain",
+        "application/json",
+        "application/xml",
+        "application/rdf+xml",
+        None,
+    )
     read_answer(data[1:], kinds[data[0] % len(kinds)] if data else None)
-    read_source(data[1:], url="http://a.example/", order=None, harvests=False, selection=Selection())
+    read_source(
+        data[1:], url="http://a.example/", order=None, harvests=False, selection=Selection()
+    )
 
 
 def stores(data: bytes) -> None:
@@ -85,7 +107,9 @@ def cells(data: bytes) -> None:
             columns = [each.name for each in table.columns if not each.primary_key]
             column = columns[(data[1] if len(data) > 1 else 0) % len(columns)]
             try:
-                connection.execute(f"UPDATE {table.name} SET {column} = CAST(? AS TEXT)", (data[2:],))
+                connection.execute(
+                    f"UPDATE {table.name} SET {column} = CAST(? AS TEXT)", (data[2:],)
+                )
             except sqlite3.IntegrityError:
                 return
         try:
@@ -135,7 +159,9 @@ def _store() -> bytes:
             path = Path(folder) / "a.db"
             with Store.open(path) as store:
                 at = "2026-11-21T00:00:00.000+00:00"
-                run = store.begin_run(command="run", at=at, version="0", resolver="", user_agent="t", seeds=["a"])
+                run = store.begin_run(
+                    command="run", at=at, version="0", resolver="", user_agent="t", seeds=["a"]
+                )
                 store.end_run(run, at=at, state="finished")
             with closing(sqlite3.connect(path, isolation_level=None)) as connection:
                 connection.execute("PRAGMA journal_mode=DELETE")

@@ -83,7 +83,9 @@ class LifeAtUrl:
 
     def spark(self, *, is_unicode: bool = True) -> str:
         """A character a check, the oldest first."""
-        return "".join(SPARKS[FAMILY_OF[ObjectOutcome(check.object)]][not is_unicode] for check in self.checks)
+        return "".join(
+            SPARKS[FAMILY_OF[ObjectOutcome(check.object)]][not is_unicode] for check in self.checks
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,9 @@ def _life(connection: Connection, ark: Ark) -> Life | None:
     if ark_id is None:
         return None
     latest = schema.latest
-    statuses = connection.execute(select(latest).where(latest.c.ark_id == ark_id).order_by(latest.c.latest_id)).all()
+    statuses = connection.execute(
+        select(latest).where(latest.c.ark_id == ark_id).order_by(latest.c.latest_id)
+    ).all()
     decided = _decided(connection, ark_id)
     checks, events = list(_checks(connection, ark_id)), list(_events(connection, ark_id))
     urls = (
@@ -129,7 +133,11 @@ def _decided(connection: Connection, ark_id: int) -> dict[str, tuple[Happened, .
     made = sorted(decisions(connection), key=lambda decision: (decision.at, decision.key))
     return {
         row.request_url: tuple(
-            Happened(decision.at.isoformat(timespec="milliseconds"), decision.action.value, decision_words(decision))
+            Happened(
+                decision.at.isoformat(timespec="milliseconds"),
+                decision.action.value,
+                decision_words(decision),
+            )
             for decision in about
         )
         for row, about in touched(connection, made)
@@ -141,7 +149,13 @@ def _citations(connection: Connection, ark_id: int) -> Iterator[Cited]:
     """The documents that cite it, in the order in which they first did."""
     mention, document = schema.mention, schema.document
     query = (
-        select(document.c.url, document.c.fetched_at, document.c.document_id, mention.c.citation, mention.c.request_url)
+        select(
+            document.c.url,
+            document.c.fetched_at,
+            document.c.document_id,
+            mention.c.citation,
+            mention.c.request_url,
+        )
         .join_from(mention, document)
         .where(mention.c.ark_id == ark_id, schema.is_current_mention)
         .order_by(document.c.fetched_at, document.c.document_id, mention.c.ordinal)
@@ -152,12 +166,23 @@ def _citations(connection: Connection, ark_id: int) -> Iterator[Cited]:
     for url, rows in rows_by_document.items():
         last = [row for row in rows if row.document_id == rows[-1].document_id]
         urls = dict.fromkeys(row.request_url for row in rows if row.request_url)
-        yield Cited(url, rows[0].fetched_at, last[0].fetched_at, len({row.citation for row in last}), tuple(urls))
+        yield Cited(
+            url,
+            rows[0].fetched_at,
+            last[0].fetched_at,
+            len({row.citation for row in last}),
+            tuple(urls),
+        )
 
 
 def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, Checked]]:
     """Its verdicts with the URL of each, in the order of the runs."""
-    verdict, run, observation, assessment = schema.verdict, schema.run, schema.observation, schema.assessment
+    verdict, run, observation, assessment = (
+        schema.verdict,
+        schema.run,
+        schema.observation,
+        schema.assessment,
+    )
     ways = [question.value for question in ACCESS]
     asked = {
         (row.run_id, row.request_url, row.final_url): row
@@ -175,7 +200,11 @@ def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, Checked]
     }
     at_url = {(run_id, url): row for (run_id, url, _), row in asked.items()}
     query = (
-        select(verdict, run.c.started_at, func.coalesce(assessment.c.is_suspect, False).label("is_suspect"))
+        select(
+            verdict,
+            run.c.started_at,
+            func.coalesce(assessment.c.is_suspect, False).label("is_suspect"),
+        )
         .join_from(verdict, run)
         .join(assessment, assessment.c.run_id == verdict.c.run_id, isouter=True)
         .where(verdict.c.ark_id == ark_id)
@@ -183,10 +212,15 @@ def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, Checked]
     )
     policy, standings = policy_of(connection), dict[str, ArkStatus]()
     for row in connection.execute(query):
-        answer = asked.get((row.run_id, row.request_url, row.final_url)) or at_url.get((row.run_id, row.request_url))
+        answer = asked.get((row.run_id, row.request_url, row.final_url)) or at_url.get(
+            (row.run_id, row.request_url)
+        )
         at = answer.at if answer else row.started_at
         check = DatedVerdict(
-            datetime.fromisoformat(at), ObjectOutcome(row.object), bool(row.is_suspect), Seen(row.final_url)
+            datetime.fromisoformat(at),
+            ObjectOutcome(row.object),
+            bool(row.is_suspect),
+            Seen(row.final_url),
         )
         standings[row.request_url], _ = step(standings.get(row.request_url), check, policy)
         yield (

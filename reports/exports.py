@@ -49,12 +49,19 @@ class _PageWriter:
 
     def end(self) -> Files:
         report = self._report
-        yield INDEX, page_pieces(report.frames, self._parts, choice=report.choice.words, spoken=report.spoken)
+        yield (
+            INDEX,
+            page_pieces(
+                report.frames, self._parts, choice=report.choice.words, spoken=report.spoken
+            ),
+        )
 
 
 HTML = ReportFormat("html", (INDEX,), _PageWriter)
 
-FORMATS = {form.name: form for form in (HTML, CSV, MARKDOWN, JSON, XLSX, PARQUET, JUNIT, BADGE, SARIF)}
+FORMATS = {
+    form.name: form for form in (HTML, CSV, MARKDOWN, JSON, XLSX, PARQUET, JUNIT, BADGE, SARIF)
+}
 
 
 __all__ = ["ReportPaths", "ReportUnwritable", "check_out", "csv_text", "defused", "write_report"]
@@ -81,7 +88,9 @@ class ReportPaths:
     """What went wrong with formats that could not be made, by their names; none of their files is there."""
 
 
-def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> ReportPaths:
+def write_report(
+    report: Report | Frames, out: Path, formats: Sequence[str] = DEFAULT_FORMATS
+) -> ReportPaths:
     """Put a report into the folder *out*, which is made if need be; foreign files in it stay.
 
     Everything is first written into a folder of its own inside *out*, which is surely on the same disk, and
@@ -90,16 +99,25 @@ def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DE
     anything in *out* has changed wherever that can be known.
     """
     named = [FORMATS[name] for name in dict.fromkeys(formats)]
-    wanted = sorted(named, key=lambda form: INDEX in form.paths)  # the page last, as the sign that the report is there
+    wanted = sorted(
+        named, key=lambda form: INDEX in form.paths
+    )  # the page last, as the sign that the report is there
     check_out(out, formats)
     whole = report if isinstance(report, Report) else Report.of(report)
     failed: Failed = {}
     lacking = (relative for form in wanted if form.name in failed for relative in form.paths)
     write_files(out, written(whole, wanted, keeping=VERDICT_TABLES, failed=failed), lacking)
-    places = {relative: out / relative for form in wanted if form.name not in failed for relative in form.paths}
+    places = {
+        relative: out / relative
+        for form in wanted
+        if form.name not in failed
+        for relative in form.paths
+    }
     return ReportPaths(
         index=places.get(INDEX),
-        tables={relative.stem: path for relative, path in places.items() if relative.suffix == ".csv"},
+        tables={
+            relative.stem: path for relative, path in places.items() if relative.suffix == ".csv"
+        },
         files=tuple(places.values()),
         failed=failed,
     )
@@ -113,7 +131,9 @@ def write_files(out: Path, contents: Files, lacking: Iterable[PurePosixPath] = (
     try:
         return [out / relative for relative in _write_all(out, contents, lacking)]
     except OSError as error:
-        raise ReportUnwritable(f"{out}: the report can't be written: {error.strerror or error}") from error
+        raise ReportUnwritable(
+            f"{out}: the report can't be written: {error.strerror or error}"
+        ) from error
 
 
 def text_of(report: Report, name: str) -> str:
@@ -133,14 +153,18 @@ def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
     for name in formats:
         module = FORMAT_MODULES.get(name)
         if module is not None and find_spec(module) is None:
-            raise ReportUnwritable(f"the format {name} needs {module}: pip install 'arkaudit[{name}]'")
+            raise ReportUnwritable(
+                f"the format {name} needs {module}: pip install 'arkaudit[{name}]'"
+            )
     places = [relative for name in formats for relative in FORMATS[name].paths]
     for folder in dict.fromkeys((out, *(out / relative.parent for relative in places))):
         if (why := unwritable(folder)) is not None:
             raise ReportUnwritable(why)
     for relative in places:
         if (out / relative).is_dir():
-            raise ReportUnwritable(f"{out / relative}: is a folder, where a file of the report belongs")
+            raise ReportUnwritable(
+                f"{out / relative}: is a folder, where a file of the report belongs"
+            )
 
 
 def _write_all(out: Path, contents: Files, lacking: Iterable[PurePosixPath]) -> list[PurePosixPath]:

@@ -69,5 +69,7 @@ def load_report(
     """
     file = Path(store)
     listed: pd.DataFrame | None = None if inventory is None else read_inventory(Path(inventory))
-    frames = load_frames(file, run_id=run, since=since, registry=load_registry(cache_folder()), inventory=listed)
+    frames = load_frames(
+        file, run_id=run, since=since, registry=load_registry(cache_folder()), inventory=listed
+    )
     return AuditFrames(**{field.name: getattr(frames, field.name) for field in fields(Frames)})

@@ -43,8 +43,15 @@ def main_table(frames: Frames, language: Language = ENGLISH) -> Table:
     columns = ["naan", "organization", "arks", *FAMILY_COLUMNS.values(), "share_works"]
     naans = overviews.NAANS.of(frames)[columns]
     for naan, organization, *counts, share in rows_of(naans.head(MOST_NAANS)):
-        words = (Text(escaped(text or ""), no_wrap=True, overflow="ellipsis") for text in (naan, organization))
-        table.add_row(*words, *(language.shown(count, COUNT) for count in counts), language.shown(share, SHARE))
+        words = (
+            Text(escaped(text or ""), no_wrap=True, overflow="ellipsis")
+            for text in (naan, organization)
+        )
+        table.add_row(
+            *words,
+            *(language.shown(count, COUNT) for count in counts),
+            language.shown(share, SHARE),
+        )
     rest = len(naans) - MOST_NAANS
     if rest > 0:
         table.add_row("", language.ngettext("and {number} more", "and {number} more", rest))

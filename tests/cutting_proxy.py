@@ -19,7 +19,12 @@ class CuttingProxy:
     """Passes requests on to a server, one a connection, and cuts off the body of answers for some targets."""
 
     def __init__(self, port: int, targets: str, cuts: int, body_bytes: int) -> None:
-        self._port, self._targets, self.cuts, self._body_bytes = port, re.compile(targets), cuts, body_bytes
+        self._port, self._targets, self.cuts, self._body_bytes = (
+            port,
+            re.compile(targets),
+            cuts,
+            body_bytes,
+        )
         self.cut = 0
         """Answers that were cut off."""
         self._lock = threading.Lock()
@@ -97,7 +102,10 @@ def _received(connection: socket.socket) -> bytes:
 
 def _of_one_request(head: bytes) -> bytes:
     """The head for a connection that is closed behind the answer."""
-    return re.sub(rb"(?im)^(?:connection|expect):[^\r]*\r\n", b"", head)[:-2] + b"Connection: close\r\n\r\n"
+    return (
+        re.sub(rb"(?im)^(?:connection|expect):[^\r]*\r\n", b"", head)[:-2]
+        + b"Connection: close\r\n\r\n"
+    )
 
 
 @contextlib.contextmanager

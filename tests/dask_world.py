@@ -23,7 +23,13 @@ class Cluster:
     """A scheduler and some workers with a nanny each, which starts another process where one has ended."""
 
     def __init__(
-        self, folder: Path, workers: int, *, seconds: float = 0.0, nannies: bool = True, **environment: str
+        self,
+        folder: Path,
+        workers: int,
+        *,
+        seconds: float = 0.0,
+        nannies: bool = True,
+        **environment: str,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
@@ -52,14 +58,27 @@ class Cluster:
     def _start(self) -> None:
         file = self._folder / "scheduler.json"
         self.scheduler = self._begin(
-            "dask_scheduler", "--scheduler-file", str(file), "--port", "0", "--dashboard-address", "127.0.0.1:0"
+            "dask_scheduler",
+            "--scheduler-file",
+            str(file),
+            "--port",
+            "0",
+            "--dashboard-address",
+            "127.0.0.1:0",
         )
         wait_until(lambda: file.exists() and file.read_text().rstrip().endswith("}"), "a scheduler")
         self.address = str(json.loads(file.read_text())["address"])
         options = "--nthreads 1 --memory-limit 0 --dashboard-address 127.0.0.1:0 --death-timeout 20"
         for number in range(self._count):
             self.workers.append(
-                self._begin("dask_worker", self.address, "--name", f"w{number}", *options.split(), *self._options)
+                self._begin(
+                    "dask_worker",
+                    self.address,
+                    "--name",
+                    f"w{number}",
+                    *options.split(),
+                    *self._options,
+                )
             )
 
     def __exit__(self, *_: object) -> None:
@@ -70,9 +89,18 @@ class Cluster:
             process.wait()
 
     def _begin(self, module: str, *arguments: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", f"distributed.cli.{module}", "--host", "127.0.0.1", *arguments]
+        command = [
+            sys.executable,
+            "-m",
+            f"distributed.cli.{module}",
+            "--host",
+            "127.0.0.1",
+            *arguments,
+        ]
         with (self._folder / f"{module}.log").open("ab") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log, env=self._environment, cwd=_ROOT)
+            process = subprocess.Popen(
+                command, stdout=log, stderr=log, env=self._environment, cwd=_ROOT
+            )
         self._processes.append(process)
         return process
 
@@ -90,7 +118,11 @@ class Cluster:
     @property
     def at_work(self) -> list[int]:
         """The processes of workers that have begun a part and live."""
-        return [pid for pid in dict.fromkeys(pid for _, pid in self.begun) if Path(f"/proc/{pid}").exists()]
+        return [
+            pid
+            for pid in dict.fromkeys(pid for _, pid in self.begun)
+            if Path(f"/proc/{pid}").exists()
+        ]
 
 
 def children_of(pid: int) -> list[int]:
@@ -132,4 +164,6 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
         process.send_signal(signal.SIGABRT)  # for the faulthandler to say where it is
         _, said = process.communicate()
         raise AssertionError(f"never: an end of the command, which said: {said}") from None
-    return process.returncode, "".join(line for line in said.splitlines(True) if not _HOW_FAR.match(line))
+    return process.returncode, "".join(
+        line for line in said.splitlines(True) if not _HOW_FAR.match(line)
+    )

@@ -48,11 +48,28 @@ class Scenario:
 
 
 def crawl(folder: Path) -> None:
-    arkaudit("crawl", str(folder.parent / "papers"), "--store", str(folder / "a.db"), "--only-routed", "--jobs", "1")
+    arkaudit(
+        "crawl",
+        str(folder.parent / "papers"),
+        "--store",
+        str(folder / "a.db"),
+        "--only-routed",
+        "--jobs",
+        "1",
+    )
 
 
 def dataset(folder: Path) -> None:
-    arkaudit("extract", str(folder.parent / "papers"), "--out", str(folder / "ds"), "--part-size", "1", "--jobs", "1")
+    arkaudit(
+        "extract",
+        str(folder.parent / "papers"),
+        "--out",
+        str(folder / "ds"),
+        "--part-size",
+        "1",
+        "--jobs",
+        "1",
+    )
 
 
 def report(folder: Path) -> None:
@@ -106,7 +123,9 @@ def store_wrong(folder: Path, _: Any) -> str | None:
     if not (folder / "a.db").exists():
         return None
     said, code = forked(partial(arkaudit, "store", "check", "--store", str(folder / "a.db")))
-    return None if code in (0, 2) and "Traceback" not in said else f"store check: {code} {said[-300:]}"
+    return (
+        None if code in (0, 2) and "Traceback" not in said else f"store check: {code} {said[-300:]}"
+    )
 
 
 def dataset_wrong(folder: Path, whole: Any) -> str | None:
@@ -120,7 +139,11 @@ def dataset_wrong(folder: Path, whole: Any) -> str | None:
 
 
 def report_content(folder: Path) -> Any:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def report_wrong(folder: Path, whole: Any) -> str | None:
@@ -166,7 +189,12 @@ def forked(work: Callable[[], object]) -> tuple[str, int]:
 
 
 def armed(
-    change: Callable[[Path], None], folder: Path, *, log: Path | None = None, at: int = 0, error: int = 0
+    change: Callable[[Path], None],
+    folder: Path,
+    *,
+    log: Path | None = None,
+    at: int = 0,
+    error: int = 0,
 ) -> None:
     """Change *folder*; the change number *at* fails with *error*, and *log* gets all that are made."""
     _LIBC.fault_arm(str(folder).encode(), str(log).encode() if log else None, at, error)
@@ -254,7 +282,11 @@ class Disk:
             if path in self.names:
                 self.safe_contents[self.names[path]] = bytes(self.contents[self.names[path]])
             else:  # a folder
-                inside = {name for name in (*self.names, *self.safe_names) if os.path.dirname(name) == path}  # noqa: PTH120
+                inside = {
+                    name
+                    for name in (*self.names, *self.safe_names)
+                    if os.path.dirname(name) == path  # noqa: PTH120
+                }
                 for name in inside:
                     self.safe_names.pop(name, None)
                     if name in self.names:
@@ -267,7 +299,9 @@ class Disk:
 
     def kept(self) -> State:
         """What is there when the power comes back."""
-        return State({name: self.safe_contents.get(inode, b"") for name, inode in self.safe_names.items()})
+        return State(
+            {name: self.safe_contents.get(inode, b"") for name, inode in self.safe_names.items()}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +322,11 @@ def states(log: Path, count: int, before: Mapping[str, bytes]) -> Iterator[State
     changes = list(logged(log.read_bytes()))
     disk = Disk()
     for path, data in before.items():
-        for change in (("w", path, "", 0, data), ("s", path, "", 0, b""), ("s", str(Path(path).parent), "", 0, b"")):
+        for change in (
+            ("w", path, "", 0, data),
+            ("s", path, "", 0, b""),
+            ("s", str(Path(path).parent), "", 0, b""),
+        ):
             disk.apply(*change)
     wanted = {round((step + 1) * len(changes) / count) for step in range(count)}
     for number, change in enumerate(changes, 1):
@@ -312,7 +350,12 @@ def logged(data: bytes) -> Iterator[tuple[str, str, str, int, bytes]]:
 
 def main() -> None:
     place, names = Path(sys.argv[1]), sys.argv[2:]
-    found = [line for scenario in SCENARIOS if scenario.name in names for line in failures(scenario, place)]
+    found = [
+        line
+        for scenario in SCENARIOS
+        if scenario.name in names
+        for line in failures(scenario, place)
+    ]
     print(json.dumps(found, indent=1))
 
 

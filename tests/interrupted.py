@@ -46,17 +46,31 @@ def _library(target: str) -> Answer:
         place = "/hub" if target.startswith("/old/") else f"/p{target[7:]}/more"
         return 302, {"Location": place}, ""
     if target == "/hub":
-        return _page("Hub", "http://two.example/ark:/12x45/c277k <a href='/p0'>page 0</a> <a href='/p1/more'>more</a>")
+        return _page(
+            "Hub",
+            "http://two.example/ark:/12x45/c277k <a href='/p0'>page 0</a> <a href='/p1/more'>more</a>",
+        )
     if target == "/":
         links = "".join(f"<a href='/p{number}'>page {number}</a> " for number in range(PAGES))
         links += "".join(f"<a href='/old/{number}'>old</a> " for number in range(3))
-        return _page("Library", f"{links}<a href='/gone'>gone</a> <a href='http://files.library.example/doubts.txt'>")
+        return _page(
+            "Library",
+            f"{links}<a href='/gone'>gone</a> <a href='http://files.library.example/doubts.txt'>",
+        )
     if not target.startswith("/p") or not target[2:].partition("/")[0].isdigit():
         return _not_found(target)
     number = int(target[2:].partition("/")[0])
     if target.endswith("/more"):
-        return _page(f"More of {number}", f"http://two.example/ark:/12x45/c2{number:02}k <a href='/'>home</a>")
-    places = ("http://one.example", f"http://three{number}.example", "http://four.example", "http://nobody.example")
+        return _page(
+            f"More of {number}",
+            f"http://two.example/ark:/12x45/c2{number:02}k <a href='/'>home</a>",
+        )
+    places = (
+        "http://one.example",
+        f"http://three{number}.example",
+        "http://four.example",
+        "http://nobody.example",
+    )
     cited = f"{places[number % 4]}/ark:/12x45/b1{number:02}x http://one.example/ark:/12x45/b1{number // 2:02}z"
     links = f"<a href='/p{number}/more'>more</a> <a href='http://files.library.example/f{number}.txt'>file</a>"
     links += f"<a href='/moved/{number}'>the same</a>" if number % 4 == 1 else ""
@@ -64,10 +78,10 @@ def _library(target: str) -> Answer:
 
 
 def _files(target: str) -> Answer:
-    if target == "/doubts.txt":  # the first is broken over a line, and stands whole in one of the files
-        text = (
-            "Kept as http://one.example/ark:/12x45/x5\nk3 in the vault, and ark:/12345/x5 and ark:/12x45/b7q2\n4 too."
-        )
+    if (
+        target == "/doubts.txt"
+    ):  # the first is broken over a line, and stands whole in one of the files
+        text = "Kept as http://one.example/ark:/12x45/x5\nk3 in the vault, and ark:/12345/x5 and ark:/12x45/b7q2\n4 too."
     elif target == "/f3.txt":
         text = "See http://one.example/ark:/12x45/x5k3 and ark:/12x45/b7q2 there."
     else:
@@ -76,7 +90,14 @@ def _files(target: str) -> Answer:
 
 
 #: The names that exist at one.example.
-_KNOWN = {*(f"b1{number:02}{end}" for number in range(PAGES) for end in "xz"), "d30q", "d31q", "d32q", "x5k3", "b7q2"}
+_KNOWN = {
+    *(f"b1{number:02}{end}" for number in range(PAGES) for end in "xz"),
+    "d30q",
+    "d31q",
+    "d32q",
+    "x5k3",
+    "b7q2",
+}
 
 
 def _one(target: str) -> Answer:
@@ -86,10 +107,10 @@ def _one(target: str) -> Answer:
     if name not in _KNOWN:
         return _not_found(path)
     if query == "info":
-        erc = f"erc:\nwho: Rossi, Ada\nwhat: Notebook {name}\nwhen: 1952\nwhere: ark:/12x45/{name}\n"
-        support = (
-            "erc-support:\nwho: A library\nwhat: Permanent: Stable Content\nwhen: 2020\nwhere: http://one.example/\n"
+        erc = (
+            f"erc:\nwho: Rossi, Ada\nwhat: Notebook {name}\nwhen: 1952\nwhere: ark:/12x45/{name}\n"
         )
+        support = "erc-support:\nwho: A library\nwhat: Permanent: Stable Content\nwhen: 2020\nwhere: http://one.example/\n"
         return 200, {"Content-Type": "text/plain"}, erc + support
     return _page(f"Notebook {name}", f"Identifier: ark:/12x45/{name}. Forty leaves, with drawings.")
 
@@ -97,12 +118,18 @@ def _one(target: str) -> Answer:
 def _two(target: str) -> Answer:
     """A resolver that leads elsewhere, whatever is asked of a name that it knows."""
     name = target.partition("?")[0].rpartition("/")[2]
-    return (302, {"Location": f"http://landing.example/o/{name}"}, "") if name[:2] == "c2" else _not_found(target)
+    return (
+        (302, {"Location": f"http://landing.example/o/{name}"}, "")
+        if name[:2] == "c2"
+        else _not_found(target)
+    )
 
 
 def _global(target: str) -> Answer:
     is_known = target.partition("?")[0].rpartition("/")[2][:2] == "d3"
-    return (302, {"Location": f"http://one.example{target}"}, "") if is_known else _not_found(target)
+    return (
+        (302, {"Location": f"http://one.example{target}"}, "") if is_known else _not_found(target)
+    )
 
 
 def _landing(target: str) -> Answer:
@@ -117,7 +144,9 @@ HOSTS: dict[str, Callable[[str], Answer]] = {
     "files.library.example": _files,
     "one.example": _one,
     "two.example": _two,
-    **{f"three{number}.example": _not_found for number in range(1, PAGES, 4)},  # the first to be unknown is asked more
+    **{
+        f"three{number}.example": _not_found for number in range(1, PAGES, 4)
+    },  # the first to be unknown is asked more
     "four.example": lambda target: (503, {"Content-Type": "text/plain"}, "later"),
     "landing.example": _landing,
     "global.example": _global,
@@ -182,7 +211,9 @@ class World:
                 """A client that was killed is what this is about."""
 
         self._server = Server(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        ).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -205,7 +236,9 @@ class World:
 def local_files(folder: Path) -> list[Path]:
     """Documents on the disk: a text, and an archive of two."""
     folder.mkdir()
-    (folder / "letter.txt").write_text("See http://one.example/ark:/12x45/b100x and ark:/99999/x5.", "utf-8")
+    (folder / "letter.txt").write_text(
+        "See http://one.example/ark:/12x45/b100x and ark:/99999/x5.", "utf-8"
+    )
     with zipfile.ZipFile(folder / "papers.zip", "w") as archive:
         for name in ("a.txt", "b.txt"):
             archive.writestr(name, f"{name} cites http://two.example/ark:/12x45/c2{name[0]}9k.")
@@ -215,7 +248,9 @@ def local_files(folder: Path) -> list[Path]:
 class Command:
     """The command as a process of its own, which may be killed; it is when the block ends, if it still runs."""
 
-    def __init__(self, arguments: Sequence[str | Path], *, first: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, arguments: Sequence[str | Path], *, first: Callable[[], None] | None = None
+    ) -> None:
         self._arguments = [str(each) for each in arguments]
         self._first = first
 
@@ -223,7 +258,11 @@ class Command:
         self._printed, self._said = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         told = {**clean_environment(), "PYTHONIOENCODING": "utf-8"}
         self._process = preloaded.begin(
-            self._arguments, environment=told, prints=self._printed, says=self._said, first=self._first
+            self._arguments,
+            environment=told,
+            prints=self._printed,
+            says=self._said,
+            first=self._first,
         )
         return self
 
@@ -313,7 +352,9 @@ def is_made(store: Path) -> bool:
     if not store.exists():
         return False
     with sqlite3.connect(store) as raw:
-        return raw.execute("select count(*) from sqlite_master where name = 'observation'").fetchone() == (1,)
+        return raw.execute(
+            "select count(*) from sqlite_master where name = 'observation'"
+        ).fetchone() == (1,)
 
 
 def sent(store: Path) -> Counter[tuple[str, str]]:
@@ -321,7 +362,10 @@ def sent(store: Path) -> Counter[tuple[str, str]]:
     if not is_made(store):
         return Counter()
     with sqlite3.connect(store) as raw:
-        rows = [*raw.execute("select hops from observation"), *raw.execute("select hops from document")]
+        rows = [
+            *raw.execute("select hops from observation"),
+            *raw.execute("select hops from document"),
+        ]
     urls = [hop["url"] for (hops,) in rows for hop in json.loads(hops) if hop["status"] is not None]
     return Counter((url.split("/")[2], "/" + url.split("/", 3)[3]) for url in urls)
 
@@ -355,11 +399,24 @@ def tables(store: Path) -> dict[str, pd.DataFrame]:
         name: [column for column in table if column in _OF_TIME_OR_COST or column.endswith("_s")]
         for name, table in found.items()
     }
-    return {name: table.drop(columns=left_out[name]).replace(HOW_LONG, "", regex=True) for name, table in found.items()}
+    return {
+        name: table.drop(columns=left_out[name]).replace(HOW_LONG, "", regex=True)
+        for name, table in found.items()
+    }
 
 
 def counts(store: Path) -> dict[str, int]:
     """How many rows each table has, also those that nobody publishes."""
-    names = ("run", "document", "finding", "ark", "mention", "observation", "verdict", "frontier", "outlinks")
+    names = (
+        "run",
+        "document",
+        "finding",
+        "ark",
+        "mention",
+        "observation",
+        "verdict",
+        "frontier",
+        "outlinks",
+    )
     with sqlite3.connect(store) as raw:
         return {name: raw.execute(f"select count(*) from {name}").fetchone()[0] for name in names}

@@ -22,7 +22,10 @@ OAI = "http://www.openarchives.org/OAI/2.0/"
 
 
 def sitemap(*urls: str) -> tuple[str, str]:
-    return f"<urlset xmlns='{SITEMAP}'>{''.join(f'<url><loc>{url}</loc></url>' for url in urls)}</urlset>", XML
+    return (
+        f"<urlset xmlns='{SITEMAP}'>{''.join(f'<url><loc>{url}</loc></url>' for url in urls)}</urlset>",
+        XML,
+    )
 
 
 def sitemap_index(*urls: str) -> tuple[str, str]:
@@ -43,12 +46,17 @@ def record(identifier: str, *places: str, text: str = "") -> str:
 
 
 def deleted(identifier: str) -> str:
-    return f"<record><header status='deleted'><identifier>{identifier}</identifier></header></record>"
+    return (
+        f"<record><header status='deleted'><identifier>{identifier}</identifier></header></record>"
+    )
 
 
 def records(*each: str, token: str | None = None) -> tuple[str, str]:
     goes_on = "" if token is None else f"<resumptionToken>{token}</resumptionToken>"
-    return f"<OAI-PMH xmlns='{OAI}'><ListRecords>{''.join(each)}{goes_on}</ListRecords></OAI-PMH>", XML
+    return (
+        f"<OAI-PMH xmlns='{OAI}'><ListRecords>{''.join(each)}{goes_on}</ListRecords></OAI-PMH>",
+        XML,
+    )
 
 
 def oai_error(code: str, words: str = "") -> tuple[str, str]:
@@ -58,7 +66,10 @@ def oai_error(code: str, words: str = "") -> tuple[str, str]:
 def feed(*urls: str, after: str | None = None) -> tuple[str, str]:
     entries = "".join(f"<entry><link href='{url}'/></entry>" for url in urls)
     goes_on = f"<link rel='next' href='{after}'/>" if after else ""
-    return f"<feed xmlns='http://www.w3.org/2005/Atom'>{goes_on}{entries}</feed>", "application/atom+xml"
+    return (
+        f"<feed xmlns='http://www.w3.org/2005/Atom'>{goes_on}{entries}</feed>",
+        "application/atom+xml",
+    )
 
 
 def pdf(text: str) -> tuple[bytes, str]:
@@ -72,7 +83,9 @@ def pdf(text: str) -> tuple[bytes, str]:
         % (b"<< /Font << /F1 %b >> >>" % font),
         b"<< /Length %d >>\nstream\n%b\nendstream" % (len(shown), shown),
     ]
-    body = b"%PDF-1.4\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % each for each in enumerate(objects, 1))
+    body = b"%PDF-1.4\n" + b"".join(
+        b"%d 0 obj\n%b\nendobj\n" % each for each in enumerate(objects, 1)
+    )
     return body + b"trailer\n<< /Root 1 0 R >>\n%%EOF\n", "application/pdf"
 
 
@@ -90,7 +103,9 @@ def answered(page: Page) -> bytes:
 class Web:
     """Hosts on loopback, each with its pages, and the command run over them."""
 
-    def __init__(self, hosts: Mapping[str, Pages], *, robots: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, hosts: Mapping[str, Pages], *, robots: Mapping[str, str] | None = None
+    ) -> None:
         self._pages = hosts
         self._robots = robots or {}
         self._stack = ExitStack()
@@ -99,19 +114,28 @@ class Web:
     def __enter__(self) -> Self:
         for name, pages in self._pages.items():
             find = pages if callable(pages) else pages.get
-            robots = {"robots": reply(body=self._robots[name], media_type="text/plain")} if name in self._robots else {}
+            robots = (
+                {"robots": reply(body=self._robots[name], media_type="text/plain")}
+                if name in self._robots
+                else {}
+            )
             server = RawServer(lambda target, find=find: answered(find(target)), **robots)
             self.hosts[name] = self._stack.enter_context(server)
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._stack.close()
 
     @property
     def routes(self) -> list[str]:
-        return [f"--connect-to={name}:80=127.0.0.1:{server.port}" for name, server in self.hosts.items()]
+        return [
+            f"--connect-to={name}:80=127.0.0.1:{server.port}" for name, server in self.hosts.items()
+        ]
 
     def crawl(self, *arguments: str | Path, store: Path) -> str:
         """What the command says on standard error when it crawls."""

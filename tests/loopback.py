@@ -27,9 +27,15 @@ _SO_TIMESTAMPNS = 35  # of Linux; Python has no name for it
 Responder = Callable[[str], bytes | None]
 
 
-def reply(status: str = "200 OK", body: str = "", media_type: str = "text/html", **headers: str) -> bytes:
+def reply(
+    status: str = "200 OK", body: str = "", media_type: str = "text/html", **headers: str
+) -> bytes:
     """A complete, well-formed answer that closes its connection."""
-    lines = {"Content-Type": media_type, "Content-Length": str(len(body.encode())), "Connection": "close"}
+    lines = {
+        "Content-Type": media_type,
+        "Content-Length": str(len(body.encode())),
+        "Connection": "close",
+    }
     lines.update({name.replace("_", "-"): value for name, value in headers.items()})
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
     return f"HTTP/1.1 {status}\r\n{head}\r\n{body}".encode()
@@ -69,7 +75,10 @@ class RawServer:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -129,7 +138,9 @@ def _received(connection: socket.socket) -> tuple[bytes, float]:
         return connection.recv(65536), time.monotonic()
     received, told, _, _ = connection.recvmsg(65536, 256)
     moments = [struct.unpack("ll", data[:16]) for _, kind, data in told if kind == _SO_TIMESTAMPNS]
-    return received, monotonic_of(moments[0][0] + moments[0][1] / 1e9) if moments else time.monotonic()
+    return received, monotonic_of(
+        moments[0][0] + moments[0][1] / 1e9
+    ) if moments else time.monotonic()
 
 
 def monotonic_of(clock_s: float) -> float:
@@ -155,7 +166,11 @@ def run_command(
     """`arkaudit` with these arguments, as a process of its own; what it prints may go to a file descriptor instead."""
     told = {**clean_environment(), "PYTHONIOENCODING": encoding, **environment}
     return preloaded.run(
-        [str(each) for each in arguments], environment=told, stdin=stdin, stdout=stdout, timeout_s=timeout_s
+        [str(each) for each in arguments],
+        environment=told,
+        stdin=stdin,
+        stdout=stdout,
+        timeout_s=timeout_s,
     )
 
 
@@ -170,7 +185,9 @@ def cache_folder() -> tempfile.TemporaryDirectory[str]:
 
 def clean_environment() -> dict[str, str]:
     """The environment of a command: no proxy, and no copy of the registry."""
-    inherited = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")
+    }
     return {**inherited, "ARKAUDIT_CACHE": cache_folder().name}
 
 

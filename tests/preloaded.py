@@ -112,12 +112,19 @@ def run(
 class _Command:
     """What runs in the fork; its streams travel with it as it is sent there."""
 
-    def __init__(self, arguments: list[str], environment: dict[str, str], streams: list[int]) -> None:
+    def __init__(
+        self, arguments: list[str], environment: dict[str, str], streams: list[int]
+    ) -> None:
         self._arguments, self._environment, self._streams = arguments, environment, streams
         self._folder = Path.cwd()
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self._arguments, self._environment, self._folder, [DupFd(stream) for stream in self._streams]
+        return (
+            self._arguments,
+            self._environment,
+            self._folder,
+            [DupFd(stream) for stream in self._streams],
+        )
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self._arguments, self._environment, self._folder, sent = state
@@ -155,7 +162,9 @@ def begin(
     """
     with Path(os.devnull).open("rb") as nothing:
         streams = [nothing.fileno(), prints.fileno(), says.fileno()]
-        process = _FORKS.Process(target=_run, args=(_Command(list(arguments), dict(environment), streams), first))
+        process = _FORKS.Process(
+            target=_run, args=(_Command(list(arguments), dict(environment), streams), first)
+        )
         process.start()
     return process
 

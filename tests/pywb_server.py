@@ -29,7 +29,9 @@ main(["init", "library"])
 main(["add", "library", "captures.warc.gz"])
 """
 _SERVE = "import sys; from pywb.apps.cli import wayback; wayback(sys.argv[1:])"
-_CONFIG = "framed_replay: {framed}\nredirect_to_exact: {redirecting}\ncollections_root: collections\n"
+_CONFIG = (
+    "framed_replay: {framed}\nredirect_to_exact: {redirecting}\ncollections_root: collections\n"
+)
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,13 @@ class Archived:
 class Pywb:
     """Serves what was *captured*; *framed* pages answer the TimeGate with a frame, *redirecting* with a redirect."""
 
-    def __init__(self, captured: Sequence[Archived], *, framed: bool = False, redirecting: bool = False) -> None:
+    def __init__(
+        self, captured: Sequence[Archived], *, framed: bool = False, redirecting: bool = False
+    ) -> None:
         self._captured = captured
-        self._config = _CONFIG.format(framed=str(framed).lower(), redirecting=str(redirecting).lower())
+        self._config = _CONFIG.format(
+            framed=str(framed).lower(), redirecting=str(redirecting).lower()
+        )
         self._folder = tempfile.TemporaryDirectory(prefix="pywb-")
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -63,7 +69,10 @@ class Pywb:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if self._process is not None:
             self._process.terminate()
@@ -100,7 +109,12 @@ class Pywb:
                 )  # fmt: skip
                 writer.write_record(record)
         done = subprocess.run(
-            [PYTHON, "-c", _MANAGE], cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE_S
+            [PYTHON, "-c", _MANAGE],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE_S,
         )
         assert done.returncode == 0, done.stderr
 

@@ -87,14 +87,18 @@ TERM = "https://n2t.net/ark:/99152/p0v"
 LANDING = "https://gallica.example/view/449691"
 
 
-def write_store(path: Path, rows: Mapping[Table, Sequence[Mapping[str, Any]]], *, version: int | None = None) -> Path:
+def write_store(
+    path: Path, rows: Mapping[Table, Sequence[Mapping[str, Any]]], *, version: int | None = None
+) -> Path:
     """A store at *path* that holds *rows*, each completed with the table's defaults above."""
     engine = create_engine(URL.create("sqlite", database=str(path)))
     with engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA synchronous = OFF")
         schema.tables.create_all(connection)
         connection.exec_driver_sql(f"PRAGMA application_id = {schema.APPLICATION_ID}")
-        connection.exec_driver_sql(f"PRAGMA user_version = {schema.SCHEMA_VERSION if version is None else version}")
+        connection.exec_driver_sql(
+            f"PRAGMA user_version = {schema.SCHEMA_VERSION if version is None else version}"
+        )
         for table, values in rows.items():
             _insert(connection, table, values)
         connection.commit()
@@ -127,7 +131,9 @@ def ark_row(ark_id: int, text: str) -> dict[str, Any]:
     }
 
 
-def mention_row(document_id: int, ordinal: int, ark_id: int, request_url: str | None, **others: Any) -> dict[str, Any]:
+def mention_row(
+    document_id: int, ordinal: int, ark_id: int, request_url: str | None, **others: Any
+) -> dict[str, Any]:
     written = request_url or "ark:88435/x5"
     return {
         "document_id": document_id,
@@ -180,7 +186,11 @@ def write_world(path: Path) -> Path:
     return write_store(
         path,
         {
-            schema.run: [{"run_id": 1}, {"run_id": 2}, {"run_id": 3, "ended_at": None, "state": "running"}],
+            schema.run: [
+                {"run_id": 1},
+                {"run_id": 2},
+                {"run_id": 3, "ended_at": None, "state": "running"},
+            ],
             schema.ark: [
                 ark_row(number, text)
                 for number, text in enumerate(
@@ -260,7 +270,9 @@ def write_world(path: Path) -> Path:
                     confidence="likely",
                 ),
                 mention_row(3, 2, 3, MUSEUM, page=2),
-                mention_row(3, 3, 9, None, page=3, confidence="ambiguous", alternatives=["ark:88435/x5y"]),
+                mention_row(
+                    3, 3, 9, None, page=3, confidence="ambiguous", alternatives=["ark:88435/x5y"]
+                ),
             ],
             schema.observation: [
                 observation_row(
@@ -276,12 +288,23 @@ def write_world(path: Path) -> Path:
                 observation_row(1, BTV_AT_GALLICA, "object", [hop(BTV_AT_GALLICA, 404)]),
                 observation_row(2, BPT, "object", [hop(BPT)]),
                 observation_row(3, MUSEUM, "object", [hop(MUSEUM, 404)]),
-                observation_row(4, SLOW, "object", [hop(SLOW, None, error="30 s passed")], chain_end="timeout"),
-                observation_row(5, GUARDED, "object", [hop(GUARDED, None, error="/ark:/")], chain_end="robots"),
+                observation_row(
+                    4, SLOW, "object", [hop(SLOW, None, error="30 s passed")], chain_end="timeout"
+                ),
+                observation_row(
+                    5, GUARDED, "object", [hop(GUARDED, None, error="/ark:/")], chain_end="robots"
+                ),
                 observation_row(8, TERM, "object", [hop(TERM)]),
             ],
             schema.tls_probe: [
-                {"run_id": 2, "host": "n2t.net", "port": 443, "at": MOMENT, "trusted": True, "reason": "ok"},
+                {
+                    "run_id": 2,
+                    "host": "n2t.net",
+                    "port": 443,
+                    "at": MOMENT,
+                    "trusted": True,
+                    "reason": "ok",
+                },
                 {
                     "run_id": 2,
                     "host": "slow.example",
@@ -300,7 +323,10 @@ def write_world(path: Path) -> Path:
                     "metadata": "erc",
                     "commitment": "stated",
                     "commitment_evidence": ["an erc-support block", "with a rating"],
-                    "commitment_parsed": {"who": "The Library", "what": "Permanent: Stable Content"},
+                    "commitment_parsed": {
+                        "who": "The Library",
+                        "what": "Permanent: Stable Content",
+                    },
                     "final_url": LANDING,
                     "hop_count": 1,
                     "request_count": 3,
@@ -335,7 +361,11 @@ def write_world(path: Path) -> Path:
                     "object_evidence": [f"the page is titled {RIGHT_TO_LEFT_OVERRIDE}dnuof toN"],
                     "final_url": MUSEUM,
                     "rests_on": [f"{MUSEUM[:-1]}8"],
-                    "did_you_mean": {"ark": "ark:53355/cl010120338", "url": f"{MUSEUM[:-1]}8", "evidence": []},
+                    "did_you_mean": {
+                        "ark": "ark:53355/cl010120338",
+                        "url": f"{MUSEUM[:-1]}8",
+                        "evidence": [],
+                    },
                     "remarks": ["unregistered NAAN"],
                 },
                 {"ark_id": 4, "request_url": SLOW, "object": "timeout"},

@@ -41,7 +41,11 @@ def test_page(vector: dict[str, Any]) -> None:
         ("Università".encode("utf-16"), "text/plain; charset=utf-16", "Università"),
         ("Università".encode("utf-16"), "text/plain", "Università"),
         ("Università".encode("cp1252"), "text/plain; charset=windows-1252", "Università"),
-        ("\N{ZERO WIDTH NO-BREAK SPACE}Università".encode(), "text/plain; charset=utf8mb4", "Università"),
+        (
+            "\N{ZERO WIDTH NO-BREAK SPACE}Università".encode(),
+            "text/plain; charset=utf8mb4",
+            "Università",
+        ),
         ("<p>Страница".encode("cp1251"), "text/html; charset=windows-1251", "Страница"),
         (b"\xff\xd8\xff", "image/jpeg", None),
         (b"", "text/plain", None),
@@ -63,7 +67,8 @@ def seen(body: str, **changed: Any) -> Observation:
 
 def test_long_texts_are_compared_as_a_whole() -> None:
     words = [
-        f"word{chr(97 + number % 26)}{chr(97 + number // 26 % 26)}{chr(97 + number // 676)}" for number in range(4_000)
+        f"word{chr(97 + number % 26)}{chr(97 + number // 26 % 26)}{chr(97 + number // 676)}"
+        for number in range(4_000)
     ]
     long = " ".join(words)
     changed_behind = " ".join([*words[:2_000], *reversed(words[2_000:])])
@@ -74,7 +79,9 @@ def test_long_texts_are_compared_as_a_whole() -> None:
 
 
 def test_an_empty_body_is_not_one_that_could_not_be_read() -> None:
-    empty, unread = (seen("", text=None, body_bytes=0, body_complete=complete) for complete in (True, False))
+    empty, unread = (
+        seen("", text=None, body_bytes=0, body_complete=complete) for complete in (True, False)
+    )
     assert same_answer(empty, empty)
     assert not same_answer(empty, unread)
     assert not same_answer(unread, unread)
@@ -88,7 +95,10 @@ def test_a_text_is_like_itself_whatever_it_was_asked_for(text: str) -> None:
     assert same_page(text, text)
 
 
-@given(st.lists(st.text(alphabet="abcdefghij", min_size=3, max_size=6), min_size=3, max_size=60), st.data())
+@given(
+    st.lists(st.text(alphabet="abcdefghij", min_size=3, max_size=6), min_size=3, max_size=60),
+    st.data(),
+)
 def test_likeness_is_symmetric_and_a_share(words: list[str], data: st.DataObject) -> None:
     one = sketch(" ".join(words)) or ""
     other = sketch(" ".join(data.draw(st.permutations(words)))) or ""
@@ -101,12 +111,20 @@ def test_the_data_about_servers_and_languages_is_well_formed() -> None:
     languages = ("not_found", "passing", "withdrawn", "restricted")
     phrases = [phrase for table in languages for words in told[table].values() for phrase in words]
     phrases += [*told["about_request"]["phrase"], *told["check"]["word"], *told["check"]["widget"]]
-    for table in (told["placeholder"]["phrase"], told["placeholder"]["word"], told["login"]["title"]):
+    for table in (
+        told["placeholder"]["phrase"],
+        told["placeholder"]["word"],
+        told["login"]["title"],
+    ):
         phrases += table
     for row in told["challenge"]:
         assert row.keys() - {"name", "since"} <= {"header", "title", "text", "markup", "blank"}
         assert all(": " in header for header in row.get("header", ()))
-        phrases += [*row.get("title", ()), *row.get("text", ()), *(sign.lower() for sign in row.get("markup", ()))]
+        phrases += [
+            *row.get("title", ()),
+            *row.get("text", ()),
+            *(sign.lower() for sign in row.get("markup", ())),
+        ]
     assert [phrase for phrase in phrases if phrase != plain(phrase)] == []
     assert all(row["since"] for row in [*told["challenge"], *told["host"]])
     labels = [label for words in told["labels"].values() for label in words]
@@ -165,7 +183,14 @@ def test_many_languages_say_that_something_is_not_there(title: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "title", ["Ms. 404", "404 p. : ill.", "Notebook of Ada Rossi", "Unknown master, about 1500", "10 results"]
+    "title",
+    [
+        "Ms. 404",
+        "404 p. : ill.",
+        "Notebook of Ada Rossi",
+        "Unknown master, about 1500",
+        "10 results",
+    ],
 )
 def test_what_only_looks_like_it(title: str) -> None:
     assert says_not_found(title) is None
@@ -214,7 +239,10 @@ def test_letters_are_counted_alike_in_ascii_and_beyond(text: str) -> None:
 
 def test_a_sentence_that_was_read_before_is_read_again_for_an_object_of_another_name() -> None:
     sentence = "Sonata in B flat was withdrawn."
-    found = [list(withdrawals_in("", (), sentence, names=names)) for names in ((), ("Sonata in B flat",), ())]
+    found = [
+        list(withdrawals_in("", (), sentence, names=names))
+        for names in ((), ("Sonata in B flat",), ())
+    ]
     assert [[each.words for each in said] for said in found] == [[], ["it was withdrawn"], []]
 
 
@@ -252,9 +280,17 @@ KINDS_OF_PHRASES = {
 def test_phrases_that_share_their_beginning_are_found_as_if_each_stood_alone(name: str) -> None:
     phrases = KINDS_OF_PHRASES[name]
     flat = _flat(phrases)
-    found = [bare(plain(each.replace(" ... ", between))) for each in phrases.phrases for between in (" ", " a b ", "")]
+    found = [
+        bare(plain(each.replace(" ... ", between)))
+        for each in phrases.phrases
+        for between in (" ", " a b ", "")
+    ]
     joined = [f"{one} {other}" for one, other in pairwise(found)]
-    for text in [*found, *joined, *(f"{each[:-1]}\N{LATIN SMALL LETTER E WITH ACUTE}{each}s" for each in found)]:
+    for text in [
+        *found,
+        *joined,
+        *(f"{each[:-1]}\N{LATIN SMALL LETTER E WITH ACUTE}{each}s" for each in found),
+    ]:
         spans = [(each.start, each.end) for each in phrases.in_plain(text)]
         assert spans == [each.span() for each in flat.finditer(bare(text))], text
         assert phrases.is_in_plain(text) is bool(spans)
@@ -264,14 +300,20 @@ def test_words_that_the_control_has_too_say_nothing_of_the_object() -> None:
     phrases = Phrases.of(["is closed", "is restricted"])
     text = "The reading room is closed. This item is restricted."
     assert sure_words(phrases, text) == "is closed"
-    assert sure_words(phrases, text, PageWords(text="The reading room  IS closed.")) == "is restricted"
+    assert (
+        sure_words(phrases, text, PageWords(text="The reading room  IS closed.")) == "is restricted"
+    )
     assert sure_words(phrases, text, PageWords(text=text)) is None
 
 
 def test_what_the_control_says_of_a_withdrawal_says_nothing_of_any_object() -> None:
     control = PageWords(text="This item was withdrawn.")
     for name in ("x5", "x6"):
-        page = PageWords(text=f"This item was withdrawn. This record was deleted. ark:/12x45/{name}")
-        of_all, of_own = ([each.words for each in page.withdrawals(page.text, name, of)] for of in (None, control))
+        page = PageWords(
+            text=f"This item was withdrawn. This record was deleted. ark:/12x45/{name}"
+        )
+        of_all, of_own = (
+            [each.words for each in page.withdrawals(page.text, name, of)] for of in (None, control)
+        )
         assert of_all == ["this item was withdrawn", "this record was deleted"]
         assert of_own == ["this record was deleted"]

@@ -15,7 +15,9 @@ from tests.vectors import vectors
 
 naans = st.text(BETANUMERIC, min_size=5, max_size=16)
 parts = st.text(BETANUMERIC + "ABCDEF=~*+@_$", min_size=1, max_size=12)
-resolvers = st.sampled_from(["https://n2t.net/", "http://example.org/a/b/", "HTTPS://EXAMPLE.ORG:8443/", "/", ""])
+resolvers = st.sampled_from(
+    ["https://n2t.net/", "http://example.org/a/b/", "HTTPS://EXAMPLE.ORG:8443/", "/", ""]
+)
 labels = st.sampled_from(["ark:", "ark:/", "ARK:", "Ark:/", "aRk:"])
 inflections = st.sampled_from(["", "?info", "??", "?", "?a=b/c.d", "#part", "?info#part", "#a?b"])
 
@@ -24,14 +26,20 @@ inflections = st.sampled_from(["", "?info", "??", "?", "?a=b/c.d", "#part", "?in
 def arks(draw: st.DrawFn) -> Ark:
     components = draw(st.lists(parts, max_size=3))
     variants = draw(st.lists(parts, max_size=3))
-    qualifier = "".join(f"/{part}" for part in components) + "".join(f".{part}" for part in variants)
+    qualifier = "".join(f"/{part}" for part in components) + "".join(
+        f".{part}" for part in variants
+    )
     return Ark(draw(naans), draw(parts), qualifier)
 
 
 @pytest.mark.parametrize("vector", vectors("ark_parts"))
 def test_parts(vector: dict[str, Any]) -> None:
     ark = Ark.parse(vector["written"])
-    assert (ark.naan, ark.name, ark.shoulder) == (vector["naan"], vector["name"], vector["shoulder"])
+    assert (ark.naan, ark.name, ark.shoulder) == (
+        vector["naan"],
+        vector["name"],
+        vector["shoulder"],
+    )
     assert (list(ark.components), list(ark.variants)) == (vector["components"], vector["variants"])
     assert [str(implied) for implied in ark.implied] == vector["implied"]
     assert ark.base == Ark(vector["naan"], vector["name"])
@@ -61,7 +69,9 @@ def test_a_hyphen_anywhere_changes_nothing(ark: Ark, data: st.DataObject) -> Non
     text = str(ark)
     at = data.draw(st.integers(len("ark:"), len(text)))
     hyphens = data.draw(
-        st.text("-\N{HYPHEN}\N{NON-BREAKING HYPHEN}\N{FIGURE DASH}\N{EN DASH}\N{EM DASH}\N{HORIZONTAL BAR}")
+        st.text(
+            "-\N{HYPHEN}\N{NON-BREAKING HYPHEN}\N{FIGURE DASH}\N{EN DASH}\N{EM DASH}\N{HORIZONTAL BAR}"
+        )
     )
     assert Ark.parse(text[:at] + hyphens + text[at:]) == ark
 
@@ -78,7 +88,10 @@ def test_final_delimiters_change_nothing(ark: Ark, tail: str) -> None:
     assert Ark.parse(str(ark) + tail) == ark
 
 
-@given(st.one_of(st.text(), st.text("ark:/.-%?#12AZaz\u2010\u212a\ud800\0 ")), st.sampled_from(["", "ark:", "/ark:/"]))
+@given(
+    st.one_of(st.text(), st.text("ark:/.-%?#12AZaz\u2010\u212a\ud800\0 ")),
+    st.sampled_from(["", "ark:", "/ark:/"]),
+)
 def test_any_text_is_an_ark_or_not_one(text: str, start: str) -> None:
     try:
         ark = Ark.parse(start + text)
@@ -107,8 +120,12 @@ def test_implied_arks_of_an_endless_path_cost_what_is_asked_for() -> None:
 def test_equal_under_another_profile_alone(vector: dict[str, Any]) -> None:
     one, other = Ark.parse(vector["one"]), Ark.parse(vector["other"])
     assert one != other
-    forms = {profile.value: (one.form_under(profile), other.form_under(profile)) for profile in Profile}
-    assert [name for name, (form, other_form) in forms.items() if form and form == other_form] == vector["profiles"]
+    forms = {
+        profile.value: (one.form_under(profile), other.form_under(profile)) for profile in Profile
+    }
+    assert [
+        name for name, (form, other_form) in forms.items() if form and form == other_form
+    ] == vector["profiles"]
 
 
 @pytest.mark.parametrize(

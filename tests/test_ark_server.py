@@ -13,7 +13,8 @@ from tests.ark_server import NAAN, PYTHON, ArkServer
 from tests.loopback import RawServer, check_rows, outcomes, reply
 
 pytestmark = pytest.mark.skipif(
-    not PYTHON.exists() and os.environ.get("CI") != "true", reason="make ark-server sets up what these tests start"
+    not PYTHON.exists() and os.environ.get("CI") != "true",
+    reason="make ark-server sets up what these tests start",
 )
 PAGE = "<title>Plan of the harbour</title><h1>Plan of the harbour</h1><p>Ink on paper, 1784.</p>"
 
@@ -30,12 +31,20 @@ class Served:
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
     with RawServer(
-        lambda target: reply(body=PAGE) if target in ("/item/7", "/item/8") else reply("404 Not Found")
+        lambda target: (
+            reply(body=PAGE) if target in ("/item/7", "/item/8") else reply("404 Not Found")
+        )
     ) as landing:
-        described = {"who": "Rossi, Ada", "what": "Plan of the harbour", "when": "1784", "where": "Livorno"}
+        described = {
+            "who": "Rossi, Ada",
+            "what": "Plan of the harbour",
+            "when": "1784",
+            "where": "Livorno",
+        }
         unknown = dict.fromkeys(described, "")
         rows = [
-            {"ark_location": f"{landing.url}/item/{number}", **told} for number, told in ((7, described), (8, unknown))
+            {"ark_location": f"{landing.url}/item/{number}", **told}
+            for number, told in ((7, described), (8, unknown))
         ]
         with ArkServer(rows) as server:
             resolver = f"http://127.0.0.1:{server.port}"
@@ -49,17 +58,27 @@ def test_objects_are_reached_and_what_is_not_there_is_broken(served: Served) -> 
     assert outcomes(served.rows) == ["resolved", "resolved", "broken", "resolved"]
 
 
-def test_the_query_is_lost_in_the_redirect_and_the_bare_inflection_is_answered(served: Served) -> None:
+def test_the_query_is_lost_in_the_redirect_and_the_bare_inflection_is_answered(
+    served: Served,
+) -> None:
     described, empty = served.rows[0]["metadata"], served.rows[1]["metadata"]
     assert described["outcome"] == "structured"
     assert any("?info was lost in the redirect" in words for words in described["evidence"])
-    assert any(words.startswith("? gave application/json with who, what, when") for words in described["evidence"])
+    assert any(
+        words.startswith("? gave application/json with who, what, when")
+        for words in described["evidence"]
+    )
     assert empty["outcome"] == "query-dropped"
     assert all("?info" not in target for target in served.landed)
 
 
 def test_an_answer_to_the_bare_inflection_shows_no_absence_of_a_commitment(served: Served) -> None:
-    assert outcomes(served.rows, "commitment") == ["undetermined", "undetermined", "not-asked", "undetermined"]
+    assert outcomes(served.rows, "commitment") == [
+        "undetermined",
+        "undetermined",
+        "not-asked",
+        "undetermined",
+    ]
 
 
 def test_it_knows_the_old_label_only(served: Served) -> None:

@@ -121,7 +121,9 @@ def test_a_history_folded_in_two_parts_is_the_whole(checks: list[DatedVerdict], 
 
 
 @given(HISTORIES)
-def test_nothing_is_confirmed_without_enough_strikes_over_enough_days(checks: list[DatedVerdict]) -> None:
+def test_nothing_is_confirmed_without_enough_strikes_over_enough_days(
+    checks: list[DatedVerdict],
+) -> None:
     for until in range(1, len(checks) + 1):
         ark_status, _ = status_of(checks[:until])
         assert ark_status is not None
@@ -134,12 +136,16 @@ def test_nothing_is_confirmed_without_enough_strikes_over_enough_days(checks: li
 
 
 @given(HISTORIES)
-def test_checks_that_prove_nothing_change_no_strike_and_confirm_nothing(checks: list[DatedVerdict]) -> None:
+def test_checks_that_prove_nothing_change_no_strike_and_confirm_nothing(
+    checks: list[DatedVerdict],
+) -> None:
     ark_status, events = status_of(checks)
     proving = [each for each in checks if each.works or each.is_strike]
     alone, told = status_of(proving)
     assert (ark_status.strikes if ark_status else 0) == (alone.strikes if alone else 0)
-    assert (ark_status.turns if ark_status and proving else ())[-1:] == (alone.turns if alone else ())[-1:]
+    assert (ark_status.turns if ark_status and proving else ())[-1:] == (
+        alone.turns if alone else ()
+    )[-1:]
     later = [event for event in events if event.kind is not EventKind.NEW]
     assert later == [event for event in told if event.kind is not EventKind.NEW]
 

@@ -23,7 +23,16 @@ AT_MOST_S = 180.0
 @contextmanager
 def audit(folder: Path, *arguments: str, cache: Path) -> Iterator[subprocess.Popen[str]]:
     """`arkaudit check` as a process that can be killed, with a cache in common with others."""
-    command = [sys.executable, "-m", "arkaudit", "check", "--only-routed", "--store", str(folder), *arguments]
+    command = [
+        sys.executable,
+        "-m",
+        "arkaudit",
+        "check",
+        "--only-routed",
+        "--store",
+        str(folder),
+        *arguments,
+    ]
     environment = {**clean_environment(), "ARKAUDIT_CACHE": str(cache)}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
@@ -46,7 +55,10 @@ def test_an_audit_of_few_arks_does_not_wait_for_one_of_many_at_a_slow_host(tmp_p
     cache = tmp_path / "cache"
     with RawServer(slowly) as server:
         paced = ("--delay", "0.05", f"--connect-to=r.example:80=127.0.0.1:{server.port}")
-        many, few = arks("r.example", [f"x{number:03}" for number in range(400)]), arks("r.example", ["y1", "y2"])
+        many, few = (
+            arks("r.example", [f"x{number:03}" for number in range(400)]),
+            arks("r.example", ["y1", "y2"]),
+        )
         with audit(tmp_path / "many.db", *paced, *many, cache=cache) as first:
             wait_until(lambda: len(server.targets) >= 3, "three requests")
             with audit(tmp_path / "few.db", *paced, *few, cache=cache) as second:
@@ -59,8 +71,12 @@ def test_an_audit_of_few_arks_does_not_wait_for_one_of_many_at_a_slow_host(tmp_p
         since = [at for at, target in enumerate(asked) if target == "/robots.txt"][1]
         until = max(at for at, target in enumerate(asked) if "/y" in target)
         theirs = [target for target in asked[since:until] if "/x" in target]
-        ours = until - since - len(theirs)  # who has nothing to ask for a moment, as on a busy machine, has no turn
-        assert len(theirs) <= 10 * ours, "they take turns; the other has hundreds of requests to make"
+        ours = (
+            until - since - len(theirs)
+        )  # who has nothing to ask for a moment, as on a busy machine, has no turn
+        assert len(theirs) <= 10 * ours, (
+            "they take turns; the other has hundreds of requests to make"
+        )
         with audit(tmp_path / "after.db", *paced, *few, cache=cache) as third:
             _, errors = third.communicate(timeout=AT_MOST_S)
             assert third.returncode == 0, f"what a killed process held, nobody waits for: {errors}"
@@ -120,15 +136,34 @@ class Awkward:
         self._released.wait(20)
 
     def _dripping(self, _: str) -> bytes:
-        return b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n<title>x"
+        return (
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n<title>x"
+        )
 
 
 def test_audits_at_once_of_awkward_hosts_come_to_their_end(tmp_path: Path) -> None:
     with Awkward() as hosts, ExitStack() as running:
-        patience = ("--delay", "0.1", "--backoff", "0.1", "--timeout", "0.6", "--longest-wait", "1", "--attempts", "2")
-        everything = [*patience, *hosts.routes, *(ark for host in hosts.names for ark in arks(host, ["x1"]))]
+        patience = (
+            "--delay",
+            "0.1",
+            "--backoff",
+            "0.1",
+            "--timeout",
+            "0.6",
+            "--longest-wait",
+            "1",
+            "--attempts",
+            "2",
+        )
+        everything = [
+            *patience,
+            *hosts.routes,
+            *(ark for host in hosts.names for ark in arks(host, ["x1"])),
+        ]
         first, second, killed = (
-            running.enter_context(audit(tmp_path / f"{number}.db", *everything, cache=tmp_path / "cache"))
+            running.enter_context(
+                audit(tmp_path / f"{number}.db", *everything, cache=tmp_path / "cache")
+            )
             for number in range(3)
         )
         time.sleep(4)
@@ -137,7 +172,9 @@ def test_audits_at_once_of_awkward_hosts_come_to_their_end(tmp_path: Path) -> No
             told, errors = each.communicate(timeout=AT_MOST_S)
             assert each.returncode == 0, errors
             assert len(json_lines(told)) == len(hosts.names)
-        again = running.enter_context(audit(tmp_path / "2.db", *everything, cache=tmp_path / "cache"))
+        again = running.enter_context(
+            audit(tmp_path / "2.db", *everything, cache=tmp_path / "cache")
+        )
         told, errors = again.communicate(timeout=AT_MOST_S)
         assert again.returncode == 0, errors
         assert len(json_lines(told)) == len(hosts.names)

@@ -7,7 +7,9 @@ from itertools import pairwise
 from crawler.answers.likeness import sketch
 from crawler.history.ark_status import Seen, compared, described, place, promised
 
-WORDS = "the river has a bridge of seven arches that was built when the town was still inside its walls"
+WORDS = (
+    "the river has a bridge of seven arches that was built when the town was still inside its walls"
+)
 
 
 def words(known: Seen, seen: Seen) -> list[str]:
@@ -74,7 +76,10 @@ def test_a_commitment_can_be_withdrawn_and_given() -> None:
 
 
 def test_records_without_who_what_when_are_compared_as_wholes() -> None:
-    one, other = described("structured", {"license": "CC0", "size": 7}), described("structured", {"size": 8})
+    one, other = (
+        described("structured", {"license": "CC0", "size": 7}),
+        described("structured", {"size": 8}),
+    )
     assert one != other
     assert one == described("structured", {"size": 7, "license": "CC0"})
 

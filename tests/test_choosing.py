@@ -59,7 +59,9 @@ def test_a_naan(frames: Frames) -> None:
         ("https://elsewhere.example/", set()),
     ],
 )
-def test_documents_by_address_beginning_or_pattern(frames: Frames, pattern: str, documents: set[str]) -> None:
+def test_documents_by_address_beginning_or_pattern(
+    frames: Frames, pattern: str, documents: set[str]
+) -> None:
     part = chosen(frames, Choice(documents=(pattern,)))
     assert set(part.documents["url"]) == documents
     assert set(part.mentions["document"]) <= documents
@@ -90,7 +92,9 @@ def test_choices_of_different_kinds_must_all_fit(frames: Frames) -> None:
     assert arks(part) == []
 
 
-@pytest.mark.parametrize("choice", [Choice(naans=("00000",)), Choice(only=("flapping",)), Choice(documents=("x",))])
+@pytest.mark.parametrize(
+    "choice", [Choice(naans=("00000",)), Choice(only=("flapping",)), Choice(documents=("x",))]
+)
 def test_a_choice_that_leaves_nothing_gives_empty_tables(frames: Frames, choice: Choice) -> None:
     tables = tables_of(chosen(frames, choice))
     assert list(tables) == [table.name for table in TABLES]
@@ -115,7 +119,14 @@ def test_states_and_events_are_chosen_by_what_is_kept_of_them(tmp_path: Path) ->
             }
         ],
         schema.event: [
-            {"run_id": 2, "ark_id": 2, "request_url": "u", "at": MOMENT, "event": "gone", "detail": "no document"}
+            {
+                "run_id": 2,
+                "ark_id": 2,
+                "request_url": "u",
+                "at": MOMENT,
+                "event": "gone",
+                "detail": "no document",
+            }
         ],
     }
     frames = load_frames(write_store(path, rows))
@@ -127,7 +138,9 @@ def test_states_and_events_are_chosen_by_what_is_kept_of_them(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("token", ["broken", "fails", "unknown-naan"])
-def test_of_a_run_that_is_compared_with_the_same_arks_are_chosen(tmp_path: Path, token: str) -> None:
+def test_of_a_run_that_is_compared_with_the_same_arks_are_chosen(
+    tmp_path: Path, token: str
+) -> None:
     path = write_world(tmp_path / "world.sqlite")
     before: dict[Any, Any] = {
         schema.observation: [
@@ -136,7 +149,11 @@ def test_of_a_run_that_is_compared_with_the_same_arks_are_chosen(tmp_path: Path,
         ],
         schema.verdict: [
             {"run_id": 1, "ark_id": ark, "request_url": url, "object": outcome, "final_url": url}
-            for ark, url, outcome in ((3, MUSEUM, "resolved"), (1, BTV_AT_GALLICA, "broken"), (2, BPT, "broken"))
+            for ark, url, outcome in (
+                (3, MUSEUM, "resolved"),
+                (1, BTV_AT_GALLICA, "broken"),
+                (2, BPT, "broken"),
+            )
         ],
     }
     part = chosen(load_frames(write_store(path, before), run_id=2, since=1), Choice(only=(token,)))

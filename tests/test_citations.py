@@ -8,7 +8,12 @@ import pytest
 
 from extractors.extraction import Extraction, extraction_of
 from extractors.find import Mention, scan
-from extractors.mentions.citations import citation_findings, citation_numbers, completed, linked_arks
+from extractors.mentions.citations import (
+    citation_findings,
+    citation_numbers,
+    completed,
+    linked_arks,
+)
 from extractors.model.ark import Ark
 from extractors.model.documents import Anchor, Block, Finding, Role
 from extractors.wraps.evidence import Evidence
@@ -20,7 +25,9 @@ def page(markup: str) -> Extraction:
 
 def citations(extraction: Extraction) -> list[tuple[str, str, int]]:
     """Role, ARK and number of each mention."""
-    return [(mention.role.value, str(mention.ark), mention.citation) for mention in extraction.mentions]
+    return [
+        (mention.role.value, str(mention.ark), mention.citation) for mention in extraction.mentions
+    ]
 
 
 def found(extraction: Extraction) -> list[str]:
@@ -49,7 +56,10 @@ TARGET = "https://n2t.net/ark:/76543/pf5"
 )
 def test_a_link_and_its_text_are_one_citation(text: str) -> None:
     extraction = page(link(TARGET, text))
-    assert citations(extraction) == [("link-target", "ark:76543/pf5", 1), ("text", "ark:76543/pf5", 1)]
+    assert citations(extraction) == [
+        ("link-target", "ark:76543/pf5", 1),
+        ("text", "ark:76543/pf5", 1),
+    ]
     assert found(extraction) == []
 
 
@@ -119,12 +129,15 @@ def test_many_links_that_browsers_cannot_follow_cost_one_look_at_each() -> None:
 
     read = page("".join(link(f"ark:/76543/p{number}x", "a scan") for number in range(50)))
     blocks = Counted(read.reading.blocks)
-    assert [finding.kind for finding in citation_findings(read.mentions, blocks)] == ["dead-link"] * 50
+    assert [finding.kind for finding in citation_findings(read.mentions, blocks)] == [
+        "dead-link"
+    ] * 50
     assert blocks.looks <= 2 * len(blocks)
 
 
 @pytest.mark.parametrize(
-    "target", [TARGET, "/ark:/76543/pf5", "https://example.org/?id=ark:/76543/pf5", "r/ark:/76543/pf5"]
+    "target",
+    [TARGET, "/ark:/76543/pf5", "https://example.org/?id=ark:/76543/pf5", "r/ark:/76543/pf5"],
 )
 def test_a_link_that_browsers_can_follow_is_none(target: str) -> None:
     assert found(page(link(target, "the scan"))) == []
@@ -132,13 +145,15 @@ def test_a_link_that_browsers_can_follow_is_none(target: str) -> None:
 
 def test_a_compact_ark_that_is_no_link_is_a_finding_where_others_are_links() -> None:
     extraction = page(link(TARGET, "ark:/76543/pf5") + "<p>and ark:/76543/pf7")
-    assert [(finding.kind, "ark:/76543/pf7" in finding.detail) for finding in extraction.findings] == [
-        ("unlinked-ark", True)
-    ]
+    assert [
+        (finding.kind, "ark:/76543/pf7" in finding.detail) for finding in extraction.findings
+    ] == [("unlinked-ark", True)]
 
 
 def test_an_url_that_is_no_link_is_none() -> None:
-    assert found(page(link(TARGET, "ark:/76543/pf5") + "<p>and https://n2t.net/ark:/76543/pf7")) == []
+    assert (
+        found(page(link(TARGET, "ark:/76543/pf5") + "<p>and https://n2t.net/ark:/76543/pf7")) == []
+    )
 
 
 def test_in_a_document_that_knows_no_links_nothing_is_unlinked() -> None:
@@ -156,13 +171,29 @@ def test_the_same_finding_is_told_once() -> None:
 @pytest.mark.parametrize(
     ("text", "ark", "reason"),
     [
-        pytest.param("ark:/76543/pf5<br>qqqq", "ark:76543/pf5qqqq", "stands whole elsewhere", id="a name that is cut"),
-        pytest.param("ark:/76543/pf5-<br>qqqq", "ark:76543/pf5qqqq", "stands whole elsewhere", id="with a hyphen"),
         pytest.param(
-            "ark:/76543/p<br>f5<br>qq<br>qq", "ark:76543/pf5qqqq", "stands whole elsewhere", id="cut three times"
+            "ark:/76543/pf5<br>qqqq",
+            "ark:76543/pf5qqqq",
+            "stands whole elsewhere",
+            id="a name that is cut",
         ),
         pytest.param(
-            "ark:/76543/pf5qqqq<br>4bis", "ark:76543/pf5qqqq", "stands whole elsewhere", id="a whole name, and a number"
+            "ark:/76543/pf5-<br>qqqq",
+            "ark:76543/pf5qqqq",
+            "stands whole elsewhere",
+            id="with a hyphen",
+        ),
+        pytest.param(
+            "ark:/76543/p<br>f5<br>qq<br>qq",
+            "ark:76543/pf5qqqq",
+            "stands whole elsewhere",
+            id="cut three times",
+        ),
+        pytest.param(
+            "ark:/76543/pf5qqqq<br>4bis",
+            "ark:76543/pf5qqqq",
+            "stands whole elsewhere",
+            id="a whole name, and a number",
         ),
     ],
 )
@@ -172,7 +203,9 @@ def test_a_links_own_target_decides_about_its_text(text: str, ark: str, reason: 
     assert (str(shown.ark), shown.reason, shown.confidence.token) == (ark, reason, "certain")
 
 
-@pytest.mark.parametrize("text", ["ark:/76543/pf5", "ark:/76543/pf5<br>qqqz", "pf: ark:/76543/pf5q"])
+@pytest.mark.parametrize(
+    "text", ["ark:/76543/pf5", "ark:/76543/pf5<br>qqqz", "pf: ark:/76543/pf5q"]
+)
 def test_a_piece_that_is_cut_from_its_own_links_target_is_that_target(text: str) -> None:
     extraction = page(link("https://n2t.net/ark:/76543/pf5qqqq", text))
     [shown] = [mention for mention in extraction.mentions if mention.role is Role.TEXT]
@@ -183,7 +216,9 @@ def test_a_piece_that_is_cut_from_its_own_links_target_is_that_target(text: str)
 
 
 def test_a_repaired_target_is_no_evidence() -> None:
-    [mention] = scan(Block("https://n2t.net/ark:/76543/pf5-\nqqqq", Role.LINK_TARGET, link=0), Evidence())
+    [mention] = scan(
+        Block("https://n2t.net/ark:/76543/pf5-\nqqqq", Role.LINK_TARGET, link=0), Evidence()
+    )
     assert isinstance(mention, Mention)
     assert mention.repairs
     assert linked_arks([mention]) == {}
@@ -192,12 +227,19 @@ def test_a_repaired_target_is_no_evidence() -> None:
 def test_a_text_that_was_cut_off_at_the_edge_of_a_page_shows_what_its_link_has() -> None:
     text = "https://n2t.net/ark:/76543/pf5"
     [shown] = scan(Block(text, page=2, anchors=(Anchor(0, len(text), 4),)), Evidence())
-    [target] = scan(Block("https://n2t.net/ark:/76543/pf5qqqq", Role.LINK_ANNOTATION, page=2, link=4), Evidence())
+    [target] = scan(
+        Block("https://n2t.net/ark:/76543/pf5qqqq", Role.LINK_ANNOTATION, page=2, link=4),
+        Evidence(),
+    )
     assert isinstance(shown, Mention)
     assert isinstance(target, Mention)
     whole, same = completed([shown, target], linked_arks([target]))
     assert same == target
-    assert (str(whole.ark), whole.repairs, whole.confidence.token) == ("ark:76543/pf5qqqq", ("cut off",), "likely")
+    assert (str(whole.ark), whole.repairs, whole.confidence.token) == (
+        "ark:76543/pf5qqqq",
+        ("cut off",),
+        "likely",
+    )
     assert whole.alternatives == ("ark:76543/pf5",)
     assert (whole.as_written, whole.spans) == (shown.as_written, shown.spans)
     assert list(citation_numbers([whole, same])) == [1, 1]
@@ -210,6 +252,8 @@ def test_findings_say_nothing_of_links_without_text() -> None:
 
 
 def test_findings_stand_in_order() -> None:
-    extraction = page(link("ark:/76543/pf5", "ark:/76543/pf6") + "<p>ark:/76543/pf8 and ark:/76543/pf7")
+    extraction = page(
+        link("ark:/76543/pf5", "ark:/76543/pf6") + "<p>ark:/76543/pf8 and ark:/76543/pf7"
+    )
     assert list(extraction.findings) == sorted(extraction.findings)
     assert [type(finding) for finding in extraction.findings] == [Finding] * 4

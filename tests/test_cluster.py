@@ -18,7 +18,9 @@ from tests.dataset_world import content_of, rows_in, write_documents
 from tests.loopback import run_command
 from tests.waiting import PATIENCE_S, wait_until
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/task").exists(), reason="looks for processes in /proc"
+)
 ROOT = Path(__file__).parent.parent
 _PDFS = ROOT / "corpus" / "dev" / "documents" / "pdf"
 
@@ -46,7 +48,9 @@ def parts_read(out: Path) -> int:
     return len(list((out / READ).glob("*.json")))
 
 
-def test_workers_of_this_machine_make_the_same(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
+def test_workers_of_this_machine_make_the_same(
+    tmp_path: Path, papers: Path, whole: dict[str, list[str]]
+) -> None:
     code, said = ended(driver(tmp_path / "ds", "2", papers))
     assert (code, said.count("\n")) == (0, 2), said
     assert content_of(tmp_path / "ds") == whole
@@ -65,7 +69,9 @@ def test_workers_that_are_killed_cost_no_row_and_no_other_part(
     assert content_of(tmp_path / "ds") == whole
 
 
-def test_a_poison_file_is_a_row_and_costs_no_other(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
+def test_a_poison_file_is_a_row_and_costs_no_other(
+    tmp_path: Path, papers: Path, whole: dict[str, list[str]]
+) -> None:
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "poison.txt").write_text("ark:/12148/btv1b8449691v")
     (tmp_path / "more" / "sound.txt").write_text("nothing")
@@ -76,7 +82,11 @@ def test_a_poison_file_is_a_row_and_costs_no_other(tmp_path: Path, papers: Path,
     assert content["mentions"] == whole["mentions"]
     rows = [row for row in rows_in(tmp_path / "ds", "documents") if row["outcome"] == "unreadable"]
     assert [Path(row["document"]).name for row in rows] == ["poison.txt"]
-    [finding] = [row for row in rows_in(tmp_path / "ds", "findings") if row["document"] == rows[0]["document"]]
+    [finding] = [
+        row
+        for row in rows_in(tmp_path / "ds", "findings")
+        if row["document"] == rows[0]["document"]
+    ]
     assert (finding["kind"], finding["detail"]) == ("parser-killed", "3 workers have ended over it")
     assert any("sound.txt" in row for row in content["documents"])
 
@@ -99,12 +109,22 @@ def test_a_scheduler_that_is_killed_ends_the_command_which_goes_on(
         assert code == 0, said
         assert not {f"{key}.json" for key, _ in cluster.begun} & set(before)
     assert content_of(tmp_path / "ds") == whole
-    assert before.items() <= {path.name: path.stat().st_ino for path in (tmp_path / "ds" / READ).glob("*.json")}.items()
+    assert (
+        before.items()
+        <= {
+            path.name: path.stat().st_ino for path in (tmp_path / "ds" / READ).glob("*.json")
+        }.items()
+    )
 
 
-def test_a_scheduler_that_is_silent_for_a_while_is_not_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_that_is_silent_for_a_while_is_not_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(arkaudit.datasets.cluster, "_ANSWERS_WITHIN_S", 0.5)
-    with Cluster(tmp_path / "cluster", 0) as cluster, Client(cluster.address, timeout=PATIENCE_S) as client:
+    with (
+        Cluster(tmp_path / "cluster", 0) as cluster,
+        Client(cluster.address, timeout=PATIENCE_S) as client,
+    ):
         engine = DaskEngine(client)
         cluster.scheduler.send_signal(signal.SIGSTOP)
         engine._look(now=True)
@@ -118,12 +138,17 @@ def test_a_cluster_without_workers_is_told_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(arkaudit.datasets.cluster, "_ALONE_S", 0)
-    with Cluster(tmp_path / "cluster", 0) as cluster, Client(cluster.address, timeout=PATIENCE_S) as client:
+    with (
+        Cluster(tmp_path / "cluster", 0) as cluster,
+        Client(cluster.address, timeout=PATIENCE_S) as client,
+    ):
         DaskEngine(client)._look(now=True)
     assert "the cluster has no worker: waiting for one\n" in capsys.readouterr().err
 
 
-def test_a_driver_that_is_killed_is_gone_on_with(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
+def test_a_driver_that_is_killed_is_gone_on_with(
+    tmp_path: Path, papers: Path, whole: dict[str, list[str]]
+) -> None:
     with Cluster(tmp_path / "cluster", 2, seconds=0.2) as cluster:
         for parts in (2, 5):
             process = driver(tmp_path / "ds", cluster.address, papers)
@@ -154,12 +179,16 @@ def test_a_worker_that_is_cut_off_publishes_nothing_twice(
 
 
 def test_pdfs_are_read_by_workers_as_dask_has_them(tmp_path: Path) -> None:
-    with Cluster(tmp_path / "cluster", 1) as cluster:  # whose processes may not begin others by `multiprocessing`
+    with Cluster(
+        tmp_path / "cluster", 1
+    ) as cluster:  # whose processes may not begin others by `multiprocessing`
         code, said = ended(driver(tmp_path / "ds", cluster.address, _PDFS))
         assert code == 0, said
     run_command("extract", _PDFS, "--out", tmp_path / "here")
     assert content_of(tmp_path / "ds") == content_of(tmp_path / "here")
-    assert sum(row["document"].endswith(".pdf") for row in rows_in(tmp_path / "ds", "mentions")) > 100
+    assert (
+        sum(row["document"].endswith(".pdf") for row in rows_in(tmp_path / "ds", "mentions")) > 100
+    )
 
 
 def test_a_worker_of_another_version_is_refused(tmp_path: Path, papers: Path) -> None:
@@ -170,7 +199,9 @@ def test_a_worker_of_another_version_is_refused(tmp_path: Path, papers: Path) ->
         assert not cluster.begun
 
 
-def test_an_interrupt_ends_all_with_one_line(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
+def test_an_interrupt_ends_all_with_one_line(
+    tmp_path: Path, papers: Path, whole: dict[str, list[str]]
+) -> None:
     process = driver(tmp_path / "ds", "2", papers)
     wait_until(lambda: parts_read(tmp_path / "ds") >= 1 or process.poll() is not None, "a part")
     left = children_of(process.pid)
@@ -178,8 +209,13 @@ def test_an_interrupt_ends_all_with_one_line(tmp_path: Path, papers: Path, whole
     code, said = ended(process)
     assert (code, len(said.strip().splitlines())) in ((130, 1), (0, 2)), said
     assert left
-    wait_until(lambda: not [pid for pid in left if Path(f"/proc/{pid}").exists()], "an end of all processes")
-    assert run_command("extract", papers, "--out", tmp_path / "ds", "--part-size", "1").returncode == 0
+    wait_until(
+        lambda: not [pid for pid in left if Path(f"/proc/{pid}").exists()],
+        "an end of all processes",
+    )
+    assert (
+        run_command("extract", papers, "--out", tmp_path / "ds", "--part-size", "1").returncode == 0
+    )
     assert content_of(tmp_path / "ds") == whole
 
 

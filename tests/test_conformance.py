@@ -28,12 +28,19 @@ def test_every_remark_is_seen_in_a_vector_or_below() -> None:
 
 def test_every_remark_has_a_rule_and_one_sentence() -> None:
     assert [*RULES, Remark.URL_GOES_ON] == list(Remark) == list(EXPLANATIONS)
-    assert all(remark.explanation.endswith(".") and ". " not in remark.explanation for remark in Remark)
+    assert all(
+        remark.explanation.endswith(".") and ". " not in remark.explanation for remark in Remark
+    )
 
 
 @given(arks())
 def test_an_ark_of_the_repertoire_has_no_remark_about_its_characters(ark: Ark) -> None:
-    unlikely = {Remark.RAW_NON_ASCII, Remark.CONTROL_CHARACTER, Remark.MALFORMED_ESCAPE, Remark.HYPHEN}
+    unlikely = {
+        Remark.RAW_NON_ASCII,
+        Remark.CONTROL_CHARACTER,
+        Remark.MALFORMED_ESCAPE,
+        Remark.HYPHEN,
+    }
     assert not (unlikely | {Remark.OUTSIDE_REPERTOIRE}) & set(remarks(str(ark), ark))
 
 

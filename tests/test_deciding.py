@@ -24,13 +24,17 @@ ENDED = "Kept as ark:/81985/b7q2\n4 times a year.\n"
 
 
 @pytest.mark.parametrize("texts", list(permutations([WHOLE, BROKEN, ENDED])))
-def test_a_folder_gives_the_same_whatever_the_order_of_its_files(tmp_path: Path, texts: tuple[str, ...]) -> None:
+def test_a_folder_gives_the_same_whatever_the_order_of_its_files(
+    tmp_path: Path, texts: tuple[str, ...]
+) -> None:
     for number, text in enumerate(texts):
         (tmp_path / f"{number}.txt").write_text(text, "utf-8")
     done = run_command("extract", str(tmp_path))
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    told = {(Path(row["document"]).read_text("utf-8"), row["ark"], row["confidence"]) for row in rows}
+    told = {
+        (Path(row["document"]).read_text("utf-8"), row["ark"], row["confidence"]) for row in rows
+    }
     assert told == {
         (WHOLE, "ark:81985/x5k3", "certain"),
         (WHOLE, "ark:81985/b7q2", "certain"),
@@ -51,7 +55,12 @@ def crawled(tmp_path: Path) -> Path:
     """A store with a crawl of three files."""
     for name, text in {"a": BROKEN, "b": ENDED, "c": WHOLE}.items():
         (tmp_path / f"{name}.txt").write_text(text, "utf-8")
-    done = run_command("crawl", *(str(tmp_path / f"{name}.txt") for name in "abc"), "--store", str(tmp_path / "a.db"))
+    done = run_command(
+        "crawl",
+        *(str(tmp_path / f"{name}.txt") for name in "abc"),
+        "--store",
+        str(tmp_path / "a.db"),
+    )
     assert done.returncode == 0, done.stderr
     return tmp_path / "a.db"
 
@@ -86,7 +95,12 @@ def test_deciding_again_changes_nothing(crawled: Path) -> None:
             "https://library.example/r/ark:/81985/x5",
             "https://library.example/r/ark:/81985/x5k3",
         ),
-        (Role.LINK_TARGET, None, "https://n2t.net/ark:/81985/x5", "https://n2t.net/ark:/81985/x5k3"),
+        (
+            Role.LINK_TARGET,
+            None,
+            "https://n2t.net/ark:/81985/x5",
+            "https://n2t.net/ark:/81985/x5k3",
+        ),
         (
             Role.LINK_TARGET,
             "https://a.example/",
@@ -95,26 +109,44 @@ def test_deciding_again_changes_nothing(crawled: Path) -> None:
         ),
         (Role.TEXT, None, "https://old.example/ark:/81985/x5", "https://n2t.net/ark:/81985/x5k3"),
     ],
-    ids=["a relative link", "a link of the label alone", "a link with its resolver", "text, after another setting"],
+    ids=[
+        "a relative link",
+        "a link of the label alone",
+        "a link with its resolver",
+        "text, after another setting",
+    ],
 )
 def test_what_is_decided_again_is_asked_for_where_it_was(
     role: Role, resolver: str | None, url: str, asked_again: str
 ) -> None:
     [before] = find_arks("ark:/81985/x5")
     before = replace(before, role=role, resolver=resolver)
-    again = replace(before, ark=Ark.parse("ark:81985/x5k3"), repaired=f"{resolver or ''}ark:/81985/x5k3")
+    again = replace(
+        before, ark=Ark.parse("ark:81985/x5k3"), repaired=f"{resolver or ''}ark:/81985/x5k3"
+    )
     assert url_again(before, again, url, resolver="https://n2t.net/") == asked_again
     assert url_again(before, before, url, resolver="https://n2t.net/") == url
 
 
-def test_what_the_registry_does_not_know_is_a_finding_and_no_copy_knows_nothing(crawled: Path) -> None:
-    record = {"what": "12148", "where": "https://example.org", "who": {"name": "A library"}, "naan": "12148"}
-    registry = read_registry(json.dumps({"data": [record]}).encode(), source="a copy", fetched_at=None)
+def test_what_the_registry_does_not_know_is_a_finding_and_no_copy_knows_nothing(
+    crawled: Path,
+) -> None:
+    record = {
+        "what": "12148",
+        "where": "https://example.org",
+        "who": {"name": "A library"},
+        "naan": "12148",
+    }
+    registry = read_registry(
+        json.dumps({"data": [record]}).encode(), source="a copy", fetched_at=None
+    )
     with Store.open(crawled) as store:
         record_registry_findings(store, 1, Registry.builtin())
         record_registry_findings(store, 1, registry)
     with sqlite3.connect(crawled) as store_file:
-        found = store_file.execute("select subject, kind from finding where kind = 'unregistered-naan'").fetchall()
+        found = store_file.execute(
+            "select subject, kind from finding where kind = 'unregistered-naan'"
+        ).fetchall()
     assert found == [("NAAN 81985", "unregistered-naan")]
 
 
@@ -134,4 +166,6 @@ def test_a_crawl_decides_as_extract_does(kind: str, tmp_path: Path) -> None:
     last = {(url, ordinal): (ark, reason) for url, ordinal, ark, reason in kept}
     rows = [json.loads(line) for line in run_command("extract", *files).stdout.splitlines()]
     assert rows
-    assert [(row["ark"].removeprefix("ark:"), row["reason"]) for row in rows] == [last[key] for key in sorted(last)]
+    assert [(row["ark"].removeprefix("ark:"), row["reason"]) for row in rows] == [
+        last[key] for key in sorted(last)
+    ]

@@ -78,13 +78,17 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
             env={**os.environ, CACHE_VARIABLE: str(folder)},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        yield Shown(done.stdout, done.stderr, folder / "audit.db", folder / "report", list(web.requests))
+        yield Shown(
+            done.stdout, done.stderr, folder / "audit.db", folder / "report", list(web.requests)
+        )
 
 
 @pytest.mark.parametrize("name", sorted(TRUTH))
 def test_every_ark_of_a_real_document_is_found_whole_and_none_is_invented(name: str) -> None:
     mentions = extraction_of((SITE / name).read_bytes(), name=name).mentions
-    assert {str(mention.ark) for mention in mentions} == {entry["ark"] for entry in TRUTH[name]["arks"]}
+    assert {str(mention.ark) for mention in mentions} == {
+        entry["ark"] for entry in TRUTH[name]["arks"]
+    }
 
 
 def test_the_documents_are_what_the_demo_promises() -> None:
@@ -109,14 +113,22 @@ def test_the_crawl_reaches_every_document_and_finds_there_what_is_there(shown: S
         "select url, ark from mention join document using (document_id) join ark using (ark_id)"
     ):
         found[urlsplit(url).path.rpartition("/")[2] or "index.html"].add(ark)
-    assert dict(found) == {name: {entry["ark"] for entry in document["arks"]} for name, document in TRUTH.items()}
+    assert dict(found) == {
+        name: {entry["ark"] for entry in document["arks"]} for name, document in TRUTH.items()
+    }
 
 
 def test_each_host_gets_the_verdict_that_it_deserves(shown: Shown) -> None:
-    verdicts = shown.rows("select request_url, object, metadata, commitment from verdict where object != 'skipped'")
+    verdicts = shown.rows(
+        "select request_url, object, metadata, commitment from verdict where object != 'skipped'"
+    )
     judged = [(urlsplit(url).hostname, services) for url, *services in verdicts]
     assert {host for host, _ in judged} >= set(EXPECTED)
-    wrong = [(host, services) for host, services in judged if host in EXPECTED and tuple(services) != EXPECTED[host]]
+    wrong = [
+        (host, services)
+        for host, services in judged
+        if host in EXPECTED and tuple(services) != EXPECTED[host]
+    ]
     assert wrong == []
 
 
@@ -133,16 +145,25 @@ def test_every_cited_ark_has_a_verdict_and_every_verdict_its_requests(shown: Sho
 
 def test_what_the_store_says_was_asked_is_what_the_hosts_were_asked(shown: Shown) -> None:
     told = []
-    for (hops,) in [*shown.rows("select hops from observation"), *shown.rows("select hops from document")]:
+    for (hops,) in [
+        *shown.rows("select hops from observation"),
+        *shown.rows("select hops from document"),
+    ]:
         for hop in json.loads(hops):
             told.append((urlsplit(hop["url"]).hostname, request_target(hop["url"])))
     # arklet's server decodes and rebuilds what it was asked, so a bare question mark is not to be seen in its log.
-    heard = [(host, target) for host, target in shown.requests if target != "/robots.txt" and host != "ark.archive.org"]
+    heard = [
+        (host, target)
+        for host, target in shown.requests
+        if target != "/robots.txt" and host != "ark.archive.org"
+    ]
     assert sorted(heard) == sorted(ask for ask in told if ask[0] != "ark.archive.org")
 
 
 def test_examples_and_tests_are_recorded_and_never_requested(shown: Shown) -> None:
-    skipped = shown.rows("select distinct ark from verdict join ark using (ark_id) where object = 'skipped'")
+    skipped = shown.rows(
+        "select distinct ark from verdict join ark using (ark_id) where object = 'skipped'"
+    )
     assert {Ark.parse(ark).naan for (ark,) in skipped} == {"12345", "99999"}
     assert not any("12345" in target or "99999" in target for _, target in shown.requests)
 
@@ -165,23 +186,36 @@ def test_the_main_table_is_printed_and_the_page_holds_the_chart(shown: Shown) ->
     }
 
 
-def test_the_demo_fits_on_a_screen_and_tells_what_fails_where_and_where_to_look(shown: Shown) -> None:
+def test_the_demo_fits_on_a_screen_and_tells_what_fails_where_and_where_to_look(
+    shown: Shown,
+) -> None:
     out = shown.report.parent
     ended = shown.said.splitlines()
-    printed = [*opening_words(out).splitlines(), *shown.output.splitlines(), *ended, *closing_words(out).splitlines()]
+    printed = [
+        *opening_words(out).splitlines(),
+        *shown.output.splitlines(),
+        *ended,
+        *closing_words(out).splitlines(),
+    ]
     assert len(printed) < 40
     failing = [line for line in ended if " fails (" in line]
     assert len(failing) == 7
     assert all(", cited in https://library.example/" in line for line in failing)
     assert any(re.search(r"\.pdf, p\. \d", line) for line in failing)
-    assert ended[-2].removeprefix("arkaudit: ").startswith("7 of 55 judged ARKs fail; 2 gave no answer today")
+    assert (
+        ended[-2]
+        .removeprefix("arkaudit: ")
+        .startswith("7 of 55 judged ARKs fail; 2 gave no answer today")
+    )
     assert ended[-1] == "arkaudit: the report is at report/index.html"
 
 
 def test_the_report_counts_the_arks_that_the_documents_cite_and_no_others(shown: Shown) -> None:
     with (shown.report / "tables" / "naans.csv").open(encoding="utf-8-sig") as table:
         counted = sum(int(row["arks"]) for row in csv.DictReader(table))
-    assert counted == len({entry["ark"] for document in TRUTH.values() for entry in document["arks"]})
+    assert counted == len(
+        {entry["ark"] for document in TRUTH.values() for entry in document["arks"]}
+    )
 
 
 EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
@@ -193,7 +227,11 @@ ALWAYS_THE_SAME = ("naans.csv", "citations.csv", "documents.csv", "services.csv"
 
 def test_the_report_is_the_one_in_the_documentation(shown: Shown) -> None:
     found = examples(shown.store)
-    written = {path.name: path.read_bytes().decode() for path in EXAMPLES.iterdir() if path.name != "README.md"}
+    written = {
+        path.name: path.read_bytes().decode()
+        for path in EXAMPLES.iterdir()
+        if path.name != "README.md"
+    }
     advice = "if it is meant to be otherwise: make examples"
     assert found.keys() == written.keys(), advice
     for name in ALWAYS_THE_SAME:
@@ -234,7 +272,9 @@ def test_every_link_of_the_report_arrives_also_where_all_tables_are_open(
 
 @pytest.mark.browser
 @needs_browser
-def test_the_report_of_the_demo_is_printed_on_a_dozen_sheets_and_parts_nothing(shown: Shown, tmp_path: Path) -> None:
+def test_the_report_of_the_demo_is_printed_on_a_dozen_sheets_and_parts_nothing(
+    shown: Shown, tmp_path: Path
+) -> None:
     with browser_page(tmp_path / "profile") as browser:
         browser.open(shown.report / "index.html")
         printed = sheets(browser)
@@ -243,7 +283,9 @@ def test_the_report_of_the_demo_is_printed_on_a_dozen_sheets_and_parts_nothing(s
     assert len(titles) >= 5
     for sheet in printed:
         last = sheet.strip().splitlines()[-1].strip()
-        assert last not in titles, sheet  # a heading at the foot of a sheet, without what it is the heading of
+        assert last not in titles, (
+            sheet
+        )  # a heading at the foot of a sheet, without what it is the heading of
     cards = next(sheet for sheet in printed if "To act on" in sheet)
     assert "The resolver knows no ARK of this NAAN".lower() in cards.lower()
 
@@ -278,14 +320,22 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 def follow(folder: Path, page: str) -> str:
     """Run the commands of a page literally, but for the demo, which has been run; returns what they print."""
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
     printed = []
     for block in page_blocks(page, "console"):
         for command in re.findall(r"^\$ (.*)$", block, re.MULTILINE):
             if command == DEMO:
                 continue
             done = subprocess.run(
-                ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+                ["bash", "-c", command],
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
             )
             assert done.returncode == 0, (command, done.stderr)
             printed.append(done.stdout)
@@ -296,7 +346,13 @@ def test_the_tutorial_can_be_followed(reader: Path) -> None:
     [configuration_file] = page_blocks("tutorial.md", "toml")
     (reader / "arkaudit.toml").write_text(configuration_file, "utf-8")
     printed = follow(reader, "tutorial.md")
-    for seen in ("line wrap", "ark:12148/btv1b8449691v", "ark:88435/br86b3576", "slow.example", "ours"):
+    for seen in (
+        "line wrap",
+        "ark:12148/btv1b8449691v",
+        "ark:88435/br86b3576",
+        "slow.example",
+        "ours",
+    ):
         assert seen in printed
 
 
@@ -304,6 +360,8 @@ def test_what_is_shown_of_pandas_duckdb_and_datasette_works(reader: Path) -> Non
     printed = follow(reader, "analysis.md")
     assert '"object":"resolved"' in printed.replace(": ", ":")
     for block in page_blocks("analysis.md", "python"):
-        done = subprocess.run([sys.executable, "-c", block], cwd=reader, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", block], cwd=reader, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
         assert len(done.stdout.splitlines()) > 3

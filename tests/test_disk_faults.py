@@ -27,7 +27,10 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert compiler is not None
     folder = tmp_path_factory.mktemp("faults")
     source = ROOT / "tests" / "faults.c"
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", folder / "faults.so", source, "-ldl"], check=True)
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-O1", "-o", folder / "faults.so", source, "-ldl"],
+        check=True,
+    )
     write_documents(folder / "papers")
     done = run_command("crawl", folder / "papers", "--store", folder / "made.db", "--only-routed")
     assert done.returncode == 0, done.stderr
@@ -35,7 +38,9 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("scenario", ["store", "dataset", "report", "triage"])
-def test_whatever_fails_what_is_there_is_whole_and_the_command_goes_on(scenario: str, faults: Path) -> None:
+def test_whatever_fails_what_is_there_is_whole_and_the_command_goes_on(
+    scenario: str, faults: Path
+) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.disk_faults", faults, scenario],
         env={**clean_environment(), "LD_PRELOAD": str(faults / "faults.so")},

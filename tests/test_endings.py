@@ -55,17 +55,25 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def ending(done: subprocess.CompletedProcess[str]) -> list[str]:
     """What a command said for people, but for its progress."""
     assert done.returncode == 0, done.stderr
-    return [line.removeprefix("arkaudit: ") for line in done.stderr.splitlines() if line.startswith("arkaudit: ")]
+    return [
+        line.removeprefix("arkaudit: ")
+        for line in done.stderr.splitlines()
+        if line.startswith("arkaudit: ")
+    ]
 
 
-def test_a_crawl_names_what_it_could_not_read_and_the_command_that_asks_for_the_arks(site: Site) -> None:
+def test_a_crawl_names_what_it_could_not_read_and_the_command_that_asks_for_the_arks(
+    site: Site,
+) -> None:
     *_, fault, total, hint = ending(site.crawled)
     assert fault == f"not read: {site.url}/no (404), found on {site.url}/"
     assert total == f"3 documents, 2 read, 4 citations, in {site.store}"
     assert hint == f"next: arkaudit check --due --store {site.store}"
 
 
-def test_the_command_that_a_crawl_suggests_names_what_fails_and_where_it_is_cited(site: Site) -> None:
+def test_the_command_that_a_crawl_suggests_names_what_fails_and_where_it_is_cited(
+    site: Site,
+) -> None:
     program, *suggested = shlex.split(ending(site.crawled)[-1].removeprefix("next: "))
     assert program == "arkaudit"
     done = run_command(*suggested, *ON_LOOPBACK, "--attempts", "1")
@@ -80,7 +88,10 @@ def test_the_command_that_a_crawl_suggests_names_what_fails_and_where_it_is_cite
 def test_a_run_names_what_fails_and_leaves_out_what_is_known(site: Site, tmp_path: Path) -> None:
     store = tmp_path / "a.db"
     run = ("run", *ON_LOOPBACK, *ONCE, f"{site.url}/", "--store", store, "--no-resume")
-    first, french = run_command(*run), run_command(*run, "--lang", "fr", "--out", tmp_path / "report")
+    first, french = (
+        run_command(*run),
+        run_command(*run, "--lang", "fr", "--out", tmp_path / "report"),
+    )
     assert ending(first)[-4:] == [
         f"ark:12x45/{GONE} fails (broken), cited in {site.url}/; {site.url}/more",
         f"ark:12x45/{SILENT} gave no answer today (server-error), cited in {site.url}/more",
@@ -89,20 +100,35 @@ def test_a_run_names_what_fails_and_leaves_out_what_is_known(site: Site, tmp_pat
     ]
     assert ending(french)[-4].startswith(f"ark:12x45/{GONE} échoue (broken), cité dans ")
     assert ending(french)[-1] == f"le rapport est dans {tmp_path}/report/index.html"
-    assert run_command("triage", "acknowledge", f"ark:12x45/{GONE}", "--store", store).returncode == 0
+    assert (
+        run_command("triage", "acknowledge", f"ark:12x45/{GONE}", "--store", store).returncode == 0
+    )
     assert not any(GONE in line for line in ending(run_command(*run)))
     quiet = run_command(*run, "-q")
     assert (quiet.returncode, quiet.stderr) == (0, "")
 
 
-def test_a_check_names_the_line_of_its_file_and_a_command_that_explains(site: Site, tmp_path: Path) -> None:
+def test_a_check_names_the_line_of_its_file_and_a_command_that_explains(
+    site: Site, tmp_path: Path
+) -> None:
     url = f"{site.url}/ark:/12x45/{GONE}"
     (tmp_path / "arks.txt").write_text(f"{site.url}/ark:/12x45/{FINE}\n\n{url}\nno ark\n{url}\n")
-    done = run_command("check", *ON_LOOPBACK, "--from", "-", stdin=(tmp_path / "arks.txt").read_text())
-    same = run_command("check", *ON_LOOPBACK, "--from", tmp_path / "arks.txt", "--store", tmp_path / "a.db")
+    done = run_command(
+        "check", *ON_LOOPBACK, "--from", "-", stdin=(tmp_path / "arks.txt").read_text()
+    )
+    same = run_command(
+        "check", *ON_LOOPBACK, "--from", tmp_path / "arks.txt", "--store", tmp_path / "a.db"
+    )
     explained = run_command("check", *ON_LOOPBACK, "--explain", url)
-    fails, total = f"ark:12x45/{GONE} fails (broken)", "2 ARKs checked: 1 works, 1 fails; 1 line holds no ARK"
-    assert ending(done)[-3:] == [f"{fails}, cited in -:3; -:5", total, f"next: arkaudit check --explain {url}"]
+    fails, total = (
+        f"ark:12x45/{GONE} fails (broken)",
+        "2 ARKs checked: 1 works, 1 fails; 1 line holds no ARK",
+    )
+    assert ending(done)[-3:] == [
+        f"{fails}, cited in -:3; -:5",
+        total,
+        f"next: arkaudit check --explain {url}",
+    ]
     assert ending(same)[-3] == f"{fails}, cited in {tmp_path}/arks.txt:3; {tmp_path}/arks.txt:5"
     assert ending(same)[-1] == f"next: arkaudit report --store {tmp_path}/a.db --out report"
     assert "--store audit.db" in ending(explained)[-1]
@@ -110,7 +136,9 @@ def test_a_check_names_the_line_of_its_file_and_a_command_that_explains(site: Si
 
 
 def test_an_extract_names_mistyped_arks_and_the_command_that_asks_for_all(tmp_path: Path) -> None:
-    (tmp_path / "a thesis.txt").write_text("ark:/12148/btv1b8449691w and ark:/12148/btv1b84\n49691v")
+    (tmp_path / "a thesis.txt").write_text(
+        "ark:/12148/btv1b8449691w and ark:/12148/btv1b84\n49691v"
+    )
     (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0nothing")
     done = run_command("extract", tmp_path / "a thesis.txt", tmp_path / "photo.jpg")
     assert ending(done)[1:] == [
@@ -125,7 +153,12 @@ def test_an_extract_names_mistyped_arks_and_the_command_that_asks_for_all(tmp_pa
     assert ending(run_command("extract", none)) == ["1 document read; 0 citations"]
 
 
-@given(st.lists(st.builds(Fault, st.text(min_size=1), st.lists(st.text(min_size=1), max_size=6)), max_size=14))
+@given(
+    st.lists(
+        st.builds(Fault, st.text(min_size=1), st.lists(st.text(min_size=1), max_size=6)),
+        max_size=14,
+    )
+)
 def test_an_ending_is_short_and_loses_nothing_without_saying_so(faults: list[Fault]) -> None:
     for language in LANGUAGES.values():
         lines = list(fault_lines(faults, language=language))
@@ -157,7 +190,12 @@ def test_a_decision_that_fits_no_ark_is_named_with_its_place(site: Site, tmp_pat
     (tmp_path / "arkaudit.toml").write_text(f'triage = "triage.toml"\nstore = "{store}"\n')
     shown = run_command("report", *config)
     assert [line for line in ending(shown) if "fits no ARK" in line] == words
-    assert run_command("triage", "assign", "--host", "x.example", "--to", "anna", "--store", store).returncode == 0
+    assert (
+        run_command(
+            "triage", "assign", "--host", "x.example", "--to", "anna", "--store", store
+        ).returncode
+        == 0
+    )
     check = run_command("check", *ON_LOOPBACK, *config, "--naan", "12x45", "--attempts", "1")
     suggested = f"arkaudit triage forget --host x.example --store {store}"
     by_command = f"assign host x.example fits no ARK of {store}; {suggested} takes it back"
@@ -167,7 +205,11 @@ def test_a_decision_that_fits_no_ark_is_named_with_its_place(site: Site, tmp_pat
 
 
 #: Where nothing can be put; the last says that one may write there, and lets nobody, where there is such a thing.
-PLACES = ["below a file", "a folder to read only", *(["/proc"] if Path("/proc/self").exists() else [])]
+PLACES = [
+    "below a file",
+    "a folder to read only",
+    *(["/proc"] if Path("/proc/self").exists() else []),
+]
 
 
 @pytest.mark.parametrize(
@@ -187,7 +229,8 @@ PLACES = ["below a file", "a folder to read only", *(["/proc"] if Path("/proc/se
     ],
 )
 @pytest.mark.parametrize(
-    "kind", ["below a file", "a folder to read only", *(["/proc"] if Path("/proc/self").exists() else [])]
+    "kind",
+    ["below a file", "a folder to read only", *(["/proc"] if Path("/proc/self").exists() else [])],
 )
 def test_where_nothing_can_be_put_is_noticed_before_anything_begins(
     site: Site, command: str, kind: str, tmp_path: Path

@@ -38,7 +38,11 @@ def test_erc(vector: dict[str, Any]) -> None:
 @pytest.mark.parametrize("vector", vectors("erc_values"))
 def test_value(vector: dict[str, Any]) -> None:
     value = parse_value(vector["written"])
-    assert (value.text, value.code, value.sort_text) == (vector["text"], vector.get("code"), vector.get("sort"))
+    assert (value.text, value.code, value.sort_text) == (
+        vector["text"],
+        vector.get("code"),
+        vector.get("sort"),
+    )
 
 
 @pytest.mark.parametrize("vector", vectors("erc_dates"))
@@ -60,7 +64,12 @@ def test_dates(vector: dict[str, Any]) -> None:
                 "",
                 "text/turtle",
             ),
-            *("text/yaml", "application/rdf+xml", "application/ld+json", "text/plain; charset=utf-16"),
+            *(
+                "text/yaml",
+                "application/rdf+xml",
+                "application/ld+json",
+                "text/plain; charset=utf-16",
+            ),
         ]
     ),
 )
@@ -74,7 +83,12 @@ def test_what_the_encoding_does_not_know_stays(text: str) -> None:
 
 
 @given(
-    st.text(alphabet=st.characters(exclude_characters="%|,[(\r\n", exclude_categories=["Cs", "Zs", "Cc"]), min_size=1)
+    st.text(
+        alphabet=st.characters(
+            exclude_characters="%|,[(\r\n", exclude_categories=["Cs", "Zs", "Cc"]
+        ),
+        min_size=1,
+    )
 )
 def test_a_value_without_markers_is_pure_data(text: str) -> None:
     assert parse_value(text).text == text.strip()
@@ -118,7 +132,10 @@ def test_entities_in_xml_are_not_expanded() -> None:
         (lambda text: read_answer(text.encode(), "text/html"), "<table><tr><td>who<td>" * 20_000),
         (lambda text: read_answer(text.encode(), "text/html"), "who:\n" * 100_000),
         (lambda text: read_answer(text.encode(), "text/html"), "<div><a href=x>who</a>" * 20_000),
-        (lambda text: from_xml(text.encode()), '<r xmlns:dc="http://purl.org/dc/terms/">' + "<dc:title>a" * 20_000),
+        (
+            lambda text: from_xml(text.encode()),
+            '<r xmlns:dc="http://purl.org/dc/terms/">' + "<dc:title>a" * 20_000,
+        ),
         (from_turtle, "<http://a/b> <http://purl.org/dc/terms/title> " + "[ <http://a/c> " * 9_000),
         (lambda text: parse_record("application/javascript", text), "a(" * 200_000),
     ],

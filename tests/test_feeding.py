@@ -31,7 +31,9 @@ class Crawl:
         self.frontier = Frontier(store, self.run_id, DOCUMENTS)
         self.failures: list[StoreUnwritable] = []
         self.recorder = Recorder(store, self.run_id, failed=self.failures.append)
-        self.feed = Feed(self.frontier, self.recorder, bounds, is_idle=lambda: not self.busy, lost=self.lose)
+        self.feed = Feed(
+            self.frontier, self.recorder, bounds, is_idle=lambda: not self.busy, lost=self.lose
+        )
         self.busy: set[asyncio.Task[None]] = set()
         self.order: list[str] = []
         self.lost: list[str] = []
@@ -45,7 +47,12 @@ class Crawl:
         crawl_request = entry.crawl_request
         self.recorder.add(
             DocumentRecord(
-                crawl_request.url, None, AT, DocumentOutcome.READ, leads=tuple(leads), settles=crawl_request.canonical
+                crawl_request.url,
+                None,
+                AT,
+                DocumentOutcome.READ,
+                leads=tuple(leads),
+                settles=crawl_request.canonical,
             )
         )
         self.feed.settled(crawl_request.canonical)
@@ -62,7 +69,9 @@ class Crawl:
         self.recorder.commit()
 
 
-def crawled(store: Store, work: Work, leads: Iterable[CrawlRequest], bounds: Bounds | None = None) -> Crawl:
+def crawled(
+    store: Store, work: Work, leads: Iterable[CrawlRequest], bounds: Bounds | None = None
+) -> Crawl:
     crawl = Crawl(store, bounds or Bounds())
     crawl.frontier.add(leads)
     asyncio.run(crawl.run(work))
@@ -85,7 +94,9 @@ async def answer(crawl: Crawl, entry: FrontierEntry) -> None:
     st.lists(st.tuples(st.sampled_from("abcd"), st.booleans()), max_size=60),
     st.integers(1, 3),
 )
-def test_hosts_take_turns_and_none_has_more_out_than_it_may(steps: list[tuple[str, bool]], per_host: int) -> None:
+def test_hosts_take_turns_and_none_has_more_out_than_it_may(
+    steps: list[tuple[str, bool]], per_host: int
+) -> None:
     rotation: Rotation[int] = Rotation(per_host)
     waiting: dict[str, list[int]] = {host: [] for host in "abcd"}
     out: Counter[str] = Counter()
@@ -115,12 +126,23 @@ def test_everything_is_handed_out_once_and_what_it_leads_to_as_well() -> None:
     async def work(crawl: Crawl, entry: FrontierEntry) -> None:
         await asyncio.sleep(0)
         number = int(entry.crawl_request.url.rpartition("/")[2])
-        crawl.settle(entry, [page(f"h{each % 7}.example", each) for each in (2 * number, 2 * number + 1) if each < 200])
+        crawl.settle(
+            entry,
+            [
+                page(f"h{each % 7}.example", each)
+                for each in (2 * number, 2 * number + 1)
+                if each < 200
+            ],
+        )
 
     with Store.open(None) as store:
         crawl = crawled(store, work, [page("h1.example", 1)])
         assert sorted(int(url.rpartition("/")[2]) for url in crawl.order) == list(range(1, 200))
-        assert crawl.frontier.counts() == {FrontierState.WAITING: 0, FrontierState.CLAIMED: 0, FrontierState.DONE: 199}
+        assert crawl.frontier.counts() == {
+            FrontierState.WAITING: 0,
+            FrontierState.CLAIMED: 0,
+            FrontierState.DONE: 199,
+        }
         assert not crawl.lost
 
 
@@ -143,11 +165,18 @@ def test_of_a_host_that_does_not_answer_only_a_few_entries_are_out() -> None:
                 for crawl_request in (each.crawl_request for each in crawl.feed._in_hand.values())
             ):
                 await asyncio.sleep(0.01)
-            out.append(sum(each.crawl_request.host == "slow.example" for each in crawl.feed._in_hand.values()))
+            out.append(
+                sum(
+                    each.crawl_request.host == "slow.example"
+                    for each in crawl.feed._in_hand.values()
+                )
+            )
         crawl.settle(entry)
 
     out: list[int] = []
-    leads = [page(host, number) for number in range(40) for host in ("slow.example", "quick.example")]
+    leads = [
+        page(host, number) for number in range(40) for host in ("slow.example", "quick.example")
+    ]
     with Store.open(None) as store:
         crawled(store, work, leads, Bounds(per_host=3))
     assert max(out) <= 3
@@ -174,12 +203,18 @@ def test_a_limit_holds_whatever_the_number_of_hosts_and_files_do_not_count(hosts
         assert len([url for url in crawl.order if url.startswith("http")]) == 20
         assert len([url for url in crawl.order if url.endswith(".pdf")]) == 5
         assert crawl.feed.is_full
-        assert crawl.frontier.counts() == {FrontierState.WAITING: 80, FrontierState.CLAIMED: 0, FrontierState.DONE: 20}
+        assert crawl.frontier.counts() == {
+            FrontierState.WAITING: 80,
+            FrontierState.CLAIMED: 0,
+            FrontierState.DONE: 20,
+        }
 
 
 def test_with_a_limit_on_one_host_pages_are_fetched_in_the_order_of_their_discovery() -> None:
     with Store.open(None) as store:
-        crawl = crawled(store, answer, [page("h.example", number) for number in range(30)], Bounds(most=7))
+        crawl = crawled(
+            store, answer, [page("h.example", number) for number in range(30)], Bounds(most=7)
+        )
     assert crawl.order == [f"http://h.example/{number}" for number in range(7)]
 
 
@@ -197,7 +232,9 @@ def test_what_was_lost_on_the_way_is_settled_and_the_crawl_ends() -> None:
         assert crawl.frontier.counts()[FrontierState.DONE] == 6
 
 
-def test_after_a_crash_what_was_in_hand_comes_first_and_nothing_that_is_done(tmp_path: Path) -> None:
+def test_after_a_crash_what_was_in_hand_comes_first_and_nothing_that_is_done(
+    tmp_path: Path,
+) -> None:
     done: set[str] = set()
 
     async def work(crawl: Crawl, entry: FrontierEntry) -> None:
@@ -224,7 +261,10 @@ def test_after_a_crash_what_was_in_hand_comes_first_and_nothing_that_is_done(tmp
 
 def test_a_store_that_fills_up_ends_the_feed(tmp_path: Path) -> None:
     async def work(crawl: Crawl, entry: FrontierEntry) -> None:
-        crawl.settle(entry, [page("h.example", f"{entry.entry_id}/{number}/{'x' * 500}") for number in range(20)])
+        crawl.settle(
+            entry,
+            [page("h.example", f"{entry.entry_id}/{number}/{'x' * 500}") for number in range(20)],
+        )
 
     async def main(crawl: Crawl) -> None:
         try:
@@ -238,7 +278,10 @@ def test_a_store_that_fills_up_ends_the_feed(tmp_path: Path) -> None:
         with store.transaction() as connection:
             count = connection.exec_driver_sql("pragma page_count").scalar_one()
             connection.exec_driver_sql(f"pragma max_page_count={count + 30}")
-        crawl.recorder._failed = lambda failure: (crawl.failures.append(failure), crawl.feed.stop())[0]
+        crawl.recorder._failed = lambda failure: (
+            crawl.failures.append(failure),
+            crawl.feed.stop(),
+        )[0]
         asyncio.run(main(crawl))
         assert "full" in str(crawl.failures[0])
 
@@ -252,7 +295,9 @@ def test_records_are_committed_within_a_moment_and_in_their_order(tmp_path: Path
         seen = []
         recorder.on_commit = lambda items: seen.append(len(items))
         for number in range(130):
-            recorder.add(DocumentRecord(f"http://h.example/{number}", None, AT, DocumentOutcome.READ))
+            recorder.add(
+                DocumentRecord(f"http://h.example/{number}", None, AT, DocumentOutcome.READ)
+            )
         assert seen == [100], "a hundred are enough"
         await asyncio.sleep(0.3)
         assert seen == [100, 30]
@@ -265,11 +310,17 @@ def test_records_are_committed_within_a_moment_and_in_their_order(tmp_path: Path
         run_id = begun(store)
         assert asyncio.run(main(store, run_id)) == [100, 30, 2]
         with store.reading() as connection:
-            urls = connection.exec_driver_sql("select url from document order by document_id").scalars().all()
+            urls = (
+                connection.exec_driver_sql("select url from document order by document_id")
+                .scalars()
+                .all()
+            )
         assert urls == [f"http://h.example/{number}" for number in range(130)]
 
 
-def test_records_that_no_store_can_keep_end_the_run_rather_than_be_lost_in_silence(tmp_path: Path) -> None:
+def test_records_that_no_store_can_keep_end_the_run_rather_than_be_lost_in_silence(
+    tmp_path: Path,
+) -> None:
     failures: list[StoreUnwritable] = []
 
     async def main(store: Store, run_id: int) -> None:

@@ -33,7 +33,9 @@ class Case:
 _SPELLED = re.compile(r"\\N\{(?:U\+(?P<number>[0-9A-F]{4,6})|(?P<name>[A-Z0-9 -]+))\}")
 
 
-@pytest.mark.parametrize("glued", ["12148/bpt6k107371t1803", "67531/metadc107835Letters"], ids=["fails", "unknown"])
+@pytest.mark.parametrize(
+    "glued", ["12148/bpt6k107371t1803", "67531/metadc107835Letters"], ids=["fails", "unknown"]
+)
 def test_what_may_be_glued_to_a_name_on_a_page_is_not_certain(glued: str) -> None:
     [mention] = scan(Block(f"see ark:/{glued} there", page=1), Evidence())
     assert isinstance(mention, Mention)
@@ -57,7 +59,11 @@ def cases() -> Iterator[Case]:
 
 
 def _spelled_out(spelled: re.Match[str]) -> str:
-    return chr(int(spelled["number"], 16)) if spelled["number"] else unicodedata.lookup(spelled["name"])
+    return (
+        chr(int(spelled["number"], 16))
+        if spelled["number"]
+        else unicodedata.lookup(spelled["name"])
+    )
 
 
 def _expectation(line: str) -> tuple[str, dict[str, str]]:
@@ -105,7 +111,10 @@ def test_a_doubtful_join_keeps_the_other_reading() -> None:
         "a line that is just as long\nsee ark:/67531/metadc107\n835 and something longer\nfor good measure here\n"
     )
     assert mention.confidence.token == "ambiguous"
-    assert {str(mention.ark), *mention.alternatives} == {"ark:67531/metadc107", "ark:67531/metadc107835"}
+    assert {str(mention.ark), *mention.alternatives} == {
+        "ark:67531/metadc107",
+        "ark:67531/metadc107835",
+    }
 
 
 def test_a_naan_alone_is_a_namespace_mention() -> None:
@@ -134,7 +143,9 @@ def spans_are_true(mention: Mention, text: str) -> bool:
     """Whether the spans of *mention* show what was written, in order and apart."""
     inside = all(0 <= first < last <= len(text) for first, last in mention.spans)
     apart = all(one[1] < other[0] for one, other in pairwise(mention.spans))
-    return inside and apart and text[mention.spans[0][0] : mention.spans[-1][1]] == mention.as_written
+    return (
+        inside and apart and text[mention.spans[0][0] : mention.spans[-1][1]] == mention.as_written
+    )
 
 
 @settings(max_examples=300)
@@ -160,7 +171,8 @@ def test_printing_then_parsing_is_the_identity(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["a", "\ud800", "é", "\N{COMBINING ACUTE ACCENT}", "\N{RIGHT-TO-LEFT MARK}", "/", "ark:"]
+    "piece",
+    ["a", "\ud800", "é", "\N{COMBINING ACUTE ACCENT}", "\N{RIGHT-TO-LEFT MARK}", "/", "ark:"],
 )
 def test_a_very_long_text_is_read(piece: str) -> None:
     text = "ark:/12345/x" + piece * (100_000 // len(piece))
@@ -213,11 +225,15 @@ def what_was_found(text: str, offset: int = 0) -> list[tuple[object, ...]]:
 
 
 @given(names, st.sampled_from(WRITTEN_AS), prose, prose)
-def test_the_text_around_an_ark_changes_nothing(name: str, form: str, before: str, behind: str) -> None:
+def test_the_text_around_an_ark_changes_nothing(
+    name: str, form: str, before: str, behind: str
+) -> None:
     written = form.format(name)
     text = f"{before} {written} {behind}"
     assert what_was_found(text, len(before) + 1) == what_was_found(f" {written} ", 1)
-    assert [str(mention.ark) for mention in find_arks(text)] == [str(Ark.parse(f"ark:/67531/{name}"))]
+    assert [str(mention.ark) for mention in find_arks(text)] == [
+        str(Ark.parse(f"ark:/67531/{name}"))
+    ]
 
 
 @given(
@@ -237,7 +253,9 @@ def test_an_ark_is_the_same_however_much_stands_around_it(
 
 @given(st.sampled_from(["ark:/12148/bpt6k10\n7371t", "https://gallica.\nbnf.fr/ar\nk:/12148/bpt6k10-\n7371t"]),
        st.integers(0, 5000), st.integers(0, 5000))  # fmt: skip
-def test_a_broken_ark_is_the_same_however_much_stands_around_it(written: str, before: int, behind: int) -> None:
+def test_a_broken_ark_is_the_same_however_much_stands_around_it(
+    written: str, before: int, behind: int
+) -> None:
     head, tail = "x" * before + " ", " " + "x" * behind
     assert what_was_found(head + written + tail, len(head)) == what_was_found(f" {written} ", 1)
 
@@ -255,7 +273,10 @@ def test_two_texts_apart_hold_what_each_holds(one: str, other: str) -> None:
     assert what_was_found(joined, len(one) + 2)[len(of_one) :] == what_was_found(other)
 
 
-@given(st.from_regex(r"[bcdfghjkmnpqrstvwxz][0-9][0-9bcdfghjkmnpqrstvwxz]{4,12}", fullmatch=True), st.data())
+@given(
+    st.from_regex(r"[bcdfghjkmnpqrstvwxz][0-9][0-9bcdfghjkmnpqrstvwxz]{4,12}", fullmatch=True),
+    st.data(),
+)
 def test_an_inserted_hyphen_at_a_wrap_changes_nothing(name: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(1, len(name) - 1))
     [mention] = find_arks(f"see ark:/67531/{name[:at]}\N{HYPHEN}\n{name[at:]}, there")
@@ -351,16 +372,38 @@ def test_what_follows_decides(right: str, joins: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "role", "sent"),
     [
-        ("https://r.example/ark:/12148/btv1b84/", Role.LINK_TARGET, "https://r.example/ark:/12148/btv1b84/"),
+        (
+            "https://r.example/ark:/12148/btv1b84/",
+            Role.LINK_TARGET,
+            "https://r.example/ark:/12148/btv1b84/",
+        ),
         ("ark:/12148/btv1b84/", Role.LINK_TARGET, "ark:/12148/btv1b84/"),
-        ("(https://r.example/ark:/12148/btv1b84/).", Role.TEXT, "https://r.example/ark:/12148/btv1b84/"),
-        ("https://r.example/ark:/12148/btv1b84/?info", Role.TEXT, "https://r.example/ark:/12148/btv1b84/"),
+        (
+            "(https://r.example/ark:/12148/btv1b84/).",
+            Role.TEXT,
+            "https://r.example/ark:/12148/btv1b84/",
+        ),
+        (
+            "https://r.example/ark:/12148/btv1b84/?info",
+            Role.TEXT,
+            "https://r.example/ark:/12148/btv1b84/",
+        ),
         ("see ark:/12148/btv1b84/ and", Role.TEXT, "ark:/12148/btv1b84"),
-        ("https://r.example/ark:/12148/btv1b84//", Role.LINK_TARGET, "https://r.example/ark:/12148/btv1b84"),
-        ("https://r.example/ark:/12148/btv1b84/{id}", Role.TEXT, "https://r.example/ark:/12148/btv1b84"),
+        (
+            "https://r.example/ark:/12148/btv1b84//",
+            Role.LINK_TARGET,
+            "https://r.example/ark:/12148/btv1b84",
+        ),
+        (
+            "https://r.example/ark:/12148/btv1b84/{id}",
+            Role.TEXT,
+            "https://r.example/ark:/12148/btv1b84",
+        ),
     ],
 )
-def test_the_slash_at_the_end_of_a_url_is_sent_and_makes_no_other_ark(text: str, role: Role, sent: str) -> None:
+def test_the_slash_at_the_end_of_a_url_is_sent_and_makes_no_other_ark(
+    text: str, role: Role, sent: str
+) -> None:
     [mention] = (each for each in scan(Block(text, role), Evidence()) if isinstance(each, Mention))
     assert (mention.repaired, str(mention.ark)) == (sent, "ark:12148/btv1b84")
 
@@ -409,11 +452,15 @@ TABLES = {
 def test_a_name_goes_on_in_its_own_column(text: str, arks: list[str]) -> None:
     found = find_arks(text)
     for mention, ark in zip(found, arks, strict=True):
-        assert str(mention.ark) == ark or (mention.confidence < Confidence.CERTAIN and ark in mention.alternatives)
+        assert str(mention.ark) == ark or (
+            mention.confidence < Confidence.CERTAIN and ark in mention.alternatives
+        )
         shown = "".join(text[start:end] for start, end in mention.spans)
         assert re.sub(r"\s", "", mention.as_written) == shown
 
 
 def test_each_mention_of_a_long_table_is_found_once() -> None:
     rows = "".join(f"2026-11-22  ark:/12148/b{number}x   {number}  GET\n" for number in range(1000))
-    assert [str(mention.ark) for mention in find_arks(rows)] == [f"ark:12148/b{number}x" for number in range(1000)]
+    assert [str(mention.ark) for mention in find_arks(rows)] == [
+        f"ark:12148/b{number}x" for number in range(1000)
+    ]

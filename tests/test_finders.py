@@ -37,17 +37,23 @@ PATIENCE_S = 30
 Graph = Mapping[int, Sequence[int]]
 
 
-def found_in(seeds: Sequence[int], links: Graph, redirects: Mapping[int, int] | None = None) -> dict[int, int | None]:
+def found_in(
+    seeds: Sequence[int], links: Graph, redirects: Mapping[int, int] | None = None
+) -> dict[int, int | None]:
     """Where each document was found, by numbers instead of keys and URLs."""
     keys = {document_key(str(each)): each for each in links}
     by_number = {number: key for key, number in keys.items()}
     led_to = {key: by_number.get((redirects or {}).get(number, -1)) for key, number in keys.items()}
     stored = {
-        by_number[number]: [Outlinks.to(str(number), b"".join(document_key(str(each)) for each in targets))]
+        by_number[number]: [
+            Outlinks.to(str(number), b"".join(document_key(str(each)) for each in targets))
+        ]
         for number, targets in links.items()
     }
     found = finders(
-        [document_key(str(each)) for each in seeds], led_to, lambda asked: {each: stored[each] for each in asked}
+        [document_key(str(each)) for each in seeds],
+        led_to,
+        lambda asked: {each: stored[each] for each in asked},
     )
     return {keys[key]: None if finder is None else int(finder) for key, finder in found.items()}
 
@@ -112,7 +118,10 @@ def test_a_document_of_which_the_way_to_it_is_not_on_record_keeps_what_it_had() 
     with Store.open(None) as store:
         run_id = begun(store)
         Frontier(store, run_id, DOCUMENTS).add([CrawlRequest.to_page(HOME)])
-        store.record(run_id, [DocumentRecord(f"{HOME}x", f"{HOME}y", AT, DocumentOutcome.READ, settles=f"{HOME}x")])
+        store.record(
+            run_id,
+            [DocumentRecord(f"{HOME}x", f"{HOME}y", AT, DocumentOutcome.READ, settles=f"{HOME}x")],
+        )
         store.note_finders(run_id)
         with store.reading() as connection:
             assert connection.exec_driver_sql(FINDERS).all() == [(f"{HOME}x", f"{HOME}y")]
@@ -122,13 +131,20 @@ LINKING = {"": ("a", "b"), "a": ("c", "b"), "b": ("c", "d"), "c": ("d",), "d": (
 
 
 @pytest.mark.parametrize("order", list(permutations(["a", "b", "c", "d"])))
-def test_the_store_gives_the_same_finders_in_whatever_order_documents_came(order: tuple[str, ...]) -> None:
+def test_the_store_gives_the_same_finders_in_whatever_order_documents_came(
+    order: tuple[str, ...],
+) -> None:
     def answered(name: str) -> DocumentRecord:
         targets = b"".join(document_key(f"{HOME}{each}") for each in LINKING[name])
         finder = None if name == "" else "whoever came first"
         links = (Outlinks.to(f"{HOME}{name}", targets),)
         return DocumentRecord(
-            f"{HOME}{name}", finder, AT, DocumentOutcome.READ, settles=f"{HOME}{name}", outlinks=links
+            f"{HOME}{name}",
+            finder,
+            AT,
+            DocumentOutcome.READ,
+            settles=f"{HOME}{name}",
+            outlinks=links,
         )
 
     with Store.open(None) as store:
@@ -138,7 +154,10 @@ def test_the_store_gives_the_same_finders_in_whatever_order_documents_came(order
             store.record(run_id, [answered(name)])
         store.note_finders(run_id)
         with store.reading() as connection:
-            found = {url.removeprefix(HOME): finder for url, finder in connection.exec_driver_sql(FINDERS)}
+            found = {
+                url.removeprefix(HOME): finder
+                for url, finder in connection.exec_driver_sql(FINDERS)
+            }
     assert found == {"": None, "a": HOME, "b": HOME, "c": f"{HOME}a", "d": f"{HOME}b"}
 
 
@@ -178,11 +197,17 @@ class HeldBack:
 
 
 def found_on(store: Path) -> dict[str, object]:
-    return {str(url).removeprefix(HOME): finder for url, finder in rows(store, FINDERS) if str(url).startswith(HOME)}
+    return {
+        str(url).removeprefix(HOME): finder
+        for url, finder in rows(store, FINDERS)
+        if str(url).startswith(HOME)
+    }
 
 
 @pytest.mark.parametrize(
-    "held", [("/map.xml", "/z", "/y", "/end"), ("/p", "/r"), ("/way", "/z", "/new")], ids=["map", "page", "way"]
+    "held",
+    [("/map.xml", "/z", "/y", "/end"), ("/p", "/r"), ("/way", "/z", "/new")],
+    ids=["map", "page", "way"],
 )
 def test_it_makes_no_difference_whether_a_page_or_a_sitemap_is_answered_last(
     tmp_path: Path, held: tuple[str, ...]
@@ -195,10 +220,14 @@ def test_it_makes_no_difference_whether_a_page_or_a_sitemap_is_answered_last(
 
 
 @pytest.mark.parametrize("late", ["a", "b"])
-def test_a_record_of_two_harvests_was_found_in_the_one_that_was_named_first(tmp_path: Path, late: str) -> None:
+def test_a_record_of_two_harvests_was_found_in_the_one_that_was_named_first(
+    tmp_path: Path, late: str
+) -> None:
     answers = HeldBack(f"/{late}?verb=ListRecords&metadataPrefix=oai_dc", "/item")
     listed = records(record("oai:r:1", f"{HOME}item", text="ark:/12148/r1"))
-    pages: dict[str, Page] = {f"/{name}?verb=ListRecords&metadataPrefix=oai_dc": listed for name in "ab"}
+    pages: dict[str, Page] = {
+        f"/{name}?verb=ListRecords&metadataPrefix=oai_dc": listed for name in "ab"
+    }
     with Web({WWW: answers.of(pages | {"/item": "ark:/12148/i1"})}) as web:
         web.crawl(f"oai:{HOME}a", f"oai:{HOME}b", store=tmp_path / "a.db")
     assert answers.asked.is_set()

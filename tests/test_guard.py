@@ -79,7 +79,10 @@ class Private:
                 connection.sendall(reply(body="secret"))
 
     def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         for listener in self._listeners:
             listener.shutdown(socket.SHUT_RDWR)
@@ -92,8 +95,12 @@ def private() -> Iterator[Private]:
         yield running
 
 
-def with_names(names: dict[str, list[list[str]]], *arguments: str | Path, stdin: str = "", **environment: str) -> Any:
-    clean = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+def with_names(
+    names: dict[str, list[list[str]]], *arguments: str | Path, stdin: str = "", **environment: str
+) -> Any:
+    clean = {
+        name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")
+    }
     return subprocess.run(
         [sys.executable, "-c", LOOK_UPS, json.dumps(names), *map(str, arguments)],
         capture_output=True, text=True, check=False, timeout=120, input=stdin,
@@ -104,7 +111,11 @@ def with_names(names: dict[str, list[list[str]]], *arguments: str | Path, stdin:
 def an_object(target: str) -> bytes:
     """One ARK leads to something, and no other does."""
     is_there = target.endswith((ARK, "/landing"))
-    return reply(body="<title>An object</title><p>Forty leaves") if is_there else reply("404 Not Found")
+    return (
+        reply(body="<title>An object</title><p>Forty leaves")
+        if is_there
+        else reply("404 Not Found")
+    )
 
 
 def bracketed(host: str) -> str:
@@ -116,7 +127,9 @@ def test_no_notation_of_an_address_is_connected_to(private: Private) -> None:
     urls = [f"http://{host}:{private.port}/{ARK}" for host in hosts]
     rows = json_lines(with_names({}, "check", "--from", "-", *QUICK, stdin="\n".join(urls)).stdout)
     assert len(rows) == len(urls) > 20
-    assert {row["asked"]: row["object"]["outcome"] for row in rows} == dict.fromkeys(urls, "refused-address")
+    assert {row["asked"]: row["object"]["outcome"] for row in rows} == dict.fromkeys(
+        urls, "refused-address"
+    )
     assert private.connections == 0
     assert {row["requests"] for row in rows} == {0}
 
@@ -127,18 +140,22 @@ def test_a_redirect_to_any_notation_is_not_followed_there(private: Private) -> N
     def respond(target: str) -> bytes:
         number = int(target.partition("?")[0].rpartition("x")[2])
         host = hosts[number].encode().decode("latin-1")
-        return reply("302 Found", Location=f"http://{host}:{private.port}/").decode().encode("latin-1")
+        return (
+            reply("302 Found", Location=f"http://{host}:{private.port}/").decode().encode("latin-1")
+        )
 
     with RawServer(respond) as public:
         routed = ("--connect-to", f"r.example:80=127.0.0.1:{public.port}")
         urls = [f"http://r.example/ark:/12x45/x{number}" for number in range(len(hosts))]
-        rows = json_lines(with_names({}, "check", "--from", "-", *QUICK, *routed, stdin="\n".join(urls)).stdout)
+        rows = json_lines(
+            with_names({}, "check", "--from", "-", *QUICK, *routed, stdin="\n".join(urls)).stdout
+        )
     assert len(rows) == len(urls)
     # The octets of a Location outside ASCII are escaped one by one: no host is made of those.
     as_sent = {url: host for url, host in zip(urls, hosts, strict=True) if host.isascii()}
-    assert {row["asked"]: row["object"]["outcome"] for row in rows if row["asked"] in as_sent} == dict.fromkeys(
-        as_sent, "refused-address"
-    )
+    assert {
+        row["asked"]: row["object"]["outcome"] for row in rows if row["asked"] in as_sent
+    } == dict.fromkeys(as_sent, "refused-address")
     assert set(outcomes(rows)) <= {"refused-address", "bad-redirect", "dns"}
     assert private.connections == 0
 
@@ -149,18 +166,27 @@ def test_a_name_that_leads_inside_is_not_connected_to(private: Private) -> None:
         "both.example": [["127.0.0.1", "::1"]], "metadata.example": [["169.254.169.254"]],
     }  # fmt: skip
     urls = [f"http://{name}:{private.port}/{ARK}" for name in names]
-    rows = json_lines(with_names(names, "check", "--from", "-", *QUICK, stdin="\n".join(urls)).stdout)
+    rows = json_lines(
+        with_names(names, "check", "--from", "-", *QUICK, stdin="\n".join(urls)).stdout
+    )
     assert outcomes(rows) == ["refused-address"] * len(names)
     assert private.connections == 0
     assert "127.0.0.1 is a loopback address" in rows[0]["hops"][-1]["error"]
     assert "a cloud metadata address" in rows[-1]["hops"][-1]["error"]
 
 
-def test_of_a_name_with_public_and_private_addresses_only_the_public_ones_are_tried(private: Private) -> None:
+def test_of_a_name_with_public_and_private_addresses_only_the_public_ones_are_tried(
+    private: Private,
+) -> None:
     with RawServer(an_object, address="127.0.0.2") as public:
         names = {"mixed.example": [["127.0.0.1", "127.0.0.2"]]}
         done = with_names(
-            names, "check", *QUICK, "--allow-address", "127.0.0.2/32", f"http://mixed.example:{public.port}/{ARK}"
+            names,
+            "check",
+            *QUICK,
+            "--allow-address",
+            "127.0.0.2/32",
+            f"http://mixed.example:{public.port}/{ARK}",
         )
         [row] = json_lines(done.stdout)
         assert outcomes([row]) == ["resolved"]
@@ -173,7 +199,14 @@ def test_a_name_that_is_public_first_and_private_then_does_not_get_inside(privat
         names = {"rebinding.example": [["127.0.0.2"], ["127.0.0.1"]]}
         urls = [f"http://rebinding.example:{port}/{ARK}" for port in (public.port, private.port)]
         done = with_names(
-            names, "check", "--from", "-", *QUICK, "--allow-address", "127.0.0.2/32", stdin="\n".join(urls)
+            names,
+            "check",
+            "--from",
+            "-",
+            *QUICK,
+            "--allow-address",
+            "127.0.0.2/32",
+            stdin="\n".join(urls),
         )
     outside, inside = outcomes(json_lines(done.stdout))
     assert outside in ("resolved", "refused-address")
@@ -218,7 +251,9 @@ def test_the_registry_is_not_fetched_from_inside(private: Private, tmp_path: Pat
 def test_the_tls_probe_does_not_get_inside_by_rebinding(private: Private, tmp_path: Path) -> None:
     authority = trustme.CA()
     with RawServer(
-        lambda _: reply(body="x"), address="127.0.0.2", tls=authority.issue_cert("rebinding.example")
+        lambda _: reply(body="x"),
+        address="127.0.0.2",
+        tls=authority.issue_cert("rebinding.example"),
     ) as public:
         # The spider is led to the public address; the probe looks the name up by itself, and is told another.
         names = {"rebinding.example": [["127.0.0.2"], ["127.0.0.1"]]}
@@ -246,7 +281,11 @@ def test_a_route_allows_its_own_host_and_nobody_else() -> None:
 
 def test_a_proxy_may_be_inside_and_addresses_inside_are_not_asked_of_it(private: Private) -> None:
     with RawServer(an_object) as proxy:
-        urls = (f"http://r.example/{ARK}", f"http://127.0.0.1:{private.port}/{ARK}", f"http://0x7f.1/{ARK}")
+        urls = (
+            f"http://r.example/{ARK}",
+            f"http://127.0.0.1:{private.port}/{ARK}",
+            f"http://0x7f.1/{ARK}",
+        )
         rows = json_lines(with_names({}, "check", *QUICK, *urls, http_proxy=proxy.url).stdout)
         assert outcomes(rows) == ["resolved", "refused-address", "refused-address"]
         assert not any("127.0.0.1" in target or "0x7f" in target for target in proxy.targets)
@@ -261,7 +300,10 @@ def test_each_hop_goes_through_the_proxy_of_its_own_scheme_and_host() -> None:
                 http_proxy=proxy.url.replace("://", "://me:secret@"), no_proxy="direct.example",
             ).stdout
         )  # fmt: skip
-        assert [hop["url"] for hop in row["hops"]] == [f"http://r.example/{ARK}", "http://direct.example/landing"]
+        assert [hop["url"] for hop in row["hops"]] == [
+            f"http://r.example/{ARK}",
+            "http://direct.example/landing",
+        ]
         assert landing.targets[0] == "/landing"
         assert all("Proxy-Authorization: Basic" in head for head in proxy.heads)
         assert not any("Proxy-Authorization" in head for head in landing.heads)

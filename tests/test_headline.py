@@ -28,7 +28,11 @@ from tests.vectors import vectors
 
 @pytest.mark.parametrize("vector", vectors("headlines"))
 def test_the_verdict_is_a_sentence(vector: dict[str, Any]) -> None:
-    days = {name: date.fromisoformat(value) for name, value in vector["counts"].items() if name in ("day", "since")}
+    days = {
+        name: date.fromisoformat(value)
+        for name, value in vector["counts"].items()
+        if name in ("day", "since")
+    }
     assert headline(Counts(**{**vector["counts"], **days})) == vector["says"]
 
 
@@ -54,13 +58,23 @@ def test_it_is_compared_with_the_run_before_or_with_the_one_that_was_chosen(tmp_
     path = tmp_path / "audit.db"
     with Store.open(path) as store:
         for day, status in ((0, 200), (30, 200), (60, 404), (90, 404), (120, 404), (150, 200)):
-            audit(store, day, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: status, OTHER: 200})
+            audit(
+                store,
+                day,
+                documents={GUIDE: f"see {ONE} and {OTHER}"},
+                answers={ONE: status, OTHER: 200},
+            )
     frames = load_frames(path)
     said = headline(counts_of(frames, tables_of(frames)))
-    assert said == "Both judged ARKs work; nothing to act on; since 1 May, none broke and 1 recovered."
+    assert (
+        said == "Both judged ARKs work; nothing to act on; since 1 May, none broke and 1 recovered."
+    )
     frames = load_frames(path, since=2)
     said = headline(counts_of(frames, tables_of(frames)))
-    assert said == "Both judged ARKs work; nothing to act on; since 31 January, 1 broke and 1 recovered."
+    assert (
+        said
+        == "Both judged ARKs work; nothing to act on; since 31 January, 1 broke and 1 recovered."
+    )
 
 
 # -- the badge
@@ -68,7 +82,9 @@ def test_it_is_compared_with_the_run_before_or_with_the_one_that_was_chosen(tmp_
 
 @pytest.mark.parametrize("vector", vectors("badges"))
 def test_a_badge_claims_no_more_than_is_known(vector: dict[str, Any]) -> None:
-    days = {name: date.fromisoformat(value) for name, value in vector["counts"].items() if name == "day"}
+    days = {
+        name: date.fromisoformat(value) for name, value in vector["counts"].items() if name == "day"
+    }
     counts = Counts(**{**vector["counts"], **days})
     made = badge(counts, is_suspect=vector.get("is_suspect", False))
     assert (made.message, made.colour) == (vector["message"], vector["colour"])
@@ -79,7 +95,10 @@ def test_the_badge_is_a_picture_and_an_endpoint(tmp_path: Path) -> None:
     picture, told = write_report(frames, tmp_path / "report", ["badge"]).files
     root = etree.fromstring(picture.read_bytes())
     assert root.get("aria-label") == "ARKs: 75 % resolving, Nov 2026"
-    assert [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")] == ["ARKs", "75 % resolving, Nov 2026"]
+    assert [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")] == [
+        "ARKs",
+        "75 % resolving, Nov 2026",
+    ]
     assert json.loads(told.read_text()) == {
         "schemaVersion": 1,
         "label": "ARKs",

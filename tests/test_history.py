@@ -35,7 +35,9 @@ GUIDE = "http://library.example/guide"
 
 
 def moment(day: float) -> str:
-    return (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=day)).isoformat(timespec="milliseconds")
+    return (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=day)).isoformat(
+        timespec="milliseconds"
+    )
 
 
 def seen(url: str, day: float, status: int | None) -> Observation:
@@ -58,14 +60,26 @@ def audit(
     In place of a text there may be the outcome in brackets, with the place where it leads.
     """
     run_id = store.begin_run(
-        command="run", at=moment(day), version="0", resolver="https://n2t.net/", user_agent="t", seeds=seeds
+        command="run",
+        at=moment(day),
+        version="0",
+        resolver="https://n2t.net/",
+        user_agent="t",
+        seeds=seeds,
     )
     for url, text in (documents or {}).items():
-        outcome, _, led_to = text.strip("[]").partition(" ") if text.startswith("[") else ("read", "", "")
-        mentions = tuple(CitedMention(each, each.repaired) for each in find_arks("" if outcome != "read" else text))
+        outcome, _, led_to = (
+            text.strip("[]").partition(" ") if text.startswith("[") else ("read", "", "")
+        )
+        mentions = tuple(
+            CitedMention(each, each.repaired)
+            for each in find_arks("" if outcome != "read" else text)
+        )
         hops = (Hop(url, "GET", moment(day), 200),)
         became = (DocumentOutcome if outcome in set(DocumentOutcome) else ObjectOutcome)(outcome)
-        row = DocumentRecord(url, None, moment(day), became, hops=hops, mentions=mentions, led_to=led_to or None)
+        row = DocumentRecord(
+            url, None, moment(day), became, hops=hops, mentions=mentions, led_to=led_to or None
+        )
         store.record(run_id, [row])
     store.record(run_id, [seen(url, day, status) for url, status in (answers or {}).items()])
     judge_run(store, run_id, [(Ark.parse(url), url) for url in answers or {}])
@@ -76,14 +90,19 @@ def audit(
 def events(store: Store) -> list[tuple[int, str, str]]:
     event = schema.event
     with store._engine.connect() as connection:
-        query = select(event.c.run_id, event.c.request_url, event.c.event).order_by(event.c.event_id)
+        query = select(event.c.run_id, event.c.request_url, event.c.event).order_by(
+            event.c.event_id
+        )
         return [tuple(row) for row in connection.execute(query)]
 
 
 def derived(store: Store) -> list[object]:
     with store._engine.connect() as connection:
         return [
-            sorted(tuple(row)[table is not schema.assessment :] for row in connection.execute(select(table)).all())
+            sorted(
+                tuple(row)[table is not schema.assessment :]
+                for row in connection.execute(select(table)).all()
+            )
             for table in (schema.latest, schema.event, schema.contact, schema.assessment)
         ]
 
@@ -111,8 +130,13 @@ def test_what_the_documents_no_longer_cite_is_gone_and_comes_back_as_new() -> No
         audit(store, 0, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 200, OTHER: 200})
         gone = audit(store, 1, documents={GUIDE: f"see {OTHER}"}, answers={OTHER: 200})
         assert [each.is_cited for each in store.known_arks()] == [False, True]
-        again = audit(store, 2, documents={GUIDE: f"see {ONE}, {OTHER}"}, answers={ONE: 200, OTHER: 200})
-        assert [each for each in events(store) if each[1] == ONE][1:] == [(gone, ONE, "gone"), (again, ONE, "new")]
+        again = audit(
+            store, 2, documents={GUIDE: f"see {ONE}, {OTHER}"}, answers={ONE: 200, OTHER: 200}
+        )
+        assert [each for each in events(store) if each[1] == ONE][1:] == [
+            (gone, ONE, "gone"),
+            (again, ONE, "new"),
+        ]
         assert all(each.is_cited for each in store.known_arks())
         assert_rebuilt_the_same(store)
 
@@ -128,13 +152,27 @@ OTHER_PAGE = "http://library.example/other"
         ("the page could not be read this time", {GUIDE: "[unreadable]"}, False),
         ("another page cites it now", {GUIDE: "nothing", OTHER_PAGE: f"see {ONE}"}, False),
         ("the page is there no more", {GUIDE: "[broken]"}, True),
-        ("it leads to one without", {GUIDE: f"[redirected {OTHER_PAGE}]", OTHER_PAGE: "nothing"}, True),
-        ("it leads to one that cites it", {GUIDE: f"[redirected {OTHER_PAGE}]", OTHER_PAGE: f"see {ONE}"}, False),
-        ("it leads to one that was not had", {GUIDE: f"[redirected {OTHER_PAGE}]", OTHER_PAGE: "[timeout]"}, False),
+        (
+            "it leads to one without",
+            {GUIDE: f"[redirected {OTHER_PAGE}]", OTHER_PAGE: "nothing"},
+            True,
+        ),
+        (
+            "it leads to one that cites it",
+            {GUIDE: f"[redirected {OTHER_PAGE}]", OTHER_PAGE: f"see {ONE}"},
+            False,
+        ),
+        (
+            "it leads to one that was not had",
+            {GUIDE: f"[redirected {OTHER_PAGE}]", OTHER_PAGE: "[timeout]"},
+            False,
+        ),
         ("nothing leads to the page any more", {OTHER_PAGE: "nothing"}, True),
     ],
 )
-def test_gone_is_only_what_was_seen_to_be_gone(why: str, documents: dict[str, str], is_gone: bool) -> None:
+def test_gone_is_only_what_was_seen_to_be_gone(
+    why: str, documents: dict[str, str], is_gone: bool
+) -> None:
     with Store.open(None) as store:
         audit(store, 0, documents={GUIDE: f"see {ONE}"}, answers={ONE: 200})
         audit(store, 1, documents=documents)
@@ -216,7 +254,11 @@ def test_a_life_has_its_citations_checks_and_transitions(kept: Path) -> None:
     found = life(kept, Ark("12x45", "x5"))
     assert found is not None
     [cited] = found.citations
-    assert (cited.document, cited.first_at[:10], cited.last_at[:10]) == (GUIDE, "2026-01-01", "2026-02-16")
+    assert (cited.document, cited.first_at[:10], cited.last_at[:10]) == (
+        GUIDE,
+        "2026-01-01",
+        "2026-02-16",
+    )
     [at_url] = found.urls
     assert [(check.object, check.state) for check in at_url.checks] == [
         ("resolved", "healthy"),
@@ -226,7 +268,14 @@ def test_a_life_has_its_citations_checks_and_transitions(kept: Path) -> None:
         ("timeout", "confirmed-broken"),
         ("resolved", "healthy"),
     ]
-    assert [check.is_suspect for check in at_url.checks] == [False, False, False, False, True, False]
+    assert [check.is_suspect for check in at_url.checks] == [
+        False,
+        False,
+        False,
+        False,
+        True,
+        False,
+    ]
     assert [event.event for event in at_url.events] == ["new", "broke", "recovered"]
     assert (at_url.spark(), at_url.spark(is_unicode=False)) == ("█▁▁▁▄█", "#___-#")
     assert life(kept, Ark("12x45", "never")) is None
@@ -240,14 +289,23 @@ def test_the_states_of_a_life_are_those_of_the_store(kept: Path) -> None:
 
 
 def test_the_command_tells_a_life_in_lines(kept: Path) -> None:
-    done = run_command("history", "http://elsewhere.example/ark:/12x45/x-5", "--store", kept, PYTHONIOENCODING="utf-8")
+    done = run_command(
+        "history",
+        "http://elsewhere.example/ark:/12x45/x-5",
+        "--store",
+        kept,
+        PYTHONIOENCODING="utf-8",
+    )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "ark:12x45/x5"
     assert f"cited in {GUIDE}: 1 citation, 2026-01-01 to 2026-02-16" in lines
     assert "  █▁▁▁▄█" in lines
     assert any("failing > confirmed-broken: broken 404" in line for line in lines)
-    assert any("recovered: after 3 failures since 2026-01-31; it had been confirmed broken" in line for line in lines)
+    assert any(
+        "recovered: after 3 failures since 2026-01-31; it had been confirmed broken" in line
+        for line in lines
+    )
     in_ascii = run_command("history", "ark:12x45/x5", "--store", kept, PYTHONIOENCODING="ascii")
     assert "  #___-#" in in_ascii.stdout.splitlines()
     assert in_ascii.stdout.isascii()
@@ -265,7 +323,9 @@ def test_the_command_tells_a_life_as_json(kept: Path) -> None:
     ("asked", "store", "code"),
     [("ark:12x45/never", "audit.db", 1), ("no ark", "audit.db", 2), ("ark:1/x5", "no.db", 2)],
 )
-def test_what_the_store_can_not_tell_is_one_line(kept: Path, asked: str, store: str, code: int) -> None:
+def test_what_the_store_can_not_tell_is_one_line(
+    kept: Path, asked: str, store: str, code: int
+) -> None:
     before = kept.read_bytes()
     done = run_command("history", asked, "--store", kept.with_name(store))
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (code, "", 1)

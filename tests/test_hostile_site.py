@@ -16,7 +16,9 @@ import pytest
 from tests.browser import browser_page, chromium
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 
-needs_browser = pytest.mark.skipif(chromium() is None and "CI" not in os.environ, reason="no Chromium here")
+needs_browser = pytest.mark.skipif(
+    chromium() is None and "CI" not in os.environ, reason="no Chromium here"
+)
 
 #: What each of them does where it is not held back: run a script, end a text, obey, calculate, or change the direction.
 ATTACKS = (
@@ -43,7 +45,9 @@ def archive() -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as members:
         for number, attack in enumerate(ATTACKS):
-            members.writestr(f"{number} {attack}.txt".replace("\x00", ""), f"ark:/12x45/z{number} {attack}")
+            members.writestr(
+                f"{number} {attack}.txt".replace("\x00", ""), f"ark:/12x45/z{number} {attack}"
+            )
             members.writestr(f"{number} {attack}.pdf", b"%PDF-1.7 " + attack.encode())
     return packed.getvalue()
 
@@ -58,7 +62,9 @@ def site(target: str) -> bytes:
             for number, attack in enumerate(ATTACKS)
         )
         links = "<a href='/archive.zip'>z</a> <a href=\"/a'><script>x</script>\">s</a> <a href='/gone\x1b[31m'>g</a>"
-        return reply(body=f"<title>{ALL}</title>{mentions}{links}", Server=ATTACKS[0], media_type="text/html")
+        return reply(
+            body=f"<title>{ALL}</title>{mentions}{links}", Server=ATTACKS[0], media_type="text/html"
+        )
     if path == "/archive.zip":
         data = archive()
         head = f"HTTP/1.1 200 OK\r\nContent-Type: application/zip\r\nContent-Length: {len(data)}\r\n\r\n"
@@ -68,16 +74,21 @@ def site(target: str) -> bytes:
     if name == "x0":
         return reply("302 Found", Location="javascript:document.title='owned'//<script>")
     if name == "x1":
-        return reply("302 Found", Location="data:text/html,<script>parent.document.title='owned'</script>")
+        return reply(
+            "302 Found", Location="data:text/html,<script>parent.document.title='owned'</script>"
+        )
     if name == "x2":
         return reply("302 Found", Location="http://'\"><script>owned()</script>.example/")
     if name == "x3":
         return reply(
-            "410 <script>document.title='owned'</script>", body=f"<title>{ALL}</title>This was withdrawn. {ALL}"
+            "410 <script>document.title='owned'</script>",
+            body=f"<title>{ALL}</title>This was withdrawn. {ALL}",
         )
     if name[:1] in "xyaz" and name[1:2].isdigit():
         return reply(
-            body=f"<title>{ALL} {name}</title><p>{name} {ALL}", THUMP_Status=f"1.0 {ATTACKS[2]}", Link=f"<{ATTACKS[2]}>"
+            body=f"<title>{ALL} {name}</title><p>{name} {ALL}",
+            THUMP_Status=f"1.0 {ATTACKS[2]}",
+            Link=f"<{ATTACKS[2]}>",
         )
     return reply(f"404 {ATTACKS[2]}", body=ALL, media_type=f"text/html; {ATTACKS[2]}")
 
@@ -102,11 +113,36 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
 
     with RawServer(site) as server:
         log = ("--log-file", folder / "a.log", "--log-level", "debug")
-        there = (*ON_LOOPBACK, *log, "--attempts", "1", "--connect-to", f"{HOST}:80=127.0.0.1:{server.port}")
+        there = (
+            *ON_LOOPBACK,
+            *log,
+            "--attempts",
+            "1",
+            "--connect-to",
+            f"{HOST}:80=127.0.0.1:{server.port}",
+        )
         resolver = ("--resolver", f"http://{HOST}/")
-        told("run", "run", *there, *resolver, f"http://{HOST}/", "--store", folder / "a.db", "--out", folder / "report")
+        told(
+            "run",
+            "run",
+            *there,
+            *resolver,
+            f"http://{HOST}/",
+            "--store",
+            folder / "a.db",
+            "--out",
+            folder / "report",
+        )
         arks = [f"http://{HOST}/ark:/12x45/x{number}" for number in range(5)]
-        told("explain", "check", *there, *resolver, "--explain", *arks, f"no \x1b[31m ark {ATTACKS[7]}")
+        told(
+            "explain",
+            "check",
+            *there,
+            *resolver,
+            "--explain",
+            *arks,
+            f"no \x1b[31m ark {ATTACKS[7]}",
+        )
         told("check", "check", *there, *resolver, *arks, f"no \x1b[31m ark {ATTACKS[7]}")
         told("table", "check", *there, *resolver, "--format", "table", *arks)
     (folder / "letter.txt").write_text("\n".join(f"{each} ark:/12x45/t {each}" for each in ATTACKS))
@@ -138,7 +174,9 @@ def test_json_lines_hold_every_character_all_the_same(audit: Audit) -> None:
 
 def test_no_cell_of_a_table_begins_a_formula(audit: Audit) -> None:
     files = sorted(audit.report.rglob("*.csv"))
-    texts = {path.name: path.read_text("utf-8") for path in files} | {"extract": audit.said["extract csv"]}
+    texts = {path.name: path.read_text("utf-8") for path in files} | {
+        "extract": audit.said["extract csv"]
+    }
     assert len(texts) > 5
     for name, text in texts.items():
         cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
@@ -159,6 +197,9 @@ def test_a_browser_runs_nothing_of_it_and_has_no_complaint(audit: Audit, tmp_pat
         assert links
         assert {link.partition(":")[0] for link in links} <= {"http", "https", "file"}
         assert (
-            browser.value("document.querySelectorAll('[onerror],[onload],svg script,iframe,object,embed').length") == 0
+            browser.value(
+                "document.querySelectorAll('[onerror],[onload],svg script,iframe,object,embed').length"
+            )
+            == 0
         )
         assert invisible(browser.value("document.body.innerText").replace("\t", " ")) == set()

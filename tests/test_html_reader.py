@@ -30,7 +30,11 @@ def kinds(reading):
 def shown(reading):
     """Each piece of text that is a link, and where that link leads."""
     targets = {block.link: block.text for block in reading.blocks if block.link is not None}
-    return [[block.text[a.start : a.end], targets[a.link]] for block in reading.blocks for a in block.anchors]
+    return [
+        [block.text[a.start : a.end], targets[a.link]]
+        for block in reading.blocks
+        for a in block.anchors
+    ]
 
 
 @pytest.mark.parametrize("vector", vectors("html_reader"))
@@ -47,7 +51,11 @@ def test_html_vector(vector):
 @pytest.mark.parametrize(
     ("data", "charset"),
     [
-        pytest.param("<p>ark:/1/a\N{EN DASH}b".encode("utf-8-sig"), "latin-1", id="a byte order mark beats HTTP"),
+        pytest.param(
+            "<p>ark:/1/a\N{EN DASH}b".encode("utf-8-sig"),
+            "latin-1",
+            id="a byte order mark beats HTTP",
+        ),
         pytest.param(b"<meta charset=utf-8><p>ark:/1/a\x96b", "windows-1252", id="HTTP beats meta"),
         pytest.param(b"<meta charset=windows-1252><p>ark:/1/a\x96b", None, id="meta charset"),
         pytest.param(
@@ -57,10 +65,20 @@ def test_html_vector(vector):
         ),
         pytest.param(b"<p>ark:/1/a\x96b", "iso-8859-1", id="latin-1 means windows-1252 on the web"),
         pytest.param("<p>ark:/1/a\N{EN DASH}b".encode(), None, id="UTF-8 without any declaration"),
-        pytest.param("<p>ark:/1/a\N{EN DASH}b".encode(), "no-such-charset", id="an unknown charset is passed over"),
-        pytest.param("<p>ark:/1/a\N{EN DASH}b".encode("utf-16-le"), None, id="UTF-16 without a mark"),
+        pytest.param(
+            "<p>ark:/1/a\N{EN DASH}b".encode(),
+            "no-such-charset",
+            id="an unknown charset is passed over",
+        ),
+        pytest.param(
+            "<p>ark:/1/a\N{EN DASH}b".encode("utf-16-le"), None, id="UTF-16 without a mark"
+        ),
         pytest.param("<p>ark:/1/a\N{EN DASH}b".encode("utf-16"), "utf-8", id="UTF-16 with a mark"),
-        pytest.param("<meta charset=utf-16><p>ark:/1/a\N{EN DASH}b".encode(), None, id="meta can't say UTF-16"),
+        pytest.param(
+            "<meta charset=utf-16><p>ark:/1/a\N{EN DASH}b".encode(),
+            None,
+            id="meta can't say UTF-16",
+        ),
     ],
 )
 def test_charset(data, charset):
@@ -83,19 +101,25 @@ def test_one_stray_byte_does_not_garble_a_page_in_utf8():
 def test_a_page_over_the_limit_is_cut_and_said_to_be(monkeypatch):
     monkeypatch.setattr(html, "MOST_BYTES", len("<p>é: ark:/12148/a".encode()) + 1)
     reading = read_html("<p>é: ark:/12148/aé</p><p>ark:/12148/b</p>".encode())
-    assert texts(reading) == ["é: ark:/12148/a"]  # the cut character is dropped, and spoils no charset
+    assert texts(reading) == [
+        "é: ark:/12148/a"
+    ]  # the cut character is dropped, and spoils no charset
     assert kinds(reading) == ["cut-off"]
 
 
 def test_json_ld_cannot_smuggle_in_what_no_text_can_hold():
     reading = read_html(rb'<script type=application/ld+json>"ark:/1/\ud83d\ude00\ud800"</script>')
-    assert texts(reading, Role.STRUCTURED_DATA) == ["ark:/1/\N{GRINNING FACE}\N{REPLACEMENT CHARACTER}"]
+    assert texts(reading, Role.STRUCTURED_DATA) == [
+        "ark:/1/\N{GRINNING FACE}\N{REPLACEMENT CHARACTER}"
+    ]
 
 
 def test_surrogates_in_a_program_are_joined_or_replaced():
     reading = read_html(rb'<script>x = "ark:/1/\uD83D\uDE00\u{1F600}\u{110000}\ud800"</script>')
     faces = "\N{GRINNING FACE}" * 2
-    assert texts(reading, Role.STRUCTURED_DATA) == [f"ark:/1/{faces}" + "\N{REPLACEMENT CHARACTER}" * 2]
+    assert texts(reading, Role.STRUCTURED_DATA) == [
+        f"ark:/1/{faces}" + "\N{REPLACEMENT CHARACTER}" * 2
+    ]
 
 
 # -- hostile pages
@@ -103,14 +127,18 @@ def test_surrogates_in_a_program_are_joined_or_replaced():
 
 @pytest.mark.parametrize("depth", [300, 3_000, 200_000])
 def test_text_below_any_number_of_elements_is_found(depth):
-    reading = read_html(b"<div>" * depth + b"ark:/12148/a" + b"</div>" * depth + b"<p><b>ark:/12148/</b>b</p>")
+    reading = read_html(
+        b"<div>" * depth + b"ark:/12148/a" + b"</div>" * depth + b"<p><b>ark:/12148/</b>b</p>"
+    )
     assert texts(reading) == ["ark:/12148/a", "ark:/12148/b"]
     assert kinds(reading) == ["malformed-markup"] * (depth > 2048)
 
 
 def test_links_title_and_metadata_below_any_number_of_elements_are_found():
     reading = read_html(
-        b"<title>T</title>" + b"<b>" * 3000 + b"<a href=/x title=ark:/1/t>ark:/1/a</a> <i id=ark:/1/i>b</i>"
+        b"<title>T</title>"
+        + b"<b>" * 3000
+        + b"<a href=/x title=ark:/1/t>ark:/1/a</a> <i id=ark:/1/i>b</i>"
     )
     assert texts(reading, Role.METADATA) == ["ark:/1/t", "ark:/1/i"]
     assert shown(reading) == [["ark:/1/a", "/x"]]
@@ -152,10 +180,14 @@ def test_a_long_value_and_a_long_program_are_no_long_tags():
         pytest.param(b"<!--" * 250_000, id="comments without end"),
         pytest.param(b"<a href='" * 250_000, id="values without end"),
         pytest.param(b"<" * 2_000_000, id="tags without names"),
-        pytest.param(b"<p " + b" ".join(b"a%d='>'" % i for i in range(300_000)) + b">", id="attributes"),
+        pytest.param(
+            b"<p " + b" ".join(b"a%d='>'" % i for i in range(300_000)) + b">", id="attributes"
+        ),
         pytest.param(b"<b>" * 1500 + b"</i>" * 100_000, id="end tags that fit nowhere"),
         pytest.param(b"<p>" + b":" * 2_000_000, id="signs of a label"),
-        pytest.param(b"<p>ark" + b"<b></b>" * 100_000 + b":" * 9, id="tags between the letters and the colon"),
+        pytest.param(
+            b"<p>ark" + b"<b></b>" * 100_000 + b":" * 9, id="tags between the letters and the colon"
+        ),
         pytest.param(b"<p>ark" + b"&shy;" * 300_000 + b":", id="soft hyphens between them"),
         pytest.param(b"<body>" + b"ark:/1/x<p></p>" * 30_000, id="texts between blocks"),
         pytest.param(b"<p>" + b"<a href=/x>ark:/12345/x</a>y" * 30_000, id="links in one run"),
@@ -183,7 +215,22 @@ def test_no_page_raises(data):
 # -- nothing is passed over
 
 INLINE = ["a", "b", "br", "i", "span", "sup", "wbr", "my-x"]
-OTHERS = ["body", "div", "frameset", "head", "hr", "html", "img", "li", "option", "p", "select", "svg", "table", "td"]
+OTHERS = [
+    "body",
+    "div",
+    "frameset",
+    "head",
+    "hr",
+    "html",
+    "img",
+    "li",
+    "option",
+    "p",
+    "select",
+    "svg",
+    "table",
+    "td",
+]
 RAW = ["iframe", "noscript", "script", "style", "template", "textarea", "title"]
 ATTRIBUTES = [
     "href=ark:/12345/x5",
@@ -198,8 +245,35 @@ ATTRIBUTES = [
     '=x "',
     "hidden",
 ]
-PIECES = ["a", "r", "k", ":", "/", "ARK", "ark:/12345/x5", "ark:/12148/b8", "12", " ", "\n", "see", "Copy", "dark: "]
-PIECES += ["&#58;", "&colon;", "%3A", "%253a", "&amp;#58;", "&amp;colon;", "&shy;", "&nbsp;", "&lt;", "&amp;", "&"]
+PIECES = [
+    "a",
+    "r",
+    "k",
+    ":",
+    "/",
+    "ARK",
+    "ark:/12345/x5",
+    "ark:/12148/b8",
+    "12",
+    " ",
+    "\n",
+    "see",
+    "Copy",
+    "dark: ",
+]
+PIECES += [
+    "&#58;",
+    "&colon;",
+    "%3A",
+    "%253a",
+    "&amp;#58;",
+    "&amp;colon;",
+    "&shy;",
+    "&nbsp;",
+    "&lt;",
+    "&amp;",
+    "&",
+]
 PIECES += [
     "http://n2t.net/",
     "info:",
@@ -213,7 +287,14 @@ PIECES += [
     "<!-- x -->",
     "\x02",
 ]
-PIECES += ["\N{FULLWIDTH COLON}", "\N{KELVIN SIGN}", "\N{FULLWIDTH LATIN SMALL LETTER A}", "\N{SOFT HYPHEN}", "é", "\0"]
+PIECES += [
+    "\N{FULLWIDTH COLON}",
+    "\N{KELVIN SIGN}",
+    "\N{FULLWIDTH LATIN SMALL LETTER A}",
+    "\N{SOFT HYPHEN}",
+    "é",
+    "\0",
+]
 
 
 def tags(names):
@@ -226,13 +307,19 @@ def tags(names):
 
 
 PAGES = st.lists(
-    st.sampled_from(PIECES) | st.sampled_from(PIECES) | tags(INLINE) | tags(OTHERS) | tags(RAW), max_size=30
+    st.sampled_from(PIECES) | st.sampled_from(PIECES) | tags(INLINE) | tags(OTHERS) | tags(RAW),
+    max_size=30,
 ).map("".join)
 
 
 def comparable(blocks):
     return [
-        (block.role, block.place, block.text, [(anchor.start, anchor.end) for anchor in block.anchors])
+        (
+            block.role,
+            block.place,
+            block.text,
+            [(anchor.start, anchor.end) for anchor in block.anchors],
+        )
         for block in blocks
         if block.role is not Role.STRUCTURED_DATA
     ]
@@ -257,12 +344,20 @@ def test_arks_in_comments_are_named_in_a_finding_and_not_cited():
     extraction = extraction_of(page, name="a.html")
     assert [str(mention.ark) for mention in extraction.mentions] == ["ark:12148/x5"]
     [finding] = [finding for finding in extraction.findings if finding.kind == "hidden-ark"]
-    assert finding.detail == "in comments, which the page does not show: ark:/12148/x6, ark:12148/x7"
+    assert (
+        finding.detail == "in comments, which the page does not show: ark:/12148/x6, ark:12148/x7"
+    )
 
 
 @pytest.mark.parametrize(
     "page",
-    [b"<p>x</p><!-- nothing of the kind -->", b"<script><!-- ark:/12148/x6 --></script>", b"<!-- the ark: it sank -->"],
+    [
+        b"<p>x</p><!-- nothing of the kind -->",
+        b"<script><!-- ark:/12148/x6 --></script>",
+        b"<!-- the ark: it sank -->",
+    ],
 )
 def test_comments_without_an_ark_are_no_finding(page):
-    assert "hidden-ark" not in {finding.kind for finding in extraction_of(page, name="a.html").findings}
+    assert "hidden-ark" not in {
+        finding.kind for finding in extraction_of(page, name="a.html").findings
+    }

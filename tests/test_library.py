@@ -48,7 +48,9 @@ def test_every_public_name_is_there_and_described(name: str) -> None:
 
 def imported_by(code: str) -> set[str]:
     names = "import sys, json; print(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", f"{code}\n{names}"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{names}"], capture_output=True, text=True, check=True
+    )
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -62,7 +64,15 @@ def imported_by(code: str) -> set[str]:
     ],
 )
 def test_what_is_not_used_is_not_imported(code: str) -> None:
-    assert not imported_by(code) & {"scrapy", "twisted", "pandas", "numpy", "sqlalchemy", "requests", "pydantic"}
+    assert not imported_by(code) & {
+        "scrapy",
+        "twisted",
+        "pandas",
+        "numpy",
+        "sqlalchemy",
+        "requests",
+        "pydantic",
+    }
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA], ids=["None", "NaN", "NA"])
@@ -84,7 +94,12 @@ def test_documents_come_lazily_and_in_a_fixed_order(tmp_path: Path) -> None:
     first = next(documents)
     (tmp_path / "b.txt").write_text("see ark:/12148/other there")  # not read yet
     rest = list(documents)
-    assert [Path(each.name).name for each in (first, *rest)] == ["a.txt", "b.txt", "d.txt", tmp_path.name]
+    assert [Path(each.name).name for each in (first, *rest)] == [
+        "a.txt",
+        "b.txt",
+        "d.txt",
+        tmp_path.name,
+    ]
     assert [str(ark) for each in (first, *rest) for ark in each.arks] == [
         "ark:12148/ax5",
         "ark:12148/other",
@@ -95,7 +110,12 @@ def test_documents_come_lazily_and_in_a_fixed_order(tmp_path: Path) -> None:
 
 def test_bytes_files_and_several_sources_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("ark:/12148/ax5")
-    sources = [b"ark:/12148/bx5", io.BytesIO(b"ark:/12148/cx5"), str(tmp_path / "a.txt"), tmp_path / "a.txt"]
+    sources = [
+        b"ark:/12148/bx5",
+        io.BytesIO(b"ark:/12148/cx5"),
+        str(tmp_path / "a.txt"),
+        tmp_path / "a.txt",
+    ]
     assert [str(ark) for each in extract(sources) for ark in each.arks] == [
         "ark:12148/bx5",
         "ark:12148/cx5",
@@ -115,13 +135,17 @@ def test_documents_that_are_read_together_are_evidence_for_one_another() -> None
     broken = b"see ark:/76543/pf5qqqq\nb4x and more of it, which goes on for a while here\nand ends"
     whole = b"see ark:/76543/pf5qqqqb4x there"
     alone = [str(ark) for document in extract([broken, whole]) for ark in document.arks]
-    together = [str(ark) for document in extract([broken, whole], together=True) for ark in document.arks]
+    together = [
+        str(ark) for document in extract([broken, whole], together=True) for ark in document.arks
+    ]
     assert together == ["ark:76543/pf5qqqqb4x"] * 2
     assert alone[1:] == ["ark:76543/pf5qqqqb4x"]
     assert list(extract([whole, broken], together=True))[1].arks == (Ark.parse(together[0]),)
 
 
-@pytest.mark.parametrize("source", ["nowhere", "", "https://www.example.org/a.pdf", "HTTP://www.example.org/"])
+@pytest.mark.parametrize(
+    "source", ["nowhere", "", "https://www.example.org/a.pdf", "HTTP://www.example.org/"]
+)
 def test_a_source_that_is_none_is_a_mistake_at_once(source: str) -> None:
     with pytest.raises(SourceUnreadable):
         extract(source)
@@ -132,7 +156,10 @@ def test_values_can_be_kept_and_shown() -> None:
     assert pickle.loads(pickle.dumps(document)) == document
     assert repr(document) == "<Document 'a.txt': 1 mentions, 0 findings>"
     assert isinstance(document, Document)
-    assert repr(find_arks("see ark:/12148/btv1b8449691v")) == "[<Mention ark:12148/btv1b8449691v, certain>]"
+    assert (
+        repr(find_arks("see ark:/12148/btv1b8449691v"))
+        == "[<Mention ark:12148/btv1b8449691v, certain>]"
+    )
 
 
 def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
@@ -143,7 +170,9 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
         "print('once')\nfrom arkaudit import extract\n"
         "for document in extract('paper.pdf'):\n    print(document.name, document.findings[0].kind)\n"
     )
-    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert (done.stdout, done.stderr) == ("once\npaper.pdf unreadable\n", "")
 
 
@@ -156,17 +185,28 @@ def resolver(target: str) -> Any:
 
 def test_a_check_gives_the_verdict_that_the_command_gives(tmp_path: Path) -> None:
     with RawServer(resolver) as server:
-        settings = {**QUICK, "resolver": f"{server.url}/", "network.allow_addresses": ["127.0.0.0/8"]}
+        settings = {
+            **QUICK,
+            "resolver": f"{server.url}/",
+            "network.allow_addresses": ["127.0.0.0/8"],
+        }
         one = check("ark:/12148/btv1b8449691v", settings=settings, store=tmp_path / "a.db")
-        two = check([Ark.parse("ark:12148/gone1"), f"{server.url}/ark:/12148/btv1b8449691v"], settings=settings)
+        two = check(
+            [Ark.parse("ark:12148/gone1"), f"{server.url}/ark:/12148/btv1b8449691v"],
+            settings=settings,
+        )
         options = (*ON_LOOPBACK, "--resolver", f"{server.url}/")
-        said = run_command("check", *options, "--format", "jsonl", "ark:/12148/btv1b8449691v", "ark:12148/gone1")
+        said = run_command(
+            "check", *options, "--format", "jsonl", "ark:/12148/btv1b8449691v", "ark:12148/gone1"
+        )
     rows = [json.loads(line) for line in said.stdout.splitlines()]
     assert [one.object.outcome, two[0].object.outcome] == [row["object"]["outcome"] for row in rows]
     assert one.object.outcome is ObjectOutcome.RESOLVED
     assert two[1].object.outcome == one.object.outcome
     assert str(one.ark) in repr(one)
-    assert load_report(tmp_path / "a.db").table("arks")["ark"].tolist() == ["ark:12148/btv1b8449691v"]
+    assert load_report(tmp_path / "a.db").table("arks")["ark"].tolist() == [
+        "ark:12148/btv1b8449691v"
+    ]
 
 
 def test_a_check_may_be_made_again_and_where_a_loop_runs() -> None:
@@ -218,7 +258,11 @@ def test_an_interrupted_check_keeps_what_it_has_observed(tmp_path: Path) -> None
 
 def test_a_report_is_frames_and_tables(tmp_path: Path) -> None:
     with loopback_audit(tmp_path / "audit.db") as config:
-        check(["ark:67531/metadc2846", "ark:53355/cl010066723"], config=config, store=tmp_path / "audit.db")
+        check(
+            ["ark:67531/metadc2846", "ark:53355/cl010066723"],
+            config=config,
+            store=tmp_path / "audit.db",
+        )
     audit = load_report(tmp_path / "audit.db")
     assert audit.arks.groupby("naan").size().to_dict() == {"53355": 1, "67531": 1}
     for table in TABLES:
@@ -235,7 +279,9 @@ def test_a_report_is_frames_and_tables(tmp_path: Path) -> None:
 def test_the_loopback_web_may_be_had_again() -> None:
     for _ in range(2):
         with loopback_audit() as config:
-            assert check("ark:13960/t1pg22p71", config=config).object.outcome is ObjectOutcome.RESOLVED
+            assert (
+                check("ark:13960/t1pg22p71", config=config).object.outcome is ObjectOutcome.RESOLVED
+            )
 
 
 def test_the_tree_of_errors_is_as_drawn() -> None:
@@ -257,5 +303,11 @@ def test_the_tree_of_errors_is_as_drawn() -> None:
     def below(error: type) -> set[str]:
         return {error.__name__}.union(*map(below, error.__subclasses__()))
 
-    internal = {"NotSent", "OutputClosed", "NotCopied", "NotInColumns", "NoLogIn"}  # caught where they are raised
+    internal = {
+        "NotSent",
+        "OutputClosed",
+        "NotCopied",
+        "NotInColumns",
+        "NoLogIn",
+    }  # caught where they are raised
     assert below(ArkauditError) - internal == set(arkaudit.errors.__all__)

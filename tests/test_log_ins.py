@@ -28,7 +28,11 @@ def repository(tmp_path: Path) -> Iterator[Repository]:
 
 
 def configured(
-    folder: Path, repository: str, *, success: str = 'cookie = "sessionid"', path: str = "/accounts/login/"
+    folder: Path,
+    repository: str,
+    *,
+    success: str = 'cookie = "sessionid"',
+    path: str = "/accounts/login/",
 ) -> Path:
     file = folder / "arkaudit.toml"
     file.write_text(
@@ -38,7 +42,9 @@ def configured(
     return file
 
 
-def check(folder: Path, *arguments: str | Path, password: str = PASSWORD) -> tuple[list[dict[str, Any]], str]:
+def check(
+    folder: Path, *arguments: str | Path, password: str = PASSWORD
+) -> tuple[list[dict[str, Any]], str]:
     """The rows of a check, and what it said."""
     done = run_command(
         "check", *ON_LOOPBACK, "-c", folder / "arkaudit.toml", "--store", folder / "audit.db", "--explain",
@@ -53,7 +59,9 @@ def check(folder: Path, *arguments: str | Path, password: str = PASSWORD) -> tup
 
 def assert_nothing_is_kept(folder: Path, secrets: set[str]) -> None:
     """Look through every byte that was written for what nobody is to be shown."""
-    for file in (each for each in folder.rglob("*") if each.is_file() and each.name != "repository.log"):
+    for file in (
+        each for each in folder.rglob("*") if each.is_file() and each.name != "repository.log"
+    ):
         content = file.read_bytes()
         for secret in secrets:
             for form in (secret, json.dumps(secret)[1:-1]):
@@ -67,13 +75,21 @@ def test_who_has_logged_in_sees_what_members_see(repository: Repository, tmp_pat
     assert [row["object"]["outcome"] for row in found] == ["resolved", "resolved", "broken"]
     at_form = [each for each in repository.requests if each["path"] == "/accounts/login/"]
     assert [each["method"] for each in at_form] == ["GET", "POST"]
-    assert all("sessionid" in each["cookies"] for each in repository.requests if each["path"].startswith("/ark:"))
-    done = run_command("report", "--store", tmp_path / "audit.db", "--format", "all", "--out", tmp_path / "report")
+    assert all(
+        "sessionid" in each["cookies"]
+        for each in repository.requests
+        if each["path"].startswith("/ark:")
+    )
+    done = run_command(
+        "report", "--store", tmp_path / "audit.db", "--format", "all", "--out", tmp_path / "report"
+    )
     assert done.returncode == 0, done.stderr
     assert_nothing_is_kept(tmp_path, {PASSWORD, *repository.cookies()})
 
 
-def test_one_log_in_is_enough_for_documents_and_arks(repository: Repository, tmp_path: Path) -> None:
+def test_one_log_in_is_enough_for_documents_and_arks(
+    repository: Repository, tmp_path: Path
+) -> None:
     configured(tmp_path, repository.url, success='status = 302, text = "Log out"')
     done = run_command(
         "run", f"{repository.url}/ark:12148/x1", *ON_LOOPBACK, "-c", tmp_path / "arkaudit.toml", "--resolver",
@@ -81,7 +97,9 @@ def test_one_log_in_is_enough_for_documents_and_arks(repository: Repository, tmp
         REPOSITORY_PASSWORD=PASSWORD,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert [each["method"] for each in repository.requests if each["path"] == "/accounts/login/"] == ["GET", "POST"]
+    assert [
+        each["method"] for each in repository.requests if each["path"] == "/accounts/login/"
+    ] == ["GET", "POST"]
     assert sum(each["path"].startswith("/ark:") for each in repository.requests) > 2
     assert_nothing_is_kept(tmp_path, {PASSWORD, *repository.cookies()})
 
@@ -89,7 +107,11 @@ def test_one_log_in_is_enough_for_documents_and_arks(repository: Repository, tmp
 def test_a_redirect_takes_no_cookie_to_another_host(repository: Repository, tmp_path: Path) -> None:
     configured(tmp_path, repository.url)
     with RawServer(lambda _: reply(body="a page of others")) as other:
-        check(tmp_path, f"--connect-to=other.example:80=127.0.0.1:{other.port}", f"{repository.url}/ark:12148/away")
+        check(
+            tmp_path,
+            f"--connect-to=other.example:80=127.0.0.1:{other.port}",
+            f"{repository.url}/ark:12148/away",
+        )
         assert any("/away" in target for target in other.targets)
         assert not any("cookie:" in head.lower() for head in other.heads)
     assert any(each["cookies"].get("sessionid") for each in repository.requests)
@@ -99,8 +121,18 @@ def test_a_redirect_takes_no_cookie_to_another_host(repository: Repository, tmp_
     ("how", "password", "words"),
     [
         pytest.param({}, "wr0ng-password", "set no cookie sessionid", id="a wrong password"),
-        pytest.param({"success": "status = 302"}, "wr0ng-password", "answered 200, and not 302", id="the form again"),
-        pytest.param({"success": 'text = "Welcome, dear"'}, PASSWORD, "has no 'Welcome, dear'", id="another page"),
+        pytest.param(
+            {"success": "status = 302"},
+            "wr0ng-password",
+            "answered 200, and not 302",
+            id="the form again",
+        ),
+        pytest.param(
+            {"success": 'text = "Welcome, dear"'},
+            PASSWORD,
+            "has no 'Welcome, dear'",
+            id="another page",
+        ),
         pytest.param({"path": "/nowhere"}, PASSWORD, "has no form with the fields", id="no form"),
     ],
 )
@@ -111,10 +143,15 @@ def test_a_log_in_that_fails_is_said_once_and_nothing_is_held_against_the_arks(
     urls = [f"{repository.url}/ark:12148/{name}" for name in ("x1", "x2", "q9")]
     found, _ = check(tmp_path, *urls, password=password)
     log = (tmp_path / "a.log").read_text("utf-8")
-    assert log.count("the log-in failed") - log.count("the log-in failed, so nothing is asked there") == 1
+    assert (
+        log.count("the log-in failed") - log.count("the log-in failed, so nothing is asked there")
+        == 1
+    )
     for row in found:
         assert row["object"]["outcome"] == "undetermined"
-        assert any("the log-in failed" in each and words in each for each in row["object"]["evidence"])
+        assert any(
+            "the log-in failed" in each and words in each for each in row["object"]["evidence"]
+        )
         assert [hop["sent"] for hop in row["hops"]] == [False]
     assert not any(each["path"].startswith("/ark:") for each in repository.requests)
     assert_nothing_is_kept(tmp_path, {password, *repository.cookies()})
@@ -127,7 +164,11 @@ def test_a_host_that_repeats_what_it_was_sent_brings_it_nowhere(tmp_path: Path) 
     def respond(target: str) -> bytes:
         head = server.heads[-1].replace("\r\n", " ")
         if head.startswith("POST"):
-            return reply("302 Found", Location=f"/in?{PASSWORD.encode().hex()}", Set_Cookie="s=s3ssion-4711; path=/")
+            return reply(
+                "302 Found",
+                Location=f"/in?{PASSWORD.encode().hex()}",
+                Set_Cookie="s=s3ssion-4711; path=/",
+            )
         if target == "/in":
             return reply(body=form, Set_Cookie="t=tok3n-4711")
         bodies.append(head)
@@ -151,13 +192,17 @@ def test_a_form_behind_a_bad_certificate_is_sent_nothing(tmp_path: Path) -> None
 
     leaf = trustme.CA().issue_cert("own.example")
     with RawServer(
-        lambda _: reply(body="<form method=post><input name=username><input name=password>"), tls=leaf
+        lambda _: reply(body="<form method=post><input name=username><input name=password>"),
+        tls=leaf,
     ) as host:
         configured(tmp_path, "https://own.example", path="/in")
         route = f"--connect-to=own.example:443=127.0.0.1:{host.port}"
         [row], _ = check(tmp_path, route, "https://own.example/ark:12148/x1")
         assert row["object"]["outcome"] == "undetermined"
-        assert "its certificate can't be trusted, so the form is not sent" in row["object"]["evidence"][0]
+        assert (
+            "its certificate can't be trusted, so the form is not sent"
+            in row["object"]["evidence"][0]
+        )
         assert {line.split(" ")[1] for line in host.request_lines} <= {"/robots.txt"}
 
 
@@ -185,11 +230,15 @@ def test_of_a_host_that_gives_a_new_cookie_with_each_answer_the_last_ones_are_se
     sessions = Sessions(Credentials(), [LOG_IN])
     request = Request(LOG_IN.url)
     for number in range(100):
-        answer = Response(LOG_IN.url, headers={"Set-Cookie": f"s=s3ssion-{number}; Domain=.example; Path=/x"})
+        answer = Response(
+            LOG_IN.url, headers={"Set-Cookie": f"s=s3ssion-{number}; Domain=.example; Path=/x"}
+        )
         assert sessions.keep(LOG_IN.origin, request, answer) == ["s"]
     _, found = sessions.find("https://repo.example/ark:12148/x1") or (None, Credential())
     assert found.cookie == "s=s3ssion-99"
-    assert set(found.secrets) == {f"s3ssion-{number}" for number in range(96, 100)}  # and no word of five letters
+    assert set(found.secrets) == {
+        f"s3ssion-{number}" for number in range(96, 100)
+    }  # and no word of five letters
     assert sessions.find("https://other.example/") is None
     assert sessions.find("http://repo.example/") is None
 
@@ -197,14 +246,22 @@ def test_of_a_host_that_gives_a_new_cookie_with_each_answer_the_last_ones_are_se
 # -- forms
 
 
-LOG_IN = LogIn(Origin.of("https://repo.example/"), "https://repo.example/in", {"user": "me", "pw": "p w&ö"}, ("p w&ö",))
+LOG_IN = LogIn(
+    Origin.of("https://repo.example/"),
+    "https://repo.example/in",
+    {"user": "me", "pw": "p w&ö"},
+    ("p w&ö",),
+)
 
 
 def test_fields_are_sent_with_the_hidden_ones_of_their_form() -> None:
     page = b"""<form action=/search><input name=q></form><form method=POST action="go?x=1"><input type=hidden name=t
         value="a&amp;b"><input type=hidden name=user value=anybody><input name=user><input name=pw type=password>"""
     form = filled_form(page, "https://repo.example/auth/in", LOG_IN)
-    assert (form.url, form.body) == ("https://repo.example/auth/go?x=1", b"t=a%26b&user=me&pw=p+w%26%C3%B6")
+    assert (form.url, form.body) == (
+        "https://repo.example/auth/go?x=1",
+        b"t=a%26b&user=me&pw=p+w%26%C3%B6",
+    )
 
 
 @pytest.mark.parametrize(
@@ -248,7 +305,9 @@ def test_a_page_without_a_form_for_it_gets_nothing(page: bytes, words: str) -> N
                      "no environment variable NO_SUCH", id="an environment without it"),
     ],
 )  # fmt: skip
-def test_a_log_in_that_can_not_be_is_a_mistake_of_one_line(tmp_path: Path, login: str, words: str) -> None:
+def test_a_log_in_that_can_not_be_is_a_mistake_of_one_line(
+    tmp_path: Path, login: str, words: str
+) -> None:
     (tmp_path / "a.toml").write_text(f'[hosts."own.example".login]\n{login}\n')
     with pytest.raises(ConfigError, match=words):
         load(tmp_path / "a.toml", {})

@@ -28,7 +28,10 @@ ZONE = {
         Naptr("", "ark", "", "12026.ark.arpa"),
     ],
 }
-HOSTS = ["http://lhc.nlm.example:8080/ark:/${content}", "http://sneezy.dopey.example/ark:/${content}"]
+HOSTS = [
+    "http://lhc.nlm.example:8080/ark:/${content}",
+    "http://sneezy.dopey.example/ark:/${content}",
+]
 
 
 def in_zone(name: str) -> list[Naptr]:
@@ -45,7 +48,10 @@ def test_a_chain_of_domains_comes_to_an_end() -> None:
 
     def endless(name: str) -> list[Naptr]:
         asked.append(name)
-        return [Naptr("", "ark", "", f"x{len(asked)}.example"), Naptr("", "ark", "", f"y{len(asked)}.example")]
+        return [
+            Naptr("", "ark", "", f"x{len(asked)}.example"),
+            Naptr("", "ark", "", f"y{len(asked)}.example"),
+        ]
 
     assert list(resolvers("12026", endless)) == []
     assert len(asked) == MOST_NAMES
@@ -53,7 +59,10 @@ def test_a_chain_of_domains_comes_to_an_end() -> None:
 
 def test_what_the_registry_knows_is_not_looked_up() -> None:
     known = Registry(
-        (RegistryEntry("12148", targets=(ResolverTarget("https://ark.bnf.example/${pid}"),)), RegistryEntry("12026")),
+        (
+            RegistryEntry("12148", targets=(ResolverTarget("https://ark.bnf.example/${pid}"),)),
+            RegistryEntry("12026"),
+        ),
         "a test",
     )
     asked = []
@@ -70,7 +79,10 @@ def test_what_the_registry_knows_is_not_looked_up() -> None:
 
 def test_a_host_that_can_not_be_is_no_resolver() -> None:
     odd = [Naptr("h", "ark", "", host) for host in ("localhost", "a b.example", "x@y.example")]
-    assert with_resolvers(Registry((), "a test"), ["12026"], lambda _: odd).target(Ark("12026", "x5")) is None
+    assert (
+        with_resolvers(Registry((), "a test"), ["12026"], lambda _: odd).target(Ark("12026", "x5"))
+        is None
+    )
 
 
 @pytest.fixture

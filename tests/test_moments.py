@@ -31,7 +31,9 @@ def test_it_is_due(case):
     assert found == (Due(utc(case["due"]), case.get("resumes", False)) if case["due"] else None)
 
 
-@pytest.mark.parametrize("expression", ["", "* * * *", "61 * * * *", "every day", "0 3 31 2 *", "* * * * * * *"])
+@pytest.mark.parametrize(
+    "expression", ["", "* * * *", "61 * * * *", "every day", "0 3 31 2 *", "* * * * * * *"]
+)
 def test_what_is_no_schedule_is_refused(expression):
     with pytest.raises(BadSchedule):
         Schedule.parse(expression)
@@ -48,7 +50,9 @@ MINUTES = st.integers(1, 3 * 24 * 60)
 
 
 @given(
-    STARTS, st.lists(st.tuples(MINUTES, st.integers(0, 90)), max_size=30), st.sampled_from(["0 3 * * *", "5 * * * *"])
+    STARTS,
+    st.lists(st.tuples(MINUTES, st.integers(0, 90)), max_size=30),
+    st.sampled_from(["0 3 * * *", "5 * * * *"]),
 )
 def test_looking_at_any_moments_every_moment_is_made_up_for_once(since, looks, expression):
     """Somebody looks now and then, and what is due is run for a while: no two runs for a moment, none left out."""

@@ -24,7 +24,9 @@ from tests.vectors import vectors
 RAISES = {"NotAnArk": NotAnArk, "NamespaceOnly": NamespaceOnly}
 
 #: Text in which everything that the steps look at is likely.
-tails = st.one_of(st.text(), st.text("ark:/.-%?#12AZaz7dD\u2010\u2212\u212a\u0431\ud800\0 ", max_size=40))
+tails = st.one_of(
+    st.text(), st.text("ark:/.-%?#12AZaz7dD\u2010\u2212\u212a\u0431\ud800\0 ", max_size=40)
+)
 
 
 def steps_one_by_one(text: str) -> str | None:
@@ -89,7 +91,11 @@ def test_arks_of_the_repertoire_are_clean(ark: object) -> None:
     assert CLEAN.fullmatch(str(ark))
 
 
-@given(st.sampled_from(["ark:", "ark:/", "ark:12345/x", "ark:12345/x."]), tails, st.sampled_from(Profile))
+@given(
+    st.sampled_from(["ark:", "ark:/", "ark:12345/x", "ark:12345/x."]),
+    tails,
+    st.sampled_from(Profile),
+)
 def test_normalizing_twice_is_normalizing_once(start: str, tail: str, profile: Profile) -> None:
     once = normal_form(start + tail, profile)
     if once is not None:
@@ -106,12 +112,18 @@ def test_nothing_else_is_raised_on_any_text(tail: str, profile: Profile) -> None
         assert form.startswith("ark:/" if profile is Profile.DRAFT_2005 else "ark:")
 
 
-@given(st.sampled_from(["ark:12345/x", "ark:/1"]), tails, st.integers(0, 40), st.sampled_from(Profile))
-def test_a_hyphen_outside_escapes_changes_nothing(start: str, tail: str, at: int, profile: Profile) -> None:
+@given(
+    st.sampled_from(["ark:12345/x", "ark:/1"]), tails, st.integers(0, 40), st.sampled_from(Profile)
+)
+def test_a_hyphen_outside_escapes_changes_nothing(
+    start: str, tail: str, at: int, profile: Profile
+) -> None:
     tail = tail.replace("%", "").replace("?", "").replace("#", "")
     whole = normal_form(start + tail, profile)
     hyphenated = normal_form(start + tail[:at] + "-" + tail[at:], profile)
-    if profile is Profile.SCHEME_2020 and whole is None:  # a hyphen may make a part of "//", and leave it empty
+    if (
+        profile is Profile.SCHEME_2020 and whole is None
+    ):  # a hyphen may make a part of "//", and leave it empty
         assert hyphenated is None
     else:
         assert hyphenated == whole
@@ -119,7 +131,24 @@ def test_a_hyphen_outside_escapes_changes_nothing(start: str, tail: str, at: int
 
 @pytest.mark.parametrize("profile", Profile)
 @pytest.mark.parametrize(
-    "unit", ["x", "-", "/", ".", "%", "%-7d", "ark:", "/ark:", ".a/b", "\u0431", "?", "#", "\ud800", "x.", "/-."]
+    "unit",
+    [
+        "x",
+        "-",
+        "/",
+        ".",
+        "%",
+        "%-7d",
+        "ark:",
+        "/ark:",
+        ".a/b",
+        "\u0431",
+        "?",
+        "#",
+        "\ud800",
+        "x.",
+        "/-.",
+    ],
 )
 def test_time_grows_with_the_length_alone(unit: str, profile: Profile) -> None:
     def seconds(length: int) -> float:

@@ -19,7 +19,13 @@ from hypothesis import strategies as st
 from arkaudit.config import Config, Notify
 from arkaudit.notification import HEADINGS, MOST_LISTED, ArkFacts, _code, message, send_news
 from crawler.history.news import News, NewsItem
-from crawler.model.observations import Family, MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
+from crawler.model.observations import (
+    Family,
+    MetadataOutcome,
+    ObjectOutcome,
+    ServiceVerdict,
+    Verdict,
+)
 from crawler.store.store import Store
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
@@ -28,7 +34,9 @@ from tests.loopback import RawServer, reply, run_command
 URL = "https://n2t.net/ark:12148/btv1b8449691v"
 
 
-def item(kind: str, *, ark: str = "ark:12148/btv1b8449691v", detail: str = "", citations: int = 0) -> NewsItem:
+def item(
+    kind: str, *, ark: str = "ark:12148/btv1b8449691v", detail: str = "", citations: int = 0
+) -> NewsItem:
     return NewsItem(kind, ark, f"https://n2t.net/{ark}", "failing", detail, citations)
 
 
@@ -38,7 +46,9 @@ def news(*items: NewsItem, known: int = 0, suspect: str = "") -> News:
 
 def test_new_trouble_comes_first_and_what_was_known_is_counted() -> None:
     told = message(
-        news(item("new"), item("broke", citations=3), item("recovered"), known=12), kinds=HEADINGS, audit="theses"
+        news(item("new"), item("broke", citations=3), item("recovered"), known=12),
+        kinds=HEADINGS,
+        audit="theses",
     )
     assert told is not None
     assert told.subject == "arkaudit: theses: 1 broke, 1 new, 1 recovered"
@@ -47,10 +57,14 @@ def test_new_trouble_comes_first_and_what_was_known_is_counted() -> None:
     assert "Known before and unchanged: 12 ARKs with problems." in told.text
 
 
-def test_an_ark_counts_once_as_in_the_report_with_its_document_its_cause_and_a_link_into_the_page() -> None:
+def test_an_ark_counts_once_as_in_the_report_with_its_document_its_cause_and_a_link_into_the_page() -> (
+    None
+):
     broken, elsewhere, silent = "ark:12148/x1", "ark:12148/x2", "ark:12148/x3"
     facts = {
-        broken: ArkFacts(Family.FAILS, "the resolver knows no ARK of this NAAN (r.example)", ("a.pdf", "b.pdf")),
+        broken: ArkFacts(
+            Family.FAILS, "the resolver knows no ARK of this NAAN (r.example)", ("a.pdf", "b.pdf")
+        ),
         elsewhere: ArkFacts(Family.WORKS, "the same ARK works at another address (r.example)"),
         silent: ArkFacts(Family.UNREACHABLE, "the host gives no answer (s.example)"),
     }
@@ -66,7 +80,10 @@ def test_an_ark_counts_once_as_in_the_report_with_its_document_its_cause_and_a_l
     assert said is not None
     assert said.subject == "arkaudit: theses: 1 failing, 1 silent"
     assert "cited 3 times in `a.pdf` and 1 other document" in said.text
-    assert "`the resolver knows no ARK of this NAAN (r.example)`; see `report/index.html#ark=ark:12148/x1`" in said.text
+    assert (
+        "`the resolver knows no ARK of this NAAN (r.example)`; see `report/index.html#ark=ark:12148/x1`"
+        in said.text
+    )
     assert elsewhere not in said.text
 
 
@@ -86,7 +103,9 @@ def test_where_nothing_has_changed_for_them_nobody_is_told() -> None:
 
 def test_a_long_list_is_cut_and_says_so() -> None:
     told = message(
-        news(*(item("broke", ark=f"ark:12148/x{at}") for at in range(MOST_LISTED + 3))), kinds=["broke"], audit="theses"
+        news(*(item("broke", ark=f"ark:12148/x{at}") for at in range(MOST_LISTED + 3))),
+        kinds=["broke"],
+        audit="theses",
     )
     assert told is not None
     assert told.text.count("- `ark:") == MOST_LISTED
@@ -94,7 +113,9 @@ def test_a_long_list_is_cut_and_says_so() -> None:
 
 
 def test_that_a_run_proves_nothing_is_said() -> None:
-    told = message(news(item("new"), suspect="9 of 10 hosts gave no answer"), kinds=["new"], audit="theses")
+    told = message(
+        news(item("new"), suspect="9 of 10 hosts gave no answer"), kinds=["new"], audit="theses"
+    )
     assert told is not None
     assert "count for nothing: 9 of 10 hosts gave no answer" in told.text
 
@@ -140,11 +161,15 @@ class Mailbox:
 def mailbox() -> Iterator[tuple[Mailbox, str]]:
     box = Mailbox()
 
-    def authenticate(server: Any, session: Any, envelope: Any, mechanism: Any, data: Any) -> AuthResult:
+    def authenticate(
+        server: Any, session: Any, envelope: Any, mechanism: Any, data: Any
+    ) -> AuthResult:
         is_known = isinstance(data, LoginPassword) and data.password == b"open sesame"
         return AuthResult(success=is_known, handled=False)  # the server answers
 
-    server = MailServer(box, hostname="127.0.0.1", port=0, authenticator=authenticate, auth_require_tls=False)
+    server = MailServer(
+        box, hostname="127.0.0.1", port=0, authenticator=authenticate, auth_require_tls=False
+    )
     server.start()
     try:
         yield box, f"127.0.0.1:{server.port}"
@@ -164,12 +189,31 @@ def broken(tmp_path: Path) -> tuple[Path, int]:
     path = tmp_path / "theses.db"
     nothing = ServiceVerdict(MetadataOutcome.NOT_ASKED)
     with Store.open(path) as store:
-        for day, outcome in (("12", "resolved"), ("13", "broken"), ("17", "broken"), ("21", "broken")):
+        for day, outcome in (
+            ("12", "resolved"),
+            ("13", "broken"),
+            ("17", "broken"),
+            ("21", "broken"),
+        ):
             at = f"2026-11-{day}T10:00:00.000+00:00"
-            run_id = store.begin_run(command="run", at=at, version="0", resolver="", user_agent="", seeds=[])
+            run_id = store.begin_run(
+                command="run", at=at, version="0", resolver="", user_agent="", seeds=[]
+            )
             found = ServiceVerdict(ObjectOutcome(outcome))
             store.record_verdicts(
-                run_id, [Verdict(Ark.parse("ark:12148/btv1b8449691v"), URL, found, nothing, nothing, URL, (), 1)]
+                run_id,
+                [
+                    Verdict(
+                        Ark.parse("ark:12148/btv1b8449691v"),
+                        URL,
+                        found,
+                        nothing,
+                        nothing,
+                        URL,
+                        (),
+                        1,
+                    )
+                ],
             )
             store.end_run(run_id, at=at, state="finished")
     return path, run_id
@@ -184,7 +228,9 @@ def test_a_mail_says_what_broke(mailbox: tuple[Mailbox, str], broken: tuple[Path
         assert "ark:12148/btv1b8449691v" in sent.as_string()
 
 
-def test_a_server_that_is_busy_is_asked_again(mailbox: tuple[Mailbox, str], broken: tuple[Path, int]) -> None:
+def test_a_server_that_is_busy_is_asked_again(
+    mailbox: tuple[Mailbox, str], broken: tuple[Path, int]
+) -> None:
     box, server = mailbox
     box.refusals = 2
     assert send_news(Config(notify=mail(server)), *broken)
@@ -225,7 +271,9 @@ def test_a_service_that_is_not_known_is_a_mistake_of_the_user(broken: tuple[Path
         send_news(Config(notify=Notify(urls=["pigeon://loft"])), *broken)
 
 
-def test_a_command_gets_the_news_and_a_file_keeps_them(broken: tuple[Path, int], tmp_path: Path) -> None:
+def test_a_command_gets_the_news_and_a_file_keeps_them(
+    broken: tuple[Path, int], tmp_path: Path
+) -> None:
     script = "import os, sys; open('heard', 'w').write(os.environ['ARKAUDIT_SUBJECT'] + sys.stdin.read())"
     command = [sys.executable, "-c", f"import os; os.chdir({str(tmp_path)!r}); {script}"]
     assert send_news(Config(notify=Notify(command=command, file=tmp_path / "news.md")), *broken)
@@ -268,7 +316,10 @@ def test_a_run_tells_at_its_end_and_the_verb_tells_again(tmp_path: Path) -> None
     assert (tmp_path / "news.md").read_text().count("Fails, not yet confirmed") == 1
     again = run_command("notify", "-c", config, "--dry-run")
     assert (again.returncode, again.stdout.count("Fails, not yet confirmed")) == (0, 1)
-    for arguments, said in ((("--run", "9"), "has no run 9"), (("--store", tmp_path / "b.db"), "there is no store")):
+    for arguments, said in (
+        (("--run", "9"), "has no run 9"),
+        (("--store", tmp_path / "b.db"), "there is no store"),
+    ):
         refused = run_command("notify", "-c", config, *arguments)
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
         assert said in refused.stderr

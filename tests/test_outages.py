@@ -27,13 +27,17 @@ def test_a_run_is_suspect_or_not(vector: dict[str, Any]) -> None:
 
 
 HOSTS = st.lists(
-    st.builds(Contact, st.text("abc", min_size=1), st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)),
+    st.builds(
+        Contact, st.text("abc", min_size=1), st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)
+    ),
     unique_by=lambda each: each.host,
 )
 
 
 @given(HOSTS, st.dictionaries(st.text("abc", min_size=1), st.integers(0, 3)))
-def test_one_more_host_that_answers_never_makes_a_run_suspect(hosts: list[Contact], misses: dict[str, int]) -> None:
+def test_one_more_host_that_answers_never_makes_a_run_suspect(
+    hosts: list[Contact], misses: dict[str, int]
+) -> None:
     more = [*hosts, Contact("another", answered=1)]
     assert assess(hosts, misses).is_suspect or not assess(more, misses).is_suspect
 
@@ -46,7 +50,10 @@ def test_contacts_are_counted_by_host_along_the_chains() -> None:
     met = contacts_of(
         [
             ("timeout", [hop("https://n2t.net/x", 302), hop("http://slow.example/x", None)]),
-            ("answered", [hop("https://n2t.net/y", 302), hop("http://slow.example:80/y", 503, "2026-01-02")]),
+            (
+                "answered",
+                [hop("https://n2t.net/y", 302), hop("http://slow.example:80/y", 503, "2026-01-02")],
+            ),
             ("refused", [hop("http://other.example:8080/", None)]),
         ]
     )
@@ -55,7 +62,10 @@ def test_contacts_are_counted_by_host_along_the_chains() -> None:
         "slow.example": (1, 0, 1),
         "other.example:8080": (0, 1, 0),
     }
-    assert (met["slow.example"].first_at, met["slow.example"].last_at) == ("2026-01-01", "2026-01-02")
+    assert (met["slow.example"].first_at, met["slow.example"].last_at) == (
+        "2026-01-01",
+        "2026-01-02",
+    )
     assert met["slow.example"].failure == "timeout"
 
 

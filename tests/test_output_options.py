@@ -47,7 +47,12 @@ def document(tmp_path: Path) -> Path:
     [
         pytest.param([], {}, False, id="no terminal"),
         pytest.param(["--color", "always"], {}, True, id="always"),
-        pytest.param(["--color", "always"], {"NO_COLOR": "1"}, True, id="always, by who calls, over the variable"),
+        pytest.param(
+            ["--color", "always"],
+            {"NO_COLOR": "1"},
+            True,
+            id="always, by who calls, over the variable",
+        ),
         pytest.param(["--color", "never"], {"FORCE_COLOR": "1"}, False, id="never"),
         pytest.param([], {"FORCE_COLOR": "1"}, True, id="a variable that says always"),
     ],
@@ -85,4 +90,8 @@ def test_verbose_tells_what_happens(options: list[str], levels: set[str]) -> Non
     with RawServer(lambda target: reply(body="<title>A map</title>")) as server:
         done = run_command("check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/x5", *options)
     assert done.returncode == 0, done.stderr
-    assert {level for level in ("INFO", "DEBUG") if f" {level}" in done.stderr or f"{level}:" in done.stderr} == levels
+    assert {
+        level
+        for level in ("INFO", "DEBUG")
+        if f" {level}" in done.stderr or f"{level}:" in done.stderr
+    } == levels

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.observations import ChainEnd
 from crawler.model.resolving import Patience
-from crawler.politeness.pacing import Allowance, Allowances, HostState, Pace, Shared, host_of, is_own
+from crawler.politeness.pacing import (
+    Allowance,
+    Allowances,
+    HostState,
+    Pace,
+    Shared,
+    host_of,
+    is_own,
+)
 from tests.vectors import vectors
 
 PATIENCE = Patience(attempts=3, backoff_s=2.0, longest_wait_s=60.0)
@@ -149,7 +157,11 @@ def test_a_host_is_named_by_name_by_port_or_by_scheme_the_nearest_first() -> Non
         "https://library.example:8080": Allowance(0.3, 3),
     }
     allowances = Allowances(1.0, hosts)
-    named = ("http://library.example", "http://library.example:8080", "https://library.example:8080")
+    named = (
+        "http://library.example",
+        "http://library.example:8080",
+        "https://library.example:8080",
+    )
     assert [allowances.of(host).concurrency for host in named] == [1, 2, 3]
 
 
@@ -198,7 +210,9 @@ def test_the_last_start_of_anybody_counts(why: str, now: float, wait_s: float) -
         ("a clock that was set back: as long as was asked for, no longer", -3500.0, 30.0),
     ],
 )
-def test_a_pause_that_another_audit_was_asked_for_counts(why: str, now: float, wait_s: float) -> None:
+def test_a_pause_that_another_audit_was_asked_for_counts(
+    why: str, now: float, wait_s: float
+) -> None:
     assert Shared(100.0, 130.0).as_of(now).wait_s(now, 1.0) == pytest.approx(wait_s)
 
 

@@ -26,7 +26,11 @@ PAGE, API = "https://x.example", "https://api.example/x"
 @pytest.mark.parametrize("vector", vectors("page_requests"))
 def test_what_becomes_of_a_request(vector: dict[str, Any]) -> None:
     asked = PageRequest(
-        vector["url"], vector["method"], vector["kind"], vector.get("headers", {}), vector.get("in_frame", False)
+        vector["url"],
+        vector["method"],
+        vector["kind"],
+        vector.get("headers", {}),
+        vector.get("in_frame", False),
     )
     how, why = treatment(asked)
     assert how.value == vector["becomes"]
@@ -38,7 +42,9 @@ def test_what_becomes_of_a_request(vector: dict[str, Any]) -> None:
 @given(st.text(), st.text(max_size=8), st.text(max_size=12), st.booleans())
 def test_any_request_becomes_something(url: str, method: str, kind: str, in_frame: bool) -> None:
     how, _ = treatment(PageRequest(url, method, kind, {}, in_frame))
-    assert how is not Treatment.ASKED or (method == "GET" and url.lower().startswith(("http://", "https://")))
+    assert how is not Treatment.ASKED or (
+        method == "GET" and url.lower().startswith(("http://", "https://"))
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,9 +65,18 @@ def test_an_end_without_an_answer_is_a_fault(end: ChainEnd) -> None:
     ("kind", "asking", "allows", "by_way_of", "is_read"),
     [
         pytest.param("fetch", None, False, None, True, id="of its own origin"),
-        pytest.param("fetch", PAGE, False, None, False, id="of another origin, which doesn't allow it"),
+        pytest.param(
+            "fetch", PAGE, False, None, False, id="of another origin, which doesn't allow it"
+        ),
         pytest.param("fetch", PAGE, True, None, True, id="of another origin, which allows it"),
-        pytest.param("fetch", None, False, "https://else.example/x", False, id="redirects lead to another origin"),
+        pytest.param(
+            "fetch",
+            None,
+            False,
+            "https://else.example/x",
+            False,
+            id="redirects lead to another origin",
+        ),
         pytest.param("script", PAGE, False, None, True, id="a script of another origin"),
     ],
 )
@@ -74,7 +89,12 @@ def test_a_page_reads_what_its_origin_may_read(
 
 
 def test_the_browser_gets_no_cookie_and_nothing_that_was_true_on_the_wire_alone() -> None:
-    headers = {"set-cookie": "a=b", "content-encoding": "br", "content-length": "5", "content-type": "text/html"}
+    headers = {
+        "set-cookie": "a=b",
+        "content-encoding": "br",
+        "content-length": "5",
+        "content-type": "text/html",
+    }
     assert passed_on(headers) == {"content-type": "text/html"}
 
 

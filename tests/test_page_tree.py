@@ -49,10 +49,15 @@ def test_the_pages_of_the_vectors(vector: dict[str, Any]) -> None:
 
 
 def test_what_comes_after_the_end_of_a_page_is_shown() -> None:
-    assert texts(parsed(b"<html><body><p>A map</body></html><p>of Lyon", None)) == ["A map", "of Lyon"]
+    assert texts(parsed(b"<html><body><p>A map</body></html><p>of Lyon", None)) == [
+        "A map",
+        "of Lyon",
+    ]
 
 
-@pytest.mark.parametrize("markup", [b"", b" ", b"<!-- x -->", b"\x00", b"<![CDATA[", b"<html", b"\xff\xfe", b"</html>"])
+@pytest.mark.parametrize(
+    "markup", [b"", b" ", b"<!-- x -->", b"\x00", b"<![CDATA[", b"<html", b"\xff\xfe", b"</html>"]
+)
 def test_odd_bytes_are_a_page_with_little_in_it(markup: bytes) -> None:
     assert len("".join(texts(parsed(markup, None)))) < 2
 

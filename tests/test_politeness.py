@@ -22,7 +22,15 @@ import trustme
 
 from arkaudit.config_files import ConfigError, load
 from crawler.politeness.pacing import Allowance
-from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, outcomes, reply, run_command
+from tests.loopback import (
+    ON_LOOPBACK,
+    RawServer,
+    check_rows,
+    json_lines,
+    outcomes,
+    reply,
+    run_command,
+)
 from tests.waiting import PATIENCE_S, rows_if_any, wait_until
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
@@ -69,7 +77,12 @@ def test_no_host_is_asked_sooner_than_it_wants_by_anything_that_a_run_does(tmp_p
         RawServer(lambda _: PAGE, robots=robots("Request-rate: 2/1")) as landing,
         RawServer(lambda _: PAGE, tls=authority.issue_cert("t.example")) as secure,
     ):
-        hosts = {"s.example:80": site, "r.example:80": resolver, "l.example:80": landing, "t.example:443": secure}
+        hosts = {
+            "s.example:80": site,
+            "r.example:80": resolver,
+            "l.example:80": landing,
+            "t.example:443": secure,
+        }
         config = tmp_path / "arkaudit.toml"
         config.write_text("[resolve]\nlegacy_inflections = false\n")
         done = run_command(
@@ -107,7 +120,16 @@ def test_two_audits_at_once_share_a_host(tmp_path: Path) -> None:
     with RawServer(lambda _: reply("404 Not Found"), robots=robots("Crawl-delay: 0.6")) as server:
         route = f"--connect-to=r.example:80=127.0.0.1:{server.port}"
         environment = {**os.environ, "ARKAUDIT_CACHE": str(tmp_path / "cache")}
-        command = [sys.executable, "-m", "arkaudit", "check", "--delay", str(INTERVAL_S), "--only-routed", route]
+        command = [
+            sys.executable,
+            "-m",
+            "arkaudit",
+            "check",
+            "--delay",
+            str(INTERVAL_S),
+            "--only-routed",
+            route,
+        ]
         audits = [
             subprocess.Popen(
                 [*command, *(f"http://r.example/ark:/12x45/{audit}{number}" for number in range(3))],
@@ -121,8 +143,12 @@ def test_two_audits_at_once_share_a_host(tmp_path: Path) -> None:
         asked = [target.rpartition("/")[2][0] for target in server.targets if "/ark:" in target]
         assert {"x", "y"} <= set(asked)
         assert shortest_gap(server) >= INTERVAL_S - TOLERANCE_S
-        known = server.times[max(at for at, line in enumerate(server.request_lines) if "robots" in line) :]
-        assert min(later - earlier for earlier, later in pairwise(known)) >= 0.6 - TOLERANCE_S, "both know the rules"
+        known = server.times[
+            max(at for at, line in enumerate(server.request_lines) if "robots" in line) :
+        ]
+        assert min(later - earlier for earlier, later in pairwise(known)) >= 0.6 - TOLERANCE_S, (
+            "both know the rules"
+        )
 
 
 # -- documents
@@ -132,20 +158,32 @@ def test_a_document_is_asked_for_again_where_that_may_help(tmp_path: Path) -> No
     def respond(target: str) -> bytes | None:
         attempt = server.targets.count(target)
         if target == "/":
-            return reply(body="".join(f"<a href='/{name}'>x</a>" for name in ("hangs-up", "busy", "broken", "gone")))
+            return reply(
+                body="".join(
+                    f"<a href='/{name}'>x</a>" for name in ("hangs-up", "busy", "broken", "gone")
+                )
+            )
         if target == "/hangs-up" and attempt < 3:
             return None
-        return {"/busy": reply("503 Busy"), "/broken": reply("500 Broken"), "/gone": reply("404 Gone")}.get(
-            target, PAGE
-        )
+        return {
+            "/busy": reply("503 Busy"),
+            "/broken": reply("500 Broken"),
+            "/gone": reply("404 Gone"),
+        }.get(target, PAGE)
 
     with RawServer(respond) as server:
         done = run_command("crawl", *ON_LOOPBACK, f"{server.url}/", "--store", tmp_path / "a.db")
         assert done.returncode == 0, done.stderr
-        asked = {name: server.targets.count(f"/{name}") for name in ("hangs-up", "busy", "broken", "gone")}
+        asked = {
+            name: server.targets.count(f"/{name}")
+            for name in ("hangs-up", "busy", "broken", "gone")
+        }
     assert asked == {"hangs-up": 3, "busy": 3, "broken": 1, "gone": 1}
     found = rows(tmp_path / "a.db", "select url, outcome, status, hops from document order by url")
-    told = {url.rpartition("/")[2]: (outcome, status, len(json.loads(hops))) for url, outcome, status, hops in found}
+    told = {
+        url.rpartition("/")[2]: (outcome, status, len(json.loads(hops)))
+        for url, outcome, status, hops in found
+    }
     assert told == {
         "": ("read", 200, 1), "hangs-up": ("read", 200, 3), "busy": ("server-error", 503, 3),
         "broken": ("server-error", 500, 1), "gone": ("broken", 404, 1),
@@ -252,15 +290,23 @@ def test_what_was_not_asked_of_a_dead_host_says_so_and_is_asked_elsewhere(tmp_pa
     unsent = [hop["error"] for row in found[:19] for hop in row["hops"] if not hop["sent"]]
     assert len(unsent) == 19 - 6
     assert all("not asked: no answer 6 times in a row" in words for words in unsent)
-    traffic = rows(tmp_path / "a.db", "select requests, failures from host_traffic where host like '%dead%'")
+    traffic = rows(
+        tmp_path / "a.db", "select requests, failures from host_traffic where host like '%dead%'"
+    )
     assert traffic == [(6, 6)]
-    in_store = rows(tmp_path / "a.db", "select count(*) from observation where asked_url like '%dead%'")
+    in_store = rows(
+        tmp_path / "a.db", "select count(*) from observation where asked_url like '%dead%'"
+    )
     assert in_store == [(20,)], "each question has its row"
 
 
 def test_a_host_that_wants_to_be_left_alone_for_longer_than_we_wait_is(tmp_path: Path) -> None:
     with RawServer(lambda _: reply("429 Too Many Requests", Retry_After="3600")) as server:
-        found = check_rows("--store", tmp_path / "a.db", *(f"{server.url}/ark:/12x45/x{number}" for number in range(6)))
+        found = check_rows(
+            "--store",
+            tmp_path / "a.db",
+            *(f"{server.url}/ark:/12x45/x{number}" for number in range(6)),
+        )
         assert len(server.targets) == 1
     assert outcomes(found) == ["blocked", *["undetermined"] * 5]
     assert rows(tmp_path / "a.db", "select asked_s, is_kept from pause") == [(3600.0, 0)]
@@ -276,7 +322,9 @@ def test_a_run_that_is_stopped_does_not_wait_for_a_dead_host(tmp_path: Path) -> 
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         try:
             wait_until(
-                lambda: len(rows_if_any(tmp_path / "a.db", observed)) >= 5 or running.poll() is not None,
+                lambda: (
+                    len(rows_if_any(tmp_path / "a.db", observed)) >= 5 or running.poll() is not None
+                ),
                 "five observations",
             )
             assert running.poll() is None, running.communicate()
@@ -329,8 +377,13 @@ def test_a_request_over_a_connection_that_the_host_has_closed_is_repeated_in_its
             "check", *ON_LOOPBACK, "--delay", str(INTERVAL_S), "--attempts", "1",
             *(f"http://127.0.0.1:{port}/ark:/12x45/x{number}" for number in range(3)),
         )  # fmt: skip
-        assert outcomes(json_lines(done.stdout)) == ["broken"] * 3, "the host was just not asked on a dead connection"
-        assert min(later - earlier for earlier, later in pairwise(arrived)) >= INTERVAL_S - TLS_TOLERANCE_S
+        assert outcomes(json_lines(done.stdout)) == ["broken"] * 3, (
+            "the host was just not asked on a dead connection"
+        )
+        assert (
+            min(later - earlier for earlier, later in pairwise(arrived))
+            >= INTERVAL_S - TLS_TOLERANCE_S
+        )
 
 
 def test_a_host_of_ones_own_is_asked_as_its_owner_says(tmp_path: Path) -> None:
@@ -373,7 +426,12 @@ def test_what_hosts_are_allowed_follows_from_the_configuration(tmp_path: Path) -
         '[network]\nconnect_to = ["routed.example:80=127.0.0.1:9"]\n[politeness]\ndelay = 0.1\n'
     )
     config = load(tmp_path / "arkaudit.toml", {})
-    hosts = ("http://library.example:8080", "http://routed.example", "https://library.example", "https://n2t.net")
+    hosts = (
+        "http://library.example:8080",
+        "http://routed.example",
+        "https://library.example",
+        "https://n2t.net",
+    )
     assert [config.owns(host) for host in hosts] == [True, True, False, False]
     assert [config.allowance(host) for host in hosts] == [
         Allowance(0.5, 2), Allowance(0.1, 1), Allowance(1.0, 1), Allowance(1.0, 1)

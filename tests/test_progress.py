@@ -13,7 +13,9 @@ from crawler.model.observations import ChainEnd, Observation, Question
 from extractors.model.ark import Ark
 
 
-def test_a_log_gets_a_line_each_minute_with_what_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_gets_a_line_each_minute_with_what_is_left(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     asked = [f"https://a.example/ark:/12x45/{number}" for number in range(1200)]
     seconds = count()
     with RunProgress(lambda: float(next(seconds))) as progress:
@@ -25,7 +27,9 @@ def test_a_log_gets_a_line_each_minute_with_what_is_left(capsys: pytest.CaptureF
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 2
     assert lines[0].startswith("URLs of ARKs: 59 of 1,200, 0 requests; about 19 min left")
-    assert lines[1] == "URLs of ARKs: 100 of 1,200, 0 requests", "what was not expected is no part of the total"
+    assert lines[1] == "URLs of ARKs: 100 of 1,200, 0 requests", (
+        "what was not expected is no part of the total"
+    )
 
 
 def observation(url: str) -> Observation:
@@ -42,7 +46,9 @@ def observation(url: str) -> Observation:
 def test_after_an_interrupt_the_next_command_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["arkaudit", "run", "my thesis.pdf", "--no-resume", "--store", "a.db"])
+    monkeypatch.setattr(
+        "sys.argv", ["arkaudit", "run", "my thesis.pdf", "--no-resume", "--store", "a.db"]
+    )
     with pytest.raises(SystemExit) as ending:
         end_for(AuditInterrupted(1))
     assert ending.value.code == 130

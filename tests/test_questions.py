@@ -35,26 +35,41 @@ ARK = Ark("12x45", "x5")
 URL = "https://written.example/ark:/12x45/x5"
 GLOBAL = "https://n2t.net/"
 REGISTRY = Registry(
-    (RegistryEntry("12x45", targets=(ResolverTarget("https://registered.example/ark:/${content}"),)),), "a test"
+    (
+        RegistryEntry(
+            "12x45", targets=(ResolverTarget("https://registered.example/ark:/${content}"),)
+        ),
+    ),
+    "a test",
 )
 EVERYWHERE = Places("https://registered.example/ark:/12x45/x5", "https://n2t.net/ark:/12x45/x5")
 
 
-def answer(told: str | int, *, question: Question = Question.OBJECT, url: str = URL, at: str = "") -> AnswerFacts:
+def answer(
+    told: str | int, *, question: Question = Question.OBJECT, url: str = URL, at: str = ""
+) -> AnswerFacts:
     """An observation that ended with a status or a token of `ChainEnd`, at another URL if given."""
     status = told if isinstance(told, int) else None
     end = ChainEnd.ANSWERED if isinstance(told, int) else ChainEnd(told)
     hops = (Hop(url, "GET", "2026-11-21T00:00:00.000+00:00", 302),) if at else ()
     last = Hop(at or url, "GET", "2026-11-21T00:00:00.000+00:00", status)
-    return AnswerFacts(Observation(Ark.parse("ark:12x45/x5"), url, question, url, (*hops, last), end))
+    return AnswerFacts(
+        Observation(Ark.parse("ark:12x45/x5"), url, question, url, (*hops, last), end)
+    )
 
 
 def asked(
-    told: Mapping[str, str | int], *, known: AskingContext | None = None, places: Places = EVERYWHERE, url: str = URL
+    told: Mapping[str, str | int],
+    *,
+    known: AskingContext | None = None,
+    places: Places = EVERYWHERE,
+    url: str = URL,
 ) -> list[str]:
     """The questions in their order, when each is answered as *told* by its token; what isn't told, with 404."""
     answers: dict[Question, AnswerFacts] = {}
-    while (question := next_question(answers, known or AskingContext(), places, first_url=url)) is not None:
+    while (
+        question := next_question(answers, known or AskingContext(), places, first_url=url)
+    ) is not None:
         assert question not in answers, "asked twice"
         where = question_url(question, url, answers, places)
         answers[question] = answer(told.get(question.value, 404), question=question, url=where)
@@ -77,7 +92,10 @@ def test_what_the_landing_host_says_is_not_asked_elsewhere(status: int) -> None:
 
 
 def test_a_tombstone_is_asked_for_metadata_and_in_no_other_form() -> None:
-    words = {"title": "Item removed", "text": "This item has been removed at the request of its author."}
+    words = {
+        "title": "Item removed",
+        "text": "This item has been removed at the request of its author.",
+    }
     gone = AnswerFacts(replace(answer(410).seen, **words))
     answers = {Question.OBJECT: gone}
     assert next_question(answers, AskingContext(), EVERYWHERE, first_url=URL) is Question.INFO
@@ -85,7 +103,10 @@ def test_a_tombstone_is_asked_for_metadata_and_in_no_other_form() -> None:
     answers[Question.INFO] = answer(410, question=Question.INFO, url=f"{URL}?info")
     assert next_question(answers, AskingContext(), EVERYWHERE, first_url=URL) is None
     unexplained = {Question.OBJECT: answer(410)}
-    assert next_question(unexplained, AskingContext(), EVERYWHERE, first_url=URL) is Question.OTHER_LABEL
+    assert (
+        next_question(unexplained, AskingContext(), EVERYWHERE, first_url=URL)
+        is Question.OTHER_LABEL
+    )
 
 
 def test_metadata_are_asked_for_where_the_object_was_found_instead_of_a_page_of_nothing() -> None:
@@ -108,7 +129,9 @@ def test_what_is_asked_of_a_host_to_which_the_ark_was_passed_on(vector: dict[str
     following = []
     while (question := next_question(answers, known, places, first_url=url)) is not None:
         following.append(question.value)
-        answers[question] = answer(404, question=question, url=question_url(question, url, answers, places), at=at)
+        answers[question] = answer(
+            404, question=question, url=question_url(question, url, answers, places), at=at
+        )
     assert following == vector["asked"]
 
 
@@ -129,7 +152,8 @@ def test_whose_label_form_it_is(at: str, place: str) -> None:
 
 @given(
     st.dictionaries(
-        st.sampled_from([each.value for each in Question]), st.sampled_from([200, 302, 403, 404, 500, "dns", "timeout"])
+        st.sampled_from([each.value for each in Question]),
+        st.sampled_from([200, 302, 403, 404, 500, "dns", "timeout"]),
     )
 )
 def test_questions_come_to_an_end_and_none_is_put_twice(told: dict[str, str | int]) -> None:
@@ -145,7 +169,9 @@ def test_hosts_are_told_apart_by_name_and_addresses_by_port() -> None:
     assert same_host("http://n2t.net/", "https://n2t.net:443/")
     assert not same_host("http://n2t.net.example/", "http://n2t.net/")
     assert not same_host("http://n2t.net:port/", "http://n2t.net/")
-    assert not same_host("http://n2t.net:port/", "http://n2t.net:port/"), "no request can be made of either"
+    assert not same_host("http://n2t.net:port/", "http://n2t.net:port/"), (
+        "no request can be made of either"
+    )
     assert same_host("HTTP://[::1]:80/ark:/12148/x?http://n2t.net/", "http://[::1]#ark:/12148/x")
     with pytest.raises(ValueError, match="IPv6"):
         same_host("http://[::1/", "http://n2t.net/")
@@ -156,8 +182,14 @@ def test_hosts_are_told_apart_by_name_and_addresses_by_port() -> None:
     [
         (URL, EVERYWHERE),
         ("https://n2t.net/ark:/12x45/x5", Places(EVERYWHERE.at_registry, None)),
-        ("http://www.n2t.net/ark:/12x45/x5", Places(EVERYWHERE.at_registry, "https://n2t.net/ark:/12x45/x5")),
-        ("https://registered.example/ark:/12x45/x5", Places(None, EVERYWHERE.at_global, is_target=True)),
+        (
+            "http://www.n2t.net/ark:/12x45/x5",
+            Places(EVERYWHERE.at_registry, "https://n2t.net/ark:/12x45/x5"),
+        ),
+        (
+            "https://registered.example/ark:/12x45/x5",
+            Places(None, EVERYWHERE.at_global, is_target=True),
+        ),
     ],
 )
 def test_an_ark_is_not_asked_for_twice_in_one_place(url: str, places: Places) -> None:
@@ -165,7 +197,9 @@ def test_an_ark_is_not_asked_for_twice_in_one_place(url: str, places: Places) ->
 
 
 def test_the_global_resolver_is_given_the_ark_as_it_was_found() -> None:
-    places = Places.of(ARK, "https://gone.example/r/ark:12x45/x-5", registry=REGISTRY, global_resolver=GLOBAL)
+    places = Places.of(
+        ARK, "https://gone.example/r/ark:12x45/x-5", registry=REGISTRY, global_resolver=GLOBAL
+    )
     assert places.at_global == "https://n2t.net/ark:12x45/x-5"
 
 
@@ -214,7 +248,12 @@ def test_a_control_has_the_shape_of_the_names_around_it(name: str, shape: str) -
 
 def test_a_target_without_a_label_has_a_control_too() -> None:
     registry = Registry(
-        (RegistryEntry("12x45", targets=(ResolverTarget("https://registered.example/item/${value}"),)),), "a test"
+        (
+            RegistryEntry(
+                "12x45", targets=(ResolverTarget("https://registered.example/item/${value}"),)
+            ),
+        ),
+        "a test",
     )
     url = registry.target(ARK)
     assert url is not None
@@ -226,7 +265,9 @@ def test_a_target_without_a_label_has_a_control_too() -> None:
 
 def test_a_lone_name_has_no_shoulder_of_its_own_and_a_registered_one_has() -> None:
     registry = Registry((RegistryEntry("12x45", "b9"),), "a test")
-    shoulders = Shoulders.among([Ark("12x45", name) for name in ("b9x", "c2x", "d3a", "d3b", "d3c")], registry)
+    shoulders = Shoulders.among(
+        [Ark("12x45", name) for name in ("b9x", "c2x", "d3a", "d3b", "d3c")], registry
+    )
     assert [shoulders.of(Ark("12x45", name)) for name in ("b9x", "c2x", "d3a")] == ["b9", "", "d3"]
 
 
@@ -236,7 +277,9 @@ def test_a_lone_name_has_no_shoulder_of_its_own_and_a_registered_one_has() -> No
         pytest.param("https://library.example/policy", True, id="an address"),
         pytest.param("https://bücher.example/policy", True, id="an address in another script"),
         pytest.param(
-            "https://me:secret@library.example/policy", True, id="one with a name and password, which are not sent"
+            "https://me:secret@library.example/policy",
+            True,
+            id="one with a name and password, which are not sent",
         ),
         pytest.param("https://library.example:port/policy", False, id="a port that is none"),
         pytest.param("https://library.example/" + "x" * 2_000, False, id="a very long one"),
@@ -248,6 +291,11 @@ def test_which_policies_are_asked_for(policy: str, is_asked: bool) -> None:
 
 
 def test_a_step_quotes_what_a_refusing_page_says_and_when_to_ask_again() -> None:
-    told = {"chain": [429], "headers": {"Retry-After": "2.7"}, "type": "text/html", "body": "<p>Come back later."}
+    told = {
+        "chain": [429],
+        "headers": {"Retry-After": "2.7"},
+        "type": "text/html",
+        "body": "<p>Come back later.",
+    }
     came = " ".join(Step.of(observation(Question.OBJECT, told)).came)
     assert "says “Come back later.”; it asks to wait (Retry-After: 2.7)" in came

@@ -123,8 +123,12 @@ def test_a_crawl_of_files_keeps_the_same_with_any_number_of_processes(tmp_path: 
         with sqlite3.connect(store) as connection:
             kept.append(
                 [
-                    connection.execute("SELECT url, outcome, body_sha256, media_type FROM document").fetchall(),
-                    connection.execute("SELECT document_id, ark_id, as_written, reason, spans FROM mention").fetchall(),
+                    connection.execute(
+                        "SELECT url, outcome, body_sha256, media_type FROM document"
+                    ).fetchall(),
+                    connection.execute(
+                        "SELECT document_id, ark_id, as_written, reason, spans FROM mention"
+                    ).fetchall(),
                     connection.execute("SELECT document_id, kind, detail FROM finding").fetchall(),
                 ]
             )
@@ -135,9 +139,20 @@ def test_a_crawl_of_files_keeps_the_same_with_any_number_of_processes(tmp_path: 
 
 # -- what is fetched
 
-_PROSE = "<p>Forty leaves, with drawings of the harbour of Livorno, and a map that is folded.</p>\n" * 1_000
+_PROSE = (
+    "<p>Forty leaves, with drawings of the harbour of Livorno, and a map that is folded.</p>\n"
+    * 1_000
+)
 _PDFS = [
-    typeset(*([(72, 700 - 14 * line, f"See ark:/12148/bpt6k10{number}73{line:02}t.") for line in range(40)],) * 4)
+    typeset(
+        *(
+            [
+                (72, 700 - 14 * line, f"See ark:/12148/bpt6k10{number}73{line:02}t.")
+                for line in range(40)
+            ],
+        )
+        * 4
+    )
     for number in range(5)
 ]
 
@@ -147,14 +162,23 @@ def site(target: str) -> bytes:
     name, _, ending = target.lstrip("/").partition(".")
     number = int("".join(filter(str.isdigit, name)) or 0)
     if target == "/":
-        links = [f"/p{each}.html" for each in range(4)] + [f"/d{each}.pdf" for each in range(5)] + ["/list.txt"]
+        links = (
+            [f"/p{each}.html" for each in range(4)]
+            + [f"/d{each}.pdf" for each in range(5)]
+            + ["/list.txt"]
+        )
         links += ["/old1.pdf", "/old7.pdf", "/bad.pdf", "/d0.pdf.gz"]
         return reply(body="".join(f"<a href='{each}'>{each}</a> " for each in links))
     if name.startswith("old"):
         return reply("302 Found", Location=f"/d{number}.pdf")
     if ending == "html":
-        further = f"<a href='/d{number + 6}.pdf'>more</a> <a href='/p{number + 1}.html'>next</a>" * (number < 6)
-        cited = f"See ark:/12148/bpt6k10{number}7371t and <a href='/ark:/12148/btv1b8{number}'>it</a>."
+        further = (
+            f"<a href='/d{number + 6}.pdf'>more</a> <a href='/p{number + 1}.html'>next</a>"
+            * (number < 6)
+        )
+        cited = (
+            f"See ark:/12148/bpt6k10{number}7371t and <a href='/ark:/12148/btv1b8{number}'>it</a>."
+        )
         return reply(body=f"<title>Page {number}</title>{_PROSE}{cited}{further}")
     if target == "/list.txt":
         lines = "".join(f"http://127.0.0.1/nothing/{each}\n" for each in range(4_000))
@@ -183,12 +207,18 @@ def test_a_crawl_keeps_the_same_with_any_number_of_processes(tmp_path: Path) -> 
     with RawServer(site) as server:
         for jobs in ("1", "3"):
             store = tmp_path / f"{jobs}.db"
-            done = run_command("crawl", *ON_LOOPBACK, "--jobs", jobs, "--store", store, f"{server.url}/")
+            done = run_command(
+                "crawl", *ON_LOOPBACK, "--jobs", jobs, "--store", store, f"{server.url}/"
+            )
             assert done.returncode == 0, done.stderr
             with sqlite3.connect(store) as raw:
-                kept.append({name: sorted(raw.execute(select), key=repr) for name, select in KEPT.items()})
+                kept.append(
+                    {name: sorted(raw.execute(select), key=repr) for name, select in KEPT.items()}
+                )
                 # Requests at a host go out one after the other, but what redirects lead to is one request more.
-                urls = raw.execute("select url from document where url not like '%old%' order by document_id")
+                urls = raw.execute(
+                    "select url from document where url not like '%old%' order by document_id"
+                )
                 ordered.append(urls.fetchall())
     assert kept[0] == kept[1]
     assert ordered[0] == ordered[1]
@@ -219,7 +249,10 @@ def test_what_ends_its_process_is_a_finding_about_the_document() -> None:
     pdf = fetched(_PDFS[0], "/d0.pdf", "application/pdf")
     with Ending(2) as executor:
         reader = DocumentReader(document_worker(), resolver="https://n2t.net/", ahead=executor)
-        first, second = rows(reader, pdf), rows(reader, fetched(_PDFS[0], "/d0.pdf", "application/pdf"))
+        first, second = (
+            rows(reader, pdf),
+            rows(reader, fetched(_PDFS[0], "/d0.pdf", "application/pdf")),
+        )
     assert [each.kind for row in first for each in row.record.findings] == ["parser-crashed"]
     assert [len(row.record.mentions) > 0 for row in second] == [True]
 
@@ -228,7 +261,10 @@ def test_small_pages_and_archives_are_read_in_their_turn() -> None:
     with document_executor(2) as executor:
         reader = DocumentReader(document_worker(), resolver="https://n2t.net/", ahead=executor)
         assert reader.begin(fetched(b"<p>See ark:/12148/btv1b84", "/a.html", "text/html")) is None
-        assert reader.begin(fetched(b"PK\x03\x04" + b"x" * 100_000, "/a.zip", "application/zip")) is None
+        assert (
+            reader.begin(fetched(b"PK\x03\x04" + b"x" * 100_000, "/a.zip", "application/zip"))
+            is None
+        )
         begun = reader.begin(fetched(_PROSE.encode(), "/a.html", "text/html"))
         assert begun is not None
         begun.result()

@@ -17,7 +17,9 @@ NOW = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)
 
 def observation_of(ask: Ask, hops: tuple[Hop, ...] = (), body: str = "") -> Observation:
     """The answer to a question, as it is read from a body."""
-    answer = read_answer(body.encode(), "text/html" if body.startswith("<") else "text/plain", ask.ark)
+    answer = read_answer(
+        body.encode(), "text/html" if body.startswith("<") else "text/plain", ask.ark
+    )
     return Observation(
         ask.ark, ask.request_url, ask.question, ask.url, hops, ChainEnd.ANSWERED,
         attempt=ask.attempt, media_type=answer.media_type, title=answer.title, text=answer.text,
@@ -38,7 +40,12 @@ def seen(question: Question, attempt: int = 1, url: str = URL) -> Observation:
 
 def test_what_has_no_answer_is_open_in_the_order_in_which_it_was_asked() -> None:
     replay = Replay()
-    asked = [asking(Question.OBJECT), asking(Question.INFO), asking(Question.DOUBLE), asking(Question.OBJECT, 2)]
+    asked = [
+        asking(Question.OBJECT),
+        asking(Question.INFO),
+        asking(Question.DOUBLE),
+        asking(Question.OBJECT, 2),
+    ]
     replay.ask(asked)
     assert replay.answered(seen(Question.INFO)) is asked[1]
     assert [each for each, _ in replay.open(now=NOW)] == [asked[0], asked[2], asked[3]]
@@ -46,7 +53,13 @@ def test_what_has_no_answer_is_open_in_the_order_in_which_it_was_asked() -> None
 
 def test_attempts_and_urls_are_told_apart() -> None:
     replay = Replay()
-    replay.ask([asking(Question.OBJECT, 1), asking(Question.OBJECT, 2), asking(Question.OBJECT, url=URL + "y")])
+    replay.ask(
+        [
+            asking(Question.OBJECT, 1),
+            asking(Question.OBJECT, 2),
+            asking(Question.OBJECT, url=URL + "y"),
+        ]
+    )
     assert replay.awaits(seen(Question.OBJECT, 2))
     assert not replay.awaits(seen(Question.OBJECT, 3))
     assert replay.answered(seen(Question.OBJECT, 3)) is None

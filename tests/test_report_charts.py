@@ -35,7 +35,9 @@ def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
         audit(store, 0, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 200, OTHER: 200})
         for day in (30, 33, 38):
             audit(store, day, answers={ONE: 404, OTHER: 200}, seeds=[])
-        audit(store, 46, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 404, OTHER: 200})
+        audit(
+            store, 46, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 404, OTHER: 200}
+        )
     return load_frames(path)
 
 
@@ -72,7 +74,14 @@ def test_a_survival_curve_stands_beside_its_numbers_at_risk(charts: dict[str, Ch
     assert whole["data"] == [[0, 1.0], [30, 0.5], [46, 0.5]]
     assert chart.numbers is not None
     assert chart.numbers.is_open
-    assert chart.numbers.columns == ("", "0 days", "15 days", "31 days", "46 days", "share alive (95 %)")
+    assert chart.numbers.columns == (
+        "",
+        "0 days",
+        "15 days",
+        "31 days",
+        "46 days",
+        "share alive (95 %)",
+    )
     assert chart.numbers.rows[0][:-1] == ("all", "2", "2", "1", "1")
     assert "(Kaplan-Meier) of 2 watched ARKs at a URL still alive" in chart.alt
     assert "At the end: all 50.0 %" in chart.alt
@@ -81,30 +90,50 @@ def test_a_survival_curve_stands_beside_its_numbers_at_risk(charts: dict[str, Ch
 def test_what_was_seen_once_has_no_curve(frames: Frames) -> None:
     tables = tables_of(frames)
     assert alive_of(tables["runs"].head(1), ENGLISH) is None
-    assert survival_of(curves_of(tables["survival"].assign(days=0), "naan"), "naan", ENGLISH) is None
-    assert survival_of(curves_of(tables["survival"].head(0), "resolver"), "resolver", ENGLISH) is None
+    assert (
+        survival_of(curves_of(tables["survival"].assign(days=0), "naan"), "naan", ENGLISH) is None
+    )
+    assert (
+        survival_of(curves_of(tables["survival"].head(0), "resolver"), "resolver", ENGLISH) is None
+    )
 
 
 def test_only_the_greatest_groups_are_drawn(frames: Frames) -> None:
     survival = tables_of(frames)["survival"]
     one = survival[survival["grouping"].eq("naan")]
-    many = [one.assign(group=str(10_000 + number), at_risk=one["at_risk"] + number) for number in range(9)]
+    many = [
+        one.assign(group=str(10_000 + number), at_risk=one["at_risk"] + number)
+        for number in range(9)
+    ]
     chart = survival_of(curves_of(pd.concat([survival, *many]), "naan"), "naan", ENGLISH)
     assert chart is not None
-    assert [line["name"] for line in chart.option["series"]] == ["all", "10008", "10007", "10006", "10005", "10004"]
+    assert [line["name"] for line in chart.option["series"]] == [
+        "all",
+        "10008",
+        "10007",
+        "10006",
+        "10005",
+        "10004",
+    ]
 
 
 @pytest.mark.parametrize(
     ("lowest", "foot"),
     [
-        pytest.param(0.993, 0.95, id="an axis does not begin so high that a hair's breadth looks like ruin"),
+        pytest.param(
+            0.993, 0.95, id="an axis does not begin so high that a hair's breadth looks like ruin"
+        ),
         pytest.param(0.72, 0.7, id="an axis begins where there is something to see"),
         pytest.param(0.49, 0.0, id="where half is lost the axis begins at nothing"),
     ],
 )
-def test_an_axis_that_does_not_begin_at_nothing_says_so(frames: Frames, lowest: float, foot: float) -> None:
+def test_an_axis_that_does_not_begin_at_nothing_says_so(
+    frames: Frames, lowest: float, foot: float
+) -> None:
     survival = tables_of(frames)["survival"]
-    curves = curves_of(survival.assign(survival=survival["survival"].clip(lower=lowest)), "resolver")
+    curves = curves_of(
+        survival.assign(survival=survival["survival"].clip(lower=lowest)), "resolver"
+    )
     chart = survival_of(curves, "resolver", ENGLISH)
     assert chart is not None
     assert chart.option["yAxis"]["min"] == foot
@@ -137,8 +166,12 @@ def test_every_chart_is_drawn_and_nothing_sticks_out(opened: tuple[Page, Path], 
     browser.open(index, width=width)
     browser.value("arkaudit.drawCharts()")
     browser.wait_for("document.querySelectorAll('.picture svg').length === 8")
-    assert browser.value("document.querySelector('.chart-share-alive svg').textContent.includes('100 %')")
-    assert browser.value("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert browser.value(
+        "document.querySelector('.chart-share-alive svg').textContent.includes('100 %')"
+    )
+    assert browser.value(
+        "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    )
     assert browser.complaints == []
 
 
@@ -168,14 +201,19 @@ def test_no_text_of_a_chart_is_cut_or_covered_by_another(
     tmp_path: Path, opened: tuple[Page, Path], frames: Frames, width: int
 ) -> None:
     browser, index = opened
-    others = [write_report(each, tmp_path / name, ["html"]).files[0] for name, each in odd_worlds(tmp_path).items()]
+    others = [
+        write_report(each, tmp_path / name, ["html"]).files[0]
+        for name, each in odd_worlds(tmp_path).items()
+    ]
     for each in (index, *others):
         browser.open(each, width=width)
         height = browser.value("document.documentElement.scrollHeight")
         browser.value("arkaudit.drawCharts()")
         browser.wait_for("document.querySelectorAll('.picture svg text').length > 20")
         assert json.loads(browser.value(TEXTS_AMISS)) == []
-        assert browser.value("document.documentElement.scrollHeight") == height  # room was kept for them
+        assert (
+            browser.value("document.documentElement.scrollHeight") == height
+        )  # room was kept for them
         assert browser.value("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -217,7 +255,9 @@ def odd_worlds(folder: Path) -> dict[str, Frames]:
     return {
         name: replace(
             world,
-            registered=world.registered.assign(organization=world.registered["organization"].mask(named, organization)),
+            registered=world.registered.assign(
+                organization=world.registered["organization"].mask(named, organization)
+            ),
             verdicts=world.verdicts.assign(
                 final_url=world.verdicts["final_url"].mask(landed, f"https://{host}/"),
             ),
@@ -235,7 +275,9 @@ def test_charts_are_drawn_anew_when_a_phone_is_turned(opened: tuple[Page, Path])
         browser.value("arkaudit.drawCharts()")
         size = {"width": after, "height": before, "deviceScaleFactor": 1, "mobile": False}
         browser.call("Emulation.setDeviceMetricsOverride", **size)
-        browser.wait_for(f"document.querySelector('.chart-arks-by-naan svg').getBoundingClientRect().right < {after}")
+        browser.wait_for(
+            f"document.querySelector('.chart-arks-by-naan svg').getBoundingClientRect().right < {after}"
+        )
         browser.settled("new Promise(requestAnimationFrame)")
         assert json.loads(browser.value(TEXTS_AMISS)) == []
         assert browser.value("document.documentElement.scrollWidth <= innerWidth")
@@ -243,7 +285,9 @@ def test_charts_are_drawn_anew_when_a_phone_is_turned(opened: tuple[Page, Path])
 
 @pytest.mark.browser
 @needs_browser
-def test_a_chart_is_saved_as_a_picture_of_its_own(opened: tuple[Page, Path], charts: dict[str, Chart]) -> None:
+def test_a_chart_is_saved_as_a_picture_of_its_own(
+    opened: tuple[Page, Path], charts: dict[str, Chart]
+) -> None:
     browser, index = opened
     browser.open(index)
     for name, chart in charts.items():
@@ -251,7 +295,9 @@ def test_a_chart_is_saved_as_a_picture_of_its_own(opened: tuple[Page, Path], cha
         texts = ["".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text")]
         assert chart.title in texts
         assert " ".join(texts).endswith(chart.alt)
-        assert not [value for each in root.iter() for value in each.attrib.values() if "http" in value]
+        assert not [
+            value for each in root.iter() for value in each.attrib.values() if "http" in value
+        ]
     [size, kind] = browser.settled("arkaudit.pixels('flow').then(blob => [blob.size, blob.type])")
     assert kind == "image/png"
     assert size > 5_000
@@ -266,7 +312,9 @@ def test_a_chart_is_saved_as_a_picture_of_its_own(opened: tuple[Page, Path], cha
 
 @pytest.mark.browser
 @needs_browser
-def test_a_browser_saves_pictures_and_the_check_list_as_files(tmp_path: Path, opened: tuple[Page, Path]) -> None:
+def test_a_browser_saves_pictures_and_the_check_list_as_files(
+    tmp_path: Path, opened: tuple[Page, Path]
+) -> None:
     browser, index = opened
     browser.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     browser.open(index)
@@ -284,9 +332,13 @@ def test_a_browser_saves_pictures_and_the_check_list_as_files(tmp_path: Path, op
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_life_of_an_ark_is_drawn_and_can_be_read(opened: tuple[Page, Path], scheme: str) -> None:
+def test_the_life_of_an_ark_is_drawn_and_can_be_read(
+    opened: tuple[Page, Path], scheme: str
+) -> None:
     browser, index = opened
-    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    browser.call(
+        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}]
+    )
     ark = frames_ark(browser, index)
     browser.value(f"location.hash = '#ark=' + encodeURIComponent('{ark}')")
     browser.wait_for("document.querySelector('dialog .life svg') !== null")

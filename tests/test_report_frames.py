@@ -57,12 +57,21 @@ DTYPES = {
     "run": {"run_id": "Int64", "started_at": "datetime64[ms, UTC]", "seeds": "str"},
     "later": {"run_id": "Int64", "started_at": "datetime64[ms, UTC]", "command": "str"},
     "passed_over": {"run_id": "Int64", "state": "str"},
-    "documents": {"document_id": "Int64", "fetched_at": "datetime64[ms, UTC]", "outcome": "category"},
+    "documents": {
+        "document_id": "Int64",
+        "fetched_at": "datetime64[ms, UTC]",
+        "outcome": "category",
+    },
     "findings": {"document_id": "Int64", "kind": "str"},
     "arks": {"ark_id": "Int64", "naan": "str"},
     "mentions": {"page": "Int64", "role": "category", "confidence": "category", "repairs": "str"},
     "observations": {"question": "category", "chain_end": "category", "body_complete": "boolean"},
-    "hops": {"ordinal": "Int64", "status": "Int64", "elapsed_s": "Float64", "at": "datetime64[ms, UTC]"},
+    "hops": {
+        "ordinal": "Int64",
+        "status": "Int64",
+        "elapsed_s": "Float64",
+        "at": "datetime64[ms, UTC]",
+    },
     "tls": {"port": "Int64", "trusted": "boolean"},
     "pauses": {"host": "str", "asked_s": "Float64", "is_kept": "boolean"},
     "traffic": {"requests": "Int64", "interval_s": "Float64", "given_up": "str"},
@@ -70,7 +79,12 @@ DTYPES = {
     "fetches": {"document_id": "Int64", "ordinal": "Int64", "at": "datetime64[ms, UTC]"},
     "history": {"run_id": "Int64", "started_at": "datetime64[ms, UTC]", "object": "category"},
     "last_good": {"ark_id": "Int64", "good_at": "datetime64[ms, UTC]", "good_url": "str"},
-    "mementos": {"ark_id": "Int64", "at": "datetime64[ms, UTC]", "outcome": "category", "memento_url": "str"},
+    "mementos": {
+        "ark_id": "Int64",
+        "at": "datetime64[ms, UTC]",
+        "outcome": "category",
+        "memento_url": "str",
+    },
     "registered": {"naan": "str", "organization": "str"},
     "latest": {"state": "category", "since": "datetime64[ms, UTC]", "strikes": "Int64"},
     "events": {"event": "category", "at": "datetime64[ms, UTC]"},
@@ -121,7 +135,9 @@ def test_every_frame_has_the_stated_dtypes(world: Frames) -> None:
         pytest.param({schema.run: [{"run_id": 1}]}, id="a run in which nothing has happened"),
     ],
 )
-def test_empty_frames_have_the_same_dtypes_as_full_ones(tmp_path: Path, world: Frames, rows: dict) -> None:
+def test_empty_frames_have_the_same_dtypes_as_full_ones(
+    tmp_path: Path, world: Frames, rows: dict
+) -> None:
     empty = load_frames(write_store(tmp_path / "empty.sqlite", rows))
     assert dtypes(empty) == dtypes(world)
     assert len(empty.run) == len(rows)
@@ -129,25 +145,37 @@ def test_empty_frames_have_the_same_dtypes_as_full_ones(tmp_path: Path, world: F
 
 
 def test_categories_hold_every_word_of_the_vocabulary_in_its_order(world: Frames) -> None:
-    assert list(world.verdicts["object"].cat.categories) == [str(outcome) for outcome in ObjectOutcome]
+    assert list(world.verdicts["object"].cat.categories) == [
+        str(outcome) for outcome in ObjectOutcome
+    ]
     assert list(world.hops["question"].cat.categories) == [str(question) for question in Question]
     assert list(world.mentions["confidence"].cat.categories) == ["ambiguous", "likely", "certain"]
 
 
-@given(st.lists(st.lists(st.sampled_from(["b", "a", "", "é", None]), min_size=1, max_size=5), max_size=3))
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["b", "a", "", "é", None]), min_size=1, max_size=5), max_size=3
+    )
+)
 def test_words_are_the_categories_that_pandas_would_make(chunks: list[list[str | None]]) -> None:
     columns = Columns({"word": WORD})
     for chunk in chunks:
         columns.add([(word,) for word in chunk])
-    expected = pd.Series([word for chunk in chunks for word in chunk], dtype="str").astype("category")
+    expected = pd.Series([word for chunk in chunks for word in chunk], dtype="str").astype(
+        "category"
+    )
     pd.testing.assert_series_equal(columns.frame()["word"], expected, check_names=False)
 
 
 def test_a_hop_is_a_row_that_knows_its_question(world: Frames) -> None:
-    asked = world.observations.loc[world.observations["request_url"].eq(BTV_AT_N2T), "observation_id"]
+    asked = world.observations.loc[
+        world.observations["request_url"].eq(BTV_AT_N2T), "observation_id"
+    ]
     rows = world.hops[world.hops["observation_id"].isin(asked)]
     columns = ["question", "ordinal", "url", "status", "location", "content_type"]
-    assert rows[columns].astype("object").where(rows[columns].notna(), None).to_numpy().tolist() == [
+    assert rows[columns].astype("object").where(
+        rows[columns].notna(), None
+    ).to_numpy().tolist() == [
         ["object", 1, BTV_AT_N2T, 302, LANDING, None],
         ["object", 2, LANDING, 200, None, "text/html"],
         ["?info", 1, f"{BTV_AT_N2T}?info", 200, None, None],
@@ -158,7 +186,10 @@ def test_a_hop_is_a_row_that_knows_its_question(world: Frames) -> None:
 def test_lists_become_joined_text_and_a_parsed_record_stays_one(world: Frames) -> None:
     verdict = world.verdicts.iloc[0]
     assert verdict["commitment_evidence"] == "an erc-support block; with a rating"
-    assert verdict["commitment_parsed"] == {"who": "The Library", "what": "Permanent: Stable Content"}
+    assert verdict["commitment_parsed"] == {
+        "who": "The Library",
+        "what": "Permanent: Stable Content",
+    }
     assert world.verdicts["remarks"].iloc[3] == "unregistered NAAN"
 
 
@@ -200,7 +231,9 @@ def test_reading_changes_nothing_in_the_store_and_leaves_nothing_beside_it(tmp_p
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_store_whose_writer_was_killed_is_read_with_all_that_was_committed(tmp_path: Path) -> None:
+def test_a_store_whose_writer_was_killed_is_read_with_all_that_was_committed(
+    tmp_path: Path,
+) -> None:
     path, killed = write_world(tmp_path / "world.sqlite"), tmp_path / "killed.sqlite"
     writer = in_wal_mode(path)
     writer.execute("DELETE FROM verdict WHERE ark_id = 1")
@@ -238,8 +271,14 @@ HOPS_IN_A_STORE = {
     ),
     "no headers": ([{"url": GUIDE, "headers": None}, {"url": LANDING}], {"url": GUIDE}),
     "half a character": ([hop(GUIDE, location="\ud83d")], {"location": "\\ud83d"}),
-    "a character of two halves, and NUL": ([hop(GUIDE, location="\U0001f600\x00")], {"location": "\U0001f600\x00"}),
-    "a number in another form": ([hop(GUIDE, elapsed_s=1) | {"status": 404.0}], {"elapsed_s": 1.0, "status": 404}),
+    "a character of two halves, and NUL": (
+        [hop(GUIDE, location="\U0001f600\x00")],
+        {"location": "\U0001f600\x00"},
+    ),
+    "a number in another form": (
+        [hop(GUIDE, elapsed_s=1) | {"status": 404.0}],
+        {"elapsed_s": 1.0, "status": 404},
+    ),
     "fields of a later version": ([hop(GUIDE, protocol={"name": "h3"})], {"url": GUIDE}),
     "a moment of another zone": (
         [hop(GUIDE, at="2026-11-20T12:00:00+02:00"), hop(GUIDE, at="soon")],
@@ -254,7 +293,10 @@ def test_hops_are_read_whatever_their_form(
 ) -> None:
     path = write_world(tmp_path / "world.sqlite")
     with closing(sqlite3.connect(path)) as store, store:
-        store.execute("UPDATE observation SET hops = ? WHERE observation_id = 1", (json.dumps(chain, indent=1),))
+        store.execute(
+            "UPDATE observation SET hops = ? WHERE observation_id = 1",
+            (json.dumps(chain, indent=1),),
+        )
     hops = load_frames(path).hops
     rows = hops[hops["observation_id"].eq(1)]
     assert len(rows) == len(chain)
@@ -317,7 +359,9 @@ def test_a_folder_is_no_store(tmp_path: Path) -> None:
         load_frames(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 a spreadsheet " * 100], ids=["empty", "something else"])
+@pytest.mark.parametrize(
+    "content", [b"", b"PK\x03\x04 a spreadsheet " * 100], ids=["empty", "something else"]
+)
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "store.sqlite"
     path.write_bytes(content)
@@ -337,7 +381,9 @@ def test_a_foreign_database_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", [schema.SCHEMA_VERSION - 1, schema.SCHEMA_VERSION + 1])
 def test_another_schema_is_refused_with_both_numbers(tmp_path: Path, version: int) -> None:
     path = write_store(tmp_path / "store.sqlite", {}, version=version)
-    with pytest.raises(StoreUnreadable, match=rf"schema {version}; this one reads {schema.SCHEMA_VERSION}"):
+    with pytest.raises(
+        StoreUnreadable, match=rf"schema {version}; this one reads {schema.SCHEMA_VERSION}"
+    ):
         load_frames(path)
 
 
@@ -355,7 +401,9 @@ def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
     ],
     ids=["a word of a later version", "JSON that was cut", "a table that is gone"],
 )
-def test_a_damaged_store_is_refused_in_one_clear_error(tmp_path: Path, statement: str, what: str) -> None:
+def test_a_damaged_store_is_refused_in_one_clear_error(
+    tmp_path: Path, statement: str, what: str
+) -> None:
     path = write_world(tmp_path / "world.sqlite")
     engine = create_engine(f"sqlite:///{path}")
     with engine.begin() as connection:
@@ -374,15 +422,25 @@ def test_structures_inside_lists_are_kept_as_json(tmp_path: Path) -> None:
         schema.mention: [mention_row(1, 1, 1, GUIDE, alternatives=alternatives)],
     }
     frames = load_frames(write_store(tmp_path / "store.sqlite", rows))
-    assert frames.mentions["alternatives"].iloc[0] == f"ark:12148/x5y; {json.dumps(alternatives[1])}"
+    assert (
+        frames.mentions["alternatives"].iloc[0] == f"ark:12148/x5y; {json.dumps(alternatives[1])}"
+    )
 
 
 def test_a_store_that_the_crawler_wrote_is_read_back(tmp_path: Path) -> None:
     """The two ends of the store meet: what is recorded is what is reported."""
     [mention] = find_arks("Kept at https://n2t.net/ark:/12148/btv1b8449691v since 2009.")
     answer = Hop(BTV_AT_N2T, "GET", MOMENT, 404, headers={"Server": "rslv"}, elapsed_s=0.2)
-    observation = Observation(mention.ark, BTV_AT_N2T, Question.OBJECT, BTV_AT_N2T, (answer,), ChainEnd.ANSWERED)
-    seeds = {"at": MOMENT, "version": "1", "resolver": "https://n2t.net/", "user_agent": "us", "seeds": [GUIDE]}
+    observation = Observation(
+        mention.ark, BTV_AT_N2T, Question.OBJECT, BTV_AT_N2T, (answer,), ChainEnd.ANSWERED
+    )
+    seeds = {
+        "at": MOMENT,
+        "version": "1",
+        "resolver": "https://n2t.net/",
+        "user_agent": "us",
+        "seeds": [GUIDE],
+    }
     with Store.open(tmp_path / "store.sqlite") as store:
         run_id = store.begin_run(command="crawl", **seeds)
         document = DocumentRecord(
@@ -398,9 +456,15 @@ def test_a_store_that_the_crawler_wrote_is_read_back(tmp_path: Path) -> None:
         store.record_verdicts(run_id, [judge({Question.OBJECT: AnswerFacts(observation)})])
         store.end_run(run_id, at=MOMENT, state="finished")
     frames = load_frames(tmp_path / "store.sqlite")
-    assert frames.documents[["url", "outcome", "request_count"]].to_numpy().tolist() == [[GUIDE, "read", 1]]
-    assert frames.verdicts[["ark", "object", "hop_count"]].to_numpy().tolist() == [[str(mention.ark), "broken", 0]]
-    assert frames.hops[["status", "server", "elapsed_s"]].to_numpy().tolist() == [[404, "rslv", 0.2]]
+    assert frames.documents[["url", "outcome", "request_count"]].to_numpy().tolist() == [
+        [GUIDE, "read", 1]
+    ]
+    assert frames.verdicts[["ark", "object", "hop_count"]].to_numpy().tolist() == [
+        [str(mention.ark), "broken", 0]
+    ]
+    assert frames.hops[["status", "server", "elapsed_s"]].to_numpy().tolist() == [
+        [404, "rslv", 0.2]
+    ]
     assert frames.mentions["request_url"].tolist() == [BTV_AT_N2T]
     assert frames.findings["detail"].tolist() == ["only 10 of 20 pages were read"]
     assert frames.tls["reason"].tolist() == ["ok"]
@@ -410,16 +474,28 @@ def test_a_store_that_the_crawler_wrote_is_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("first", "second", "counts"),
     [
-        pytest.param(("01", "02", "02"), ("03", "04", "04"), 2, id="one after the other: the later one"),
-        pytest.param(("01", "09", "08"), ("03", "04", "04"), 1, id="gone on with behind a later one"),
+        pytest.param(
+            ("01", "02", "02"), ("03", "04", "04"), 2, id="one after the other: the later one"
+        ),
+        pytest.param(
+            ("01", "09", "08"), ("03", "04", "04"), 1, id="gone on with behind a later one"
+        ),
         pytest.param(("01", None, "08"), ("03", "04", "04"), 1, id="the same, and never ended"),
-        pytest.param(("01", "09", "02"), ("03", "04", "04"), 2, id="ended behind a later one, and answered before it"),
+        pytest.param(
+            ("01", "09", "02"),
+            ("03", "04", "04"),
+            2,
+            id="ended behind a later one, and answered before it",
+        ),
         pytest.param(("01", None, "02"), ("03", None, "04"), 2, id="neither has ended"),
         pytest.param(("01", "03", "03"), ("03", "04", None), 2, id="one ends as the other begins"),
     ],
 )
 def test_of_two_checks_the_one_that_was_answered_last_counts(
-    tmp_path: Path, first: tuple[str, str | None, str | None], second: tuple[str, str | None, str | None], counts: int
+    tmp_path: Path,
+    first: tuple[str, str | None, str | None],
+    second: tuple[str, str | None, str | None],
+    counts: int,
 ) -> None:
     def at(day: str | None) -> str | None:
         return None if day is None else f"2026-11-{day}T10:00:00.000+00:00"
@@ -434,7 +510,9 @@ def test_of_two_checks_the_one_that_was_answered_last_counts(
                 {"run_id": run, "command": "check", "started_at": at(begin), "ended_at": at(end)}
                 for run, (begin, end, _) in times.items()
             ],
-            schema.verdict: [{"run_id": run, "verdict_id": run, "object": "resolved", **about} for run in times],
+            schema.verdict: [
+                {"run_id": run, "verdict_id": run, "object": "resolved", **about} for run in times
+            ],
             schema.observation: [
                 observation_row(1, BPT, "object", [hop(BPT)], run_id=run, at=at(answer))
                 for run, (_, _, answer) in times.items()

@@ -30,7 +30,9 @@ def frames(tmp_path: Path) -> Frames:
                 schema.document: [{"document_id": 1, "run_id": 2, "url": GUIDE}],
                 schema.ark: [ark_row(1, "ark:12148/x5"), ark_row(2, "ark:12148/x6")],
                 schema.observation: [
-                    observation_row(1, ONE, "object", [hop(ONE, 429, headers={"Retry-After": "7"})]),
+                    observation_row(
+                        1, ONE, "object", [hop(ONE, 429, headers={"Retry-After": "7"})]
+                    ),
                     observation_row(1, ONE, "object", [hop(ONE)], attempt=2),
                     observation_row(2, DEAD, "object", [hop(DEAD, None)]),
                     observation_row(2, DEAD, "?info", [unsent]),
@@ -44,14 +46,26 @@ def frames(tmp_path: Path) -> Frames:
                 schema.host_traffic: [
                     traffic("https://n2t.net", requests=9, interval_s=1.0, crawl_delay_s=5.0),
                     traffic("http://n2t.net", requests=2, interval_s=2.0),
-                    traffic("https://dead.example", requests=6, interval_s=1.0, given_up=DEAD_WORDS),
+                    traffic(
+                        "https://dead.example", requests=6, interval_s=1.0, given_up=DEAD_WORDS
+                    ),
                 ],
                 schema.finding: [
-                    finding(GUIDE, Rule.CALENDAR, refusal_text(Rule.CALENDAR, 812, "https://library.example/2031/")),
                     finding(
-                        "https://library.example/b", Rule.CALENDAR, refusal_text(Rule.CALENDAR, 8, "https://a.example/")
+                        GUIDE,
+                        Rule.CALENDAR,
+                        refusal_text(Rule.CALENDAR, 812, "https://library.example/2031/"),
                     ),
-                    finding("this crawl", "max-pages", "stopped at 10 documents (--max-pages); 5 more were found"),
+                    finding(
+                        "https://library.example/b",
+                        Rule.CALENDAR,
+                        refusal_text(Rule.CALENDAR, 8, "https://a.example/"),
+                    ),
+                    finding(
+                        "this crawl",
+                        "max-pages",
+                        "stopped at 10 documents (--max-pages); 5 more were found",
+                    ),
                     finding(GUIDE, "incomplete", "the connection broke off behind 120 bytes"),
                 ],
             },
@@ -59,7 +73,9 @@ def frames(tmp_path: Path) -> Frames:
     )
 
 
-def pause(number: int, host: str, asked_s: float, *, is_kept: bool, run_id: int = 2) -> dict[str, Any]:
+def pause(
+    number: int, host: str, asked_s: float, *, is_kept: bool, run_id: int = 2
+) -> dict[str, Any]:
     of = {"run_id": run_id, "url": f"{host}/{number}", "at": MOMENT}
     return {"host": host, "asked_s": asked_s, "is_kept": is_kept, **of}
 
@@ -114,7 +130,9 @@ def test_a_run_of_before_these_were_kept_has_none(frames: Frames) -> None:
 
 
 def load_empty(frames: Frames) -> Frames:
-    nothing = {name: getattr(frames, name).head(0) for name in ("hops", "fetches", "pauses", "traffic")}
+    nothing = {
+        name: getattr(frames, name).head(0) for name in ("hops", "fetches", "pauses", "traffic")
+    }
     return replace(frames, **nothing)
 
 

@@ -20,7 +20,13 @@ def config(**options: Any) -> Config:
 
 
 def run(number: int, state: str, *, seeds: list[str] = SEEDS, **options: Any) -> Run:
-    return Run(number, "run", "2026-11-21T00:00:00.000+00:00", state, RunPlan.of(seeds, config(**options)).json)
+    return Run(
+        number,
+        "run",
+        "2026-11-21T00:00:00.000+00:00",
+        state,
+        RunPlan.of(seeds, config(**options)).json,
+    )
 
 
 @pytest.mark.parametrize("state", ["running", "interrupted", "failed"])
@@ -46,12 +52,16 @@ def test_any_other_command_begins_a_new_run(runs: list[Run]) -> None:
 
 
 def test_how_politely_it_is_asked_makes_no_other_run() -> None:
-    changed = config(politeness__delay=3, politeness__contact="me@library.example", politeness__attempts=1)
+    changed = config(
+        politeness__delay=3, politeness__contact="me@library.example", politeness__attempts=1
+    )
     assert decide([run(1, "interrupted")], SEEDS, changed, resume=None).run is not None
 
 
 def test_other_settings_make_a_new_run_and_are_told() -> None:
-    decided = decide([run(1, "interrupted", crawl__depth=2)], SEEDS, config(crawl__depth=3), resume=None)
+    decided = decide(
+        [run(1, "interrupted", crawl__depth=2)], SEEDS, config(crawl__depth=3), resume=None
+    )
     assert decided.run is None
     assert "crawl.depth" in decided.remark
 
@@ -61,7 +71,11 @@ def test_resume_takes_what_it_is_not_told_from_the_run() -> None:
     decided = decide([run(1, "interrupted", **told)], [], config(politeness__delay=3), resume=True)
     assert decided.plan.seeds == tuple(SEEDS)
     effective = with_settings_of(decided.plan, config(politeness__delay=3))
-    assert (effective.crawl.depth, effective.resolver, effective.resolve.direct) == (2, "https://r.example/", True)
+    assert (effective.crawl.depth, effective.resolver, effective.resolve.direct) == (
+        2,
+        "https://r.example/",
+        True,
+    )
     assert effective.politeness.delay == 3
 
 
@@ -71,7 +85,11 @@ def test_resume_says_what_it_contradicts() -> None:
 
 
 def test_resume_goes_on_with_the_newest_run_of_these_seeds() -> None:
-    runs = [run(3, "interrupted", seeds=["https://other.example/"]), run(2, "interrupted"), run(1, "interrupted")]
+    runs = [
+        run(3, "interrupted", seeds=["https://other.example/"]),
+        run(2, "interrupted"),
+        run(1, "interrupted"),
+    ]
     for seeds, number in ((SEEDS, 2), ([], 3)):
         decided = decide(runs, seeds, config(), resume=True)
         assert decided.run is not None
@@ -90,7 +108,11 @@ def test_no_resume_begins_anew() -> None:
 def test_a_setting_that_the_run_has_never_heard_of_is_no_contradiction() -> None:
     old = run(1, "interrupted")
     assert old.plan is not None
-    settings = {name: value for name, value in old.plan["settings"].items() if name != "resolve.maptr"}
-    older = Run(1, "run", "", "interrupted", {**old.plan, "settings": {**settings, "crawl.mood": "bright"}})
+    settings = {
+        name: value for name, value in old.plan["settings"].items() if name != "resolve.maptr"
+    }
+    older = Run(
+        1, "run", "", "interrupted", {**old.plan, "settings": {**settings, "crawl.mood": "bright"}}
+    )
     decided = decide([older], SEEDS, config(resolve__maptr=False), resume=True)
     assert with_settings_of(decided.plan, config()) == config()

@@ -78,7 +78,9 @@ def foreign(tmp_path: Path) -> Path:
 def foreign_project(tmp_path: Path, *, has_addon: bool) -> Path:
     """Write the project of somebody else, and return its folder."""
     more = 'ADDONS = {"crawler.addon.GuardedDownloads": 300}\n' if has_addon else ""
-    for name, text in (FOREIGN | {"papers/settings.py": FOREIGN["papers/settings.py"] + more}).items():
+    for name, text in (
+        FOREIGN | {"papers/settings.py": FOREIGN["papers/settings.py"] + more}
+    ).items():
         (tmp_path / "foreign" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "foreign" / name).write_text(text)
     return tmp_path / "foreign"
@@ -95,14 +97,18 @@ def site() -> Iterator[RawServer]:
         if path == "/page":
             return reply(body="ark:/12148/bpt6k107371t")
         if path == "/ark:/12x45/x5":
-            return reply(body="<title>An object</title><p>Forty leaves, with drawings; ark:/12x45/x5")
+            return reply(
+                body="<title>An object</title><p>Forty leaves, with drawings; ark:/12x45/x5"
+            )
         return reply("404 Not Found", "<p>There is no such thing")
 
     with RawServer(respond) as server:
         yield server
 
 
-def scrapy(project: Path, site: RawServer, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def scrapy(
+    project: Path, site: RawServer, *arguments: str | Path
+) -> subprocess.CompletedProcess[str]:
     settings = {
         "ARKAUDIT_ALLOW_ADDRESSES": "127.0.0.0/8",
         "ARKAUDIT_ONLY_ROUTED": "1",
@@ -113,7 +119,13 @@ def scrapy(project: Path, site: RawServer, *arguments: str | Path) -> subprocess
     options = [each for name, value in settings.items() for each in ("-s", f"{name}={value}")]
     command = [sys.executable, "-m", "scrapy", *map(str, arguments), *options]
     done = subprocess.run(
-        command, cwd=project, env=clean_environment(), capture_output=True, text=True, timeout=120, check=False
+        command,
+        cwd=project,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr, done.stderr
@@ -141,7 +153,18 @@ def test_a_crawl_gives_its_citations_to_a_feed_and_keeps_the_run_in_a_store(
 ) -> None:
     feed, store = tmp_path / "citations.jsonl", tmp_path / "audit.db"
     seeds = f"seeds=http://{HOST}/"
-    done = scrapy(project, site, "crawl", "documents", "-a", seeds, "-O", feed, "-s", f"ARKAUDIT_STORE={store}")
+    done = scrapy(
+        project,
+        site,
+        "crawl",
+        "documents",
+        "-a",
+        seeds,
+        "-O",
+        feed,
+        "-s",
+        f"ARKAUDIT_STORE={store}",
+    )
     assert citations(feed) == CITED
     assert "'finish_reason': 'finished'" in done.stderr
     assert "'downloader/request_count': 4" in done.stderr, "robots.txt and three documents"
@@ -154,7 +177,9 @@ def test_a_crawl_gives_its_citations_to_a_feed_and_keeps_the_run_in_a_store(
         assert raw.execute("select count(*) from mention where decided = 1").fetchone() == (4,)
 
 
-def test_a_check_gives_its_verdicts_to_a_feed(project: Path, site: RawServer, tmp_path: Path) -> None:
+def test_a_check_gives_its_verdicts_to_a_feed(
+    project: Path, site: RawServer, tmp_path: Path
+) -> None:
     feed = tmp_path / "verdicts.csv"
     arks = f"arks=http://{HOST}/ark:/12x45/x5,http://{HOST}/ark:/12x45/b7 ark:/12345/x5"
     scrapy(project, site, "crawl", "arks", "-a", arks, "-O", feed)
@@ -163,10 +188,14 @@ def test_a_check_gives_its_verdicts_to_a_feed(project: Path, site: RawServer, tm
     assert [(row["ark"], row["object"]) for row in rows] == [
         ("ark:12x45/x5", "resolved"), ("ark:12x45/b7", "broken"), ("ark:12345/x5", "skipped"),
     ]  # fmt: skip
-    assert [target.partition("?")[1:] for target in site.targets if target.endswith("x5?")] == [("?", "")]
+    assert [target.partition("?")[1:] for target in site.targets if target.endswith("x5?")] == [
+        ("?", "")
+    ]
 
 
-def test_ctrl_c_gives_the_verdicts_that_have_all_their_answers(foreign: Path, tmp_path: Path) -> None:
+def test_ctrl_c_gives_the_verdicts_that_have_all_their_answers(
+    foreign: Path, tmp_path: Path
+) -> None:
     released = threading.Event()
 
     def after_the_signal(_: str) -> bytes:
@@ -179,18 +208,39 @@ def test_ctrl_c_gives_the_verdicts_that_have_all_their_answers(foreign: Path, tm
 
     def at_once(target: str) -> bytes:
         is_there = target.partition("?")[0].endswith(("/x5", "/x6"))
-        return reply(body=f"<p>{target}: forty leaves, with drawings") if is_there else reply("404 Not Found")
+        return (
+            reply(body=f"<p>{target}: forty leaves, with drawings")
+            if is_there
+            else reply("404 Not Found")
+        )
 
     with RawServer(at_once) as quick, RawServer(after_the_signal) as slow:
         routes = f"a.example:80=127.0.0.1:{quick.port},b.example:80=127.0.0.1:{slow.port}"
-        settings = {"ARKAUDIT_CONNECT_TO": routes, "ARKAUDIT_ONLY_ROUTED": 1, "ARKAUDIT_STORE": store}
+        settings = {
+            "ARKAUDIT_CONNECT_TO": routes,
+            "ARKAUDIT_ONLY_ROUTED": 1,
+            "ARKAUDIT_STORE": store,
+        }
         options = [each for name, value in settings.items() for each in ("-s", f"{name}={value}")]
         arks = f"arks={' '.join((*answered, *waiting))} ark:/12345/x5"
-        command = [sys.executable, "-m", "scrapy", "crawl", "arks", "-a", arks, "-O", str(feed), *options]
+        command = [
+            sys.executable,
+            "-m",
+            "scrapy",
+            "crawl",
+            "arks",
+            "-a",
+            arks,
+            "-O",
+            str(feed),
+            *options,
+        ]
         log = tmp_path / "log"
         with (
             log.open("wb") as errors,
-            subprocess.Popen(command, cwd=foreign, env=clean_environment(), stderr=errors) as running,
+            subprocess.Popen(
+                command, cwd=foreign, env=clean_environment(), stderr=errors
+            ) as running,
         ):
             try:
                 for _ in range(1200):
@@ -229,12 +279,29 @@ def settled(store: Path) -> set[str]:
 
 @pytest.mark.parametrize("project", ["ours", "with the add-on"], indirect=True)
 def test_a_shell_has_what_a_guarded_request_was_answered(project: Path, site: RawServer) -> None:
-    shown = scrapy(project, site, "shell", f"http://{HOST}/page", "-c", "response.status, response.text", "--nolog")
+    shown = scrapy(
+        project,
+        site,
+        "shell",
+        f"http://{HOST}/page",
+        "-c",
+        "response.status, response.text",
+        "--nolog",
+    )
     assert shown.stdout.strip() == "(200, 'ark:/12148/bpt6k107371t')"
 
 
 def test_parse_shows_what_a_page_cites(project: Path, site: RawServer) -> None:
-    shown = scrapy(project, site, "parse", f"http://{HOST}/page", "--spider", "documents", "--nolog", "--nocolour")
+    shown = scrapy(
+        project,
+        site,
+        "parse",
+        f"http://{HOST}/page",
+        "--spider",
+        "documents",
+        "--nolog",
+        "--nocolour",
+    )
     assert "'ark': 'ark:12148/bpt6k107371t'" in shown.stdout
 
 
@@ -246,10 +313,26 @@ def test_parse_shows_what_an_answer_says_of_an_ark(project: Path, site: RawServe
 
 def test_a_feed_has_other_items_if_it_says_so(site: RawServer, tmp_path: Path) -> None:
     feed = tmp_path / "documents.jsonl"
-    feeds = {str(feed): {"format": "jsonlines", "item_classes": ["crawler.model.observations.DocumentRecord"]}}
-    scrapy(OURS, site, "crawl", "documents", "-a", f"seeds=http://{HOST}/", "-s", f"FEEDS={json.dumps(feeds)}")
+    feeds = {
+        str(feed): {
+            "format": "jsonlines",
+            "item_classes": ["crawler.model.observations.DocumentRecord"],
+        }
+    }
+    scrapy(
+        OURS,
+        site,
+        "crawl",
+        "documents",
+        "-a",
+        f"seeds=http://{HOST}/",
+        "-s",
+        f"FEEDS={json.dumps(feeds)}",
+    )
     rows = [json.loads(line) for line in feed.read_text("utf-8").splitlines()]
-    assert sorted(row["url"] for row in rows) == [f"http://{HOST}/{path}" for path in ("", "ark:/12x45/x5", "page")]
+    assert sorted(row["url"] for row in rows) == [
+        f"http://{HOST}/{path}" for path in ("", "ark:/12x45/x5", "page")
+    ]
 
 
 def test_depth_limit_and_files_are_as_everywhere(site: RawServer, tmp_path: Path) -> None:
@@ -257,11 +340,17 @@ def test_depth_limit_and_files_are_as_everywhere(site: RawServer, tmp_path: Path
     feed = tmp_path / "c.jsonl"
     seeds = f"seeds=http://{HOST}/page {tmp_path / 'a.txt'}"
     scrapy(OURS, site, "crawl", "documents", "-a", seeds, "-s", "DEPTH_LIMIT=1", "-O", feed)
-    assert citations(feed) == {(place, "ark:12148/bpt6k107371t") for place in ("/page", str(tmp_path / "a.txt"))}
+    assert citations(feed) == {
+        (place, "ark:12148/bpt6k107371t") for place in ("/page", str(tmp_path / "a.txt"))
+    }
 
 
 def test_the_commands_of_the_documentation_work(foreign: Path, site: RawServer) -> None:
-    text = (OURS / "docs" / "scrapy.md").read_text("utf-8").replace("https://www.example.org/", f"http://{HOST}/")
+    text = (
+        (OURS / "docs" / "scrapy.md")
+        .read_text("utf-8")
+        .replace("https://www.example.org/", f"http://{HOST}/")
+    )
     commands = [shlex.split(line)[2:] for line in text.splitlines() if line.startswith("$ scrapy ")]
     assert len(commands) > 5
     for command in commands:
@@ -272,8 +361,27 @@ def test_the_commands_of_the_documentation_work(foreign: Path, site: RawServer) 
 
 
 ITEMS: list[Any] = [
-    Citation("a", "ark:12148/x5", "ark:/12148/x5", "https://n2t.net/ark:/12148/x5", remarks=["classic-label"]),
-    CheckedArk("ark:12148/x5", "u", "resolved", ["200"], "not-asked", [], "not-asked", [], None, 1, [], None),
+    Citation(
+        "a",
+        "ark:12148/x5",
+        "ark:/12148/x5",
+        "https://n2t.net/ark:/12148/x5",
+        remarks=["classic-label"],
+    ),
+    CheckedArk(
+        "ark:12148/x5",
+        "u",
+        "resolved",
+        ["200"],
+        "not-asked",
+        [],
+        "not-asked",
+        [],
+        None,
+        1,
+        [],
+        None,
+    ),
 ]
 
 
@@ -284,15 +392,26 @@ def test_an_item_is_one_for_scrapy(item: Any) -> None:
     assert all(isinstance(value, str | int | list | None) for value in adapter.values())
 
 
-@pytest.mark.parametrize("components", ["DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES"])
+@pytest.mark.parametrize(
+    "components", ["DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES"]
+)
 def test_the_command_runs_what_the_project_runs_in_the_same_order(components: str) -> None:
     project = Settings()
     project.setmodule("crawler.spiders.settings", priority="project")
-    switched_off = {"RetryMiddleware", "HttpCacheMiddleware", "DownloaderStats"}  # the last by the command alone
+    switched_off = {
+        "RetryMiddleware",
+        "HttpCacheMiddleware",
+        "DownloaderStats",
+    }  # the last by the command alone
     assert not project.getbool("RETRY_ENABLED")
     assert not project.getbool("HTTPCACHE_ENABLED")
     of_project, of_command = (
-        [load_object(each) for each in build_component_list(settings.get_component_priority_dict_with_base(components))]
+        [
+            load_object(each)
+            for each in build_component_list(
+                settings.get_component_priority_dict_with_base(components)
+            )
+        ]
         for settings in (project, command_settings({}))
     )
     assert of_command == [each for each in of_project if each.__name__ not in switched_off]

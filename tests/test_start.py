@@ -30,7 +30,12 @@ _RUN = (
 def imported(folder: Path, *arguments: str) -> set[str]:
     """Run the command in a process of its own, and return the top-level packages that it has imported."""
     listed = folder / "modules.txt"
-    subprocess.run([sys.executable, "-c", _RUN, str(listed), *arguments], check=False, capture_output=True, cwd=folder)
+    subprocess.run(
+        [sys.executable, "-c", _RUN, str(listed), *arguments],
+        check=False,
+        capture_output=True,
+        cwd=folder,
+    )
     return {name.partition(".")[0] for name in listed.read_text().split()}
 
 
@@ -50,12 +55,17 @@ def imported(folder: Path, *arguments: str) -> set[str]:
         (["extract", "--format", "csv", "folder"], {"lxml", "regex"}),
         (["extract", "--format", "table", "a.txt"], {"lxml", "regex", "rich"}),
         (["extract", "--log-level", "error", "a.txt"], {"lxml", "regex", "pydantic"}),
-        (["check", "--due", "--store", "a.db"], {"lxml", "pydantic", "regex", "rich", "sqlalchemy"}),
+        (
+            ["check", "--due", "--store", "a.db"],
+            {"lxml", "pydantic", "regex", "rich", "sqlalchemy"},
+        ),
         (["check", "ark:12345/x"], {"lxml", "pydantic", "regex", "rich", "sqlalchemy", *SCRAPY}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_command_imports_only_what_it_uses(arguments: list[str], allowed: set[str], tmp_path: Path) -> None:
+def test_a_command_imports_only_what_it_uses(
+    arguments: list[str], allowed: set[str], tmp_path: Path
+) -> None:
     (tmp_path / "folder").mkdir()
     for name in ("a.txt", "a.html", "folder/b.txt"):
         (tmp_path / name).write_text("see ark:/12148/bpt6k107371t")

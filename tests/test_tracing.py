@@ -17,7 +17,9 @@ import pytest
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 
 RECORD = "erc:\nwho: Rossi, Ada\nwhat: Notebook {name}\nwhen: 1952\nwhere: ark:/12x45/{name}\n"
-SUPPORT = "erc-support:\nwho: A library\nwhat: Permanent: Stable Content\nwhen: 2020\nwhere: {where}\n"
+SUPPORT = (
+    "erc-support:\nwho: A library\nwhat: Permanent: Stable Content\nwhen: 2020\nwhere: {where}\n"
+)
 NAMES = ("b5one", "b5two", "b5busy", "b5gone", "b5bare", "b5test", "b5long", "b5odd")
 #: What some records say where the policy is, and what nobody asks for.
 NO_POLICIES = {
@@ -78,11 +80,26 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audit]:
             return reply(body=f"<title>Notebook {name}</title><p>Forty leaves of {name}.")
         where = NO_POLICIES.get(name, f"{policy.url}/policy#part")
         support = "" if name == "b5bare" else f"\n{SUPPORT.format(where=where)}"
-        return reply(body=RECORD.format(name=name).replace("12x45", "98765") + support, media_type="text/plain")
+        return reply(
+            body=RECORD.format(name=name).replace("12x45", "98765") + support,
+            media_type="text/plain",
+        )
 
-    with RawServer(lambda _: reply(body="<title>Our promise</title>")) as policy, RawServer(respond) as server:
+    with (
+        RawServer(lambda _: reply(body="<title>Our promise</title>")) as policy,
+        RawServer(respond) as server,
+    ):
         urls = {name: f"{server.url}/ark:/98765/{name}" for name in NAMES}
-        options = ("--explain", "--format", "jsonl", "--conformance", "--backoff", "0.6", "--store", folder / "a.db")
+        options = (
+            "--explain",
+            "--format",
+            "jsonl",
+            "--conformance",
+            "--backoff",
+            "0.6",
+            "--store",
+            folder / "a.db",
+        )
         done = run_command("check", *ON_LOOPBACK, *options, *urls.values(), **cache)
         assert done.returncode == 0, done.stderr
         told = run_command("report", "--store", folder / "a.db", "--out", folder / "report")
@@ -151,7 +168,9 @@ def test_a_policy_that_is_a_test_ark_or_no_address_is_never_asked_for(audit: Aud
         meant = "placeholder" if name == "b5test" else "stated"
         assert audit.rows[name]["commitment"]["outcome"] == meant
     with sqlite3.connect(audit.store) as raw:
-        asked = raw.execute("select asked_url from observation where question = 'policy link'").fetchall()
+        asked = raw.execute(
+            "select asked_url from observation where question = 'policy link'"
+        ).fetchall()
     assert asked == [(f"{audit.policy.url}/policy#part",)]
 
 
@@ -160,7 +179,10 @@ def test_an_explanation_tells_every_request_behind_a_verdict(audit: Audit) -> No
         told = {step["url"] for step in audit.steps(name)}
         assert set(audit.rows[name]["rests_on"]) <= told
     assert len([step for step in audit.steps("b5busy") if step["url"].endswith("b5busy")]) == 3
-    assert "attempt 3" in [step for step in audit.steps("b5busy") if step["url"].endswith("b5busy")][-1]["asked"]
+    assert (
+        "attempt 3"
+        in [step for step in audit.steps("b5busy") if step["url"].endswith("b5busy")][-1]["asked"]
+    )
 
 
 def test_the_registrys_word_stands_beside_the_commitment(audit: Audit) -> None:
@@ -173,9 +195,7 @@ def test_the_registrys_word_stands_beside_the_commitment(audit: Audit) -> None:
         "org_type": "NP",
         "url": "https://library.example/naming",
     }
-    words = (
-        "A library, for 98765: names are never re-assigned, names are opaque, as told at https://library.example/naming"
-    )
+    words = "A library, for 98765: names are never re-assigned, names are opaque, as told at https://library.example/naming"
     told = [part["conclusion"] for part in row["explanation"] if "conclusion" in part]
     assert [each for each in told if words in each and "no promise for this object" in each]
     assert {row["naan_policy"] for row in audit.table("arks")} == {words}

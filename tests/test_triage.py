@@ -68,7 +68,11 @@ def test_what_was_decided_holds_or_does_not(vector: dict[str, Any]) -> None:
     assert found.assignee == vector.get("assignee")
 
 
-@given(st.permutations(["acknowledge@1", "ignore@1 until 40", "assign@1 anna", "assign@2 bo", "acknowledge@8"]))
+@given(
+    st.permutations(
+        ["acknowledge@1", "ignore@1 until 40", "assign@1 anna", "assign@2 bo", "acknowledge@8"]
+    )
+)
 def test_the_order_in_which_decisions_are_told_does_not_matter(order: list[str]) -> None:
     life = [TriageCheck(day(number), check("0 broken").object) for number in (0, 3, 7, 50)]
     problem = Problem(life[-1], None, None, life)
@@ -123,11 +127,19 @@ def test_a_file_is_decisions_in_their_order(tmp_path: Path) -> None:
     path = tmp_path / "triage.toml"
     path.write_text(FILE)
     told = load_triage(path, now=NOW)
-    assert [(each.action, each.target, each.at, each.until, each.assignee) for each in told.decisions] == [
+    assert [
+        (each.action, each.target, each.at, each.until, each.assignee) for each in told.decisions
+    ] == [
         ("acknowledge", "ark:12148/btv1b84", NOW, None, None),
         ("acknowledge", "ark:12148/x7", NOW, None, None),
         ("ignore", "old.example.org", NOW, date(2027, 1, 1), None),
-        ("assign", "https://www.example.org/theses/", datetime(2026, 11, 1, tzinfo=UTC), None, "anna@example.org"),
+        (
+            "assign",
+            "https://www.example.org/theses/",
+            datetime(2026, 11, 1, tzinfo=UTC),
+            None,
+            "anna@example.org",
+        ),
     ]
     assert all(each.from_file for each in told.decisions)
 
@@ -145,7 +157,10 @@ def test_nothing_is_decided_of_what_is_yet_to_come(tmp_path: Path) -> None:
         ('[[ignore]]\nark = "ark:1/x5"\nreason = "it moves"\n', "ignore.0.until: "),
         ('[[ignore]]\nark = "ark:1/x5"\nreason = ""\nuntil = 2027-01-01\n', "ignore.0.reason: "),
         ('[[ignore]]\nark = "ark:1/x5"\nreason = "r"\nuntil = "soon"\n', "ignore.0.until: "),
-        ('[[acknowledge]]\nark = "ark:1/x5"\n\n[[acknowledge]]\nark = "nothing"\n', "acknowledge.1.ark: not an ARK"),
+        (
+            '[[acknowledge]]\nark = "ark:1/x5"\n\n[[acknowledge]]\nark = "nothing"\n',
+            "acknowledge.1.ark: not an ARK",
+        ),
         ('[[acknowledge]]\nark = "ark:1/x5"\nhost = "a.example"\n', "acknowledge.0: names one of"),
         ('[[acknowledge]]\nreason = "why"\n', "acknowledge.0: names one of"),
         (
@@ -156,11 +171,19 @@ def test_nothing_is_decided_of_what_is_yet_to_come(tmp_path: Path) -> None:
         ('[[forgive]]\nark = "ark:1/x5"\n', "forgive: Extra"),
         ('[[assign]]\nhost = "a.example"\n', "assign.0.to: "),
         ('\ufeff[[assign]]\nhost = "a.example"\nto = " "\n', "to: is empty"),
-        ('[[ignore]]\nhost = "a.example"\nreason = "\\t"\nuntil = 2027-01-01\n', "reason: is empty"),
-        ('[[acknowledge]]\nark = "ark:1/x5"\nat = 2030-01-01\n', "acknowledge.0.at: lies in the future"),
+        (
+            '[[ignore]]\nhost = "a.example"\nreason = "\\t"\nuntil = 2027-01-01\n',
+            "reason: is empty",
+        ),
+        (
+            '[[acknowledge]]\nark = "ark:1/x5"\nat = 2030-01-01\n',
+            "acknowledge.0.at: lies in the future",
+        ),
     ],
 )
-def test_a_mistake_in_the_file_is_said_with_its_entry(tmp_path: Path, text: str, words: str) -> None:
+def test_a_mistake_in_the_file_is_said_with_its_entry(
+    tmp_path: Path, text: str, words: str
+) -> None:
     path = tmp_path / "triage.toml"
     path.write_text(text)
     with pytest.raises(ConfigError) as told:
@@ -174,10 +197,13 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from([*TriageAction]), TEXTS, TEXTS), unique_by=lambda told: (told[0], told[1].strip())
+        st.tuples(st.sampled_from([*TriageAction]), TEXTS, TEXTS),
+        unique_by=lambda told: (told[0], told[1].strip()),
     )
 )
-def test_what_is_exported_is_read_as_the_same(tmp_path_factory: pytest.TempPathFactory, told: list[Any]) -> None:
+def test_what_is_exported_is_read_as_the_same(
+    tmp_path_factory: pytest.TempPathFactory, told: list[Any]
+) -> None:
     path = tmp_path_factory.mktemp("triage") / "triage.toml"
     made = [
         TriageDecision(
@@ -197,7 +223,9 @@ def test_what_is_exported_is_read_as_the_same(tmp_path_factory: pytest.TempPathF
     assert list(load_triage(path, now=NOW).decisions) == made
 
 
-def test_a_file_that_is_applied_again_changes_nothing_and_what_is_taken_out_of_it_goes(tmp_path: Path) -> None:
+def test_a_file_that_is_applied_again_changes_nothing_and_what_is_taken_out_of_it_goes(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "triage.toml"
     path.write_text(FILE)
     with Store.open(tmp_path / "audit.db") as store:
@@ -207,8 +235,12 @@ def test_a_file_that_is_applied_again_changes_nothing_and_what_is_taken_out_of_i
         assert store.decide_by_file(first.decisions, at=first.at) == (4, 0)
         later = load_triage(path, now=NOW + timedelta(days=9))
         assert store.decide_by_file(later.decisions, at=later.at) == (0, 0)
-        assert {each.at for each in store.decisions() if each.action is TriageAction.ACKNOWLEDGE} == {NOW}
-        path.write_text(FILE.replace(', "ark:12148/x7"', "").replace("it moves", "it moves in spring"))
+        assert {
+            each.at for each in store.decisions() if each.action is TriageAction.ACKNOWLEDGE
+        } == {NOW}
+        path.write_text(
+            FILE.replace(', "ark:12148/x7"', "").replace("it moves", "it moves in spring")
+        )
         last = load_triage(path, now=NOW + timedelta(days=9))
         assert store.decide_by_file(last.decisions, at=last.at) == (1, 1)
         kept = store.decisions()
@@ -236,11 +268,15 @@ def test_a_named_audit_has_a_file_of_its_own(tmp_path: Path) -> None:
 
 
 def state_of(store: Store, run_id: int) -> dict[str, tuple[bool, str]]:
-    return {url: (each.is_known, each.whole.words) for (_, url), each in store.treated(run_id).items()}
+    return {
+        url: (each.is_known, each.whole.words) for (_, url), each in store.treated(run_id).items()
+    }
 
 
 def ignore(kind: TriageTarget, target: str, until: date = date(2026, 6, 1)) -> TriageDecision:
-    return TriageDecision(TriageAction.IGNORE, kind, target_of(kind, target), BEGINNING, "it moves", until)
+    return TriageDecision(
+        TriageAction.IGNORE, kind, target_of(kind, target), BEGINNING, "it moves", until
+    )
 
 
 @pytest.mark.parametrize(
@@ -273,11 +309,16 @@ def test_a_document_that_is_ignored_leaves_the_others_that_cite_the_same() -> No
         run_id = audit(store, 3, documents=pages, answers={ONE: 404, OTHER: 200})
         [treated] = store.treated(run_id).values()
         assert not treated.is_known
-        assert {url: each.action for url, each in treated.in_documents.items()} == {GUIDE: "ignore", OTHER_PAGE: None}
+        assert {url: each.action for url, each in treated.in_documents.items()} == {
+            GUIDE: "ignore",
+            OTHER_PAGE: None,
+        }
         later = audit(store, 9, documents={GUIDE: f"see {ONE}"}, answers={ONE: 404, OTHER: 200})
         assert [each.is_known for each in store.treated(later).values()] == [True]
         alone = audit(store, 12, answers={ONE: 404, OTHER: 200}, seeds=[])
-        assert [each.is_known for each in store.treated(alone).values()] == [True], "by the last run that cites it"
+        assert [each.is_known for each in store.treated(alone).values()] == [True], (
+            "by the last run that cites it"
+        )
 
 
 def test_the_news_leave_out_what_is_known_and_count_it() -> None:
@@ -299,7 +340,9 @@ def test_the_news_leave_out_what_is_known_and_count_it() -> None:
         )
         third = audit(store, 8, documents=pages, answers={ONE: 404, OTHER: 404})
         told = store.news(third)
-        assert [(item.kind, item.ark) for item in told.items] == [("broke", "ark:12x45/x5")], "it got worse"
+        assert [(item.kind, item.ark) for item in told.items] == [("broke", "ark:12x45/x5")], (
+            "it got worse"
+        )
         text = message(told, kinds=HEADINGS, audit="theses")
         assert text is not None
         assert "1 known: 1 ignored until 2026-06-01." in text.text
@@ -310,13 +353,23 @@ def test_the_news_leave_out_what_is_known_and_count_it() -> None:
 def test_what_a_run_finds_after_a_decision_was_not_known_to_it() -> None:
     with Store.open(None) as store:
         audit(store, 0, answers={ONE: 200, OTHER: 404})
-        store.decide([TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.PATTERN, "ark:12x45/*", day(3))])
-        about = {"version": "0", "resolver": "https://n2t.net/", "user_agent": "t", "seeds": [GUIDE]}
+        store.decide(
+            [TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.PATTERN, "ark:12x45/*", day(3))]
+        )
+        about = {
+            "version": "0",
+            "resolver": "https://n2t.net/",
+            "user_agent": "t",
+            "seeds": [GUIDE],
+        }
         run_id = store.begin_run(command="run", at=moment(2), **about)
         store.record(run_id, [seen(ONE, 5, 404), seen(OTHER, 5, 404)])
         judge_run(store, run_id, [(Ark.parse(url), url) for url in (ONE, OTHER)])
         store.end_run(run_id, at=moment(6), state="finished")
-        assert {url: is_known for url, (is_known, _) in state_of(store, run_id).items()} == {ONE: False, OTHER: True}
+        assert {url: is_known for url, (is_known, _) in state_of(store, run_id).items()} == {
+            ONE: False,
+            OTHER: True,
+        }
         assert "it worked then" in state_of(store, run_id)[ONE][1]
 
 
@@ -326,7 +379,9 @@ def test_an_ark_that_fails_at_two_urls_is_one_known_problem() -> None:
         pages, answers = {GUIDE: f"see {ONE} and {twin}"}, {ONE: 404, twin: 404}
         audit(store, 0, documents=pages, answers=answers)
         assert store.news(audit(store, 1, documents=pages, answers=answers)).known_problems == 1
-        store.decide([TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.ARK, "ark:12x45/x5", day(2))])
+        store.decide(
+            [TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.ARK, "ark:12x45/x5", day(2))]
+        )
         told = store.news(audit(store, 3, documents=pages, answers=answers))
         assert (told.items, told.known_problems, told.triaged) == ((), 0, "1 known: 1 acknowledged")
 
@@ -336,7 +391,13 @@ def test_decisions_survive_a_merge_and_the_later_holds(tmp_path: Path) -> None:
     for path, at, reason in ((one, day(5), "ours"), (two, day(9), "theirs")):
         with Store.open(path) as store:
             audit(store, 0, answers={ONE: 404})
-            store.decide([TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.ARK, "ark:12x45/x5", at, reason)])
+            store.decide(
+                [
+                    TriageDecision(
+                        TriageAction.ACKNOWLEDGE, TriageTarget.ARK, "ark:12x45/x5", at, reason
+                    )
+                ]
+            )
     for into, other in ((one, two), (two, one), (one, two)):
         assert run_command("store", "import", other, "--store", into).returncode == 0
         with Store.open(into) as store:
@@ -361,7 +422,9 @@ def kept(tmp_path: Path) -> Path:
 
 
 def test_the_verbs_decide_list_export_and_forget(kept: Path) -> None:
-    done = run_command("triage", "acknowledge", "ark:/12x45/x5", "--reason", "withdrawn", "--store", kept)
+    done = run_command(
+        "triage", "acknowledge", "ark:/12x45/x5", "--reason", "withdrawn", "--store", kept
+    )
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert "acknowledged: 1 ARK of" in done.stderr
     assert "1 of them not well" in done.stderr
@@ -382,7 +445,10 @@ def test_the_verbs_decide_list_export_and_forget(kept: Path) -> None:
     file = kept.with_name("triage.toml")
     assert run_command("triage", "export", "--out", file, "--store", kept).returncode == 0
     assert run_command("triage", "forget", "ark:12x45/x5", "--store", kept).returncode == 0
-    assert len(json.loads(run_command("triage", "list", "--format", "json", "--store", kept).stdout)) == 3
+    assert (
+        len(json.loads(run_command("triage", "list", "--format", "json", "--store", kept).stdout))
+        == 3
+    )
     done = run_command("triage", "apply", file, "--store", kept)
     assert (done.returncode, "4 decisions in the file" in done.stderr) == (0, True), done.stderr
     again = json.loads(run_command("triage", "list", "--format", "json", "--store", kept).stdout)
@@ -390,11 +456,22 @@ def test_the_verbs_decide_list_export_and_forget(kept: Path) -> None:
 
 
 def test_the_life_of_an_ark_tells_what_was_decided(kept: Path) -> None:
-    decide = ("triage", "ignore", "--host", "a.example", "--until", "2199-01-01", "--reason", "it moves")
+    decide = (
+        "triage",
+        "ignore",
+        "--host",
+        "a.example",
+        "--until",
+        "2199-01-01",
+        "--reason",
+        "it moves",
+    )
     assert run_command(*decide, "--store", kept).returncode == 0
     told = run_command("history", "ark:12x45/x5", "--store", kept).stdout
     assert told.count("ignored until 2199-01-01 by host a.example: it moves") == 1
-    row = json.loads(run_command("history", "ark:12x45/x7", "--store", kept, "--format", "json").stdout)
+    row = json.loads(
+        run_command("history", "ark:12x45/x7", "--store", kept, "--format", "json").stdout
+    )
     assert row["urls"][0]["decisions"] == []
 
 
@@ -433,11 +510,16 @@ def test_what_is_asked_for_is_due_once_and_first(tmp_path: Path) -> None:
         assert run_command("triage", "recheck", "ark:12x45/x7", "--store", store).returncode == 0
         done = run_command("check", "--due", "--store", store, *ON_LOOPBACK)
         assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12x45/x7"], done.stderr
-        assert json.loads(run_command("triage", "list", "--format", "json", "--store", store).stdout) == []
+        assert (
+            json.loads(run_command("triage", "list", "--format", "json", "--store", store).stdout)
+            == []
+        )
         assert run_command("check", "--due", "--store", store, *ON_LOOPBACK).stdout == ""
 
 
-def test_a_request_for_a_check_in_a_file_is_met_once_however_often_the_file_is_read(tmp_path: Path) -> None:
+def test_a_request_for_a_check_in_a_file_is_met_once_however_often_the_file_is_read(
+    tmp_path: Path,
+) -> None:
     store, config = tmp_path / "audit.db", tmp_path / "arkaudit.toml"
     config.write_text('triage = "triage.toml"\n')
     (tmp_path / "triage.toml").write_text('[[recheck]]\nark = "ark:12x45/x7"\n')

@@ -14,7 +14,12 @@ from bs4 import BeautifulSoup
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 
 GOOD, GONE, LOST, BUSY = ("x5", "x7", "x9", "xb2")
-STATUS = {GOOD: "200 OK", GONE: "404 Not Found", LOST: "404 Not Found", BUSY: "500 Internal Server Error"}
+STATUS = {
+    GOOD: "200 OK",
+    GONE: "404 Not Found",
+    LOST: "404 Not Found",
+    BUSY: "500 Internal Server Error",
+}
 
 
 class Library:
@@ -26,17 +31,26 @@ class Library:
     def respond(self, target: str) -> bytes:
         name = target.rpartition("/")[2].partition("?")[0]
         if name in self.status:
-            return reply(self.status[name], f"<title>Object {name}</title><p>The whole text of object {name}.")
+            return reply(
+                self.status[name],
+                f"<title>Object {name}</title><p>The whole text of object {name}.",
+            )
         if name in ("", "theses"):
             cited = (GOOD, GONE, LOST) if not name else (GONE, BUSY)
-            links = "".join(f'<p><a href="/ark:/12x45/{each}">the object {each}</a>' for each in cited)
+            links = "".join(
+                f'<p><a href="/ark:/12x45/{each}">the object {each}</a>' for each in cited
+            )
             return reply(body=f"<title>A page</title>{links}<a href='/theses'>theses</a>")
         return reply("404 Not Found", "<p>There is no such name.")
 
 
 def report(store: Path, *options: str) -> Path:
     out = store.with_name("report")
-    formats = [word for name in ("html", "csv", "md", "json", "junit", "sarif") for word in ("--format", name)]
+    formats = [
+        word
+        for name in ("html", "csv", "md", "json", "junit", "sarif")
+        for word in ("--format", name)
+    ]
     done = run_command("report", "--store", store, "--out", out, *formats, *options)
     assert done.returncode == 0, done.stderr
     return out
@@ -56,7 +70,9 @@ def suites(out: Path) -> ElementTree.Element:
 
 
 def results(out: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((out / "report.sarif").read_text("utf-8"))["runs"][0]["results"]
+    found: list[dict[str, Any]] = json.loads((out / "report.sarif").read_text("utf-8"))["runs"][0][
+        "results"
+    ]
     return found
 
 
@@ -67,27 +83,60 @@ def fails_on(store: Path, token: str, *options: str) -> bool:
 def test_what_was_decided_is_counted_and_not_raised_again(tmp_path: Path) -> None:
     store, library = tmp_path / "audit.db", Library()
     with RawServer(library.respond) as server:
-        again = ("run", f"{server.url}/", "--store", store, "--no-resume", "--attempts", "1", *ON_LOOPBACK)
+        again = (
+            "run",
+            f"{server.url}/",
+            "--store",
+            store,
+            "--no-resume",
+            "--attempts",
+            "1",
+            *ON_LOOPBACK,
+        )
         assert run_command(*again).returncode == 0
         first = report(store)
-        assert {row["ark"] for row in rows(first, "failures")} == {f"ark:12x45/{each}" for each in (GONE, LOST, BUSY)}
+        assert {row["ark"] for row in rows(first, "failures")} == {
+            f"ark:12x45/{each}" for each in (GONE, LOST, BUSY)
+        }
         assert (measure(first, "known problems"), rows(first, "known")) == (None, [])
         before = {row["measure"]: row["value"] for row in rows(first, "summary")}
 
-        decide = ("triage", "acknowledge", f"ark:12x45/{GONE}", "--reason", "withdrawn in 2024", "--store", store)
+        decide = (
+            "triage",
+            "acknowledge",
+            f"ark:12x45/{GONE}",
+            "--reason",
+            "withdrawn in 2024",
+            "--store",
+            store,
+        )
         assert run_command(*decide).returncode == 0
         until = ("--until", "2199-01-01", "--reason", "=the server moves")
-        assert run_command("triage", "ignore", f"ark:12x45/{BUSY}", *until, "--store", store).returncode == 0
         assert (
-            run_command("triage", "assign", "--pattern", "ark:12x45/*", "--to", "anna", "--store", store).returncode
+            run_command(
+                "triage", "ignore", f"ark:12x45/{BUSY}", *until, "--store", store
+            ).returncode
+            == 0
+        )
+        assert (
+            run_command(
+                "triage", "assign", "--pattern", "ark:12x45/*", "--to", "anna", "--store", store
+            ).returncode
             == 0
         )
 
         second = report(store)
         words = "2 known: 1 acknowledged, 1 ignored until 2199-01-01."
-        assert [(row["ark"], row["assignee"]) for row in rows(second, "failures")] == [(f"ark:12x45/{LOST}", "anna")]
-        assert [(row["arks"], row["assignees"]) for row in rows(second, "causes")] == [("1", "anna")]
-        known = [(row["treatment"], row["ark"], row["document"].rpartition("/")[2]) for row in rows(second, "known")]
+        assert [(row["ark"], row["assignee"]) for row in rows(second, "failures")] == [
+            (f"ark:12x45/{LOST}", "anna")
+        ]
+        assert [(row["arks"], row["assignees"]) for row in rows(second, "causes")] == [
+            ("1", "anna")
+        ]
+        known = [
+            (row["treatment"], row["ark"], row["document"].rpartition("/")[2])
+            for row in rows(second, "known")
+        ]
         assert known == [
             ("acknowledged", f"ark:12x45/{GONE}", ""),
             ("acknowledged", f"ark:12x45/{GONE}", "theses"),
@@ -116,7 +165,10 @@ def test_what_was_decided_is_counted_and_not_raised_again(tmp_path: Path) -> Non
 
         # the one that was not decided about is the one that is raised
         assert fails_on(store, "broken")
-        assert run_command("triage", "acknowledge", f"ark:12x45/{LOST}", "--store", store).returncode == 0
+        assert (
+            run_command("triage", "acknowledge", f"ark:12x45/{LOST}", "--store", store).returncode
+            == 0
+        )
         assert not fails_on(store, "undetermined")
         assert not fails_on(store, "blocked")
 
@@ -127,9 +179,9 @@ def test_what_was_decided_is_counted_and_not_raised_again(tmp_path: Path) -> Non
         library.status[LOST] = "404 Not Found"
         assert run_command(*again, "--fail-on", "broken").returncode == 1
         last = report(store)
-        assert [(row["ark"], row["triage"].partition(",")[2]) for row in rows(last, "failures")] == [
-            (f"ark:12x45/{LOST}", " but it has worked since, and broke anew")
-        ]
+        assert [
+            (row["ark"], row["triage"].partition(",")[2]) for row in rows(last, "failures")
+        ] == [(f"ark:12x45/{LOST}", " but it has worked since, and broke anew")]
         assert measure(last, "known problems") == "2"
         assert run_command("store", "check", "--store", store).returncode == 0
 
@@ -138,9 +190,21 @@ def test_a_check_raises_no_known_problem_either(tmp_path: Path) -> None:
     store = tmp_path / "audit.db"
     with RawServer(Library().respond) as server:
         asked = [f"{server.url}/ark:/12x45/{each}" for each in (GOOD, GONE)]
-        check = ("check", *asked, "--store", store, "--no-resume", "--fail-on", "broken", *ON_LOOPBACK)
+        check = (
+            "check",
+            *asked,
+            "--store",
+            store,
+            "--no-resume",
+            "--fail-on",
+            "broken",
+            *ON_LOOPBACK,
+        )
         assert run_command(*check).returncode == 1
-        assert run_command("triage", "acknowledge", "--host", server.url, "--store", store).returncode == 0
+        assert (
+            run_command("triage", "acknowledge", "--host", server.url, "--store", store).returncode
+            == 0
+        )
         done = run_command(*check)
         assert (done.returncode, "1 known: 1 acknowledged" in done.stderr) == (0, True), done.stderr
 
@@ -151,9 +215,13 @@ def test_a_document_that_is_ignored_raises_nothing_and_the_others_do(tmp_path: P
         (tmp_path / "triage.toml").write_text(
             f'[[ignore]]\ndocument = "{server.url}/theses"\nreason = "a draft"\nuntil = 2199-01-01\n'
         )
-        config.write_text(f'triage = "triage.toml"\nseeds = ["{server.url}/"]\nstore = "audit.db"\n')
+        config.write_text(
+            f'triage = "triage.toml"\nseeds = ["{server.url}/"]\nstore = "audit.db"\n'
+        )
         done = run_command("run", "-c", config, "--attempts", "1", *ON_LOOPBACK)
-        assert (done.returncode, "1 decision in the file: 1 new" in done.stderr) == (0, True), done.stderr
+        assert (done.returncode, "1 decision in the file: 1 new" in done.stderr) == (0, True), (
+            done.stderr
+        )
         out = report(store)
     assert {(row["ark"], row["document"].rpartition("/")[2]) for row in rows(out, "failures")} == {
         (f"ark:12x45/{GONE}", ""),
@@ -164,7 +232,9 @@ def test_a_document_that_is_ignored_raises_nothing_and_the_others_do(tmp_path: P
         (f"ark:12x45/{BUSY}", "ignored"),
     ]
     assert fails_on(store, "broken")
-    assert not fails_on(store, "broken", "--document", f"{server.url}/theses"), "all of it is known there"
+    assert not fails_on(store, "broken", "--document", f"{server.url}/theses"), (
+        "all of it is known there"
+    )
     assert fails_on(store, "broken", "--document", f"{server.url}/")
 
 
@@ -177,7 +247,17 @@ def test_nobody_is_told_of_what_is_ignored_and_everybody_of_the_rest(tmp_path: P
         config.write_text(
             f'triage = "triage.toml"\nseeds = ["{server.url}/"]\n[notify]\non = ["failing"]\nfile = "news.md"\n'
         )
-        run = ("run", "-c", config, "--store", tmp_path / "audit.db", "--attempts", "1", "--no-resume", *ON_LOOPBACK)
+        run = (
+            "run",
+            "-c",
+            config,
+            "--store",
+            tmp_path / "audit.db",
+            "--attempts",
+            "1",
+            "--no-resume",
+            *ON_LOOPBACK,
+        )
         assert run_command(*run).returncode == 0
         told = news.read_text("utf-8")
         assert "1 silent" in told
@@ -192,7 +272,11 @@ def test_nobody_is_told_of_what_is_ignored_and_everybody_of_the_rest(tmp_path: P
 @pytest.mark.parametrize("text", ["[[ignore]]\n", "nonsense"])
 def test_a_file_with_a_mistake_ends_a_run_before_it_begins(tmp_path: Path, text: str) -> None:
     (tmp_path / "triage.toml").write_text(text)
-    (tmp_path / "arkaudit.toml").write_text('triage = "triage.toml"\nseeds = ["http://127.0.0.1:9/"]\n')
-    done = run_command("run", "-c", tmp_path / "arkaudit.toml", "--store", tmp_path / "audit.db", *ON_LOOPBACK)
+    (tmp_path / "arkaudit.toml").write_text(
+        'triage = "triage.toml"\nseeds = ["http://127.0.0.1:9/"]\n'
+    )
+    done = run_command(
+        "run", "-c", tmp_path / "arkaudit.toml", "--store", tmp_path / "audit.db", *ON_LOOPBACK
+    )
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert not (tmp_path / "audit.db").exists()

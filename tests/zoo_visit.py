@@ -54,7 +54,9 @@ def run_of(animal: Animal) -> str:
 
 @contextmanager
 def visited(
-    inhabitants: Sequence[Animal], folder: Path, run: Callable[..., subprocess.CompletedProcess[str]] = run_command
+    inhabitants: Sequence[Animal],
+    folder: Path,
+    run: Callable[..., subprocess.CompletedProcess[str]] = run_command,
 ) -> Iterator[Visit]:
     """Ask about every one of *inhabitants* by *run*, with a store in *folder*; they live as long as this lasts."""
     authority = trustme.CA()
@@ -81,7 +83,9 @@ def told(animal: Animal, row: dict[str, Any]) -> dict[str, Any]:
     return {
         "animal": animal.name,
         **{service: row[service]["outcome"] for service in SERVICES},
-        "final_url": (row["final_url"] or "").partition("?")[0],  # some servers count their visitors there
+        "final_url": (row["final_url"] or "").partition("?")[
+            0
+        ],  # some servers count their visitors there
         "remarks": row["remarks"],
     }
 
@@ -90,7 +94,9 @@ def main() -> int:
     """Visit a zoo, and write its verdicts to a file."""
     parser = argparse.ArgumentParser(prog="python -m tests.zoo_visit", description=main.__doc__)
     parser.add_argument("out", type=Path, help="where the verdicts go, as JSON")
-    parser.add_argument("--animals", type=Path, default=FOLDER, help="the folder of their data files")
+    parser.add_argument(
+        "--animals", type=Path, default=FOLDER, help="the folder of their data files"
+    )
     options = parser.parse_args()
     inhabitants = animals(options.animals)
     with tempfile.TemporaryDirectory() as folder, visited(inhabitants, Path(folder)) as visit:
@@ -104,7 +110,10 @@ def main() -> int:
                 row = visit.rows[animal.url][service]["evidence"]
                 words = f"{animal.name}: {service} {verdict[service]}, not {getattr(animal, service)}: {row}"
                 print(words, file=sys.stderr)
-    print(f"{len(verdicts)} animals, {wrong} outcomes of {3 * len(verdicts)} are not what is deserved", file=sys.stderr)
+    print(
+        f"{len(verdicts)} animals, {wrong} outcomes of {3 * len(verdicts)} are not what is deserved",
+        file=sys.stderr,
+    )
     return 1 if wrong else 0
 
 

@@ -38,7 +38,11 @@ if TYPE_CHECKING:
 @crawl_options
 @request_options
 def crawl(
-    seeds: tuple[str, ...], store_file: Path, resume: bool | None, config_file: Path | None, **options: Any
+    seeds: tuple[str, ...],
+    store_file: Path,
+    resume: bool | None,
+    config_file: Path | None,
+    **options: Any,
 ) -> None:
     """Crawl documents and record the ARKs that they cite, without resolving any.
 
@@ -76,9 +80,16 @@ def crawl(
         counts = begun.store.counts(run_id)
         unread = begun.store.unread_documents(run_id)
         is_read = begun.store.has_read_seed(run_id)
-    read = f"{counts['read']} read" + (f", {counts['redirected']} redirected" if counts["redirected"] else "")
-    documents, citations = counted(counts["documents"], "document"), counted(counts["citations"], "citation")
-    faults = [Fault(f"not read: {words}{f', found on {page}' if page else ''}") for words, page in unread]
+    read = f"{counts['read']} read" + (
+        f", {counts['redirected']} redirected" if counts["redirected"] else ""
+    )
+    documents, citations = (
+        counted(counts["documents"], "document"),
+        counted(counts["citations"], "citation"),
+    )
+    faults = [
+        Fault(f"not read: {words}{f', found on {page}' if page else ''}") for words, page in unread
+    ]
     not_read = counts["documents"] - counts["read"] - counts["redirected"]
     hint = after_crawl(store_file, config_file) if counts["citations"] else None
     tell_ending(
@@ -191,7 +202,9 @@ def run(
         exit_on(fail_on, tokens, is_whole=reported.is_whole)
 
 
-def _turn(config: Config, config_file: Path | None, scheduled: datetime | None) -> AbstractContextManager[None]:
+def _turn(
+    config: Config, config_file: Path | None, scheduled: datetime | None
+) -> AbstractContextManager[None]:
     """The turn of a named audit, which its ledger knows; other runs have none."""
     if config.name is None or config_file is None:
         return nullcontext()

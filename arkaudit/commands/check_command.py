@@ -36,20 +36,56 @@ if TYPE_CHECKING:
 )
 @inventory_option
 @click.option(
-    "--format", "form", type=click.Choice(["jsonl", "table"]), help="[default: jsonl; plain text with --explain]"
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "table"]),
+    help="[default: jsonl; plain text with --explain]",
 )
-@click.option("--explain", is_flag=True, help="Say each step: what was asked, what came back, what it means.")
-@click.option("--conformance", is_flag=True, help="Ask each resolver for one ARK in up to ten other forms as well.")
-@dry_run_option
-@click.option("--store", "store_file", type=click.Path(path_type=Path), help="Keep every request and answer here.")
-@resume_option
-@click.option("--due", is_flag=True, help="Check what is due in the store, longest ago first.  [store: audit.db]")
 @click.option(
-    "--naan", "naans", multiple=True, metavar="NAAN", help="What the store knows under this NAAN. Repeatable."
+    "--explain", is_flag=True, help="Say each step: what was asked, what came back, what it means."
 )
-@click.option("--prefix", "prefixes", multiple=True, metavar="ARK", help="… of ARKs that begin so. Repeatable.")
-@click.option("--host", "hosts", multiple=True, metavar="HOST", help="… of what this host is asked first. Repeatable.")
-@click.option("--limit", type=click.IntRange(min=1), help="With --due, --naan …: so many ARKs at most.")
+@click.option(
+    "--conformance",
+    is_flag=True,
+    help="Ask each resolver for one ARK in up to ten other forms as well.",
+)
+@dry_run_option
+@click.option(
+    "--store",
+    "store_file",
+    type=click.Path(path_type=Path),
+    help="Keep every request and answer here.",
+)
+@resume_option
+@click.option(
+    "--due",
+    is_flag=True,
+    help="Check what is due in the store, longest ago first.  [store: audit.db]",
+)
+@click.option(
+    "--naan",
+    "naans",
+    multiple=True,
+    metavar="NAAN",
+    help="What the store knows under this NAAN. Repeatable.",
+)
+@click.option(
+    "--prefix",
+    "prefixes",
+    multiple=True,
+    metavar="ARK",
+    help="… of ARKs that begin so. Repeatable.",
+)
+@click.option(
+    "--host",
+    "hosts",
+    multiple=True,
+    metavar="HOST",
+    help="… of what this host is asked first. Repeatable.",
+)
+@click.option(
+    "--limit", type=click.IntRange(min=1), help="With --due, --naan …: so many ARKs at most."
+)
 @fail_on_option
 @request_options
 def check(
@@ -86,7 +122,9 @@ def check(
     from crawler.spiders.seeds import parted
 
     if explain and form == "table":
-        raise UserMistake("an explanation does not fit into a table: give --explain alone, or with --format jsonl")
+        raise UserMistake(
+            "an explanation does not fit into a table: give --explain alone, or with --format jsonl"
+        )
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
     dataset = _dataset(from_file)
     selection = _selection(naans, prefixes, hosts)
@@ -100,10 +138,14 @@ def check(
         )
     if selection and inventory is not None and (arks or from_file is not None or hosts):
         raise UserMistake(
-            "--naan and --prefix choose from the inventory alone" if not hosts else "--host is for a store"
+            "--naan and --prefix choose from the inventory alone"
+            if not hosts
+            else "--host is for a store"
         )
     if dataset is not None and (arks or inventory is not None):
-        raise UserMistake(f"{from_file} is a dataset, which is checked alone: check the other ARKs by another command")
+        raise UserMistake(
+            f"{from_file} is a dataset, which is checked alone: check the other ARKs by another command"
+        )
     if not of_store and not asked and not (dataset is not None and dataset.has_arks):
         empty = [str(file) for file in (from_file, inventory) if file is not None]
         raise UserMistake(
@@ -183,7 +225,11 @@ def _lines(source: str | None) -> dict[int, str]:
         text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8-sig", "replace")
     except OSError as problem:
         raise UserMistake(f"{source} can't be read: {problem.strerror}") from None
-    return {number: line.strip() for number, line in enumerate(text.splitlines(), start=1) if line.strip()}
+    return {
+        number: line.strip()
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip()
+    }
 
 
 def _inventoried(path: Path | None, selection: KnownSelection) -> list[str]:
@@ -194,14 +240,22 @@ def _inventoried(path: Path | None, selection: KnownSelection) -> list[str]:
 
     listed = listed_in(path)
     assert listed is not None
-    return [ark for ark in listed["ark"] if selection.names(ark, ark.partition(":")[2].partition("/")[0])]
+    return [
+        ark
+        for ark in listed["ark"]
+        if selection.names(ark, ark.partition(":")[2].partition("/")[0])
+    ]
 
 
-def _selection(naans: tuple[str, ...], prefixes: tuple[str, ...], hosts: tuple[str, ...]) -> KnownSelection:
+def _selection(
+    naans: tuple[str, ...], prefixes: tuple[str, ...], hosts: tuple[str, ...]
+) -> KnownSelection:
     from crawler.history.triaging import KnownSelection, beginning_of
 
     try:
         beginnings = tuple(map(beginning_of, prefixes))
     except ValueError as problem:
         raise UserMistake(str(problem)) from None
-    return KnownSelection(tuple(naan.lower() for naan in naans), beginnings, tuple(host.lower() for host in hosts))
+    return KnownSelection(
+        tuple(naan.lower() for naan in naans), beginnings, tuple(host.lower() for host in hosts)
+    )

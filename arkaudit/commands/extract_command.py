@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.core import ParameterSource
 
-from arkaudit.exits import EXIT_FINDING, NEVER, after_extract, end_unread, errors, exit_on, say, tell_ending
+from arkaudit.exits import (
+    EXIT_FINDING,
+    NEVER,
+    after_extract,
+    end_unread,
+    errors,
+    exit_on,
+    say,
+    tell_ending,
+)
 from arkaudit.options import asked_level, config_of, cores, jobs_option, request_options
 from crawler.model.outcomes import DocumentOutcome
 from extractors.model.errors import UserMistake
@@ -38,10 +47,15 @@ _MISTYPED = "mistyped"
     help="Read what a file names, one a line; it may be compressed (.gz).",
 )
 @click.option(
-    "--out", metavar="FOLDER|s3://…", help="Make a dataset there, or resume it: Parquet, for very many documents."
+    "--out",
+    metavar="FOLDER|s3://…",
+    help="Make a dataset there, or resume it: Parquet, for very many documents.",
 )
 @click.option(
-    "--part-size", type=click.IntRange(min=1), metavar="MB", help="With --out: what is read together.  [default: 128]"
+    "--part-size",
+    type=click.IntRange(min=1),
+    metavar="MB",
+    help="With --out: what is read together.  [default: 128]",
 )
 @click.option(
     "--workers",
@@ -49,14 +63,18 @@ _MISTYPED = "mistyped"
     metavar="N|ADDRESS",
     help="With --out: so many Dask workers on this machine, or those of a scheduler (tcp://…, tls://…).",
 )
-@click.option("--dry-run", is_flag=True, help="With --out: say how much there is to read, and read nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="With --out: say how much there is to read, and read nothing."
+)
 @click.option(
     "--format",
     "form",
     type=click.Choice(["jsonl", "csv", "table", "none"]),
     help="How to print what is cited.  [default: a table on a terminal, else jsonl]",
 )
-@click.option("--all-columns", is_flag=True, help="With --format csv: all that is known of each mention.")
+@click.option(
+    "--all-columns", is_flag=True, help="With --format csv: all that is known of each mention."
+)
 @click.option("--unique", is_flag=True, help="Print nothing but the ARKs, each once, one a line.")
 @click.option(
     "--findings",
@@ -121,10 +139,16 @@ def extract(
         raise UserMistake("--all-columns is for --format csv")
     form = "unique" if unique else form or ("table" if sys.stdout.isatty() else "jsonl")
     seeds = Seeds.of(path for path in places if path != "-")
-    is_plain = config_file is None and asked_level() is None and all(value in (None, ()) for value in options.values())
+    is_plain = (
+        config_file is None
+        and asked_level() is None
+        and all(value in (None, ()) for value in options.values())
+    )
     config = None
     if is_plain and not seeds.urls:
-        logs.start(None, errors)  # what a configuration takes to load costs more than reading a small file
+        logs.start(
+            None, errors
+        )  # what a configuration takes to load costs more than reading a small file
     else:
         config = config_of(config_file, options)
     processes = jobs or (config.jobs if config is not None else None) or cores()
@@ -134,7 +158,9 @@ def extract(
 
         def read(render: Callable[[Document], Any]) -> Iterator[Any]:
             counted = partial(Counted.of, render)
-            for rendered in documents(seeds, counted, standard_input="-" in places, jobs=processes, config=config):
+            for rendered in documents(
+                seeds, counted, standard_input="-" in places, jobs=processes, config=config
+            ):
                 document = rendered.summary
                 report_findings(document.name, document.findings, to_findings)
                 total.in_part += document.is_read_in_part
@@ -152,14 +178,18 @@ def extract(
             rows.print_mentions(chain.from_iterable(read(mention_rows)), Console())
         elif form == "csv":
             columns = MENTION_COLUMNS if all_columns else MAIN_COLUMNS
-            lines = partial(rows.mention_csv_lines, columns=columns, is_terminal=sys.stdout.isatty())
+            lines = partial(
+                rows.mention_csv_lines, columns=columns, is_terminal=sys.stdout.isatty()
+            )
             rows.write(rows.csv_line(columns), sys.stdout)
             rows.write_all(read(lines), sys.stdout)
         elif form in ("unique", "none"):
             arks = dict.fromkeys(chain.from_iterable(read(rows.distinct_arks)))
             rows.write_all((f"{ark}\n" for ark in (arks if unique else ())), sys.stdout)
         else:
-            rows.write_all(read(partial(rows.mention_lines, is_utf8=rows.is_utf8(sys.stdout))), sys.stdout)
+            rows.write_all(
+                read(partial(rows.mention_lines, is_utf8=rows.is_utf8(sys.stdout))), sys.stdout
+            )
     if not total.read:
         end_unread("nothing", total.unread)
     is_failing = _MISTYPED in fail_on and bool(total.mistyped)
@@ -194,11 +224,15 @@ def _extract_into(
     from arkaudit.datasets.plan import PART_BYTES
 
     if _MISTYPED in fail_on:
-        raise UserMistake(f"--fail-on {_MISTYPED} is not for datasets: their mentions have the column 'check'")
+        raise UserMistake(
+            f"--fail-on {_MISTYPED} is not for datasets: their mentions have the column 'check'"
+        )
     context = click.get_current_context()
     for name, option in (("form", "--format"), ("unique", "--unique"), ("findings", "--findings")):
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise UserMistake(f"{option} is not for datasets: they are Parquet, and have a table of findings")
+            raise UserMistake(
+                f"{option} is not for datasets: they are Parquet, and have a table of findings"
+            )
     if workers and jobs:
         raise UserMistake("--jobs is for this process, and --workers for others: give one of them")
     if "-" in places:
@@ -208,8 +242,13 @@ def _extract_into(
     if dry_run:
         tell_of_dataset(places, out, part_bytes=part_bytes)
         return
-    made = make_dataset(places, out, jobs=jobs or config.jobs or cores(), workers=workers, part_bytes=part_bytes)
-    if not made.manifest.inputs.files or 0 < made.unreadable == made.manifest.tables["documents"].rows:
+    made = make_dataset(
+        places, out, jobs=jobs or config.jobs or cores(), workers=workers, part_bytes=part_bytes
+    )
+    if (
+        not made.manifest.inputs.files
+        or 0 < made.unreadable == made.manifest.tables["documents"].rows
+    ):
         end_unread("nothing", made.first_unreadable)
     exit_on(fail_on, [DocumentOutcome.UNREADABLE.value] * bool(made.unreadable))
 

@@ -30,17 +30,25 @@ from extractors.model.errors import UserMistake
     help="Report on what a dataset cites (extract --out): tables alone, as csv or parquet.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Write the report into this folder; - for standard output."
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Write the report into this folder; - for standard output.",
 )
 @click.option("--run", "run_id", type=int, help="One run alone.  [default: the audit as it is now]")
-@click.option("--since", type=int, metavar="RUN", help="A run to compare with.  [default: the one before]")
+@click.option(
+    "--since", type=int, metavar="RUN", help="A run to compare with.  [default: the one before]"
+)
 @choice_options
 @inventory_option
 @format_option
 @lang_option
 @fail_on_option
 @click.option(
-    "-c", "--config", "config_file", type=click.Path(path_type=Path), help="Take store, inventory and language from it."
+    "-c",
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path),
+    help="Take store, inventory and language from it.",
 )
 @audit_option
 @click.pass_context
@@ -105,7 +113,11 @@ def report(
 
 
 def _report_on_dataset(
-    context: click.Context, dataset: str, out: Path | None, formats: tuple[str, ...], lang: str | None
+    context: click.Context,
+    dataset: str,
+    out: Path | None,
+    formats: tuple[str, ...],
+    lang: str | None,
 ) -> None:
     """Report on a dataset, for which no option about a store means anything."""
     from arkaudit.datasets.report_tables import report_on_dataset
@@ -128,7 +140,9 @@ def _report_on_dataset(
 @click.command()
 @click.argument("ark", metavar="ARK|URL")
 @store_option
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
 def history(ark: str, store_file: Path, form: str) -> None:
     """Show where an ARK is cited, what each check found, what happened to it, and its status.
 

@@ -25,7 +25,9 @@ from extractors.model.errors import UserMistake
     type=click.Path(path_type=Path, exists=True),
     help="A store.  [default: those of the configuration]",
 )
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
+)
 def doctor(config_file: Path | None, store: Path | None, form: str) -> None:
     """Say what is installed, configured and reachable on this machine, and what is missing.
 
@@ -102,7 +104,9 @@ def registry_update(source: str | None, config_file: Path | None, **options: Any
 
 @registry.command("show", short_help="What the registry says of a NAAN, a shoulder or an ARK.")
 @click.argument("asked", metavar="NAAN|NAAN/SHOULDER|ARK")
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
+)
 def registry_show(asked: str, form: str) -> None:
     """Print who assigns under a NAAN or shoulder since when, where it resolves, and how old that knowledge is.
 

@@ -35,7 +35,9 @@ def store_check(store_file: Path) -> None:
 
 @store.command("export", short_help="Each run as Parquet, for other tools.")
 @store_option
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder for the files.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, help="The folder for the files."
+)
 def store_export(store_file: Path, out: Path) -> None:
     """Write each run as Parquet files, TABLE/run=KEY/part.parquet, sorted by NAAN and ARK; what is there stays.
 

@@ -21,13 +21,22 @@ def _meant(command: Callable[..., Any]) -> Callable[..., Any]:
         (
             click.argument("arks", metavar="[ARK|URL]…", nargs=-1),
             click.option(
-                "--pattern", multiple=True, metavar="PATTERN", help="ARKs, or URLs asked, that fit it: ark:12148/btv1*."
+                "--pattern",
+                multiple=True,
+                metavar="PATTERN",
+                help="ARKs, or URLs asked, that fit it: ark:12148/btv1*.",
             ),
             click.option(
-                "--host", multiple=True, metavar="HOST", help="ARKs that are asked for there, or that end there."
+                "--host",
+                multiple=True,
+                metavar="HOST",
+                help="ARKs that are asked for there, or that end there.",
             ),
             click.option(
-                "--document", multiple=True, metavar="URL|PATTERN", help="What is cited in there; also a beginning."
+                "--document",
+                multiple=True,
+                metavar="URL|PATTERN",
+                help="What is cited in there; also a beginning.",
             ),
             store_option,
         )
@@ -60,13 +69,20 @@ def triage_acknowledge(store_file: Path, reason: str, **meant: Any) -> None:
     """Acknowledge problems as they are: they are counted, and raised again once they are worse or have come back."""
     from arkaudit.triage_commands import decide
 
-    decide(store_file, TriageAction.ACKNOWLEDGE, _kinds(meant), now=datetime.now(UTC), reason=reason)
+    decide(
+        store_file, TriageAction.ACKNOWLEDGE, _kinds(meant), now=datetime.now(UTC), reason=reason
+    )
 
 
 @triage.command("ignore", short_help="Raise nothing until a day.")
 @_meant
 @click.option("--reason", required=True, help="Why; the report has it.")
-@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), required=True, help="The day on which it counts again.")
+@click.option(
+    "--until",
+    type=click.DateTime(["%Y-%m-%d"]),
+    required=True,
+    help="The day on which it counts again.",
+)
 def triage_ignore(store_file: Path, reason: str, until: datetime, **meant: Any) -> None:
     """Ignore whatever goes wrong with these ARKs until a day; from that day on it counts again."""
     from arkaudit.triage_commands import decide
@@ -74,7 +90,9 @@ def triage_ignore(store_file: Path, reason: str, until: datetime, **meant: Any) 
     if not reason.strip():
         raise UserMistake("--reason is empty: say why, for the readers of the report")
     now = datetime.now(UTC)
-    decide(store_file, TriageAction.IGNORE, _kinds(meant), now=now, reason=reason, until=until.date())
+    decide(
+        store_file, TriageAction.IGNORE, _kinds(meant), now=now, reason=reason, until=until.date()
+    )
 
 
 @triage.command("assign", short_help="Say who looks after it.")
@@ -87,7 +105,14 @@ def triage_assign(store_file: Path, assignee: str, reason: str, **meant: Any) ->
 
     if not assignee.strip():
         raise UserMistake("--to is empty: say who looks after it")
-    decide(store_file, TriageAction.ASSIGN, _kinds(meant), now=datetime.now(UTC), reason=reason, assignee=assignee)
+    decide(
+        store_file,
+        TriageAction.ASSIGN,
+        _kinds(meant),
+        now=datetime.now(UTC),
+        reason=reason,
+        assignee=assignee,
+    )
 
 
 @triage.command("recheck", short_help="Make it due now, once.")
@@ -102,7 +127,9 @@ def triage_recheck(store_file: Path, reason: str, **meant: Any) -> None:
 
 @triage.command("list", short_help="What was decided, and whether it is in force.")
 @store_option
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
+)
 def triage_list(store_file: Path, form: str) -> None:
     """Print what was decided, how many ARKs of the store it is about, and whether it is in force."""
 

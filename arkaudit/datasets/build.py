@@ -30,7 +30,16 @@ from arkaudit.datasets.evidence import (
     write_names,
 )
 from arkaudit.datasets.first_pass import READ, ReadRecord, read_part
-from arkaudit.datasets.plan import FORMAT, FORMAT_VERSION, MANIFEST, InputTotal, Manifest, Part, TableFiles, mark_halved
+from arkaudit.datasets.plan import (
+    FORMAT,
+    FORMAT_VERSION,
+    MANIFEST,
+    InputTotal,
+    Manifest,
+    Part,
+    TableFiles,
+    mark_halved,
+)
 from arkaudit.datasets.second_pass import EVIDENCE, SHARED, DecidedRecord, decide_part, evidence_in
 from arkaudit.datasets.storage import SCRATCH, Storage, digest_of_file, open_storage
 from extractors.isolated import document_executor
@@ -227,7 +236,9 @@ class Making:
         while todo or reading_again.alone:
             some = todo or [reading_again.alone.pop()]
             parts = {part.key: part for part in some}
-            calls = (Call(part.key, "read", (self.storage.place, part, self.folder)) for part in some)
+            calls = (
+                Call(part.key, "read", (self.storage.place, part, self.folder)) for part in some
+            )
             todo = []
             for answer in self.engine.answers(calls):
                 part = parts[answer.call.key]
@@ -235,7 +246,10 @@ class Making:
                     self.listener.set_back(part, answer.lost or answer.failed)
                     todo += reading_again.after(answer, part, self.storage)
                 if answer.record is None and part.key in reading_again.given_up:
-                    answer = replace(answer, record=first_pass.record_as_unreadable(self.storage, part, answer.lost))
+                    answer = replace(
+                        answer,
+                        record=first_pass.record_as_unreadable(self.storage, part, answer.lost),
+                    )
                 if answer.record is not None:
                     records[part.key] = answer.record
                     self.listener.read(part, answer.record)
@@ -251,7 +265,10 @@ class Making:
             record = ReadRecord.of_bytes(self.storage.read(name) or b"")
         except ValueError:
             raise _NotSound(f"{name} is damaged") from None
-        files = first_pass.documents_file(key, record.attempt), first_pass.names_file(key, record.attempt)
+        files = (
+            first_pass.documents_file(key, record.attempt),
+            first_pass.names_file(key, record.attempt),
+        )
         self._check(zip(files, record.sha256, strict=True))
         if record.killed:
             raise _NotSound(f"the process of {record.killed} of its documents was killed")
@@ -339,11 +356,15 @@ class Making:
 
     # -- the end
 
-    def _manifest(self, read: Mapping[str, ReadRecord], decided: Mapping[str, DecidedRecord], digest: str) -> Manifest:
+    def _manifest(
+        self, read: Mapping[str, ReadRecord], decided: Mapping[str, DecidedRecord], digest: str
+    ) -> Manifest:
         tables: dict[str, TableFiles] = {}
         for table in DATASET_TABLES:
             files = {
-                second_pass.table_file(table.name, key, digest, record.attempt): record.sha256[table.name]
+                second_pass.table_file(table.name, key, digest, record.attempt): record.sha256[
+                    table.name
+                ]
                 for key, record in decided.items()
                 if record.rows[table.name]
             } or _without_rows(self.storage, table, digest)

@@ -102,15 +102,15 @@ def remote_engine(address: str) -> Iterator[DaskEngine]:
     from distributed import Client
 
     if not address.startswith(("tls://", "wss://", "inproc://")) and not _is_this_machine(address):
-        words = (
-            "without TLS, so that everybody who reaches it can run code there and here: use tls:// (docs/scaling.md)"
-        )
+        words = "without TLS, so that everybody who reaches it can run code there and here: use tls:// (docs/scaling.md)"
         say(f"the scheduler {address} is on another machine and {words}", level=logging.WARNING)
 
     try:
         client = Client(address, timeout=_CONNECT_S)
     except (OSError, TimeoutError, ValueError, TypeError) as problem:
-        raise UserMistake(f"there is no Dask scheduler at {address} that can be used: {_reason(problem)}") from None
+        raise UserMistake(
+            f"there is no Dask scheduler at {address} that can be used: {_reason(problem)}"
+        ) from None
     with client:
         _check(client)
         yield DaskEngine(client)
@@ -124,7 +124,9 @@ def _is_this_machine(address: str) -> bool:
     """
     host = urlsplit(address if "://" in address else f"tcp://{address}").hostname or ""
     addresses = addresses_in(host)
-    return host == "localhost" or (bool(addresses) and all(resolved.is_loopback for resolved in addresses))
+    return host == "localhost" or (
+        bool(addresses) and all(resolved.is_loopback for resolved in addresses)
+    )
 
 
 class WorkerWatch:
@@ -178,7 +180,9 @@ class DaskEngine:
 
         def submit() -> None:
             for call in islice(left, max(0, 2 * self._workers - len(futures))):
-                future = self._client.submit(answer_as, call, fingerprint(), key=_key(call), pure=False)
+                future = self._client.submit(
+                    answer_as, call, fingerprint(), key=_key(call), pure=False
+                )
                 futures[future] = call
                 self._client.loop.add_callback(fetch, future)
 
@@ -206,7 +210,9 @@ class DaskEngine:
             return
         self._looked_at = at
         try:
-            workers = self._client.sync(self._client.scheduler.ncores, callback_timeout=_ANSWERS_WITHIN_S)
+            workers = self._client.sync(
+                self._client.scheduler.ncores, callback_timeout=_ANSWERS_WITHIN_S
+            )
         except TimeoutError:  # it may be busy; TimeoutError is an OSError
             if self._client.status != "running" or time.monotonic() - self._seen_at > _SILENT_S:
                 raise SchedulerLost(_GONE) from None
@@ -238,7 +244,9 @@ def _check(client: Client) -> None:
     except ModuleNotFoundError as problem:
         raise UserMistake(f"a worker of the cluster has no arkaudit: {problem}") from None
     except (OSError, TimeoutError) as problem:
-        raise UserMistake(f"the workers of the cluster can't be reached: {_reason(problem)}") from None
+        raise UserMistake(
+            f"the workers of the cluster can't be reached: {_reason(problem)}"
+        ) from None
     for worker, versions in fingerprints.items():
         if versions != fingerprint():
             raise UserMistake(f"the worker {worker} has {difference(fingerprint(), versions)}")
@@ -294,9 +302,14 @@ def _reason(problem: BaseException | None) -> str:
 
 def _require_dask() -> None:
     if find_spec("distributed") is None:
-        raise UserMistake("--workers needs Dask: pip install 'arkaudit[cluster]'; without it, --jobs uses all cores")
+        raise UserMistake(
+            "--workers needs Dask: pip install 'arkaudit[cluster]'; without it, --jobs uses all cores"
+        )
     import distributed
 
     for name in (distributed.__name__, "tornado.application", *logging.root.manager.loggerDict):
-        if name.partition(".")[0] in (distributed.__name__, "tornado"):  # what it means is said here, in one line
+        if name.partition(".")[0] in (
+            distributed.__name__,
+            "tornado",
+        ):  # what it means is said here, in one line
             logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -12,7 +12,15 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from arkaudit import __version__
-from arkaudit.datasets.build import OUR_NAMES, Engine, Listener, Made, Making, OneProcess, PartWorker
+from arkaudit.datasets.build import (
+    OUR_NAMES,
+    Engine,
+    Listener,
+    Made,
+    Making,
+    OneProcess,
+    PartWorker,
+)
 from arkaudit.datasets.first_pass import ReadRecord
 from arkaudit.datasets.plan import (
     PART_BYTES,
@@ -25,7 +33,14 @@ from arkaudit.datasets.plan import (
     planned,
 )
 from arkaudit.datasets.second_pass import DecidedRecord
-from arkaudit.datasets.storage import SCRATCH, InputFile, Storage, is_object, objects_of, open_storage
+from arkaudit.datasets.storage import (
+    SCRATCH,
+    InputFile,
+    Storage,
+    is_object,
+    objects_of,
+    open_storage,
+)
 from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, after_dataset, end, say
 from arkaudit.progress import Progress
 from crawler.spiders.seeds import Seeds
@@ -64,7 +79,11 @@ def inputs_of(places: Iterable[str], out: str) -> Inputs:
         raise UserMistake(f"a dataset is made of files, not of what is fetched: {seeds.urls[0]}")
     own = Path(out).resolve()
     below = f"{out.rstrip('/')}/"
-    files = [finding for finding in objects_of(objects) if not finding.name.startswith(below)] if objects else []
+    files = (
+        [finding for finding in objects_of(objects) if not finding.name.startswith(below)]
+        if objects
+        else []
+    )
     files += [_input(path) for path in seeds.files if own not in path.resolve().parents]
     folders = [
         FolderFinding(document_name(folder), finding.kind, finding.detail)
@@ -77,9 +96,13 @@ def lines_of(path: Path) -> list[str]:
     """Return the lines of a list, which may be compressed by gzip, without empty ones. Raises `UserMistake`."""
     try:
         data = path.read_bytes()
-        text = (gzip.decompress(data) if data.startswith(_GZIP) else data).decode("utf-8-sig", "surrogateescape")
+        text = (gzip.decompress(data) if data.startswith(_GZIP) else data).decode(
+            "utf-8-sig", "surrogateescape"
+        )
     except (OSError, EOFError, gzip.zlib.error) as problem:  # type: ignore[attr-defined]
-        raise UserMistake(f"{path} can't be read: {getattr(problem, 'strerror', None) or problem}") from None
+        raise UserMistake(
+            f"{path} can't be read: {getattr(problem, 'strerror', None) or problem}"
+        ) from None
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         raise UserMistake(f"{path} names nothing")
@@ -123,7 +146,12 @@ def tell_of_dataset(places: Sequence[str], out: str, *, part_bytes: int = PART_B
 
 
 def make_dataset(
-    places: Sequence[str], out: str, *, jobs: int, workers: str | None = None, part_bytes: int = PART_BYTES
+    places: Sequence[str],
+    out: str,
+    *,
+    jobs: int,
+    workers: str | None = None,
+    part_bytes: int = PART_BYTES,
 ) -> Made:
     """Make the dataset *out* of the files in *places*, and return what was made; says how far it is.
 
@@ -155,9 +183,13 @@ def check_dataset(folder: str) -> None:
     for line in damage:
         print(line)
     if damage:
-        say(f"{folder}: {counted(len(damage), 'file')} to be made again, by the command that made the dataset")
+        say(
+            f"{folder}: {counted(len(damage), 'file')} to be made again, by the command that made the dataset"
+        )
         sys.exit(EXIT_FINDING)
-    say(f"{folder} is what was written: {counted(sum(len(table.files) for table in tables.values()), 'file')}")
+    say(
+        f"{folder} is what was written: {counted(sum(len(table.files) for table in tables.values()), 'file')}"
+    )
 
 
 def _inputs(places: Sequence[str], out: str) -> Inputs:
@@ -179,9 +211,17 @@ def _engine(workers: str | None, jobs: int) -> Iterator[Engine]:
         yield engine
 
 
-def _made(storage: Storage, inputs: Inputs, engine: Engine, progress: DatasetProgress, part_bytes: int) -> Made:
+def _made(
+    storage: Storage, inputs: Inputs, engine: Engine, progress: DatasetProgress, part_bytes: int
+) -> Made:
     try:
-        parts = planned(storage, inputs.files, inputs.folders, made_by=fingerprint(__version__), part_bytes=part_bytes)
+        parts = planned(
+            storage,
+            inputs.files,
+            inputs.folders,
+            made_by=fingerprint(__version__),
+            part_bytes=part_bytes,
+        )
         return Making(storage, parts, engine, __version__, progress).made()
     except (PartsFailed, StorageFailed, OSError) as problem:  # a disk that is full, say
         end(EXIT_UNFINISHED, f"the dataset is not finished: {problem}; the same command resumes it")
@@ -190,10 +230,14 @@ def _made(storage: Storage, inputs: Inputs, engine: Engine, progress: DatasetPro
 def _tell(made: Made, out: str) -> None:
     tables = made.manifest.tables
     mentions = counted(tables["mentions"].rows, "mention of an ARK", "mentions of ARKs")
-    say(f"{out}: {counted(tables['documents'].rows, 'document')}, {mentions}, {counted(made.manifest.parts, 'part')}")
+    say(
+        f"{out}: {counted(tables['documents'].rows, 'document')}, {mentions}, {counted(made.manifest.parts, 'part')}"
+    )
     if made.unreadable:
         names = ", ".join(made.first_unreadable[:_MOST_NAMES])
-        say(f"{counted(made.unreadable, 'document')} could not be read (the table findings says why): {names}")
+        say(
+            f"{counted(made.unreadable, 'document')} could not be read (the table findings says why): {names}"
+        )
     if tables["mentions"].rows:
         say(after_dataset(out))
 
@@ -207,10 +251,16 @@ def _check_place(storage: Storage) -> None:
     if is_other:
         raise UserMistake(f"{storage.place} is not empty, and no dataset")
     if not is_object(storage.place):
-        folders = ("work", *(f"work/{name}" for name in storage.folders("work")), *storage.folders(""))
+        folders = (
+            "work",
+            *(f"work/{name}" for name in storage.folders("work")),
+            *storage.folders(""),
+        )
         for name in folders:
             if Path(storage.place, name).is_symlink():
-                raise UserMistake(f"{storage.place}/{name} is a link: the folders of a dataset are its own")
+                raise UserMistake(
+                    f"{storage.place}/{name} is a link: the folders of a dataset are its own"
+                )
 
 
 def _is_empty(storage: Storage) -> bool:
@@ -218,7 +268,9 @@ def _is_empty(storage: Storage) -> bool:
     if storage.names("") or set(storage.folders("")) - {"work"}:
         return False
     in_work = set(storage.names("work")) | set(storage.folders("work"))
-    return in_work <= {"lock", "scratch", "plans"} and all(map(OUR_NAMES.fullmatch, storage.names(SCRATCH)))
+    return in_work <= {"lock", "scratch", "plans"} and all(
+        map(OUR_NAMES.fullmatch, storage.names(SCRATCH))
+    )
 
 
 @contextmanager
@@ -257,7 +309,11 @@ class DatasetProgress(Progress, Listener):
         self._mentions += record.mentions
         self._unreadable += record.unreadable
         mentions = counted(self._mentions, "mention of an ARK", "mentions of ARKs")
-        unread = f", {counted(self._unreadable, 'document')} could not be read" if self._unreadable else ""
+        unread = (
+            f", {counted(self._unreadable, 'document')} could not be read"
+            if self._unreadable
+            else ""
+        )
         self.show(self._parts_done, f", {self._bytes_done / 1e6:,.1f} MB, {mentions}{unread}")
 
     def set_back(self, part: Part, reason: str) -> None:

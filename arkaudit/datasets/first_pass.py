@@ -17,7 +17,13 @@ from arkaudit.datasets.evidence import column_of, write_names
 from arkaudit.datasets.plan import Part
 from arkaudit.datasets.storage import InputFile, Storage, digest_of_file, is_object, opened_object
 from extractors.archives.members import INSIDE, ArchiveMember
-from extractors.documents import Document, document_name, documents_in, documents_in_file, whole_arks
+from extractors.documents import (
+    Document,
+    document_name,
+    documents_in,
+    documents_in_file,
+    whole_arks,
+)
 from extractors.extraction import Extraction
 from extractors.isolated import (
     KILLED,
@@ -31,7 +37,13 @@ from extractors.mentions.resolver import relative_resolver
 from extractors.model.documents import Finding
 from extractors.processes.codec import decoded, encoded
 from extractors.processes.worker import WorkerError
-from extractors.processes.worker_executor import BATCH_BYTES, BATCH_DOCUMENTS, BatchReading, WorkerExecutor, part_weight
+from extractors.processes.worker_executor import (
+    BATCH_BYTES,
+    BATCH_DOCUMENTS,
+    BatchReading,
+    WorkerExecutor,
+    part_weight,
+)
 
 # Documents between the two passes of a dataset: one line of JSON each, with its mentions and doubts about them.
 
@@ -55,12 +67,17 @@ class Origin:
 
     @classmethod
     def of(
-        cls, source: str, part: ArchiveMember | Document, link_resolvers: Mapping[int, str] = MappingProxyType({})
+        cls,
+        source: str,
+        part: ArchiveMember | Document,
+        link_resolvers: Mapping[int, str] = MappingProxyType({}),
     ) -> Origin:
         """Return the origin of *part*, a document that is to be read, or what else is to be said of *source*."""
         if isinstance(part, Document):
             return cls(source)
-        return cls(source, part.url, len(part.data), hashlib.sha256(part.data).hexdigest(), link_resolvers)
+        return cls(
+            source, part.url, len(part.data), hashlib.sha256(part.data).hexdigest(), link_resolvers
+        )
 
     def record(self, document: str) -> str:
         """Return what *document* is in its source: nothing for a whole file.
@@ -68,7 +85,11 @@ class Origin:
         >>> Origin("a.warc").record("a.warc!/http://b.example/c"), Origin("a.pdf").record("a.pdf")
         ('http://b.example/c', '')
         """
-        return document.removeprefix(self.source).removeprefix(INSIDE) if document != self.source else ""
+        return (
+            document.removeprefix(self.source).removeprefix(INSIDE)
+            if document != self.source
+            else ""
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +119,10 @@ def write_lines(lines: Iterable[bytes], path: Path) -> None:
 @contextmanager
 def lines_in(path: Path) -> Iterator[Iterator[bytes]]:
     """Give the lines of a compressed file, one by one."""
-    with pa.CompressedInputStream(pa.OSFile(str(path), "rb"), _CODEC) as file, io.BufferedReader(file) as lines:
+    with (
+        pa.CompressedInputStream(pa.OSFile(str(path), "rb"), _CODEC) as file,
+        io.BufferedReader(file) as lines,
+    ):
         yield iter(lines.readline, b"")
 
 
@@ -150,7 +174,9 @@ def names_file(key: str, attempt: str) -> str:
     return f"{READ}/{key}-{attempt}.whole.arrow"
 
 
-def read_part(storage: Storage, part: Part, executor: WorkerExecutor, folder: str = "") -> ReadRecord:
+def read_part(
+    storage: Storage, part: Part, executor: WorkerExecutor, folder: str = ""
+) -> ReadRecord:
     """Read *part*, unless it has been read already, and return its commit record: the first one counts.
 
     Local paths are taken from *folder*. Raises OSError and `StorageFailed` where the storage fails, or an input there.
@@ -162,7 +188,9 @@ def read_part(storage: Storage, part: Part, executor: WorkerExecutor, folder: st
         Document(document.folder, (), (Finding(document.kind, document.detail),), is_folder=True)
         for document in part.folders
     ]
-    reading = BatchReading(executor, read_sourced, _failed, stays_here=_is_little, read_here=_read_here)
+    reading = BatchReading(
+        executor, read_sourced, _failed, stays_here=_is_little, read_here=_read_here
+    )
     sourced = (document for file in part.files for document in _sourced(file, folder))
     results = (document for some in reading.results(sourced, _weight) for document in some)
     return _published(storage, part.key, _chained(about_folders, results))
@@ -244,7 +272,9 @@ def _link_resolvers(extraction: Extraction, page_url: str | None) -> dict[int, s
     """The resolvers that relative links of a page mean, by the places of their mentions."""
     if page_url is None:
         return {}
-    resolvers = (relative_resolver(mention, extraction.reading, page_url) for mention in extraction.mentions)
+    resolvers = (
+        relative_resolver(mention, extraction.reading, page_url) for mention in extraction.mentions
+    )
     return {index: resolver for index, resolver in enumerate(resolvers) if resolver is not None}
 
 
@@ -265,12 +295,18 @@ def _is_little(batch: Sequence[_Sourced]) -> bool:
     """Return whether a batch is not worth a process: it is not full, and nothing in it may crash its parser."""
     if sum(map(_weight, batch)) >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
         return False
-    return all(isinstance(sourced.part, Document) or may_stay_inline(sourced.part) for sourced in batch)
+    return all(
+        isinstance(sourced.part, Document) or may_stay_inline(sourced.part) for sourced in batch
+    )
 
 
 def _sourced(file: InputFile, folder: str) -> Iterator[_Sourced]:
     source = name_of(file)
-    parts = _object_parts(source) if is_object(source) else documents_in_file(Path(folder, file.name), source)
+    parts = (
+        _object_parts(source)
+        if is_object(source)
+        else documents_in_file(Path(folder, file.name), source)
+    )
     for part in parts:
         yield _Sourced(source, part)
 
@@ -284,7 +320,9 @@ def _object_parts(source: str) -> Iterator[ArchiveMember | Document]:
         yield Document(source, (), (Finding("unreadable", "there is no such object any more"),))
 
 
-def _chained(documents: Iterable[Document], read: Iterable[_ReadDocument]) -> Iterator[_ReadDocument]:
+def _chained(
+    documents: Iterable[Document], read: Iterable[_ReadDocument]
+) -> Iterator[_ReadDocument]:
     yield from (_ReadDocument.of(document, Origin(document.name)) for document in documents)
     yield from read
 

@@ -125,7 +125,9 @@ class Part:
     def halves(self) -> tuple[Part, Part]:
         """Return two parts with half of its files each."""
         middle = (len(self.files) + 1) // 2
-        return Part(f"{self.key}a", self.files[:middle], self.folders), Part(f"{self.key}b", self.files[middle:])
+        return Part(f"{self.key}a", self.files[:middle], self.folders), Part(
+            f"{self.key}b", self.files[middle:]
+        )
 
 
 def parts_of(
@@ -226,7 +228,9 @@ def _is_new(file: InputFile, planned_files: Mapping[str, InputFile], dataset: st
     if file.name not in planned_files:
         return True
     if planned_files[file.name] != file:
-        raise UserMistake(f"{file.name} is not what it was when {dataset} was planned: make another dataset of it")
+        raise UserMistake(
+            f"{file.name} is not what it was when {dataset} was planned: make another dataset of it"
+        )
     return False
 
 
@@ -281,9 +285,15 @@ class TableFiles:
     def require_own(self) -> None:
         """Raise ValueError where a file would be none of the dataset's own, or has no digest."""
         if self.rows < 0 or not self.files or len(self.sha256) != len(self.files):
-            raise ValueError("a table is not counted, or a file of it is not named or has no digest")
+            raise ValueError(
+                "a table is not counted, or a file of it is not named or has no digest"
+            )
         for name in self.files:
-            if "\\" in name or ".." in PurePosixPath(name).parts or PurePosixPath(name).is_absolute():
+            if (
+                "\\" in name
+                or ".." in PurePosixPath(name).parts
+                or PurePosixPath(name).is_absolute()
+            ):
                 raise ValueError(f"{name!r} is no file of the dataset")
 
 
@@ -320,7 +330,9 @@ class Manifest:
         if manifest.format != FORMAT:
             raise ValueError("it is of something else")
         if manifest.format_version != FORMAT_VERSION:
-            raise ValueError(f"its format is version {manifest.format_version}, and {FORMAT_VERSION} is known here")
+            raise ValueError(
+                f"its format is version {manifest.format_version}, and {FORMAT_VERSION} is known here"
+            )
         for table in DATASET_TABLES:
             if table.name not in manifest.tables:
                 raise ValueError(f"something is missing: {table.name!r}")
@@ -343,7 +355,11 @@ def manifest_in(storage: Storage) -> Manifest:
     """Return the manifest of the dataset in *storage*. Raises `UserMistake` where there is none that can be read."""
     data = storage.read(MANIFEST)
     if data is None:
-        begun = " yet: the command that makes it has not come to its end" if storage.names("work/plans") else ""
+        begun = (
+            " yet: the command that makes it has not come to its end"
+            if storage.names("work/plans")
+            else ""
+        )
         raise UserMistake(f"{storage.place} is no dataset{begun}")
     try:
         return Manifest.of_bytes(data)

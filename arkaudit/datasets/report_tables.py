@@ -118,7 +118,9 @@ def _naans(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
 
 
 def _shoulders(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    organizations = registered[registered["shoulder"].ne("")].set_index(["naan", "shoulder"])["organization"]
+    organizations = registered[registered["shoulder"].ne("")].set_index(["naan", "shoulder"])[
+        "organization"
+    ]
     for rows in dataset.frames(
         f"""
         SELECT naan, shoulder, arks, citations, documents, {_NOT_JUDGED.format("arks")}, 0 AS committed
@@ -147,7 +149,14 @@ def _documents(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
 
 
 def _collections(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    counts = ("alive", "failing", "broken", *(f"level_{number}" for number in range(4)), "listed", "not_met")
+    counts = (
+        "alive",
+        "failing",
+        "broken",
+        *(f"level_{number}" for number in range(4)),
+        "listed",
+        "not_met",
+    )
     zeros = ", ".join(f"0 AS {name}" for name in counts)
     yield from dataset.frames(
         f"""
@@ -183,9 +192,13 @@ def _repairs(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
 
 
 def _groups(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    candidates = dataset.rows(f"SELECT ark FROM ark WHERE regexp_matches(ark, '{pairs.MAY_BE_EQUAL}') ORDER BY ark")
+    candidates = dataset.rows(
+        f"SELECT ark FROM ark WHERE regexp_matches(ark, '{pairs.MAY_BE_EQUAL}') ORDER BY ark"
+    )
     equal = pairs.equal_elsewhere(ark for (ark,) in candidates)
-    yield pairs.groups_of([{"kind": kind, "shared": form, "members": arks} for kind, form, arks in equal])
+    yield pairs.groups_of(
+        [{"kind": kind, "shared": form, "members": arks} for kind, form, arks in equal]
+    )
     yield from dataset.frames(
         f"""
         SELECT 'whole' AS kind, whole AS shared, ark.ark IS NOT NULL AS is_cited, parts AS size,
@@ -231,7 +244,11 @@ def has_all_citations(dataset: OpenDataset) -> bool:
 def _citations(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
     """Every mention; of a large dataset only those that can be read otherwise, and examples and tests."""
     is_test = "naan IN ({})".format(", ".join(f"'{naan}'" for naan in sorted(SKIPPED_NAANS)))
-    is_meant = "true" if has_all_citations(dataset) else f"len(alternatives) > 0 OR decided > 1 OR {is_test}"
+    is_meant = (
+        "true"
+        if has_all_citations(dataset)
+        else f"len(alternatives) > 0 OR decided > 1 OR {is_test}"
+    )
     for rows in dataset.frames(
         f"""
         SELECT document, citation, page, place, role, as_written, ark, repaired,
@@ -246,10 +263,14 @@ def _citations(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
         """
     ):
         asked = zip(rows["repaired"], rows["resolver"], rows["link_resolver"], strict=True)
-        texts = zip(rows["contexts"], rows["title"], rows["document"].where(rows["is_test"]), strict=True)
+        texts = zip(
+            rows["contexts"], rows["title"], rows["document"].where(rows["is_test"]), strict=True
+        )
         signs = pd.Series(map(listings.example_sign, texts), dtype="str", index=rows.index)
         is_example = signs.notna().astype("boolean").where(rows["is_test"])
-        yield rows.assign(request_url=[_asked_url(*parts) for parts in asked], sign=signs, is_example=is_example)
+        yield rows.assign(
+            request_url=[_asked_url(*parts) for parts in asked], sign=signs, is_example=is_example
+        )
 
 
 def _asked_url(repaired: str, resolver: object, link_resolver: object) -> str:
@@ -287,7 +308,11 @@ CITED_HOSTS = TableDefinition(
     "host has the ARKs that are cited without a resolver.",
     _of_datasets_only,
     (
-        Column("host", TEXT, "host of the resolver as cited, with its port unless that goes without saying"),
+        Column(
+            "host",
+            TEXT,
+            "host of the resolver as cited, with its port unless that goes without saying",
+        ),
         ARKS_COLUMN,
         CITATIONS_COLUMN,
         DOCUMENTS_COLUMN,
@@ -302,7 +327,11 @@ CHECK_FAILURES = TableDefinition(
     (
         Column("ark", ARK, "ARK in normal form"),
         NAAN_COLUMN,
-        Column("suggestions", TEXT, "ARKs that may have been meant: one character differs, and the check fits"),
+        Column(
+            "suggestions",
+            TEXT,
+            "ARKs that may have been meant: one character differs, and the check fits",
+        ),
         CITATIONS_COLUMN,
         DOCUMENTS_COLUMN,
         Column("as_written", TEXT, "what the document contains there"),
@@ -354,13 +383,18 @@ def _contents(dataset: OpenDataset, registered: pd.DataFrame, formats: Sequence[
             names = [column.name for column in definition.columns]
             yield csv_path(definition.name), csv_pieces(names, table.frames(dataset, registered))
         if "parquet" in formats:
-            yield parquet_path(definition.name), parquet_pieces(definition, table.frames(dataset, registered))
+            yield (
+                parquet_path(definition.name),
+                parquet_pieces(definition, table.frames(dataset, registered)),
+            )
 
 
 _MOST_SHOWN = 20
 
 
-def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], language: Language = ENGLISH) -> None:
+def report_on_dataset(
+    folder: str, out: Path | None, formats: Sequence[str], language: Language = ENGLISH
+) -> None:
     """Print what the dataset at *folder* cites in brief, and write its tables into *out*, where one is named.
 
     What is printed is in *language*; the tables, which programs read, are in none.
@@ -370,7 +404,9 @@ def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], lan
     """
     unknown = [name for name in formats if name not in DATASET_FORMATS]
     if unknown:
-        raise UserMistake(f"a report on a dataset is had as {' or '.join(DATASET_FORMATS)}, not as {unknown[0]}")
+        raise UserMistake(
+            f"a report on a dataset is had as {' or '.join(DATASET_FORMATS)}, not as {unknown[0]}"
+        )
     if out is not None:
         check_out(out, formats)
     registered = registered_names(load_registry(cache_folder()))
@@ -388,7 +424,9 @@ def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], lan
         console.print(_by_organization(naans, language))
     if out is not None:
         if not is_whole:
-            say(f"more than {MOST_CITATIONS:,} mentions: citations has the doubtful ones; the dataset has all of them")
+            say(
+                f"more than {MOST_CITATIONS:,} mentions: citations has the doubtful ones; the dataset has all of them"
+            )
         say(place_sentence(out, language))
 
 
@@ -402,7 +440,10 @@ def _by_organization(naans: pd.DataFrame, language: Language) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     columns = ["naan", "organization", "arks", "citations", "documents"]
     for naan, organization, *counts in rows_of(naans[columns].head(_MOST_SHOWN)):
-        words = (Text(escaped(text or ""), no_wrap=True, overflow="ellipsis") for text in (naan, organization))
+        words = (
+            Text(escaped(text or ""), no_wrap=True, overflow="ellipsis")
+            for text in (naan, organization)
+        )
         table.add_row(*words, *(language.shown(number, COUNT) for number in counts))
     rest = len(naans) - _MOST_SHOWN
     if rest > 0:

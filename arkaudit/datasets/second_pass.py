@@ -89,7 +89,9 @@ def decide_part(
     scratches = {table.name: storage.scratch() for table in DATASET_TABLES}
     try:
         with storage.local(documents_file(key, read_attempt)) as path, lines_in(path) as lines:
-            files = {table.name: ParquetFile(table, scratches[table.name]) for table in DATASET_TABLES}
+            files = {
+                table.name: ParquetFile(table, scratches[table.name]) for table in DATASET_TABLES
+            }
             try:
                 for rows in _rows_of(lines, evidence, executor):
                     for table, some in rows.items():
@@ -98,7 +100,9 @@ def decide_part(
                 for file in files.values():
                     file.close()
         counts = {table: file.rows for table, file in files.items()}
-        digests = {table: digest_of_file(scratches[table]) for table, count in counts.items() if count}
+        digests = {
+            table: digest_of_file(scratches[table]) for table, count in counts.items() if count
+        }
         for table, count in counts.items():
             if count:
                 storage.put(scratches[table], table_file(table, key, digest, attempt))
@@ -115,7 +119,9 @@ def decide_part(
     return DecidedRecord.of_bytes(first)
 
 
-def _rows_of(lines: Iterator[bytes], evidence: Evidence, executor: WorkerExecutor | None) -> Iterator[Rows]:
+def _rows_of(
+    lines: Iterator[bytes], evidence: Evidence, executor: WorkerExecutor | None
+) -> Iterator[Rows]:
     """The rows of a part, batch by batch."""
     archives: set[str] = set()
     for rows in _decided(batches(lines, len), evidence, executor):
@@ -133,7 +139,9 @@ def _is_first(row: Sequence[Any], archives: set[str]) -> bool:
     return is_first
 
 
-def _decided(batched: Iterable[list[bytes]], evidence: Evidence, executor: WorkerExecutor | None) -> Iterator[Rows]:
+def _decided(
+    batched: Iterable[list[bytes]], evidence: Evidence, executor: WorkerExecutor | None
+) -> Iterator[Rows]:
     if executor is None:
         for batch in batched:
             yield rows_of_lines(batch, evidence)
@@ -170,16 +178,28 @@ def rows_of_lines(batch: Sequence[bytes], evidence: Evidence) -> Rows:
             rows["documents"].append([*where, *_about(document, origin)])
         rows["mentions"] += (
             [*where, ordinal, *cells]
-            for ordinal, cells in enumerate(_mention_cells(document, origin, _decided_again(alone, document)), 1)
+            for ordinal, cells in enumerate(
+                _mention_cells(document, origin, _decided_again(alone, document)), 1
+            )
         )
-        rows["findings"] += ([*where, finding.kind, finding.detail] for finding in document.findings)
+        rows["findings"] += (
+            [*where, finding.kind, finding.detail] for finding in document.findings
+        )
     return rows
 
 
 def _about(document: Document, origin: Origin) -> list[Any]:
     outcome = "unreadable" if document.is_unreadable else "read"
     mentions = len(document.mentions)
-    return [origin.url, outcome, document.media_type, document.title, origin.size, origin.sha256, mentions]
+    return [
+        origin.url,
+        outcome,
+        document.media_type,
+        document.title,
+        origin.size,
+        origin.sha256,
+        mentions,
+    ]
 
 
 _CELLS = [column.name for column in MENTIONS.columns[4:]]
@@ -199,11 +219,18 @@ def _decision(mention: Mention) -> tuple[Ark, str]:
     return mention.ark, mention.reason
 
 
-def _mention_cells(document: Document, origin: Origin, again: frozenset[int]) -> Iterator[list[Any]]:
+def _mention_cells(
+    document: Document, origin: Origin, again: frozenset[int]
+) -> Iterator[list[Any]]:
     for index, mention in enumerate(document.mentions):
         ark = mention.ark
         row = mention_row(document.name, mention)
-        row |= {"naan": ark.naan, "shoulder": shoulder_of(ark.name), "name": ark.name, "qualifier": ark.qualifier}
+        row |= {
+            "naan": ark.naan,
+            "shoulder": shoulder_of(ark.name),
+            "name": ark.name,
+            "qualifier": ark.qualifier,
+        }
         row["link_resolver"] = origin.link_resolvers.get(index)
         row["decided"] = 2 if index in again else 1
         yield [row[name] for name in _CELLS]

@@ -78,7 +78,9 @@ def global_resolver(target: str) -> DemoAnswer:
     if ark is not None and str(ark) == "ark:99152/p0v":
         return DemoAnswer(303, location="https://terms.example/p0v")
     if ark is None or ark.naan not in resolvers:
-        return DemoAnswer(404, json.dumps({"error": f"No match was found for {target}"}), "application/json")
+        return DemoAnswer(
+            404, json.dumps({"error": f"No match was found for {target}"}), "application/json"
+        )
     return DemoAnswer(302, location=resolvers[ark.naan] + target)
 
 
@@ -96,7 +98,9 @@ def with_erc(target: str) -> DemoAnswer:
         )
         thump = {"THUMP-Status": "0.6 200 OK", "Link": f'</{ark}>; rel="describes"'}
         return DemoAnswer(200, record, "text/plain; charset=utf-8", headers=thump)
-    return DemoAnswer(200, _page(title, f"This notebook is {ark}.", "Forty pages of readings at the lower gauge."))
+    return DemoAnswer(
+        200, _page(title, f"This notebook is {ark}.", "Forty pages of readings at the lower gauge.")
+    )
 
 
 def query_ignored(target: str) -> DemoAnswer:
@@ -105,7 +109,10 @@ def query_ignored(target: str) -> DemoAnswer:
     if ark is None or ark.name not in _GALLICA.split():
         return NOT_FOUND
     return DemoAnswer(
-        200, _page(f"Document {ark.name}", f"Identifiant : {ark}", f"Vue {ark.qualifier or 'principale'}.")
+        200,
+        _page(
+            f"Document {ark.name}", f"Identifiant : {ark}", f"Vue {ark.qualifier or 'principale'}."
+        ),
     )
 
 
@@ -115,7 +122,11 @@ def related(target: str) -> DemoAnswer:
     if target.startswith("/catalogue/"):
         return DemoAnswer(
             200,
-            _page("A manuscript", "Parchment, 212 leaves, in the reading room.", target.rpartition("/")[2]),
+            _page(
+                "A manuscript",
+                "Parchment, 212 leaves, in the reading room.",
+                target.rpartition("/")[2],
+            ),
         )
     if ark is None or ark.name not in _BODLEIAN.split():
         return NOT_FOUND
@@ -135,7 +146,9 @@ def withdrawn(_: str) -> DemoAnswer:
 def circle(target: str) -> DemoAnswer:
     """Sends round in a circle."""
     path = target.partition("?")[0]
-    return DemoAnswer(302, location=path.removesuffix("/round") if path.endswith("/round") else path + "/round")
+    return DemoAnswer(
+        302, location=path.removesuffix("/round") if path.endswith("/round") else path + "/round"
+    )
 
 
 def slow(_: str) -> DemoAnswer:
@@ -145,7 +158,10 @@ def slow(_: str) -> DemoAnswer:
 
 def pretending(target: str) -> DemoAnswer:
     """Says 200 and means 404."""
-    return DemoAnswer(200, _page("Page not found", f"We could not find {target.partition('?')[0]}. Try our search."))
+    return DemoAnswer(
+        200,
+        _page("Page not found", f"We could not find {target.partition('?')[0]}. Try our search."),
+    )
 
 
 def guarded(_: str) -> DemoAnswer:
@@ -177,7 +193,12 @@ def landing(target: str) -> DemoAnswer:
 def term(target: str) -> DemoAnswer:
     """The definition of a term."""
     if target.startswith("/p0v"):
-        return DemoAnswer(200, _page("high water", "The highest level reached by a flood at a gauge.", "ark:99152/p0v"))
+        return DemoAnswer(
+            200,
+            _page(
+                "high water", "The highest level reached by a flood at a gauge.", "ark:99152/p0v"
+            ),
+        )
     return NOT_FOUND
 
 

@@ -51,14 +51,19 @@ def arklet_application(database: Path) -> Callable[..., Any]:
     else:
         settings.configure(**{**own, **ours})
         django.setup()
-    logging.getLogger("django.request").setLevel(logging.CRITICAL)  # a 404 is what the demo wants to see
+    logging.getLogger("django.request").setLevel(
+        logging.CRITICAL
+    )  # a 404 is what the demo wants to see
     logging.getLogger("arklet").setLevel(logging.CRITICAL)
     call_command("migrate", run_syncdb=True, verbosity=0)
 
     from arklet.ark.models import Ark, Naan
 
     naan = Naan.objects.create(
-        naan=_NAAN, name="Internet Archive", description="The demo's own copy", url="https://archive.org"
+        naan=_NAAN,
+        name="Internet Archive",
+        description="The demo's own copy",
+        url="https://archive.org",
     )
     for name in ARKLET_NAMES:
         Ark.objects.create(
@@ -84,7 +89,9 @@ def document_site(target: str) -> DemoAnswer:
     document = files("arkaudit.demo").joinpath("site", name)
     if "/" in name or not document.is_file():
         return NOT_FOUND
-    return DemoAnswer(200, document.read_bytes(), mimetypes.guess_type(name)[0] or "application/octet-stream")
+    return DemoAnswer(
+        200, document.read_bytes(), mimetypes.guess_type(name)[0] or "application/octet-stream"
+    )
 
 
 class _DemoServer:
@@ -119,7 +126,9 @@ class LoopbackWeb:
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="arkaudit-demo-")))
+        folder = Path(
+            self._stack.enter_context(tempfile.TemporaryDirectory(prefix="arkaudit-demo-"))
+        )
         authority = trustme.CA()
         self.ca_file = folder / "authority.pem"
         authority.cert_pem.write_to_path(str(self.ca_file))
@@ -131,7 +140,12 @@ class LoopbackWeb:
                 _Server(("127.0.0.1", 0), self._handler(SITE_HOST, document_site)),
             )
             for (scheme, host), behaviour in HOSTS.items():
-                self._serve(scheme, host, authority, _Server(("127.0.0.1", 0), self._handler(host, behaviour)))
+                self._serve(
+                    scheme,
+                    host,
+                    authority,
+                    _Server(("127.0.0.1", 0), self._handler(host, behaviour)),
+                )
             arklet = _WsgiServer(("127.0.0.1", 0), _QuietWsgiHandler)
             arklet.set_app(self._noted(ARKLET_HOST, arklet_application(folder / "arklet.db")))
             self._serve("https", ARKLET_HOST, authority, arklet)
@@ -141,7 +155,10 @@ class LoopbackWeb:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._stack.close()
 
@@ -151,8 +168,12 @@ class LoopbackWeb:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             authority.issue_cert(host).configure_cert(context)
             # The handshake belongs to the connection's own thread: a slow client must not hold up the others.
-            server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+            server.socket = context.wrap_socket(
+                server.socket, server_side=True, do_handshake_on_connect=False
+            )
+        thread = threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        )
         thread.start()
         self._stack.callback(_stop, server, thread)
         self.connect_to.append(f"{host}:{443 if scheme == 'https' else 80}=127.0.0.1:{port}")

@@ -21,7 +21,9 @@ from extractors.model.formats import parse_content_type
 #: Segments that hold a description in another form than an ERC.
 STRUCTURED = ("json", "json-ld", "yaml", "rdf", "embedded")
 
-_TURTLE = re.compile(r"\s*(?:#.*\n\s*)*(?:@?(?:prefix|base)\s|<(?:https?|urn|ark|info):[^<>\s]*>\s)", re.IGNORECASE)
+_TURTLE = re.compile(
+    r"\s*(?:#.*\n\s*)*(?:@?(?:prefix|base)\s|<(?:https?|urn|ark|info):[^<>\s]*>\s)", re.IGNORECASE
+)
 _ERROR = re.compile(r"\s*error\s*:\s*(?P<words>\S.{0,500})", re.IGNORECASE)
 #: An ERC whose lines are parted for a browser.
 _BROKEN = re.compile(r"\s*erc\s*:[^\n<]{0,500}<br\b", re.IGNORECASE)
@@ -40,7 +42,9 @@ def parse_record(media_type: str | None, text: str, ark: Ark | None = None) -> R
     True
     """
     kind, start = (media_type or "").lower(), text.lstrip()[:1]
-    looks_like_json = start in ("{", "[") and "yaml" not in kind and not re.match(r"\[[^\]]*\]\s*\w+:", text)
+    looks_like_json = (
+        start in ("{", "[") and "yaml" not in kind and not re.match(r"\[[^\]]*\]\s*\w+:", text)
+    )
     if "json" in kind or "javascript" in kind or looks_like_json:
         return from_json(text, ark)
     if "turtle" in kind or "n-triples" in kind or _TURTLE.match(text):
@@ -54,7 +58,9 @@ def parse_record(media_type: str | None, text: str, ark: Ark | None = None) -> R
 def _anvl(text: str, ark: Ark | None) -> Record | None:
     if error := _ERROR.match(text):
         return {"error": {"error": error["words"]}}
-    if (profile := _PROFILE.match(text)) and (elements := from_xml(_unescaped(profile["xml"]), enough=2)):
+    if (profile := _PROFILE.match(text)) and (
+        elements := from_xml(_unescaped(profile["xml"]), enough=2)
+    ):
         return {kind: {**values, "identifier": profile["ark"]} for kind, values in elements.items()}
     erc = _of_set(parse_ercs(_BREAK.sub("\n", text) if _BROKEN.match(text) else text), ark)
     if erc is None:
@@ -82,19 +88,24 @@ def _names_in(erc: Erc) -> set[Ark]:
     """The ARKs by which a record says what it is about."""
     elements = erc.anchoring.display() if erc.anchoring is not None else {}
     return {
-        mention.ark for label in ("where", "identifier", "id", "ark") for mention in find_arks(elements.get(label, ""))
+        mention.ark
+        for label in ("where", "identifier", "id", "ark")
+        for mention in find_arks(elements.get(label, ""))
     }
 
 
 #: Bytes of an answer beyond which nothing is read; no one describes an object in more.
 MOST_READ = 2**19
 
-_TEXTUAL = re.compile(r"text/|.*(?:json|xml|yaml|rdf|turtle|n-triples|javascript|octet-stream)", re.IGNORECASE)
+_TEXTUAL = re.compile(
+    r"text/|.*(?:json|xml|yaml|rdf|turtle|n-triples|javascript|octet-stream)", re.IGNORECASE
+)
 #: Octets that no text has, but for UTF-16 and UTF-32, which say what they are.
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x7f]")
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _TAG = re.compile(
-    rb"\s*(?:<!--.*?-->\s*)*<(?!(?:https?|urn|ark|info):)(?:!doctype|[a-z?!/])", re.IGNORECASE | re.DOTALL
+    rb"\s*(?:<!--.*?-->\s*)*<(?!(?:https?|urn|ark|info):)(?:!doctype|[a-z?!/])",
+    re.IGNORECASE | re.DOTALL,
 )
 #: What browsers read as windows-1252, whatever it is called.
 _WESTERN = frozenset({"iso8859-1", "ascii"})
@@ -135,15 +146,26 @@ def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -
     body = body[:MOST_READ]
     if not body or not is_textual(media_type) or _is_binary(media_type, body):
         return Answer(media_type)
-    is_html = "html" in (media_type or "") and "xml" not in (media_type or "").replace("xhtml+xml", "")
+    is_html = "html" in (media_type or "") and "xml" not in (media_type or "").replace(
+        "xhtml+xml", ""
+    )
     if _TAG.match(body[:4_096]):
-        from crawler.answers.answer_pages import read_page  # with beautifulsoup4; there may be no answer to read
+        from crawler.answers.answer_pages import (
+            read_page,
+        )  # with beautifulsoup4; there may be no answer to read
 
         is_xml = "xml" in (media_type or "") or _XML.match(body[:4_096])
         described = from_xml(body) if is_xml and not is_html else None
         page = read_page(body, charset)
         text = page.text
-        return Answer(media_type, page.title, text[:TEXT_LIMIT], described or page.record, sketch(text), page.facts)
+        return Answer(
+            media_type,
+            page.title,
+            text[:TEXT_LIMIT],
+            described or page.record,
+            sketch(text),
+            page.facts,
+        )
     decoded = _decoded(body, charset)
     text = " ".join(decoded.split())
     named = dict.fromkeys((str(mention.ark), "text") for mention in find_arks(decoded[:TEXT_LIMIT]))
@@ -215,7 +237,9 @@ def _is_little(answer: Observation) -> bool:
 
 def _differ_in_length(one: Observation, other: Observation) -> bool:
     """Return whether two bodies that were not read are of different lengths, whatever came of them."""
-    declared = [answer.hops[-1].headers.get("Content-Length") for answer in (one, other) if answer.hops]
+    declared = [
+        answer.hops[-1].headers.get("Content-Length") for answer in (one, other) if answer.hops
+    ]
     if len(declared) == 2 and None not in declared:
         return declared[0] != declared[1]
     return any(

@@ -26,10 +26,14 @@ from extractors.find import find_arks
 MARKUP_LIMIT = 2**17
 _ASCII_SPACES = " \n\t\f\r"
 _LINKS = ("canonical", "cite-as", "describes", "bookmark", "shortlink")
-_SELF_META = re.compile(r"(?:dc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*|identifier|ark|og:url", re.I)
+_SELF_META = re.compile(
+    r"(?:dc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*|identifier|ark|og:url", re.I
+)
 _JSON_LD = re.compile(r"application/ld\+json", re.IGNORECASE)
 #: The types of scripts that run (HTML, 4.12.1): none, JavaScript by any of its names, modules.
-_SCRIPT_TYPE = re.compile(r"(?:(?:text|application)/(?:x-)?(?:java|ecma|live|j)script[\d.]*|module)?\Z", re.IGNORECASE)
+_SCRIPT_TYPE = re.compile(
+    r"(?:(?:text|application)/(?:x-)?(?:java|ecma|live|j)script[\d.]*|module)?\Z", re.IGNORECASE
+)
 _SIGNS_ON = re.compile(r"(?:SAMLRequest|wresult|wctx)\Z")
 """The fields of a form that hands a request for a log-in on to someone else (SAML and WS-Federation)."""
 #: Elements whose texts are none of the page's.
@@ -77,7 +81,10 @@ def parsed(markup: bytes, charset: str | None) -> Page:
 def texts(tag: Page) -> list[str]:
     """The texts in an element, in the order of the page; white space alone is a blank or the end of a line."""
     found_texts = _TEXTS(tag)
-    return [text if text.strip(_ASCII_SPACES) else ("\n" if "\n" in text else " ") for text in found_texts]
+    return [
+        text if text.strip(_ASCII_SPACES) else ("\n" if "\n" in text else " ")
+        for text in found_texts
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +112,14 @@ def read_page(markup: bytes, charset: str | None) -> AnswerPage:
     named = list(_declared(page, graph))
     source = str(markup[:MARKUP_LIMIT], "utf-8", "replace")
     etree.strip_elements(page, *_HIDDEN, with_tail=False)
-    title = next((" ".join(filter(None, map(str.strip, texts(tag)))) for tag in page.iter("title")), None)
+    title = next(
+        (" ".join(filter(None, map(str.strip, texts(tag)))) for tag in page.iter("title")), None
+    )
     lines = "\n".join(texts(page))
     named += [(str(mention.ark), "text") for mention in find_arks(" ".join(lines.split()))]
-    canonical = (tag for tag in page.iter("link") if "canonical" in tag.get("rel", "").lower().split())
+    canonical = (
+        tag for tag in page.iter("link") if "canonical" in tag.get("rel", "").lower().split()
+    )
     embedded = _embedded(page) or _shown(page)
     kernel_values = _labelled_values(page, lines)
     inputs = list(page.iter("input"))
@@ -139,7 +150,9 @@ def _is_script(tag: Page) -> bool:
 def _declared(page: Page, graph: Iterable[Any]) -> Iterator[tuple[str, str]]:
     """The ARKs that a page's head names, with the place of each."""
     for link in page.iter("link", "a"):
-        relations = [relation for relation in link.get("rel", "").lower().split() if relation in _LINKS]
+        relations = [
+            relation for relation in link.get("rel", "").lower().split() if relation in _LINKS
+        ]
         if relations:
             yield from _arks(link.get("href", ""), relations[0])
     for meta in page.iter("meta"):
@@ -171,7 +184,9 @@ def _json_ld(page: Page) -> Iterator[Any]:
 
 
 def _refresh(page: Page) -> str | None:
-    refreshing = (tag for tag in page.iter("meta") if tag.get("http-equiv", "").strip().lower() == "refresh")
+    refreshing = (
+        tag for tag in page.iter("meta") if tag.get("http-equiv", "").strip().lower() == "refresh"
+    )
     return next((refresh_target(tag.get("content", "")) for tag in refreshing), None)
 
 
@@ -196,7 +211,9 @@ def _embedded(page: Page) -> Record | None:
             if words:
                 values.setdefault(plain_key(word.replace("_", ".")), words[:_VALUE_CHARS])
     answers = kernel(values)
-    is_one = len(answers) == len(QUESTIONS) and any("ark:" in value.lower() for value in values.values())
+    is_one = len(answers) == len(QUESTIONS) and any(
+        "ark:" in value.lower() for value in values.values()
+    )
     return {"embedded": answers} if is_one else None
 
 
@@ -209,7 +226,9 @@ def _shown(page: Page) -> Record | None:
 
 def _tells(tag: Page) -> bool:
     return bool(
-        tag.get("itemprop") or tag.get("property") or (tag.tag == "meta" and _SELF_META.match(tag.get("name", "")))
+        tag.get("itemprop")
+        or tag.get("property")
+        or (tag.tag == "meta" and _SELF_META.match(tag.get("name", "")))
     )
 
 
@@ -258,16 +277,23 @@ def _pairs(page: Page) -> Iterator[tuple[str, str]]:
         cells = list(row.iterchildren("th", "td"))
         if len(cells) == 2:
             yield _beginning(cells[0]), _beginning(cells[1])
-        following = next(row.itersiblings("tr"), None) if all(cell.tag == "th" for cell in cells) else None
+        following = (
+            next(row.itersiblings("tr"), None) if all(cell.tag == "th" for cell in cells) else None
+        )
         below = list(following.iterchildren("th", "td")) if following is not None else []
         if len(cells) == len(below) > 2:
-            yield from ((_beginning(cell), _beginning(value)) for cell, value in zip(cells, below, strict=True))
+            yield from (
+                (_beginning(cell), _beginning(value))
+                for cell, value in zip(cells, below, strict=True)
+            )
 
 
 def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
     """Labels with a colon, each with the rest of its line or, where that is empty, with the next line."""
     straight = text.replace("\N{FULLWIDTH COLON}", ":")
-    lines = [line.strip() for line in straight.split("\n", _MOST_LINES)[:_MOST_LINES] if line.strip()]
+    lines = [
+        line.strip() for line in straight.split("\n", _MOST_LINES)[:_MOST_LINES] if line.strip()
+    ]
     for line, following in zip(lines, [*lines[1:], ""], strict=False):
         label, colon, value = line.partition(":")
         if colon and len(label) < _LABEL_CHARS:
@@ -309,7 +335,9 @@ _SITES_ROLES = frozenset(
     {"navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar"},
 )
 _SITES_NAMES = frozenset({"title", "nav", "dialog", "select"})
-_BLOCKS = frozenset({"ul", "ol", "dl", "table", "tr", "td", "div", "section", "aside", "p", "map", "center"})
+_BLOCKS = frozenset(
+    {"ul", "ol", "dl", "table", "tr", "td", "div", "section", "aside", "p", "map", "center"}
+)
 _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 _NO_LETTERS = re.compile(r"[\W\d_]+")
@@ -352,7 +380,11 @@ def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
     weights, sites = _weighed(elements)
     if page in sites:
         return whole, ()
-    mains = (tag for tag in elements if (tag.tag == "main" or tag.get("role") == "main") and weights[tag].letters)
+    mains = (
+        tag
+        for tag in elements
+        if (tag.tag == "main" or tag.get("role") == "main") and weights[tag].letters
+    )
     main = next(mains, page)
     headings = {tag: _folded(tag)[:HEADING_CHARS] for tag in page.iter("h1", "h2", "h3")}
     for tag in sites:

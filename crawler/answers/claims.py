@@ -29,9 +29,13 @@ _DECLARING = re.compile(
 )
 #: One link of a Link header, well formed or with its semicolons where they don't belong, as some resolvers send.
 _LINK = re.compile(r"<(?P<target>[^<>]*)>\s*;?(?P<parameters>[^<]*)")
-_SELF_RELATION = re.compile(r"""rel\s*=\s*["']?[^"',;]*\b(?:describes|cite-as|canonical|identifier)\b""", re.IGNORECASE)
+_SELF_RELATION = re.compile(
+    r"""rel\s*=\s*["']?[^"',;]*\b(?:describes|cite-as|canonical|identifier)\b""", re.IGNORECASE
+)
 #: An ARK, or what comes before one: a NAAN, or a NAAN and a shoulder.
-_NAMESPACE = re.compile(r"(?:https?://\S+?/)?ark:/?(?P<naan>[0-9a-z]{5,16})(?:/(?P<shoulder>\S*))?", re.IGNORECASE)
+_NAMESPACE = re.compile(
+    r"(?:https?://\S+?/)?ark:/?(?P<naan>[0-9a-z]{5,16})(?:/(?P<shoulder>\S*))?", re.IGNORECASE
+)
 _NAMES_IT = ("where", "what", "success", "identifier", "id", "@id", "ark", "erc.ark", "pid")
 
 #: ARKs that an answer names, each with the place where it is.
@@ -59,10 +63,17 @@ def linked_arks(link_header: str) -> tuple[Ark, ...]:
     ['ark:12148/x5']
     """
     links = _LINK.finditer(link_header[:8_000])
-    return tuple(ark for link in links if _SELF_RELATION.search(link["parameters"]) for ark in _arks_in(link["target"]))
+    return tuple(
+        ark
+        for link in links
+        if _SELF_RELATION.search(link["parameters"])
+        for ark in _arks_in(link["target"])
+    )
 
 
-def named_arks(linked: Iterable[Ark], on_page: Iterable[tuple[str, str]]) -> Iterator[tuple[Ark, str]]:
+def named_arks(
+    linked: Iterable[Ark], on_page: Iterable[tuple[str, str]]
+) -> Iterator[tuple[Ark, str]]:
     """The ARKs of a Link header, then those of a page with the place of each."""
     yield from ((ark, "Link header") for ark in linked)
     for text, where in on_page:
@@ -93,7 +104,9 @@ def declared_other(named: Named, ark: Ark) -> str | None:
     return next((str(named_ark) for named_ark, where in named if declares((where,))), None)
 
 
-def subject_of(record: Mapping[str, Mapping[str, str]], ark: Ark, linked: Sequence[Ark] = ()) -> Subject:
+def subject_of(
+    record: Mapping[str, Mapping[str, str]], ark: Ark, linked: Sequence[Ark] = ()
+) -> Subject:
     """The subject of a *record* in an answer about *ark*, by the places in which a record names its subject.
 
     *linked* are the ARKs of the Link header. An ARK in ``erc-support`` or ``erc-from`` is the statement's address or
@@ -105,18 +118,27 @@ def subject_of(record: Mapping[str, Mapping[str, str]], ark: Ark, linked: Sequen
         return Subject(names_this="the title of the set")
     elements = _anchoring(record)
     named = [
-        (label, other_ark) for label in _NAMES_IT if elements.get(label) for other_ark in _arks_in(elements[label])
+        (label, other_ark)
+        for label in _NAMES_IT
+        if elements.get(label)
+        for other_ark in _arks_in(elements[label])
     ]
     label = next((label for label, other_ark in named if other_ark == ark), None)
     if label is not None:
         return Subject(names_this=f"the record's {label!r}")
-    namespace = next((value for label in _NAMES_IT if (value := _namespace(elements.get(label, ""), ark))), None)
+    namespace = next(
+        (value for label in _NAMES_IT if (value := _namespace(elements.get(label, ""), ark))), None
+    )
     if namespace is not None:
         return Subject(names_namespace=namespace)
     if any(other_ark == ark.base for _, other_ark in named):
         return Subject(names_base=True)
     others = [other_ark for label, other_ark in named if label != "what"] or linked
-    return Subject(names_other=next((str(other_ark) for other_ark in others if other_ark.base != ark.base), None))
+    return Subject(
+        names_other=next(
+            (str(other_ark) for other_ark in others if other_ark.base != ark.base), None
+        )
+    )
 
 
 def _anchoring(record: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
@@ -200,7 +222,8 @@ _BEYOND_USE = re.compile(
 )
 #: An archive in a name or an address is none that archives.
 _NAMED_ARCHIVE = re.compile(
-    r"\b(?:the |des |der |du |de l'|dell'|del |do )?archiv(?:es?|s|io|o|um|ist|ists|al)?\b", re.IGNORECASE
+    r"\b(?:the |des |der |du |de l'|dell'|del |do )?archiv(?:es?|s|io|o|um|ist|ists|al)?\b",
+    re.IGNORECASE,
 )
 #: What a promise of a few words may speak of besides.
 _OF_TIME = re.compile(
@@ -214,7 +237,9 @@ _FEW_WORDS = 5
 _TAG = re.compile(r"</?(?:p|br|div|span|b|i|em|strong|a|li|ul)\b[^<>]{0,80}>", re.IGNORECASE)
 _TO_COME = re.compile(r"(?:tb[acd]|todo|fixme|n/a)\b")
 #: Where only templates lead: hosts for examples (RFC 2606), and ARKs for examples and tests.
-_EXAMPLE_HOST = re.compile(r"https?://(?:[\w-]+\.)*example\.(?:com|org|net|edu)(?![\w.-]*\w)", re.IGNORECASE)
+_EXAMPLE_HOST = re.compile(
+    r"https?://(?:[\w-]+\.)*example\.(?:com|org|net|edu)(?![\w.-]*\w)", re.IGNORECASE
+)
 _EXAMPLE_ARK = re.compile(r"\bark:/?(?:12345|99999)(?:/|\Z)", re.IGNORECASE)
 #: Keys that hold a commitment in some records, and in others what a thing is made of, or a licence.
 _AMBIGUOUS = frozenset({"policy", "support"})
@@ -245,7 +270,11 @@ def statement_in(
     for kind in ("erc", *STRUCTURED):
         for label, value in record.get(kind, {}).items():
             key = plain_key(label)
-            is_other = key in _AMBIGUOUS and not _promises(value) and not (kind == "erc" and is_placeholder(value))
+            is_other = (
+                key in _AMBIGUOUS
+                and not _promises(value)
+                and not (kind == "erc" and is_placeholder(value))
+            )
             if key in COMMITMENT_KEYS and not is_other:
                 return {"what": value}
     if record and not record.keys() & {"json-ld", "embedded"}:
@@ -308,9 +337,16 @@ def tells_too_little(what: str) -> bool:
 def is_placeholder(what: str) -> bool:
     """Return whether a statement is what a template, a program or an empty form leaves."""
     words, vocabulary = _bare(what), quirks()
-    if words in vocabulary.placeholder.word or words == "" or _TO_COME.match(words) or missing_code(what):
+    if (
+        words in vocabulary.placeholder.word
+        or words == ""
+        or _TO_COME.match(words)
+        or missing_code(what)
+    ):
         return True
-    return level_of(what) is None and any(phrase in plain(what) for phrase in vocabulary.placeholder.phrase)
+    return level_of(what) is None and any(
+        phrase in plain(what) for phrase in vocabulary.placeholder.phrase
+    )
 
 
 def _bare(words: str) -> str:
@@ -321,4 +357,6 @@ def _bare(words: str) -> str:
 def points_somewhere(statement: Mapping[str, str]) -> bool:
     """Return whether a statement without a ``what`` of its own says where the commitment is, and whose it is."""
     where, who = statement.get("where", ""), statement.get("who", "")
-    return "what" not in statement and where.startswith("http") and bool(who) and not missing_code(who)
+    return (
+        "what" not in statement and where.startswith("http") and bool(who) and not missing_code(who)
+    )

@@ -32,7 +32,19 @@ ELSEWHERE = "at"
 ON_PURPOSE = frozenset({"unap", "unal"})
 
 #: What programs write where a value is missing.
-NOTHING = frozenset({"none", "null", "nil", "n/a", "nan", "undefined", "not available", "not specified", "unspecified"})
+NOTHING = frozenset(
+    {
+        "none",
+        "null",
+        "nil",
+        "n/a",
+        "nan",
+        "undefined",
+        "not available",
+        "not specified",
+        "unspecified",
+    }
+)
 
 _FLAGS = re.compile(r"\[[^\]\s]{0,40}\](?=\s*\S)")
 _CODE = re.compile(r"\(:(?P<code>[a-z0-9]{1,16})\)\s*", re.IGNORECASE)
@@ -217,7 +229,9 @@ def _span(member: str) -> tuple[str, str] | None:
     first, hyphen, last = squeezed.partition("-")
     points = [first, last] if hyphen else [first, first]
     matches = [_POINT.fullmatch(point_match) for point_match in points]
-    if all(point_match is not None and _possible(point_match.groupdict()) for point_match in matches):
+    if all(
+        point_match is not None and _possible(point_match.groupdict()) for point_match in matches
+    ):
         return (points[0], points[1]) if points[0] <= points[1] else None
     return None
 
@@ -340,7 +354,9 @@ class Segment:
 
     def display(self) -> dict[str, str]:
         """The four questions that are answered, then all else under its own label, as people read it."""
-        answers = {question: element for question in QUESTIONS if (element := self.answer(question))}
+        answers = {
+            question: element for question in QUESTIONS if (element := self.answer(question))
+        }
         shown = {question: str(element) for question, element in answers.items()}
         for element in self.elements:
             if not any(element is answer for answer in answers.values()):
@@ -396,12 +412,18 @@ def parse_ercs(text: str) -> tuple[Erc, ...]:
     builders = [builder]
     is_ezid = text.lstrip().startswith("success:")
     for label, value in _elements(text):
-        value = EZID_ESCAPE.sub(lambda match: unquote(match[0]), value) if is_ezid and label != "erc" else value
+        value = (
+            EZID_ESCAPE.sub(lambda match: unquote(match[0]), value)
+            if is_ezid and label != "erc"
+            else value
+        )
         if builder.begins_another(label) and len(builders) < MOST_RECORDS:
             builder = builder.following()
             builders.append(builder)
         builder.add(label, value)
-    return tuple(erc for segment_builder in builders if (erc := segment_builder.record()) is not None)
+    return tuple(
+        erc for segment_builder in builders if (erc := segment_builder.record()) is not None
+    )
 
 
 class _Builder:
@@ -425,7 +447,9 @@ class _Builder:
         return following
 
     def add(self, label: str, value: str) -> None:
-        if label == "":  # a blank line: what follows belongs to the record only where a segment's label says so
+        if (
+            label == ""
+        ):  # a blank line: what follows belongs to the record only where a segment's label says so
             self._is_over = self._opened and any(self._segments.values())
             return
         dotted = _DOTTED.match(label)
@@ -451,8 +475,12 @@ class _Builder:
         self._kind, self._opened, self._is_over = kind, True, False
         self._segments.setdefault(kind, [])
         if re.match(r"who\s*:", value) and "%0A" in value.upper():
-            for inner, inner_value in _elements(re.sub("%0D|%0A", "\n", value, flags=re.IGNORECASE)):
-                self.add(inner, inner_value)  # a whole record in one escaped value, as EZID's profile allows
+            for inner, inner_value in _elements(
+                re.sub("%0D|%0A", "\n", value, flags=re.IGNORECASE)
+            ):
+                self.add(
+                    inner, inner_value
+                )  # a whole record in one escaped value, as EZID's profile allows
         elif value:
             self._put_all(kind, value, QUESTIONS)
 
@@ -469,7 +497,11 @@ class _Builder:
             self._segments.setdefault(kind, []).append(element)
 
     def record(self) -> Erc | None:
-        segments = tuple(_without_repeats(kind, elements) for kind, elements in self._segments.items() if elements)
+        segments = tuple(
+            _without_repeats(kind, elements)
+            for kind, elements in self._segments.items()
+            if elements
+        )
         erc = Erc(segments, is_stub=not self._opened)
         anchoring = erc.anchoring
         if self._opened:
@@ -479,7 +511,9 @@ class _Builder:
         return erc if len(answered) >= (2 if is_ezid else 3) else None
 
 
-_KNOWN = frozenset({*QUESTIONS, *_OTHER_LABELS, *(name for names in _DUBLIN_CORE.values() for name in names)})
+_KNOWN = frozenset(
+    {*QUESTIONS, *_OTHER_LABELS, *(name for names in _DUBLIN_CORE.values() for name in names)}
+)
 
 
 def _values(label: str, value: str) -> tuple[Value, ...]:
@@ -495,7 +529,9 @@ def _without_repeats(kind: str, elements: Iterable[Element]) -> Segment:
     for element in elements:
         element_before = merged.get(element.label)
         merged[element.label] = (
-            Element(element.label, element_before.values + element.values) if element_before else element
+            Element(element.label, element_before.values + element.values)
+            if element_before
+            else element
         )
     return Segment(kind, tuple(merged.values()))
 

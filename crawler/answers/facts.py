@@ -98,7 +98,9 @@ TELLING = 2
 _THUMP_STATUS = re.compile(r"\s*(?:\S+\s+)?(?P<code>\d{3})\b(?!\.)")
 _TOMBSTONE_KEY = re.compile(r'"(?:tombstone|removal_reason)"\s?:\s?[{"]')
 _LABEL_WORDS = "who|what|when|creator|author|title|date|publisher"
-_LABELLED = re.compile(rf"\b(?P<label>{_LABEL_WORDS})\s*:\s*(?!(?:{_LABEL_WORDS}|where)\s*:)(?=\S)", re.IGNORECASE)
+_LABELLED = re.compile(
+    rf"\b(?P<label>{_LABEL_WORDS})\s*:\s*(?!(?:{_LABEL_WORDS}|where)\s*:)(?=\S)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,14 +134,20 @@ class AnswerFacts:
     @property
     def is_empty(self) -> bool:
         """True if it is a success with a body of no bytes: none came, or none is to come."""
-        is_read = self.seen.body_complete and is_textual(self.seen.media_type) and self.seen.body_bytes == 0
+        is_read = (
+            self.seen.body_complete
+            and is_textual(self.seen.media_type)
+            and self.seen.body_bytes == 0
+        )
         is_none = self.headers.get("Content-Length") == "0" and not self.seen.body_bytes
         return self.is_success and (is_read or is_none) and self.seen.status not in WITHOUT_BODY
 
     @property
     def only_refreshes(self) -> bool:
         """True if it is a page without a word of its own that refreshes to another place."""
-        return self.refresh is not None and self.seen.text is not None and not self.words.body.strip()
+        return (
+            self.refresh is not None and self.seen.text is not None and not self.words.body.strip()
+        )
 
     @property
     def is_unknown(self) -> bool:
@@ -149,7 +157,9 @@ class AnswerFacts:
     @property
     def is_failing(self) -> bool:
         """True if it shows that its host is not up to answering, rather than anything about the name."""
-        return self.seen.end in DEAD_ENDS or (self.is_answered and 500 <= (self.seen.status or 0) < 600)
+        return self.seen.end in DEAD_ENDS or (
+            self.is_answered and 500 <= (self.seen.status or 0) < 600
+        )
 
     @cached_property
     def is_resolvers_own(self) -> bool:
@@ -184,7 +194,9 @@ class AnswerFacts:
     @cached_property
     def thump_fault(self) -> int | None:
         """The code of a THUMP-Status header (``0.6 404 Not Found``), if it is a fault after a success (2023, 5.2)."""
-        header = next((value for name, value in self.headers.items() if name.lower() == "thump-status"), "")
+        header = next(
+            (value for name, value in self.headers.items() if name.lower() == "thump-status"), ""
+        )
         match = _THUMP_STATUS.match(header)
         code = int(match["code"]) if match else 0
         return code if self.is_success and code >= 400 else None
@@ -195,13 +207,19 @@ class AnswerFacts:
     def challenge(self) -> str | None:
         """The known check for programs that it is, by its headers or its page, unless that describes an object."""
         in_headers = quirks().challenge_in_headers(self.headers)
-        describes = self.is_success and (self.tells_of_object or self.is_record or declares(self.own_places))
+        describes = self.is_success and (
+            self.tells_of_object or self.is_record or declares(self.own_places)
+        )
         return in_headers or (None if describes else self.seen.facts.challenge)
 
     @cached_property
     def challenge_in_title(self) -> str | None:
         """The check for programs that its title alone is that of."""
-        return quirks().challenge_in_title(self.seen.title) if self.seen.title and self.words.is_short else None
+        return (
+            quirks().challenge_in_title(self.seen.title)
+            if self.seen.title and self.words.is_short
+            else None
+        )
 
     @cached_property
     def words(self) -> PageWords:
@@ -221,7 +239,12 @@ class AnswerFacts:
         if self.is_redirected and is_log_in(self.seen.final_url):
             is_shell = self.words.body == ""  # a script draws the form
             return self.words.is_titled_log_in or page.asks_password or is_shell
-        return page.asks_password and self.words.is_titled_log_in and self.words.is_short and not self.own_places
+        return (
+            page.asks_password
+            and self.words.is_titled_log_in
+            and self.words.is_short
+            and not self.own_places
+        )
 
     @property
     def asks_for_a_right(self) -> bool:
@@ -242,7 +265,9 @@ class AnswerFacts:
     @property
     def is_sent_away(self) -> bool:
         """True if a host on its way led to its own home page or search form, and forgot the name."""
-        if not self.is_redirected or "#" in (self.seen.hops[-2].location or ""):  # which scripts are to read
+        if not self.is_redirected or "#" in (
+            self.seen.hops[-2].location or ""
+        ):  # which scripts are to read
             return False
         return is_sent_away([hop.url for hop in self.seen.hops], self.ark.name)
 
@@ -258,7 +283,9 @@ class AnswerFacts:
         in_title, in_text = words.absence_in_title, words.absence_in_opening
         if in_title:
             signs.append(f"the page's title says {in_title!r}")
-            says_more = words.is_titled_by_word or bool(self.own_places) or words.says_more(words.body)
+            says_more = (
+                words.is_titled_by_word or bool(self.own_places) or words.says_more(words.body)
+            )
             if words.is_titled_absent and (words.is_absence_repeated or not says_more):
                 signs.append("which is all that it says")
         if in_text and in_text != in_title:
@@ -314,13 +341,17 @@ class AnswerFacts:
     @property
     def is_left_to_scripts(self) -> bool:
         """True if it is a page that says nothing by itself, and has scripts that may."""
-        is_whole_page = self.seen.body_complete and self.seen.facts.runs_scripts and not self.seen.record
+        is_whole_page = (
+            self.seen.body_complete and self.seen.facts.runs_scripts and not self.seen.record
+        )
         return is_whole_page and self.words.is_loading
 
     @property
     def passing_fault(self) -> str | None:
         """The words by which a success speaks of a fault or a pause of its site, and of nothing else."""
-        return None if self.seen.facts.kernel_values or self.seen.record else self.words.passing_fault
+        return (
+            None if self.seen.facts.kernel_values or self.seen.record else self.words.passing_fault
+        )
 
     @property
     def pause_of_site(self) -> str | None:
@@ -365,7 +396,11 @@ class AnswerFacts:
     @cached_property
     def subject(self) -> Subject:
         """The subject of its record; of none where it has no record."""
-        return subject_of(self.seen.record, self.ark, self._linked) if self.seen.record is not None else Subject()
+        return (
+            subject_of(self.seen.record, self.ark, self._linked)
+            if self.seen.record is not None
+            else Subject()
+        )
 
     # -- what it says
 
@@ -400,14 +435,22 @@ class AnswerFacts:
         """True if it has a record that names the ARK that was asked about, and says who made what."""
         if not self.is_record or self.subject.names_this is None:
             return False
-        elements = {label: value for values in (self.seen.record or {}).values() for label, value in values.items()}
-        answered = {question for question, value in kernel(elements).items() if says_something(value)}
+        elements = {
+            label: value
+            for values in (self.seen.record or {}).values()
+            for label, value in values.items()
+        }
+        answered = {
+            question for question, value in kernel(elements).items() if says_something(value)
+        }
         return "who" in answered and "what" in answered and not is_fault(kernel(elements)["what"])
 
     @cached_property
     def labelled(self) -> frozenset[str]:
         """The questions that a page answers, under labels that people put before such answers."""
-        questions = {KERNEL[word["label"].lower()] for word in _LABELLED.finditer(self.seen.text or "")}
+        questions = {
+            KERNEL[word["label"].lower()] for word in _LABELLED.finditer(self.seen.text or "")
+        }
         structured = self.seen.facts.kernel_values.keys()
         if structured:  # the page's own structure distinguishes values from empty labels
             of_kernel = structured & set(QUESTIONS)
@@ -417,7 +460,9 @@ class AnswerFacts:
     @cached_property
     def statement(self) -> Mapping[str, str] | None:
         """The statement of commitment in it: a story of its own, a line of a record, or words on a page."""
-        return statement_in(self.seen.record, self.seen.text or "", self.seen.facts.kernel_values.get("commitment"))
+        return statement_in(
+            self.seen.record, self.seen.text or "", self.seen.facts.kernel_values.get("commitment")
+        )
 
     @property
     def states_alone(self) -> bool:

@@ -34,7 +34,9 @@ _TELLING_WORDS = 3
 SAME_SKETCH = 0.96
 
 #: By the regex module, which leaps to where one may begin. What is white space is what it is to Python.
-ANY_ARK = regex.compile(r"(?:https?://[^\s\x1c-\x1f]{0,500}?/)?ark:/?[^\s\x1c-\x1f]+", regex.IGNORECASE)
+ANY_ARK = regex.compile(
+    r"(?:https?://[^\s\x1c-\x1f]{0,500}?/)?ark:/?[^\s\x1c-\x1f]+", regex.IGNORECASE
+)
 #: A word; in scripts that part no words (from Thai to Lao, Burmese, Khmer, and those of East Asia), a character.
 _WORD = re.compile(
     "[\N{THAI CHARACTER KO KAI}-\N{LAO DIGIT NINE}\N{MYANMAR LETTER KA}-\N{MYANMAR LETTER SHWE PALAUNG SHA}"
@@ -58,7 +60,9 @@ def sketch(text: str) -> str | None:
         return None
     length = min(_PHRASE_WORDS, len(words))
     phrases = set(map(" ".join, zip(*(words[at:] for at in range(length)), strict=False)))
-    hashes = nsmallest(SKETCH_HASHES, {zlib.crc32(phrase.encode("utf-8", "replace")) for phrase in phrases})
+    hashes = nsmallest(
+        SKETCH_HASHES, {zlib.crc32(phrase.encode("utf-8", "replace")) for phrase in phrases}
+    )
     return "".join(f"{value:08x}" for value in hashes)
 
 
@@ -68,7 +72,9 @@ def likeness(one: str, other: str) -> float:
     >>> likeness("0000000a0000000b", "0000000a0000000c")
     0.3333333333333333
     """
-    first, second = ({sketch_[at : at + 8] for at in range(0, len(sketch_), 8)} for sketch_ in (one, other))
+    first, second = (
+        {sketch_[at : at + 8] for at in range(0, len(sketch_), 8)} for sketch_ in (one, other)
+    )
     smallest = set(sorted(first | second)[:SKETCH_HASHES])
     return len(smallest & first & second) / len(smallest) if smallest else 1.0
 
@@ -111,13 +117,20 @@ def own_words(answer: Observation, control: Observation | None) -> str:
     return " ".join([*kept, *own])
 
 
-def has_nothing_of_its_own(answer: Observation, control: Observation, again: Iterable[Observation]) -> bool:
+def has_nothing_of_its_own(
+    answer: Observation, control: Observation, again: Iterable[Observation]
+) -> bool:
     """Return whether a page that changes each time shows nothing every time that a control's page doesn't show, too.
 
     *again* are further answers about the same object: those of its own place are the page once more.
     """
     url_without_query = answer.final_url.partition("?")[0]
-    names = (answer.asked_url, last_part(answer.asked_url), control.asked_url, last_part(control.asked_url))
+    names = (
+        answer.asked_url,
+        last_part(answer.asked_url),
+        control.asked_url,
+        last_part(control.asked_url),
+    )
     once_more = [other for other in again if _is_once_more(other, answer, url_without_query)]
     if not once_more:
         return False
@@ -144,7 +157,9 @@ def _succeeds(answer: Observation) -> bool:
 
 
 def _words_in(answer: Observation, names: tuple[str, ...]) -> set[str]:
-    return set(_WORD.findall(_without_names(f"{answer.title or ''} {answer.text or ''}", names).lower()))
+    return set(
+        _WORD.findall(_without_names(f"{answer.title or ''} {answer.text or ''}", names).lower())
+    )
 
 
 def common_length(one: Sequence[str], other: Sequence[str]) -> int:
@@ -162,7 +177,9 @@ def same_answer(one: Observation, other: Observation) -> bool:
         return False
     if one.body_sha256 is not None and one.body_sha256 == other.body_sha256:
         return True
-    are_empty = one.body_bytes == other.body_bytes == 0 and one.body_complete and other.body_complete
+    are_empty = (
+        one.body_bytes == other.body_bytes == 0 and one.body_complete and other.body_complete
+    )
     if are_empty or same_place(one, other):
         return True
     if one.text is None or other.text is None:
@@ -182,7 +199,10 @@ def same_beginning(one: Observation, other: Observation, *names: str) -> bool:
 
     The last words of the shorter one may be cut, too.
     """
-    texts = sorted((_without_names(observation.text or "", names).split() for observation in (one, other)), key=len)
+    texts = sorted(
+        (_without_names(observation.text or "", names).split() for observation in (one, other)),
+        key=len,
+    )
     is_cut = [observation for observation in (one, other) if not observation.body_complete]
     shorter, longer = texts
     if len(is_cut) == 1 and len(_without_names(is_cut[0].text or "", names).split()) > len(shorter):
@@ -210,7 +230,9 @@ def _same_unread(one: Observation, other: Observation) -> bool:
     first, second = (observation.hops[-1].headers for observation in (one, other))
     names = [name for name in ("Content-Type", "Content-Length", "Last-Modified") if name in first]
     return (
-        one.text is other.text is None and "Content-Length" in names and all(first[n] == second.get(n) for n in names)
+        one.text is other.text is None
+        and "Content-Length" in names
+        and all(first[n] == second.get(n) for n in names)
     )
 
 

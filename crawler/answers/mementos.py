@@ -68,7 +68,9 @@ def memento_links(text: str, base: str) -> MementoLinks:
         url = _absolute(base, target)
         if url is None:
             continue
-        if "timemap" in relations and parameters.get("type", "application/link-format").startswith("application/link"):
+        if "timemap" in relations and parameters.get("type", "application/link-format").startswith(
+            "application/link"
+        ):
             timemap = timemap or url
         captured_at = _moment(parameters.get("datetime"))
         if "memento" in relations and captured_at is not None and len(captures) < _MOST_LISTED:
@@ -126,7 +128,8 @@ def read_archive(answer: ArchiveAnswer) -> ArchiveReading:
         return ArchiveReading(links, capture)
     if answer.end is not ChainEnd.ANSWERED or last is None:
         return ArchiveReading(
-            links, untold=f"{answer.end.value}: {answer.detail}" if answer.detail else answer.end.value
+            links,
+            untold=f"{answer.end.value}: {answer.detail}" if answer.detail else answer.end.value,
         )
     if last.status in (404, 410):
         return ArchiveReading(links, has_none=True)
@@ -146,10 +149,20 @@ def _capture(answer: ArchiveAnswer, marked: Sequence[Hop], links: MementoLinks) 
         assert at is not None
         if answer.end is ChainEnd.ANSWERED and last.status in (404, 410):
             return Capture(first.url, at, "it is a redirect to what was not captured", first.status)
-        if answer.end in (ChainEnd.LOOP, ChainEnd.TOO_MANY_REDIRECTS, ChainEnd.BAD_REDIRECT, ChainEnd.NON_WEB):
+        if answer.end in (
+            ChainEnd.LOOP,
+            ChainEnd.TOO_MANY_REDIRECTS,
+            ChainEnd.BAD_REDIRECT,
+            ChainEnd.NON_WEB,
+        ):
             return Capture(first.url, at, f"it is a redirect: {answer.end.value}", first.status)
         if answer.end is ChainEnd.ANSWERED and last.status in SHOWN and not links.captures:
-            return Capture(first.url, at, f"it is a redirect that leaves the archive, to {last.url}", first.status)
+            return Capture(
+                first.url,
+                at,
+                f"it is a redirect that leaves the archive, to {last.url}",
+                first.status,
+            )
         return None
     if answer.end is not ChainEnd.ANSWERED:
         if last.status in REDIRECTS:
@@ -180,7 +193,13 @@ def page_fault(answer: Answer) -> str | None:
     words = PageWords(answer.title or "", answer.text or "", answer.facts.headings)
     if words.is_titled_log_in:
         return "asks to log in"
-    said = words.title if words.is_titled_absent else words.body.strip() if words.is_all_absence else None
+    said = (
+        words.title
+        if words.is_titled_absent
+        else words.body.strip()
+        if words.is_all_absence
+        else None
+    )
     return None if said is None else f"says {said[:_MOST_SAID]!r}"
 
 
@@ -198,7 +217,9 @@ def _links_of(hops: Sequence[Hop]) -> MementoLinks:
     original = next((links.original for links in reversed(links_of_each) if links.original), None)
     if original is not None:
         links_of_each = [
-            links for links in links_of_each if links.original and is_same_resource(links.original, original)
+            links
+            for links in links_of_each
+            if links.original and is_same_resource(links.original, original)
         ]
     captures = {url: at for links in links_of_each for at, url in links.captures}
     timemap = next((links.timemap for links in reversed(links_of_each) if links.timemap), None)
@@ -281,7 +302,11 @@ class ArchiveAsk:
         {'Accept-Datetime': 'Mon, 04 Mar 2019 05:06:07 GMT'}
         """
         wanted = self.accept_datetime
-        return {} if wanted is None else {"Accept-Datetime": format_datetime(wanted.astimezone(UTC), usegmt=True)}
+        return (
+            {}
+            if wanted is None
+            else {"Accept-Datetime": format_datetime(wanted.astimezone(UTC), usegmt=True)}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +376,12 @@ def capture_wish(
 
 
 def is_due(
-    outcome: MementoOutcome, asked_at: datetime, *, now: datetime, max_age_s: float, worked_at: datetime | None
+    outcome: MementoOutcome,
+    asked_at: datetime,
+    *,
+    now: datetime,
+    max_age_s: float,
+    worked_at: datetime | None,
 ) -> bool:
     """Return whether an archive that answered so is asked once more: its answer is old, it said nothing, or the ARK has
     worked since.
@@ -438,12 +468,18 @@ def _search_one(
     hops += answer.hops
     read = read_archive(answer)
     if read.untold is not None:
-        return _Found((f"the archive did not tell about {original}: {read.untold}",), untold=read.untold)
+        return _Found(
+            (f"the archive did not tell about {original}: {read.untold}",), untold=read.untold
+        )
     if read.has_none:
         return _Found((f"the archive has no capture of {original}",))
-    original_url = memento_links(answer.hops[0].headers.get("Link", ""), answer.hops[0].url).original
+    original_url = memento_links(
+        answer.hops[0].headers.get("Link", ""), answer.hops[0].url
+    ).original
     if original_url is not None and not is_same_resource(original_url, original):
-        return _Found((f"asked about {original}, the archive told of {original_url}, which is not the same",))
+        return _Found(
+            (f"asked about {original}, the archive told of {original_url}, which is not the same",)
+        )
     captures = _Known(wish.worked_at)
     captures.add(read)
     timemap, untold = read.links.timemap, None
@@ -525,7 +561,11 @@ class _Known:
         times = sorted((at, url) for url, at in self._named.items() if self._is_in_time(at))
         if not times and best is None:
             times = sorted((at, url) for url, at in self._named.items())
-        start = best.captured_at if best is not None and self._is_in_time(best.captured_at) else _BEFORE_ALL
+        start = (
+            best.captured_at
+            if best is not None and self._is_in_time(best.captured_at)
+            else _BEFORE_ALL
+        )
         bad = (
             capture.captured_at
             for capture in self._looked_at

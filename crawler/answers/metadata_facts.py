@@ -16,7 +16,14 @@ from crawler.answers.answer import STRUCTURED, is_textual, nobody_can_tell
 from crawler.answers.claims import declares
 from crawler.answers.erc import QUESTIONS, missing_code, says_something
 from crawler.answers.facts import AnswerFacts
-from crawler.answers.likeness import ANY_ARK, last_part, likeness, same_answer, same_beginning, same_page
+from crawler.answers.likeness import (
+    ANY_ARK,
+    last_part,
+    likeness,
+    same_answer,
+    same_beginning,
+    same_page,
+)
 from crawler.answers.notices import is_fault, says_not_found
 from crawler.answers.quirks import plain, quirks, without_marks
 from crawler.answers.structured import KERNEL, kernel
@@ -99,7 +106,11 @@ class MetadataFacts:
         """
         one, other, labels = self.answer.seen, self.object.seen, self.answer.labelled
         same_title = bool(one.title) and one.title == other.title
-        return same_title and (bool(labels) or is_at_place_of(one, other)) and labels <= self.object.labelled
+        return (
+            same_title
+            and (bool(labels) or is_at_place_of(one, other))
+            and labels <= self.object.labelled
+        )
 
     # -- the same for anything
 
@@ -132,7 +143,9 @@ class MetadataFacts:
         if observation.record is None:
             return nobody_can_tell(observation, other)
         names = (last_part(observation.asked_url), last_part(other.asked_url))
-        strange = set(_impersonal(other.record or {}, names)) - set(_impersonal(observation.record, names))
+        strange = set(_impersonal(other.record or {}, names)) - set(
+            _impersonal(observation.record, names)
+        )
         return not other.body_complete and len(strange) <= 1  # the last value may be cut
 
     # -- a description
@@ -146,7 +159,9 @@ class MetadataFacts:
     def flat(self) -> Mapping[str, str]:
         """The elements of its record, whatever form that has."""
         record = self.answer.seen.record or {}
-        return {label: value for kind in STRUCTURED for label, value in record.get(kind, {}).items()}
+        return {
+            label: value for kind in STRUCTURED for label, value in record.get(kind, {}).items()
+        }
 
     @cached_property
     def answers(self) -> Mapping[str, str]:
@@ -156,7 +171,9 @@ class MetadataFacts:
     @cached_property
     def answered(self) -> tuple[str, ...]:
         """The questions that the record answers with something."""
-        return tuple(question for question in QUESTIONS if says_something(self.answers.get(question, "")))
+        return tuple(
+            question for question in QUESTIONS if says_something(self.answers.get(question, ""))
+        )
 
     @cached_property
     def telling(self) -> tuple[str, ...]:
@@ -167,13 +184,19 @@ class MetadataFacts:
     @property
     def is_record_of_object(self) -> bool:
         """True if its record says enough to be a description."""
-        is_enough = self.is_erc or len(self.answered) >= 2 or self.answer.subject.names_this is not None
+        is_enough = (
+            self.is_erc or len(self.answered) >= 2 or self.answer.subject.names_this is not None
+        )
         return is_enough and bool(self.telling) and not {"who", "what"}.isdisjoint(self.answered)
 
     @cached_property
     def fault_in_title(self) -> str | None:
         """The title of what should be a description, if it says no more than that there is none to give."""
-        title = self.answers.get("what", "") if self.answer.seen.record else self.labelled_answers.get("what", "")
+        title = (
+            self.answers.get("what", "")
+            if self.answer.seen.record
+            else self.labelled_answers.get("what", "")
+        )
         return title if is_fault(title) else None
 
     @cached_property
@@ -194,7 +217,9 @@ class MetadataFacts:
         is_elsewhere = not any(same_host(origin, url) for origin in origins for url in self._way)
         where = self.answers.get("where", "")
         is_placeless = not where and not self.is_erc
-        return (is_placeless or bool(_ORIGIN.search(where))) and is_elsewhere and self._shares_no_word
+        return (
+            (is_placeless or bool(_ORIGIN.search(where))) and is_elsewhere and self._shares_no_word
+        )
 
     @property
     def _way(self) -> list[str]:
@@ -210,7 +235,9 @@ class MetadataFacts:
         title, text = self.object.seen.title, self.object.seen.text
         if not title or not text or len(text) < ENOUGH_TEXT:
             return False
-        words = _WORD.findall(plain(f"{self.answers.get('who', '')} {self.answers.get('what', '')}")[:_MOST_TOLD])
+        words = _WORD.findall(
+            plain(f"{self.answers.get('who', '')} {self.answers.get('what', '')}")[:_MOST_TOLD]
+        )
         shown = plain(f"{title} {text}")
         is_comparable = bool(words) and is_latin("".join(words)) == is_latin(shown)
         return is_comparable and not any(word in shown for word in words)
@@ -224,7 +251,9 @@ class MetadataFacts:
             return False
         is_named = self.answer.is_linked_to_ark or bool(observation.facts.places_of(str(ark)))
         control = self.control.seen if self.control is not None else None
-        is_refused = control is not None and control.status is not None and control.status not in SUCCESSES
+        is_refused = (
+            control is not None and control.status is not None and control.status not in SUCCESSES
+        )
         is_particular = (
             is_refused and ark.name in observation.final_url
         )  # a home page is no one's, no matter who is sent there
@@ -252,7 +281,9 @@ class MetadataFacts:
         """The questions that the record doesn't answer, each with the reason that it gives."""
         left = [question for question in QUESTIONS if question not in self.answered]
         codes = {question: missing_code(self.answers.get(question, "")) for question in left}
-        return [f"{question} (:{codes[question]})" if codes[question] else question for question in left]
+        return [
+            f"{question} (:{codes[question]})" if codes[question] else question for question in left
+        ]
 
 
 def is_latin(text: str) -> bool:
@@ -288,7 +319,9 @@ def is_object_again(answer: Observation, object_answer: Observation) -> bool:
         return True
     is_at_its_place = is_at_place_of(answer, object_answer)
     if answer.text is None or object_answer.text is None:
-        is_unread = not is_textual(answer.media_type) and answer.media_type == object_answer.media_type
+        is_unread = (
+            not is_textual(answer.media_type) and answer.media_type == object_answer.media_type
+        )
         return is_unread and is_at_its_place
     without_query = (answer.asked_url, answer.asked_url.partition("?")[0])
     is_cut = not (answer.body_complete and object_answer.body_complete)
@@ -314,7 +347,9 @@ def _likewise(answer: Observation, object_answer: Observation) -> bool:
     return None not in sketches and likeness(*map(str, sketches)) >= MOSTLY_THE_SAME
 
 
-def _impersonal(record: Mapping[str, Mapping[str, str]], names: tuple[str, ...]) -> list[tuple[str, str, str]]:
+def _impersonal(
+    record: Mapping[str, Mapping[str, str]], names: tuple[str, ...]
+) -> list[tuple[str, str, str]]:
     """A record without where the object is, what it is called, and numbers and clocks."""
 
     def nameless(value: str) -> str:

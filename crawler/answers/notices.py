@@ -27,7 +27,9 @@ _TITLE_PARTS = re.compile(
     r"\s[|:\N{EN DASH}\N{EM DASH}\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}-]\s"
 )
 #: Between the title of a record and its site; a colon or dash may as well begin a subtitle.
-_SITE_PARTS = re.compile(r"\s[|\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}]\s")
+_SITE_PARTS = re.compile(
+    r"\s[|\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}]\s"
+)
 #: What is left of a word in scripts that part words by spaces: those before the ideographs, and Hangul.
 _WORD_END = re.compile("[^\\W\\d_\N{CJK RADICAL REPEAT}-\N{YI RADICAL KE}]*")
 #: The rest of a sentence that ends as a question.
@@ -41,7 +43,9 @@ _LEAD_WORDS = 4
 #: Within so many characters before a phrase is the word that makes it a guess.
 _GUESS_CHARS = 24
 #: The years of a site, and of no object.
-_COPYRIGHT = re.compile(r"(?:\u00a9|\(c\)|copyright)[^\d.]{0,30}(?:\d{4}\W{0,3}){1,2}", re.IGNORECASE)
+_COPYRIGHT = re.compile(
+    r"(?:\u00a9|\(c\)|copyright)[^\d.]{0,30}(?:\d{4}\W{0,3}){1,2}", re.IGNORECASE
+)
 _404_TITLE = re.compile(r"\W*404\b(?!\s*-?\s*(?:p|pages|leaves)\b)")
 #: A title is that of a page to log in when it begins so and has little more to say.
 _MORE_OF_TITLE = 25
@@ -74,7 +78,9 @@ class PageWords:
     def opening(self) -> str:
         """The beginning of its text, and its headings."""
         opening = self.body[:OPENING_CHARS]
-        return ". ".join([opening, *(heading for heading in self.headings if heading not in opening)])
+        return ". ".join(
+            [opening, *(heading for heading in self.headings if heading not in opening)]
+        )
 
     @cached_property
     def beginning(self) -> str:
@@ -92,7 +98,9 @@ class PageWords:
     def absence(self) -> str | None:
         """The words by which its beginning says that something is not there, with those that lead to them."""
         phrase = _absence(self.beginning)
-        return self.beginning[max(0, phrase.start - _LEADING_WORDS) : phrase.end] if phrase else None
+        return (
+            self.beginning[max(0, phrase.start - _LEADING_WORDS) : phrase.end] if phrase else None
+        )
 
     @cached_property
     def absence_in_title(self) -> str | None:
@@ -108,7 +116,9 @@ class PageWords:
     def is_titled_by_word(self) -> bool:
         """True if its title is a word of absence, and names no page: records are called "404" or "Introuvable" too."""
         title = plain(self.title_parts[0])
-        return title == "404" or ((match := quirks().not_found.match(title)) is not None and match.end == len(title))
+        return title == "404" or (
+            (match := quirks().not_found.match(title)) is not None and match.end == len(title)
+        )
 
     @cached_property
     def is_absence_repeated(self) -> bool:
@@ -165,7 +175,9 @@ class PageWords:
     @cached_property
     def idle_host(self) -> str | None:
         """The words by which its title, or its opening where it is short, says that its host has nothing to show."""
-        phrase = next(quirks().idle.in_plain(self.beginning if self.is_short else plain(self.title)), None)
+        phrase = next(
+            quirks().idle.in_plain(self.beginning if self.is_short else plain(self.title)), None
+        )
         return phrase.words if phrase else None
 
     @cached_property
@@ -189,7 +201,9 @@ class PageWords:
         if not self.is_short:
             return None
         phrase = next(phrases.in_plain(self.beginning), None)
-        return phrase.words if phrase and not quirks().not_found.is_in_plain(self.beginning) else None
+        return (
+            phrase.words if phrase and not quirks().not_found.is_in_plain(self.beginning) else None
+        )
 
     @cached_property
     def fault_of_request(self) -> str | None:
@@ -202,7 +216,9 @@ class PageWords:
         """True if a part of its title is that of a page to log in."""
         parts = _TITLE_PARTS.split(plain(self.title))
         matches = ((part, quirks().login.title.match(part)) for part in parts)
-        return any(match is not None and len(part) - match.end <= _MORE_OF_TITLE for part, match in matches)
+        return any(
+            match is not None and len(part) - match.end <= _MORE_OF_TITLE for part, match in matches
+        )
 
     # -- next to another page
 
@@ -223,7 +239,9 @@ class PageWords:
             is_empty = sum(map(str.isalpha, plain_text)) <= _FEW_LETTERS
             return self.absence_in_title if self.is_titled_absent and is_empty else None
         parts = (*self.title_parts, *self.headings)
-        if any(_absence(part) is not None and _beside_absence(part) > _FEW_LETTERS for part in parts):
+        if any(
+            _absence(part) is not None and _beside_absence(part) > _FEW_LETTERS for part in parts
+        ):
             return None  # "Ms. 404 Not Found in the Catalogue of 1911" is what an object is called
         lead = plain_text[: phrase.start]
         for part in parts:
@@ -235,7 +253,8 @@ class PageWords:
     def words_of_withdrawal(self) -> frozenset[str]:
         """The words by which its sentences speak of a withdrawal, whatever its object is called."""
         return frozenset(
-            withdrawal.words for withdrawal in withdrawals_in(self.title, self.headings, self.text[:NOTICE_CHARS])
+            withdrawal.words
+            for withdrawal in withdrawals_in(self.title, self.headings, self.text[:NOTICE_CHARS])
         )
 
     def withdrawals(self, own: str, name: str, control: PageWords | None) -> Iterator[Withdrawal]:
@@ -269,7 +288,10 @@ def is_fault(title: str) -> bool:
     """
     parts = _SITE_PARTS.split(plain(ARK_OR_URL.sub(" ", title)))
     return any(
-        all(is_notice(title_part) or _is_fault(title_part) for title_part in _TITLE_PARTS.split(part))
+        all(
+            is_notice(title_part) or _is_fault(title_part)
+            for title_part in _TITLE_PARTS.split(part)
+        )
         for part in parts
         if part
     )
@@ -277,7 +299,12 @@ def is_fault(title: str) -> bool:
 
 def _is_fault(part: str) -> bool:
     vocabulary = quirks()
-    faults = (vocabulary.passing, vocabulary.fault_title.phrase, vocabulary.not_found, vocabulary.not_available)
+    faults = (
+        vocabulary.passing,
+        vocabulary.fault_title.phrase,
+        vocabulary.not_found,
+        vocabulary.not_available,
+    )
     if not any(phrases.is_in_plain(part) for phrases in faults):
         return False
     around = (vocabulary.fault_title.beside, vocabulary.this_object.filler, vocabulary.saying)
@@ -288,7 +315,11 @@ def _is_fault(part: str) -> bool:
 def _words_of_absence() -> tuple[tuple[Phrases, int], ...]:
     """Words of absence and of what is absent, each with the most letters of an ending that may follow it."""
     vocabulary = quirks()
-    return (vocabulary.not_found, 9), (vocabulary.not_available, 9), (vocabulary.this_object.things, 3)
+    return (
+        (vocabulary.not_found, 9),
+        (vocabulary.not_available, 9),
+        (vocabulary.this_object.things, 3),
+    )
 
 
 def _without(text: str, *removed: tuple[Phrases, int]) -> str:
@@ -314,7 +345,11 @@ def _beside_absence(text: str) -> int:
 def _absence(text: str) -> PhraseMatch | None:
     """The first words of absence in *text* that are no offer of help: "can't find it? Ask us" is on any page."""
     plain_text = plain(text)
-    phrases = (phrase for phrase in quirks().not_found.in_plain(plain_text) if not _is_offer(plain_text, phrase))
+    phrases = (
+        phrase
+        for phrase in quirks().not_found.in_plain(plain_text)
+        if not _is_offer(plain_text, phrase)
+    )
     if (absence := next(phrases, None)) or quirks().passing.is_in_plain(plain_text):
         return absence
     return next(quirks().not_available.in_plain(plain_text), None)
@@ -350,10 +385,16 @@ def says_not_found(text: str) -> str | None:
 def sure_words(phrases: Phrases, text: str, control: PageWords | None = None) -> str | None:
     """The first of *phrases* in *text* that is no guess, and that the answer about an invented name doesn't have."""
     plain_text = plain(text)
-    of_control = [phrase.words for phrase in phrases.all_in(control.text)] if control is not None else []
+    of_control = (
+        [phrase.words for phrase in phrases.all_in(control.text)] if control is not None else []
+    )
     for phrase in phrases.in_plain(plain_text):
         before = plain(plain_text[max(0, phrase.start - _GUESS_CHARS) : phrase.start]) + " "
         is_guess = any(before[guess.end] == " " for guess in quirks().unsure.all_in(before))
-        if not is_guess and not is_one_of_several(plain_text[phrase.end :]) and phrase.words not in of_control:
+        if (
+            not is_guess
+            and not is_one_of_several(plain_text[phrase.end :])
+            and phrase.words not in of_control
+        ):
             return phrase.words
     return None

@@ -15,7 +15,13 @@ from urllib.parse import urlsplit
 from crawler.answers.answer import nobody_can_tell
 from crawler.answers.claims import declares
 from crawler.answers.facts import AnswerFacts
-from crawler.answers.likeness import has_nothing_of_its_own, last_part, own_words, same_answer, same_page
+from crawler.answers.likeness import (
+    has_nothing_of_its_own,
+    last_part,
+    own_words,
+    same_answer,
+    same_page,
+)
 from crawler.answers.notices import PageWords, sure_words
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, bare, plain, quirks
 from crawler.answers.withdrawals import speaks_of_withdrawal
@@ -97,7 +103,9 @@ class ObjectFacts:
         if not control.is_success:
             if control.outcome not in (ObjectOutcome.BROKEN, ObjectOutcome.SERVER_ERROR):
                 return ControlContrast.NOTHING
-            is_there = urlsplit(answer.seen.final_url).netloc == urlsplit(control.seen.final_url).netloc
+            is_there = (
+                urlsplit(answer.seen.final_url).netloc == urlsplit(control.seen.final_url).netloc
+            )
             return ControlContrast.REFUSED_THERE if is_there else ControlContrast.REFUSED_BEFORE
         if self._is_answered_alike(control):
             return ControlContrast.THE_SAME
@@ -121,7 +129,9 @@ class ObjectFacts:
             return self.answer.is_search and control.is_search and is_one_place
         if absence is None or other_absence is None:
             return False
-        return same_page(absence, other_absence, last_part(one.asked_url), last_part(other.asked_url))
+        return same_page(
+            absence, other_absence, last_part(one.asked_url), last_part(other.asked_url)
+        )
 
     @property
     def is_told_apart(self) -> bool:
@@ -132,8 +142,12 @@ class ObjectFacts:
     def challenge(self) -> str | None:
         """The known check for programs that it is, by itself or because the control has the same title of one."""
         title, control = self.answer.challenge_in_title, self.control
-        is_everybodys = title is not None and control is not None and control.challenge_in_title == title
-        return self.answer.challenge or (title if is_everybodys and not self.declares_itself else None)
+        is_everybodys = (
+            title is not None and control is not None and control.challenge_in_title == title
+        )
+        return self.answer.challenge or (
+            title if is_everybodys and not self.declares_itself else None
+        )
 
     # -- whose page it is
 
@@ -167,7 +181,9 @@ class ObjectFacts:
     def signs(self) -> tuple[str, ...]:
         """Return why it looks like a page for what is not there."""
         signs, answer, words = self.answer.signs_of_absence, self.answer, self.answer.words
-        is_open = self.reply is ControlContrast.REFUSED_BEFORE  # of the landing host nothing is known
+        is_open = (
+            self.reply is ControlContrast.REFUSED_BEFORE
+        )  # of the landing host nothing is known
         is_all = words.is_all_absence and not words.says_more(words.body)
         if signs and is_open and is_all and not answer.own_places:
             return (*signs, "the page says so of what was asked for, and hardly anything else")
@@ -183,7 +199,11 @@ class ObjectFacts:
         """Return how much the signs weigh; many other ARKs at its place support another sign."""
         if not self.signs:
             return Signs.NONE
-        return Signs.SEVERAL if len(self.signs) > 1 or self.neighbours >= MANY_NEIGHBOURS else Signs.ONE
+        return (
+            Signs.SEVERAL
+            if len(self.signs) > 1 or self.neighbours >= MANY_NEIGHBOURS
+            else Signs.ONE
+        )
 
     @cached_property
     def own_words(self) -> str:
@@ -195,7 +215,9 @@ class ObjectFacts:
         """The words by which it says at once that what was asked for is not there, if it says little else."""
         if self.answer.is_record or self.answer.tells_of_object:
             return None
-        return self.answer.words.only_absence(self.own_words, self.answer.ark.name, self._control_words)
+        return self.answer.words.only_absence(
+            self.own_words, self.answer.ark.name, self._control_words
+        )
 
     @cached_property
     def is_called_absent(self) -> bool:
@@ -220,19 +242,29 @@ class ObjectFacts:
         answer, text = self.answer, self.own_words
         is_long, describes = len(text) >= NOTICE_CHARS, answer.is_record or answer.tells_of_object
         for withdrawal in answer.words.withdrawals(text, answer.ark.name, self._control_words):
-            if (withdrawal.is_bare and not self._is_confirmed(withdrawal.words)) or self._is_standard(withdrawal.words):
+            if (
+                withdrawal.is_bare and not self._is_confirmed(withdrawal.words)
+            ) or self._is_standard(withdrawal.words):
                 continue
             if self._is_retraction(withdrawal.words):
                 continue
             is_first = withdrawal.place in ("title", "heading")
-            if (describes or is_long) and not (withdrawal.names_object or (is_first and not is_long)):
+            if (describes or is_long) and not (
+                withdrawal.names_object or (is_first and not is_long)
+            ):
                 continue
-            if withdrawal.names_object or self.reply is ControlContrast.REFUSED_THERE or self._speaks_of_object:
+            if (
+                withdrawal.names_object
+                or self.reply is ControlContrast.REFUSED_THERE
+                or self._speaks_of_object
+            ):
                 return withdrawal.words
         if is_long or describes:
             return None
         elsewise, control = quirks().elsewise, self._control_words
-        words = sure_words(elsewise, answer.words.title, control) or sure_words(elsewise, text[:OPENING_CHARS], control)
+        words = sure_words(elsewise, answer.words.title, control) or sure_words(
+            elsewise, text[:OPENING_CHARS], control
+        )
         return words if words and self._speaks_of_object else None
 
     def _is_confirmed(self, word: str) -> bool:
@@ -244,8 +276,14 @@ class ObjectFacts:
     def _is_retraction(self, words: str) -> bool:
         """Return whether *words* say that an article was retracted whose file is there: it can be had."""
         text = plain(self.own_words)
-        is_lacking = quirks().not_available.is_in_plain(text) or quirks().not_found.is_in_plain(text)
-        offers = (part for part in _PARTS.split(text) if _FILE.search(part) and not speaks_of_withdrawal(part))
+        is_lacking = quirks().not_available.is_in_plain(text) or quirks().not_found.is_in_plain(
+            text
+        )
+        offers = (
+            part
+            for part in _PARTS.split(text)
+            if _FILE.search(part) and not speaks_of_withdrawal(part)
+        )
         return _ARTICLE.search(bare(words)) is not None and any(offers) and not is_lacking
 
     def _is_standard(self, words: str) -> bool:
@@ -262,13 +300,27 @@ class ObjectFacts:
         """
         answer, phrases = self.answer, quirks().tombstone
         parts = [plain(part).strip() for part in _TITLE_PARTS.split(answer.seen.title or "")]
-        titled = next((part for part in parts if (match := phrases.match(part)) and match.end == len(part)), None)
+        titled = next(
+            (part for part in parts if (match := phrases.match(part)) and match.end == len(part)),
+            None,
+        )
         path = urlsplit(answer.seen.final_url).path if answer.is_redirected else ""
         is_there = _TOMBSTONE.search(path) is not None
-        if is_there and (titled or (answer.words.is_short and phrases.is_in_plain(answer.words.notice))):
+        if is_there and (
+            titled or (answer.words.is_short and phrases.is_in_plain(answer.words.notice))
+        ):
             return path
-        is_named = titled is not None and len(parts) > 1 and bool(answer.own_places) and not self._is_retraction(titled)
-        return answer.seen.title if is_named and not (answer.tells_of_object or answer.is_record) else None
+        is_named = (
+            titled is not None
+            and len(parts) > 1
+            and bool(answer.own_places)
+            and not self._is_retraction(titled)
+        )
+        return (
+            answer.seen.title
+            if is_named and not (answer.tells_of_object or answer.is_record)
+            else None
+        )
 
     @cached_property
     def regional(self) -> str | None:
@@ -284,14 +336,21 @@ class ObjectFacts:
 
     @property
     def _speaks_of_object(self) -> bool:
-        return self.answer.is_about_ark or quirks().this_object.this_object.search(plain(self.own_words)) is not None
+        return (
+            self.answer.is_about_ark
+            or quirks().this_object.this_object.search(plain(self.own_words)) is not None
+        )
 
     @cached_property
     def claim(self) -> str | None:
         """The words by which a page for what is not found says of "this" object that it was withdrawn, if it does."""
         words = self.answer.words
-        said = words.withdrawals(words.text[:NOTICE_CHARS], self.answer.ark.name, self._control_words)
-        if words_ := next((withdrawal.words for withdrawal in said if withdrawal.names_object), None):
+        said = words.withdrawals(
+            words.text[:NOTICE_CHARS], self.answer.ark.name, self._control_words
+        )
+        if words_ := next(
+            (withdrawal.words for withdrawal in said if withdrawal.names_object), None
+        ):
             return words_
         is_controls = self.control is not None and self.control.has_json_tombstone
         return "tombstone" if self.answer.has_json_tombstone and not is_controls else None
@@ -300,7 +359,11 @@ class ObjectFacts:
     def _is_claim_of_this_alone(self) -> bool:
         """True if the host says something else to the control, or says with a date when it was withdrawn."""
         control, host = self.control, urlsplit(self.answer.seen.final_url).netloc
-        if control is not None and control.is_answered and urlsplit(control.seen.final_url).netloc == host:
+        if (
+            control is not None
+            and control.is_answered
+            and urlsplit(control.seen.final_url).netloc == host
+        ):
             return True
         claim = self.claim or ""
         _, _, rest = self.answer.words.notice.partition(claim)
@@ -318,8 +381,13 @@ class ObjectFacts:
         is_this = not is_404 and quirks().this_object.this_object.search(words.notice) is not None
         if not (answer.is_about_ark or is_this):
             return None
-        withdrawal = next(words.withdrawals(words.text[:NOTICE_CHARS], answer.ark.name, self._control_words), None)
+        withdrawal = next(
+            words.withdrawals(words.text[:NOTICE_CHARS], answer.ark.name, self._control_words), None
+        )
         if withdrawal:
             return withdrawal.words
         phrases = (quirks().withdrawn, quirks().restricted)
-        return next(filter(None, (sure_words(some, words.notice, self._control_words) for some in phrases)), None)
+        return next(
+            filter(None, (sure_words(some, words.notice, self._control_words) for some in phrases)),
+            None,
+        )

@@ -120,7 +120,12 @@ def _tree(phrases: Iterable[Sequence[str]]) -> str:
 def _phrases(section: Mapping[str, Any] | Iterable[str]) -> Phrases:
     """The phrases in a list, or in the lists of several languages."""
     if isinstance(section, Mapping):
-        return Phrases.of(phrase for phrases in section.values() if isinstance(phrases, list) for phrase in phrases)
+        return Phrases.of(
+            phrase
+            for phrases in section.values()
+            if isinstance(phrases, list)
+            for phrase in phrases
+        )
     return Phrases.of(section)
 
 
@@ -170,7 +175,9 @@ class ObjectWords(_Section):
     @cached_property
     def this_object(self) -> re.Pattern[str]:
         """In plain text: how a page speaks of the one object that was asked for."""
-        this, objects, phrases = ("|".join(map(re.escape, words)) for words in (self.this, self.object, self.phrase))
+        this, objects, phrases = (
+            "|".join(map(re.escape, words)) for words in (self.this, self.object, self.phrase)
+        )
         return re.compile(rf"(?<![^\W_])(?:(?:{this})\s?(?:{objects})|{phrases})")
 
     @cached_property
@@ -277,7 +284,9 @@ class Quirks(_Section):
         script.
         """
         gone = [bare(part) for parts in self.withdrawal["gone"].values() for part in parts]
-        return Phrases.of(phrase for phrase in self.withdrawn.phrases if not any(part in phrase for part in gone))
+        return Phrases.of(
+            phrase for phrase in self.withdrawn.phrases if not any(part in phrase for part in gone)
+        )
 
     def challenge_in_headers(self, headers: Mapping[str, str]) -> str | None:
         """The challenge that a hop's headers name, if one."""
@@ -301,17 +310,28 @@ class Quirks(_Section):
             return None
         source, heading, words = markup.lower(), plain(title or ""), plain(text)
         for challenge in self.challenge:
-            if any(part in source for part in (challenge.markup if words else challenge.markup + challenge.blank)):
+            if any(
+                part in source
+                for part in (challenge.markup if words else challenge.markup + challenge.blank)
+            ):
                 return challenge.name
         body = words.replace(heading, " ") if heading else words
-        if (by_title := self.challenge_in_title(heading)) and self._says_no_more(body, _TITLE_PARTS.split(heading)[0]):
+        if (by_title := self.challenge_in_title(heading)) and self._says_no_more(
+            body, _TITLE_PARTS.split(heading)[0]
+        ):
             return by_title
         for challenge in self.challenge:
-            said = next((part for part in challenge.text if part in words and part not in heading), None)
+            said = next(
+                (part for part in challenge.text if part in words and part not in heading), None
+            )
             if said is not None and self._says_no_more(words, said):
                 return challenge.name
         is_checked = any(part in source for part in self.check.widget)
-        return "a puzzle for people" if is_checked and self.check.word.search(f"{heading} {words}") else None
+        return (
+            "a puzzle for people"
+            if is_checked and self.check.word.search(f"{heading} {words}")
+            else None
+        )
 
     def challenge_in_title(self, title: str) -> str | None:
         """The challenge whose title is all that a part of *title* says, but for a status and "error".
@@ -335,13 +355,18 @@ class Quirks(_Section):
 
     def host_reason(self, host: str, status: int) -> str | None:
         """Return what is known of a status at a host, if anything."""
-        return next((quirk.reason for quirk in self.host if quirk.host == host and status in quirk.status), None)
+        return next(
+            (quirk.reason for quirk in self.host if quirk.host == host and status in quirk.status),
+            None,
+        )
 
 
 @cache
 def quirks() -> Quirks:
     """Return what the file in this package says; a test keeps it well formed."""
-    return Quirks(**tomllib.loads(files("crawler.answers").joinpath("quirks.toml").read_text("utf-8")))
+    return Quirks(
+        **tomllib.loads(files("crawler.answers").joinpath("quirks.toml").read_text("utf-8"))
+    )
 
 
 def without_marks(text: str) -> str:
@@ -367,7 +392,9 @@ def plain(text: str) -> str:
     if text.isascii():
         return " ".join(text.lower().split())
     straight = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    composed = unicodedata.normalize("NFC", straight).replace("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}", "i")
+    composed = unicodedata.normalize("NFC", straight).replace(
+        "\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}", "i"
+    )
     return " ".join(composed.lower().split())
 
 
@@ -377,7 +404,8 @@ class _Bare(dict[int, str]):
     def __missing__(self, letter: int) -> str:
         parts = unicodedata.normalize("NFD", chr(letter))
         bare = unicodedata.normalize(
-            "NFC", re.sub("[\N{COMBINING GRAVE ACCENT}-\N{COMBINING LATIN SMALL LETTER X}]", "", parts)
+            "NFC",
+            re.sub("[\N{COMBINING GRAVE ACCENT}-\N{COMBINING LATIN SMALL LETTER X}]", "", parts),
         )
         self[letter] = bare if len(bare) == 1 else chr(letter)
         return self[letter]
@@ -408,7 +436,8 @@ _NOT_FOUND_PATH = re.compile(
     re.IGNORECASE,
 )
 _NOT_FOUND_QUERY = re.compile(
-    r"(?:\A|[&=])(?:404|(?:page|item|ark)?[-_+]?not[-_+]?found|unknown|missing)(?:&|\Z)", re.IGNORECASE
+    r"(?:\A|[&=])(?:404|(?:page|item|ark)?[-_+]?not[-_+]?found|unknown|missing)(?:&|\Z)",
+    re.IGNORECASE,
 )
 _SEARCH = (
     r"/(?:search\w*|find|results?|discover|recherche\w*|suche\w*|trefferliste|busca\w*|b[uú]squeda|ricerca|pesquisa|zoeken"
@@ -422,7 +451,8 @@ _ROOT_PATH = re.compile(
 )
 _HOST = re.compile(r"(?:[a-z]+:)?//(?:[^/?#@]*@)?(?P<host>[^/?#:]+)", re.IGNORECASE)
 _REFRESH = re.compile(
-    r"""\s*+\d*+(?:\.\d*+)?\s*+(?:[;,]\s*+(?:url\s*+=)?|url\s*+=)\s*+['"]?(?P<url>[^'"\s][^'"]*)""", re.IGNORECASE
+    r"""\s*+\d*+(?:\.\d*+)?\s*+(?:[;,]\s*+(?:url\s*+=)?|url\s*+=)\s*+['"]?(?P<url>[^'"\s][^'"]*)""",
+    re.IGNORECASE,
 )
 
 
@@ -477,7 +507,9 @@ def is_sent_away(urls: Sequence[str], name: str) -> bool:
     is_general = bool(_ROOT_PATH.match(last.path)) or _SEARCH_FORM.search(last.path) is not None
     if not is_general or last.query or last.fragment or name in unquote(last.path):
         return False
-    return any(parts.hostname == last.hostname and not _ROOT_PATH.match(parts.path) for parts in before)
+    return any(
+        parts.hostname == last.hostname and not _ROOT_PATH.match(parts.path) for parts in before
+    )
 
 
 def is_log_in(url: str) -> bool:
@@ -488,7 +520,10 @@ def is_log_in(url: str) -> bool:
     """
     parts, vocabulary = urlsplit(url), quirks()
     first_label = (parts.hostname or "").partition(".")[0]
-    return first_label in vocabulary.login.host or vocabulary.login.paths.search(parts.path.lower()) is not None
+    return (
+        first_label in vocabulary.login.host
+        or vocabulary.login.paths.search(parts.path.lower()) is not None
+    )
 
 
 def is_visitor_counter(url: str) -> bool:

@@ -51,7 +51,8 @@ _DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)[.](?P<label>[\w/]+)", re.IGN
 #: JSON as the argument of a function, as browsers once had to ask for it, or after a guard against that; white space
 #: is never given back, or a megabyte of it would take hours.
 _CALL = re.compile(
-    r"\s*+(?:[)\]}',;\s]*+|(?:/\*\*/\s*+)?[\w.$]{1,80}+\s*+\()(?P<json>[{\[].*[}\]])\s*+\)?\s*+;?\s*+\Z", re.DOTALL
+    r"\s*+(?:[)\]}',;\s]*+|(?:/\*\*/\s*+)?[\w.$]{1,80}+\s*+\()(?P<json>[{\[].*[}\]])\s*+\)?\s*+;?\s*+\Z",
+    re.DOTALL,
 )
 #: Types of things that every page of a site speaks of; the object is one of them only if an ARK says so.
 _SITES_TYPES = frozenset(
@@ -65,10 +66,14 @@ _SITES_TYPES = frozenset(
 )  # fmt: skip
 #: Shorter words of ASCII are keys of anything: ``data``, ``was``.
 _LABEL_CHARS = 5
-_FAILED = frozenset({"error", "fail", "failed", "failure", "not found", "not_found", "notfound", "not-found"})
+_FAILED = frozenset(
+    {"error", "fail", "failed", "failure", "not found", "not_found", "notfound", "not-found"}
+)
 #: Keys of a message that is no description, what is next to one, and those of a search that found nothing.
 _MESSAGES = frozenset({"message", "msg", "detail", "details", "reason"})
-_WITH_MESSAGES = frozenset({"status", "statuscode", "code", "type", "instance", "timestamp", "path", "success", "ok"})
+_WITH_MESSAGES = frozenset(
+    {"status", "statuscode", "code", "type", "instance", "timestamp", "path", "success", "ok"}
+)
 _FOUND = ("results", "items", "docs", "hits", "records", "data")
 _COUNTS = ("total", "count", "numfound", "totalitems", "totalresults", "totalhits", "size")
 _NAMING_THINGS = frozenset({"@id", "id", "identifier", "ark", "url"})
@@ -97,7 +102,11 @@ def _own(value: Any, ark: Ark | None) -> Any:
     """Of a list of descriptions the one that names *ark* as its own, if one does."""
     if ark is None or not isinstance(value, list) or len(value) < 2:
         return value
-    own = (item for item in value[:_MOST_LISTED] if isinstance(item, Mapping) and ark in _names_in(item))
+    own = (
+        item
+        for item in value[:_MOST_LISTED]
+        if isinstance(item, Mapping) and ark in _names_in(item)
+    )
     return next(own, value)
 
 
@@ -118,7 +127,9 @@ def from_yaml(text: str, ark: Ark | None = None) -> Record | None:
         return None
     try:
         documents = list(islice(yaml.load_all(text, Loader=_PlainLoader), _MOST_LISTED))
-        return record_of(_own(documents if len(documents) > 1 else (documents or [None])[0], ark), "yaml")
+        return record_of(
+            _own(documents if len(documents) > 1 else (documents or [None])[0], ark), "yaml"
+        )
     except (yaml.YAMLError, ValueError, RecursionError, TypeError):
         return None
 
@@ -139,7 +150,11 @@ def record_of(value: Any, kind: str) -> Record | None:
         return None
     segments = _segments(mapping)
     if segments:
-        return segments if any(text for segment in segments.values() for text in segment.values()) else None
+        return (
+            segments
+            if any(text for segment in segments.values() for text in segment.values())
+            else None
+        )
     if _is_registry(mapping):
         return {"registry": _strings(mapping)}
     if _is_error(mapping) or (isinstance(value, Mapping) and _is_error(value)):
@@ -177,7 +192,11 @@ def _question_of(key: str) -> str | None:
 
 @cache
 def _labels() -> Mapping[str, str]:
-    return {bare(label): question for label, question in quirks().question_of_label.items() if question in QUESTIONS}
+    return {
+        bare(label): question
+        for label, question in quirks().question_of_label.items()
+        if question in QUESTIONS
+    }
 
 
 def plain_key(key: Any) -> str:
@@ -205,13 +224,24 @@ def _is_error(mapping: Mapping[str, Any]) -> bool:
     """
     values = {plain_key(key): inner for key, inner in mapping.items()}
     status = values.get("status", values.get("code", values.get("statuscode")))
-    is_written = isinstance(values.get("status"), str) and re.fullmatch(r"[45]\d\d", values["status"]) is not None
+    is_written = (
+        isinstance(values.get("status"), str)
+        and re.fullmatch(r"[45]\d\d", values["status"]) is not None
+    )
     is_refused = any(values.get(key) is False for key in ("success", "ok", "found", "exists"))
     is_status = isinstance(status, int) and not isinstance(status, bool) and 400 <= status < 600
     is_failure = is_written or is_status or str(status).strip().lower() in _FAILED
     is_message = bool(values.keys() & _MESSAGES) and values.keys() <= _MESSAGES | _WITH_MESSAGES
-    is_nothing = any(values.get(key) == [] for key in _FOUND) and any(values.get(key) == 0 for key in _COUNTS)
-    return bool(values.get("error") or values.get("errors")) or is_refused or is_failure or is_message or is_nothing
+    is_nothing = any(values.get(key) == [] for key in _FOUND) and any(
+        values.get(key) == 0 for key in _COUNTS
+    )
+    return (
+        bool(values.get("error") or values.get("errors"))
+        or is_refused
+        or is_failure
+        or is_message
+        or is_nothing
+    )
 
 
 def is_sites(mapping: Mapping[str, Any]) -> bool:
@@ -231,8 +261,16 @@ def names_ark(mapping: Mapping[str, Any]) -> bool:
 def _describing(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
     """The mapping that describes most: of a graph or a list one member, of a mapping itself or what it holds."""
     if isinstance(value, list):
-        parts = [_describing(item, depth + 1) for item in value[:_MOST_KEYS]] if depth < _MOST_DEPTH else []
-        return max((item for item in parts if item), key=lambda item: (names_ark(item), _telling(item)), default=None)
+        parts = (
+            [_describing(item, depth + 1) for item in value[:_MOST_KEYS]]
+            if depth < _MOST_DEPTH
+            else []
+        )
+        return max(
+            (item for item in parts if item),
+            key=lambda item: (names_ark(item), _telling(item)),
+            default=None,
+        )
     if not isinstance(value, Mapping):
         return None
     inner = [item for item in list(value.values())[:_MOST_KEYS] if isinstance(item, Mapping | list)]
@@ -241,7 +279,10 @@ def _describing(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
         return nested if nested is not None and _telling(nested) > 1 else None
     if nested is None or _telling(nested) <= max(_telling(value), 1):
         return value
-    return {**{key: item for key, item in value.items() if not isinstance(item, Mapping | list)}, **nested}
+    return {
+        **{key: item for key, item in value.items() if not isinstance(item, Mapping | list)},
+        **nested,
+    }
 
 
 def _telling(mapping: Mapping[str, Any]) -> int:
@@ -260,8 +301,12 @@ def _segments(mapping: Mapping[str, Any]) -> Record:
         elif (dotted := _DOTTED.fullmatch(name)) and inner is not None:
             stories[dotted["segment"]].append((dotted["label"], _text(inner)))
     if "erc" in stories:
-        others = _strings({key: inner for key, inner in mapping.items() if not isinstance(inner, Mapping | list)})
-        labels = (label for label in others if not (_DOTTED.fullmatch(label) or _SEGMENT.fullmatch(label)))
+        others = _strings(
+            {key: inner for key, inner in mapping.items() if not isinstance(inner, Mapping | list)}
+        )
+        labels = (
+            label for label in others if not (_DOTTED.fullmatch(label) or _SEGMENT.fullmatch(label))
+        )
         stories["erc"] += [(label, others[label]) for label in sorted(labels)]
     shown = {}
     for kind, story in stories.items():
@@ -273,34 +318,53 @@ def _segments(mapping: Mapping[str, Any]) -> Record:
 def _is_registry(mapping: Mapping[str, Any]) -> bool:
     """Return whether this is what a resolver's registry says of a NAAN or shoulder; a term's ``definition`` is none."""
     definition = mapping.get("definition")
-    if isinstance(definition, Mapping) and definition.keys() & {"uniq", "prefix", "scheme", "synonym_for"}:
+    if isinstance(definition, Mapping) and definition.keys() & {
+        "uniq",
+        "prefix",
+        "scheme",
+        "synonym_for",
+    }:
         return True
     if {"scheme", "target"} <= mapping.keys() or {"uniq", "target"} <= mapping.keys():
         return True
-    return {"prefix", "target"} <= mapping.keys() or "na_policy" in mapping or {"naan", "target"} <= mapping.keys()
+    return (
+        {"prefix", "target"} <= mapping.keys()
+        or "na_policy" in mapping
+        or {"naan", "target"} <= mapping.keys()
+    )
 
 
 def _strings(mapping: Mapping[Any, Any]) -> dict[str, str]:
     """The values as text, keys in lower case; what no text can hold is replaced."""
     shown = [(str(key), value) for key, value in list(mapping.items())[:_MOST_KEYS]]
-    return {encodable(key.lower()): _text(value) for key, value in shown if value is not None and key != "@context"}
+    return {
+        encodable(key.lower()): _text(value)
+        for key, value in shown
+        if value is not None and key != "@context"
+    }
 
 
 def _text(value: Any) -> str:
     """A value as people read it: of what has a name the name, of a list its members; of an empty structure nothing."""
     if isinstance(value, list) and all(isinstance(item, str) or _name_in(item) for item in value):
-        return encodable(" | ".join(item if isinstance(item, str) else _name_in(item) or "" for item in value))
+        return encodable(
+            " | ".join(item if isinstance(item, str) else _name_in(item) or "" for item in value)
+        )
     if named := _name_in(value):
         return encodable(named)
     if isinstance(value, Mapping) and not any(value.values()):
         return ""
-    return encodable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+    return encodable(
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    )
 
 
 def _name_in(value: Any) -> str | None:
     if not isinstance(value, Mapping):
         return None
-    return next((value[key] for key in _NAMING_KEYS if isinstance(value.get(key), str) and value[key]), None)
+    return next(
+        (value[key] for key in _NAMING_KEYS if isinstance(value.get(key), str) and value[key]), None
+    )
 
 
 def encodable(text: str) -> str:
@@ -346,11 +410,15 @@ _MARC_FIELDS = {
     "024a": "identifier", "856u": "url",
 }  # fmt: skip
 #: Documents that hold the descriptions of many things, or of none.
-_NO_RECORDS = frozenset({"rss", "feed", "urlset", "sitemapindex", "html", "svg", "opml", "opensearchdescription"})
+_NO_RECORDS = frozenset(
+    {"rss", "feed", "urlset", "sitemapindex", "html", "svg", "opml", "opensearchdescription"}
+)
 _ERRORS = frozenset({"error", "errors", "exception", "fault", "problem", "serviceexceptionreport"})
 _NAMES = ("name", "label", "preflabel", "title", "value")
 
-logging.getLogger("rdflib").setLevel(logging.CRITICAL)  # it complains of URIs that are not ours to mend
+logging.getLogger("rdflib").setLevel(
+    logging.CRITICAL
+)  # it complains of URIs that are not ours to mend
 
 
 def from_turtle(text: str) -> Record | None:
@@ -377,7 +445,9 @@ def from_xml(markup: bytes, *, enough: int = ENOUGH_ANSWERS) -> Record | None:
         return None
     if root is None or not isinstance(root.tag, str):
         return None
-    etree.strip_elements(root, etree.Entity, with_tail=False)  # they mean nothing that we would look up
+    etree.strip_elements(
+        root, etree.Entity, with_tail=False
+    )  # they mean nothing that we would look up
     name = _local(root)
     if root.tag == f"{{{RDF}}}RDF":
         record = _from_rdf(etree.tostring(root, encoding="unicode"), "xml")
@@ -390,7 +460,9 @@ def from_xml(markup: bytes, *, enough: int = ENOUGH_ANSWERS) -> Record | None:
     described = _described(dict(_first(_statements(root))))
     if described is not None:
         return described
-    leaves = ((_local(element), _text_of(element)) for element in root.iter("*") if not len(element))
+    leaves = (
+        (_local(element), _text_of(element)) for element in root.iter("*") if not len(element)
+    )
     plain = {key: value for key, value in _first(leaves) if key in KERNEL}  # without a namespace
     return {"rdf": plain} if len(kernel(plain)) >= enough else None
 
@@ -404,11 +476,17 @@ def _from_rdf(text: str, form: str) -> Record | None:
     graph = rdflib.Graph()
     try:
         graph.parse(data=text[:RDF_LIMIT], format=form, publicID="about:this")
-    except Exception as problem:  # its parsers raise whatever they stumble over; what came before that counts
+    except (
+        Exception
+    ) as problem:  # its parsers raise whatever they stumble over; what came before that counts
         logging.getLogger(__name__).debug("not all of the RDF was read: %r", problem)
     subjects = dict.fromkeys(subject for subject, _, _ in graph)
-    descriptions = [mapping for subject in subjects if not is_sites(mapping := _properties_of(graph, subject))]
-    best = max(descriptions, key=lambda mapping: (names_ark(mapping), len(kernel(mapping))), default={})
+    descriptions = [
+        mapping for subject in subjects if not is_sites(mapping := _properties_of(graph, subject))
+    ]
+    best = max(
+        descriptions, key=lambda mapping: (names_ark(mapping), len(kernel(mapping))), default={}
+    )
     return _described({key: value for key, value in best.items() if key != "@type"})
 
 
@@ -420,7 +498,9 @@ def _properties_of(graph: rdflib.Graph, subject: Any) -> dict[str, str]:
         if str(predicate) == f"{RDF}type":
             properties.setdefault("@type", str(value))
         elif _DESCRIPTIVE.match(str(predicate)):
-            properties.setdefault(plain_key(predicate), encodable(_shown(graph, value))[:VALUE_CHARS])
+            properties.setdefault(
+                plain_key(predicate), encodable(_shown(graph, value))[:VALUE_CHARS]
+            )
     return properties
 
 
@@ -453,7 +533,9 @@ def _statements(root: Any) -> Iterator[tuple[str, str]]:
         elif namespace == _MARC and name == "subfield":
             field = f"{element.getparent().get('tag', '')}{element.get('code', '')}"
             yield _MARC_FIELDS.get(field, ""), _text_of(element).rstrip(" /:;,")
-        elif namespace in _LIBRARIES and (namespace != _TEI or any(element.iterancestors(f"{{{_TEI}}}teiHeader"))):
+        elif namespace in _LIBRARIES and (
+            namespace != _TEI or any(element.iterancestors(f"{{{_TEI}}}teiHeader"))
+        ):
             yield _LIBRARIES[namespace].get(name, ""), _text_of(element)
 
 
@@ -482,5 +564,7 @@ def _first(statements: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 def _described(values: Mapping[str, str]) -> Record | None:
     """A record, when something in it answers a question besides what the subject is called."""
-    is_one = bool(values.keys() & (KERNEL.keys() | OTHER_DESCRIPTIVE) - {"@id", "url", "id", "identifier"})
+    is_one = bool(
+        values.keys() & (KERNEL.keys() | OTHER_DESCRIPTIVE) - {"@id", "url", "id", "identifier"}
+    )
     return {"rdf": dict(values)} if is_one else None

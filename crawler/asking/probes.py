@@ -61,9 +61,14 @@ class Shoulders:
         >>> [shoulders.of(ark) for ark in arks[2:]]
         ['btv1', '']
         """
-        names_by_shoulder = Counter((ark.naan, shoulder) for ark in set(arks) if (shoulder := shoulder_of(ark.name)))
+        names_by_shoulder = Counter(
+            (ark.naan, shoulder) for ark in set(arks) if (shoulder := shoulder_of(ark.name))
+        )
         return cls(
-            registry, frozenset(shoulder_ for shoulder_, names in names_by_shoulder.items() if names >= ENOUGH_NAMES)
+            registry,
+            frozenset(
+                shoulder_ for shoulder_, names in names_by_shoulder.items() if names >= ENOUGH_NAMES
+            ),
         )
 
     def of(self, ark: Ark) -> str:
@@ -105,12 +110,20 @@ def control_ark(ark: Ark, resolver: str) -> Ark:
     prefix = _PREFIX.match(ark.name)
     kept = ark.shoulder or (prefix[0] if prefix else "")
     shape = ark.name[len(kept) :]
-    least = _INVENTED_CHECKED if KNOWN.check(ark) in (CheckCharacter.PASSES, CheckCharacter.FAILS) else _INVENTED
-    shape += (shape[-1:] if shape[-1:].isalnum() else "x") * max(0, least - sum(map(str.isalnum, shape)))
+    least = (
+        _INVENTED_CHECKED
+        if KNOWN.check(ark) in (CheckCharacter.PASSES, CheckCharacter.FAILS)
+        else _INVENTED
+    )
+    shape += (shape[-1:] if shape[-1:].isalnum() else "x") * max(
+        0, least - sum(map(str.isalnum, shape))
+    )
     seed = hashlib.sha256(f"{resolver} {ark.naan} {kept} {len(shape)}".encode()).digest()
     octets = _octets(seed)
     is_hexadecimal = bool(_HEXADECIMAL.match(ark.name))
-    name = kept + "".join(_stand_in(character, next(octets), is_hexadecimal=is_hexadecimal) for character in shape)
+    name = kept + "".join(
+        _stand_in(character, next(octets), is_hexadecimal=is_hexadecimal) for character in shape
+    )
     invented = Ark(ark.naan, name)
     if KNOWN.check(invented) is CheckCharacter.PASSES or invented.name == ark.name:
         return Ark(ark.naan, name[:-1] + ("b" if name[-1] != "b" else "c"))
@@ -144,7 +157,9 @@ def control_url(url: str, ark: Ark, registry: Registry) -> str | None:
     invented = control_ark(ark, place_of(url))
     label = LABEL.search(url)
     if label is not None:
-        slash = "/" if url.endswith("/") else ""  # some know no name without it, and would refuse any
+        slash = (
+            "/" if url.endswith("/") else ""
+        )  # some know no name without it, and would refuse any
         return f"{url[: label.end()]}{invented.naan}/{invented.name}{slash}"
     return registry.target(invented) if url == registry.target(ark) else None
 
@@ -175,9 +190,13 @@ def landing_control(url: str) -> str:
         head, slash, last = unquote(name).rpartition("/")
         extension = _EXTENSION.search(last)
         stem = last[: extension.start()] if extension else last
-        shape = stem + (stem[-1:] if stem[-1:].isalnum() else "x") * max(0, _INVENTED - sum(map(str.isalnum, stem)))
+        shape = stem + (stem[-1:] if stem[-1:].isalnum() else "x") * max(
+            0, _INVENTED - sum(map(str.isalnum, stem))
+        )
         is_hexadecimal = bool(_HEXADECIMAL.match(stem))
-        made = "".join(_stand_in(character, next(octets), is_hexadecimal=is_hexadecimal) for character in shape)
+        made = "".join(
+            _stand_in(character, next(octets), is_hexadecimal=is_hexadecimal) for character in shape
+        )
         return quote(head + slash + made + (extension[0] if extension else ""), safe="/:@,;+~")
 
     return _with_names(url, invented)
@@ -192,13 +211,18 @@ def _with_names(url: str, change: Callable[[str], str]) -> str:
     parts = urlsplit(url)
     segments = (parts.path.rstrip("/") or "/").split("/")
     fields = [field.rpartition("=") for field in parts.query.split("&") if field]
-    named = {at for at, (_, _, value) in enumerate(fields) if any(map(str.isdigit, value))} or {len(fields) - 1}
+    named = {at for at, (_, _, value) in enumerate(fields) if any(map(str.isdigit, value))} or {
+        len(fields) - 1
+    }
     last = len(segments) - 1
     path = [
         change(segment) if _NUMBERED.match(segment) or (at == last and not fields) else segment
         for at, segment in enumerate(segments)
     ]
-    query = [f"{key}{sign}{change(value) if at in named else value}" for at, (key, sign, value) in enumerate(fields)]
+    query = [
+        f"{key}{sign}{change(value) if at in named else value}"
+        for at, (key, sign, value) in enumerate(fields)
+    ]
     slash = "/" if parts.path.endswith("/") and len(parts.path) > 1 else ""
     return urlunsplit((parts.scheme, parts.netloc, "/".join(path) + slash, "&".join(query), ""))
 
@@ -262,7 +286,9 @@ class SpellingAnswer:
     @property
     def succeeds(self) -> bool:
         """True if the chain ends in success (2020, 7.1.3)."""
-        return self.end is ChainEnd.NON_WEB or (self.end is ChainEnd.ANSWERED and self.status in SUCCESSES)
+        return self.end is ChainEnd.NON_WEB or (
+            self.end is ChainEnd.ANSWERED and self.status in SUCCESSES
+        )
 
     @property
     def was_redirected(self) -> bool:
@@ -354,7 +380,9 @@ def judge_form(question: Question, reply: SpellingAnswer, plain: SpellingAnswer)
         return _unknown(f"no answer: {reply.end.value}")
     if question is Question.LONG_NAME:
         if reply.status in (400, 414, 431) or (reply.status or 0) >= 500:
-            return _refused(f"answered {reply.status} for a length that must be accepted", conforms=False)
+            return _refused(
+                f"answered {reply.status} for a length that must be accepted", conforms=False
+            )
         words = f"accepted: answered {reply.status or 'with a redirect out of the web'}"
         return SpellingFinding(SpellingTreatment.SAME, True, words)
     if reply.succeeds:
@@ -374,14 +402,24 @@ def _refused(reason: str, *, conforms: bool | None) -> SpellingFinding:
     return SpellingFinding(SpellingTreatment.REFUSED, conforms, reason)
 
 
-def _judge_success(question: Question, reply: SpellingAnswer, plain: SpellingAnswer) -> SpellingFinding:
+def _judge_success(
+    question: Question, reply: SpellingAnswer, plain: SpellingAnswer
+) -> SpellingFinding:
     if _is_same(reply, plain):
         if question in _EQUAL:
-            return SpellingFinding(SpellingTreatment.SAME, True, "the same answer as for the ARK as found")
-        return SpellingFinding(SpellingTreatment.SAME, None, "the same answer as without the qualifier")
+            return SpellingFinding(
+                SpellingTreatment.SAME, True, "the same answer as for the ARK as found"
+            )
+        return SpellingFinding(
+            SpellingTreatment.SAME, None, "the same answer as without the qualifier"
+        )
     if question in _EQUAL:
-        return SpellingFinding(SpellingTreatment.OTHER, None, f"a success, but another one: {reply.final_url}")
-    passed_on = f"passed on to {reply.final_url}" if reply.was_redirected else "an answer of its own"
+        return SpellingFinding(
+            SpellingTreatment.OTHER, None, f"a success, but another one: {reply.final_url}"
+        )
+    passed_on = (
+        f"passed on to {reply.final_url}" if reply.was_redirected else "an answer of its own"
+    )
     return SpellingFinding(SpellingTreatment.OTHER, None, passed_on)
 
 

@@ -54,10 +54,18 @@ def well_known_url(url: str) -> str:
 
 def resolver_path(answer: Observation) -> str | None:
     """The path of the resolver by a host's own word, which is a line of plain text between slashes; else None."""
-    if answer.end is not ChainEnd.ANSWERED or answer.status != 200 or answer.media_type not in ("text/plain", None):
+    if (
+        answer.end is not ChainEnd.ANSWERED
+        or answer.status != 200
+        or answer.media_type not in ("text/plain", None)
+    ):
         return None
     words = (answer.text or "").split()
-    return words[0] if len(words) == 1 and _PATH.match(words[0]) and not {"?", "#"} & set(words[0]) else None
+    return (
+        words[0]
+        if len(words) == 1 and _PATH.match(words[0]) and not {"?", "#"} & set(words[0])
+        else None
+    )
 
 
 def at_path(url: str, path: str) -> str | None:
@@ -72,7 +80,11 @@ def at_path(url: str, path: str) -> str | None:
     if label is None:
         return None
     moved = f"{origin_of(url)}{path}"
-    return None if moved == origin_of(url) + place_of(url)[len(origin_of(url)) :] else moved + url[label.start() :]
+    return (
+        None
+        if moved == origin_of(url) + place_of(url)[len(origin_of(url)) :]
+        else moved + url[label.start() :]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +114,9 @@ class Places:
         at_global = request_url(compact, None, global_resolver)
         return cls(
             at_registry=None if target is None or same_host(target, url) else target,
-            at_global=None if same_host(at_global, url) and resolver_of(at_global) == resolver_of(url) else at_global,
+            at_global=None
+            if same_host(at_global, url) and resolver_of(at_global) == resolver_of(url)
+            else at_global,
             is_target=target is not None and same_host(target, url),
             needs_path=target is None and label is not None and not same_host(at_global, url),
         )
@@ -131,7 +145,11 @@ class AskingContext:
 
 
 def next_question(
-    answers: Mapping[Question, AnswerFacts], context: AskingContext, places: Places, *, first_url: str
+    answers: Mapping[Question, AnswerFacts],
+    context: AskingContext,
+    places: Places,
+    *,
+    first_url: str,
 ) -> Question | None:
     """Return what to ask about an ARK after *answers*, or None when there is nothing more to learn.
 
@@ -146,14 +164,20 @@ def next_question(
     living = reached(answers)
     if living is None:
         asked = answers[Question.OBJECT]
-        elsewhere = None if _is_tombstone(asked) else _next_place(answers, context, places, first_url)
+        elsewhere = (
+            None if _is_tombstone(asked) else _next_place(answers, context, places, first_url)
+        )
         if elsewhere is not None:
             return elsewhere
         if _is_tombstone(asked):
             return Question.INFO if Question.INFO not in answers else None
         is_closed = asked.is_answered and not asked.is_unknown and not asked.is_failing
         return Question.INFO if is_closed and Question.INFO not in answers else None
-    if living is answers[Question.OBJECT] and _is_open(Question.HYPHENS, answers, first_url) and seems_absent(living):
+    if (
+        living is answers[Question.OBJECT]
+        and _is_open(Question.HYPHENS, answers, first_url)
+        and seems_absent(living)
+    ):
         return Question.HYPHENS
     if (
         context.is_soft
@@ -161,7 +185,9 @@ def next_question(
         and (elsewhere := place_beside(answers, places)) is not None
     ):
         return elsewhere
-    if "?" in living.seen.asked_url:  # a target of the registry with a query of its own can't be inflected
+    if (
+        "?" in living.seen.asked_url
+    ):  # a target of the registry with a query of its own can't be inflected
         return None
     return _next_inflection(answers, context)
 
@@ -170,7 +196,11 @@ def _is_tombstone(answer: AnswerFacts) -> bool:
     """Return whether an answer explains that this object is gone: its resolver knows it, and may still have its
     metadata.
     """
-    return answer.is_answered and answer.seen.status == 410 and ObjectFacts(answer).explanation is not None
+    return (
+        answer.is_answered
+        and answer.seen.status == 410
+        and ObjectFacts(answer).explanation is not None
+    )
 
 
 def seems_absent(answer: AnswerFacts) -> bool:
@@ -178,7 +208,11 @@ def seems_absent(answer: AnswerFacts) -> bool:
     if not answer.is_reached:
         return False
     facts = ObjectFacts(answer)
-    return bool(facts.signs) and not facts.is_particular and not (facts.withdrawal or facts.tombstone or facts.regional)
+    return (
+        bool(facts.signs)
+        and not facts.is_particular
+        and not (facts.withdrawal or facts.tombstone or facts.regional)
+    )
 
 
 def _next_place(
@@ -190,13 +224,19 @@ def _next_place(
         return None
     if asked.is_unknown and (spelling := _next_spelling(answers, context, first_url)) is not None:
         return spelling
-    if not asked.is_resolvers_own:  # who passes an ARK on as it is written, as a moved host does, need not know it
+    if (
+        not asked.is_resolvers_own
+    ):  # who passes an ARK on as it is written, as a moved host does, need not know it
         is_passed_on = _is_heard(_written(first_url).rstrip("/"), asked)
         return place_beside(answers, places) if is_passed_on else None
     if asked.is_unknown:
         if places.needs_path and not context.has_asked_path:
             return Question.WELL_KNOWN
-        if context.own_path and Question.AT_PATH not in answers and at_path(first_url, context.own_path):
+        if (
+            context.own_path
+            and Question.AT_PATH not in answers
+            and at_path(first_url, context.own_path)
+        ):
             return Question.AT_PATH
     if places.at_registry and Question.AT_REGISTRY not in answers:
         return Question.AT_REGISTRY
@@ -210,13 +250,22 @@ def place_beside(answers: Mapping[Question, AnswerFacts], places: Places) -> Que
     if places.is_target:
         return None
     hops = answers[Question.OBJECT].seen.hops
-    for question, resolver in ((Question.AT_REGISTRY, places.at_registry), (Question.AT_GLOBAL, places.at_global)):
-        if resolver and question not in answers and not any(same_host(resolver, hop.url) for hop in hops):
+    for question, resolver in (
+        (Question.AT_REGISTRY, places.at_registry),
+        (Question.AT_GLOBAL, places.at_global),
+    ):
+        if (
+            resolver
+            and question not in answers
+            and not any(same_host(resolver, hop.url) for hop in hops)
+        ):
             return question
     return None
 
 
-def _next_spelling(answers: Mapping[Question, AnswerFacts], context: AskingContext, first_url: str) -> Question | None:
+def _next_spelling(
+    answers: Mapping[Question, AnswerFacts], context: AskingContext, first_url: str
+) -> Question | None:
     """The next spelling that means the same as *first_url*, of those that can change what was answered."""
     asked, written = answers[Question.OBJECT], _written(first_url)
     if not written:
@@ -249,7 +298,11 @@ def label_place(first_url: str, answer: AnswerFacts | None) -> str:
 
     *answer* is what came of asking for the object, if it was asked for.
     """
-    if answer is None or answer.is_resolvers_own or not _is_heard(_written(first_url).rstrip("/"), answer):
+    if (
+        answer is None
+        or answer.is_resolvers_own
+        or not _is_heard(_written(first_url).rstrip("/"), answer)
+    ):
         return place_of(first_url)
     return place_of(answer.seen.final_url)
 
@@ -263,7 +316,9 @@ def _is_heard(part: str, answer: AnswerFacts) -> bool:
     return answer.is_resolvers_own or (bool(part) and part in unquote(answer.seen.final_url))
 
 
-def _next_inflection(answers: Mapping[Question, AnswerFacts], context: AskingContext) -> Question | None:
+def _next_inflection(
+    answers: Mapping[Question, AnswerFacts], context: AskingContext
+) -> Question | None:
     if Question.INFO not in answers:
         return Question.INFO
     info = answers[Question.INFO].seen
@@ -271,9 +326,14 @@ def _next_inflection(answers: Mapping[Question, AnswerFacts], context: AskingCon
     if not context.legacy or is_silent:
         return None
     if context.described:
-        is_open = Question.DOUBLE not in answers and not context.stated and not context.has_asked_both
+        is_open = (
+            Question.DOUBLE not in answers and not context.stated and not context.has_asked_both
+        )
         return Question.DOUBLE if is_open else None
-    return next((question for question in (Question.DOUBLE, Question.SINGLE) if question not in answers), None)
+    return next(
+        (question for question in (Question.DOUBLE, Question.SINGLE) if question not in answers),
+        None,
+    )
 
 
 def question_url(

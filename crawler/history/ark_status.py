@@ -154,7 +154,9 @@ _UNDESCRIBED = frozenset(
 )
 _UNSTATED = frozenset({CommitmentOutcome.PLACEHOLDER, CommitmentOutcome.ABSENT})
 #: Parameters that name a visit and not an object.
-_VISITS = re.compile(r"(?:j|php|asp)?_?sess(?:ion)?_?id|sid|utm_\w+|_ga|timestamp|nonce|cfid|cftoken", re.IGNORECASE)
+_VISITS = re.compile(
+    r"(?:j|php|asp)?_?sess(?:ion)?_?id|sid|utm_\w+|_ga|timestamp|nonce|cfid|cftoken", re.IGNORECASE
+)
 
 MetadataValues = Mapping[str, str]
 
@@ -223,7 +225,11 @@ def place(url: str) -> str:
         return url
     parts = urlsplit(url)
     path = re.sub(r";jsessionid=[^/;]*", "", parts.path, flags=re.IGNORECASE).rstrip("/")
-    query = sorted((k, v) for k, v in parse_qsl(parts.query, keep_blank_values=True) if not _VISITS.fullmatch(k))
+    query = sorted(
+        (k, v)
+        for k, v in parse_qsl(parts.query, keep_blank_values=True)
+        if not _VISITS.fullmatch(k)
+    )
     named = "&".join(f"{key}={value}" for key, value in query)
     return f"{host}{path}{'?' if named else ''}{named}"
 
@@ -237,9 +243,9 @@ def compared(last_good: Seen, current: Seen, *, least_likeness: float) -> Compar
     differences: list[Difference] = []
     after = last_good
     if current.landing is not None:
-        if last_good.landing not in (None, current.landing) and place(last_good.landing or "") != place(
-            current.landing
-        ):
+        if last_good.landing not in (None, current.landing) and place(
+            last_good.landing or ""
+        ) != place(current.landing):
             differences.append(Difference(True, f"from {last_good.landing} to {current.landing}"))
         after = replace(after, landing=current.landing)
     words = _other_object(last_good, current, least_likeness)
@@ -252,7 +258,10 @@ def compared(last_good: Seen, current: Seen, *, least_likeness: float) -> Compar
         ("commitment", last_good.promise, current.promise),
     ):
         if before is not None and now is not None:
-            differences += [Difference(False, f"{name}: {other_word}") for other_word in _other_words(before, now)]
+            differences += [
+                Difference(False, f"{name}: {other_word}")
+                for other_word in _other_words(before, now)
+            ]
     after = replace(
         after,
         description=last_good.description if current.description is None else current.description,
@@ -289,7 +298,11 @@ def _metadata_values(parsed: Mapping[str, Any]) -> MetadataValues:
     values = {name: _folded(parsed[name]) for name in _TOLD if parsed.get(name)}
     if values:
         return values
-    whole = sha256(repr(sorted((key, _folded(value)) for key, value in parsed.items())).encode("utf-8", "replace"))
+    whole = sha256(
+        repr(sorted((key, _folded(value)) for key, value in parsed.items())).encode(
+            "utf-8", "replace"
+        )
+    )
     return {"record": whole.hexdigest()[:16]}
 
 
@@ -436,7 +449,9 @@ def step(
     return after, (*events, *shown)
 
 
-def _worked(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tuple[ArkStatus, list[Event]]:
+def _worked(
+    before: ArkStatus, check: DatedVerdict, policy: StatusPolicy
+) -> tuple[ArkStatus, list[Event]]:
     turns = _turns(before, check, policy, has_turned=before.strikes > 0)
     is_flapping = len(turns) >= policy.turns
     result = compared(before.known, check.seen, least_likeness=policy.likeness)
@@ -453,19 +468,31 @@ def _worked(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tup
     )
     events = []
     if before.strikes:
-        confirmed = "; it had been confirmed broken" if before.state is ArkState.CONFIRMED_BROKEN else ""
+        confirmed = (
+            "; it had been confirmed broken" if before.state is ArkState.CONFIRMED_BROKEN else ""
+        )
         words = f"after {_times(before.strikes)} since {_day(before.first_strike_at)}{confirmed}"
         events.append(Event(EventKind.RECOVERED, check.at, words))
     for difference in result.differences:
-        events.append(Event(EventKind.MOVED if difference.is_place else EventKind.CHANGED, check.at, difference.words))
+        events.append(
+            Event(
+                EventKind.MOVED if difference.is_place else EventKind.CHANGED,
+                check.at,
+                difference.words,
+            )
+        )
     return after, events
 
 
-def _struck(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tuple[ArkStatus, list[Event]]:
+def _struck(
+    before: ArkStatus, check: DatedVerdict, policy: StatusPolicy
+) -> tuple[ArkStatus, list[Event]]:
     strikes, first = before.strikes + 1, before.first_strike_at or check.at
     turns = _turns(before, check, policy, has_turned=strikes == 1 and before.worked_at is not None)
     was_confirmed = before.state is ArkState.CONFIRMED_BROKEN
-    is_confirmed = was_confirmed or (strikes >= policy.strikes and check.at - first >= timedelta(days=policy.days))
+    is_confirmed = was_confirmed or (
+        strikes >= policy.strikes and check.at - first >= timedelta(days=policy.days)
+    )
     since = f"{_times(strikes)} since {_day(first)}, the last with {check.object}"
     if is_confirmed:
         state, reason = ArkState.CONFIRMED_BROKEN, since
@@ -503,14 +530,18 @@ def _nothing_shown(check: DatedVerdict) -> str:
     return f"the check of {_day(check.at)} shows nothing: {check.object}"
 
 
-def _turns(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy, *, has_turned: bool) -> tuple[datetime, ...]:
+def _turns(
+    before: ArkStatus, check: DatedVerdict, policy: StatusPolicy, *, has_turned: bool
+) -> tuple[datetime, ...]:
     since = check.at - timedelta(days=policy.turn_days)
     turns = (*before.turns, check.at) if has_turned else before.turns
     return tuple(turn for turn in turns if turn > since)
 
 
 def _flaps(turns: tuple[datetime, ...], policy: StatusPolicy) -> str:
-    return f"it turned {len(turns)} times between working and failing within {policy.turn_days:g} days"
+    return (
+        f"it turned {len(turns)} times between working and failing within {policy.turn_days:g} days"
+    )
 
 
 def _times(count: int) -> str:

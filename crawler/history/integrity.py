@@ -10,7 +10,13 @@ from sqlalchemy import Connection, Table, exists, func, select
 from crawler.history.latest import DERIVED, rebuild_beside
 from crawler.history.triage import TriageAction, TriageTarget
 from crawler.model import schema
-from crawler.model.observations import ChainEnd, CommitmentOutcome, MetadataOutcome, ObjectOutcome, Question
+from crawler.model.observations import (
+    ChainEnd,
+    CommitmentOutcome,
+    MetadataOutcome,
+    ObjectOutcome,
+    Question,
+)
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
 
@@ -72,7 +78,8 @@ def _arks(connection: Connection) -> Iterator[str]:
     for row in connection.execute(select(ark.ark_id, ark.ark, ark.naan, ark.name, ark.qualifier)):
         try:
             is_normal = (
-                Ark.parse(row.ark) == Ark(row.naan, row.name, row.qualifier) and str(Ark.parse(row.ark)) == row.ark
+                Ark.parse(row.ark) == Ark(row.naan, row.name, row.qualifier)
+                and str(Ark.parse(row.ark)) == row.ark
             )
         except NotAnArk:
             is_normal = False
@@ -90,12 +97,18 @@ def unknown_words(connection: Connection) -> Iterator[str]:
 
 def _verdicts(connection: Connection) -> Iterator[str]:
     verdict, observation = schema.verdict.c, schema.observation.c
-    observed = exists().where(observation.run_id == verdict.run_id, observation.request_url == verdict.request_url)
+    observed = exists().where(
+        observation.run_id == verdict.run_id, observation.request_url == verdict.request_url
+    )
     skipped = ObjectOutcome.SKIPPED.value
-    for row in connection.execute(select(schema.verdict).where(verdict.object != skipped, ~observed)):
+    for row in connection.execute(
+        select(schema.verdict).where(verdict.object != skipped, ~observed)
+    ):
         yield f"verdict {row.verdict_id} ({row.object} at {row.request_url}) has no observation to support it"
     hops = func.json_array_length(observation.hops)
-    counted = select(observation.observation_id).where(observation.hop_count != func.max(hops - 1, 0))
+    counted = select(observation.observation_id).where(
+        observation.hop_count != func.max(hops - 1, 0)
+    )
     for key in connection.scalars(counted):
         yield f"observation {key} counts other redirects than it has"
 
@@ -104,13 +117,20 @@ def _history(connection: Connection) -> Iterator[str]:
     """Make history again in temporary tables, which are before those of the store, and compare."""
     rebuild_beside(connection)
     for table in DERIVED:
-        missing, superfluous = (_only_in(connection, table, *order) for order in (("temp", "main"), ("main", "temp")))
+        missing, superfluous = (
+            _only_in(connection, table, *order) for order in (("temp", "main"), ("main", "temp"))
+        )
         if missing or superfluous:
-            differences = [*(f"lacks {row}" for row in missing), *(f"has {row}" for row in superfluous)]
+            differences = [
+                *(f"lacks {row}" for row in missing),
+                *(f"has {row}" for row in superfluous),
+            ]
             yield f"{table.name} is not what the runs amount to: {'; '.join(differences)}"
 
 
-def _only_in(connection: Connection, table: Table, one: str, other: str) -> Sequence[tuple[Any, ...]]:
+def _only_in(
+    connection: Connection, table: Table, one: str, other: str
+) -> Sequence[tuple[Any, ...]]:
     """A few rows, without their keys, that only one of the two databases has."""
     keys = {column.name for column in table.primary_key if not column.foreign_keys}
     columns = ", ".join(column.name for column in table.columns if column.name not in keys)

@@ -11,7 +11,19 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, select, text, tuple_, update
+from sqlalchemy import (
+    Connection,
+    Row,
+    Select,
+    bindparam,
+    delete,
+    exists,
+    func,
+    select,
+    text,
+    tuple_,
+    update,
+)
 from sqlalchemy.dialects.sqlite import insert
 
 from crawler.history import triaging
@@ -46,16 +58,22 @@ def record_contacts(connection: Connection, run_id: int) -> bool:
     connection.execute(delete(contact).where(contact.c.run_id == run_id))
     met = contacts_of(_chains(connection, run_id))
     if met:
-        connection.execute(insert(contact), [{"run_id": run_id, **asdict(met[host])} for host in sorted(met)])
+        connection.execute(
+            insert(contact), [{"run_id": run_id, **asdict(met[host])} for host in sorted(met)]
+        )
     outages = assess(met.values(), _misses(connection, run_id, met))
     values = asdict(outages)
     connection.execute(
-        insert(assessment).values(run_id=run_id, **values).on_conflict_do_update(index_elements=["run_id"], set_=values)
+        insert(assessment)
+        .values(run_id=run_id, **values)
+        .on_conflict_do_update(index_elements=["run_id"], set_=values)
     )
     return outages.is_suspect
 
 
-def _chains(connection: Connection, run_id: int) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
+def _chains(
+    connection: Connection, run_id: int
+) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
     for table, end in (
         (schema.document, schema.document.c.outcome),
         (schema.observation, schema.observation.c.chain_end),
@@ -70,7 +88,9 @@ def _misses(connection: Connection, run_id: int, hosts: Iterable[str]) -> dict[s
     """
     contact, run, wanted = schema.contact.c, schema.run.c, set(hosts)
     this = select(run.started_at, run.run_id).where(run.run_id == run_id).subquery()
-    back = func.row_number().over(partition_by=contact.host, order_by=(run.started_at.desc(), run.run_id.desc()))
+    back = func.row_number().over(
+        partition_by=contact.host, order_by=(run.started_at.desc(), run.run_id.desc())
+    )
     earlier = (
         select(contact.host, contact.answered, back.label("back"))
         .join(schema.run)
@@ -82,7 +102,10 @@ def _misses(connection: Connection, run_id: int, hosts: Iterable[str]) -> dict[s
     for host, answered in connection.execute(query.order_by(earlier.c.host, earlier.c.back)):
         if host in wanted:
             last.setdefault(host, []).append(answered)
-    return {host: next((at for at, count in enumerate(counts) if count), len(counts)) for host, counts in last.items()}
+    return {
+        host: next((at for at, count in enumerate(counts) if count), len(counts))
+        for host, counts in last.items()
+    }
 
 
 #: What is written of an ARK once, when it is first seen.
@@ -159,7 +182,9 @@ def rebuild(connection: Connection, *, until: int | None = None) -> None:
     The run *until* is the last of them, if one is given. One that was killed before it was judged has no history yet.
     """
     run, verdict = schema.run, schema.verdict
-    noted = {run_id for (run_id,) in connection.exec_driver_sql("SELECT run_id FROM main.assessment")}
+    noted = {
+        run_id for (run_id,) in connection.exec_driver_sql("SELECT run_id FROM main.assessment")
+    }
     noted |= set(connection.scalars(select(verdict.c.run_id).distinct()))
     for table in reversed(DERIVED):
         connection.execute(delete(table))
@@ -178,7 +203,9 @@ def rebuild_beside(connection: Connection, *, until: int | None = None) -> None:
     A store that may only be read stays as it is.
     """
     for table in DERIVED:
-        made = select(text("sql")).select_from(text("main.sqlite_master")).where(text("name = :name"))
+        made = (
+            select(text("sql")).select_from(text("main.sqlite_master")).where(text("name = :name"))
+        )
         sql = connection.execute(made, {"name": table.name}).scalar_one()
         connection.exec_driver_sql(sql.replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
     rebuild(connection, until=until)
@@ -213,21 +240,38 @@ def _note_verdicts(connection: Connection, run_id: int) -> None:
         for row in verdicts:
             here = statuses.get((row.ark_id, row.request_url))
             before = status_in(here) if here is not None and here.checked_at is not None else None
-            ark_status, happened = step(before, check_in(row, answers.followers(row), is_suspect=is_suspect), policy)
+            ark_status, happened = step(
+                before, check_in(row, answers.followers(row), is_suspect=is_suspect), policy
+            )
             at = moment(ark_status.checked_at)
             pair = {"ark_id": row.ark_id, "request_url": row.request_url}
             first_seen_at = at if here is None else here.first_seen_at
             first = {"host": host_of(row.request_url) or "", "first_seen_at": first_seen_at}
-            rows.append({**pair, **first, "verdict_id": row.verdict_id, "checked_at": at, **_columns(ark_status)})
+            rows.append(
+                {
+                    **pair,
+                    **first,
+                    "verdict_id": row.verdict_id,
+                    "checked_at": at,
+                    **_columns(ark_status),
+                }
+            )
             events += [
-                {"run_id": run_id, **pair, "at": at, "event": event.kind.value, "detail": event.detail}
+                {
+                    "run_id": run_id,
+                    **pair,
+                    "at": at,
+                    "event": event.kind.value,
+                    "detail": event.detail,
+                }
                 for event in happened
                 if event.kind is not EventKind.NEW or here is None
             ]
         statement = insert(schema.latest)
         changed = {name: statement.excluded[name] for name in rows[0] if name not in _KEPT}
         connection.execute(
-            statement.on_conflict_do_update(index_elements=["ark_id", "request_url"], set_=changed), rows
+            statement.on_conflict_do_update(index_elements=["ark_id", "request_url"], set_=changed),
+            rows,
         )
         if events:
             connection.execute(insert(schema.event), events)
@@ -248,7 +292,9 @@ def _judged(connection: Connection, run_id: int) -> Iterator[Sequence[Any]]:
         last = rows[-1].verdict_id
 
 
-def _known(connection: Connection, run_id: int, verdicts: Sequence[Any]) -> dict[tuple[int, str], Row[Any]]:
+def _known(
+    connection: Connection, run_id: int, verdicts: Sequence[Any]
+) -> dict[tuple[int, str], Row[Any]]:
     """Return what is kept of the ARKs that these *verdicts* of a run are about, which follow one another."""
     latest, verdict = schema.latest.c, schema.verdict.c
     together = (latest.ark_id == verdict.ark_id) & (latest.request_url == verdict.request_url)
@@ -268,7 +314,9 @@ class _Answers:
         query = (
             select(*columns)
             .where(
-                observation.run_id == run_id, observation.request_url.in_(request_urls), observation.question.in_(ways)
+                observation.run_id == run_id,
+                observation.request_url.in_(request_urls),
+                observation.question.in_(ways),
             )
             .order_by(observation.observation_id)
         )
@@ -291,7 +339,9 @@ def known_arks(connection: Connection) -> Iterator[KnownArk]:
     rows = connection.execute(query.order_by(latest.latest_id))
     for ark_id, name, naan, url, host, state, checked_at, gone_at in rows:
         asked_at = wanted.get((ark_id, url))
-        yield KnownArk(name, naan, url, host, ArkState(state), _when(checked_at), gone_at is None, asked_at)
+        yield KnownArk(
+            name, naan, url, host, ArkState(state), _when(checked_at), gone_at is None, asked_at
+        )
 
 
 # -- rows and values
@@ -387,7 +437,9 @@ def _cited_in(run_id: int) -> Select[Any]:
     return (
         select(mention.ark_id, mention.request_url)
         .join(schema.document, document.document_id == mention.document_id)
-        .where(document.run_id == run_id, mention.request_url.is_not(None), schema.is_current_mention)
+        .where(
+            document.run_id == run_id, mention.request_url.is_not(None), schema.is_current_mention
+        )
         .distinct()
     )
 
@@ -395,8 +447,15 @@ def _cited_in(run_id: int) -> Select[Any]:
 def _add_new(connection: Connection, this: Any) -> None:
     """ARKs that are cited and have never been checked; some thousands at a time, for there may be millions."""
     latest, cited = schema.latest, _cited_in(this.run_id).subquery()
-    is_known = exists().where(latest.c.ark_id == cited.c.ark_id, latest.c.request_url == cited.c.request_url)
-    query = select(cited).where(~is_known).order_by(cited.c.ark_id, cited.c.request_url).limit(_CITED_PAGE)
+    is_known = exists().where(
+        latest.c.ark_id == cited.c.ark_id, latest.c.request_url == cited.c.request_url
+    )
+    query = (
+        select(cited)
+        .where(~is_known)
+        .order_by(cited.c.ark_id, cited.c.request_url)
+        .limit(_CITED_PAGE)
+    )
     unchecked = {
         "first_seen_at": this.started_at,
         "state": ArkState.UNDETERMINED.value,
@@ -407,7 +466,9 @@ def _add_new(connection: Connection, this: Any) -> None:
     }
     while new := connection.execute(query).all():
         _happened(connection, this, new, EventKind.NEW, "")
-        rows = [{**row._mapping, "host": host_of(row.request_url) or "", **unchecked} for row in new]
+        rows = [
+            {**row._mapping, "host": host_of(row.request_url) or "", **unchecked} for row in new
+        ]
         connection.execute(insert(latest), rows)
 
 
@@ -438,19 +499,27 @@ def _note_gone(connection: Connection, this: Any) -> None:
             update(schema.latest).where(here).values(gone_at=this.started_at),
             [{"its_ark": ark_id, "its_url": request_url} for ark_id, request_url in gone],
         )
-    _happened(connection, this, gone, EventKind.GONE, "no document that could be read cites it any more")
+    _happened(
+        connection, this, gone, EventKind.GONE, "no document that could be read cites it any more"
+    )
 
 
 def _open_documents(connection: Connection, this: Any) -> set[str]:
     """The documents of which a run does not show what they cite now; a redirect shows what its document does."""
     document = schema.document.c
-    query = select(document.url, document.outcome, document.final_url).where(document.run_id == this.run_id)
+    query = select(document.url, document.outcome, document.final_url).where(
+        document.run_id == this.run_id
+    )
     untold = [row for row in connection.execute(query) if row.outcome not in _TOLD]
     urls = {row.url for row in untold if row.outcome != _REDIRECTED}
-    return urls | {row.url for row in untold if row.outcome == _REDIRECTED and row.final_url in urls}
+    return urls | {
+        row.url for row in untold if row.outcome == _REDIRECTED and row.final_url in urls
+    }
 
 
-def _citing_documents(connection: Connection, runs: set[int]) -> dict[tuple[int, int, str], set[str]]:
+def _citing_documents(
+    connection: Connection, runs: set[int]
+) -> dict[tuple[int, int, str], set[str]]:
     """The documents that cite each ARK and URL, in each of *runs*."""
     mention, document = schema.mention.c, schema.document.c
     documents: defaultdict[tuple[int, int, str], set[str]] = defaultdict(set)
@@ -468,7 +537,9 @@ def _cited_elsewhere(connection: Connection, this: Any) -> set[tuple[int, str]]:
     """Return what the last finished run from each other set of seeds cites, up to this run."""
     run = schema.run.c
     before = tuple_(run.started_at, run.run_id) < tuple_(this.started_at, this.run_id)
-    order = func.row_number().over(partition_by=run.seeds, order_by=(run.started_at.desc(), run.run_id.desc()))
+    order = func.row_number().over(
+        partition_by=run.seeds, order_by=(run.started_at.desc(), run.run_id.desc())
+    )
     ranked = (
         select(run.run_id, order.label("back"))
         .where(run.state == "finished", run.seeds != this.seeds, before)
@@ -480,8 +551,12 @@ def _cited_elsewhere(connection: Connection, this: Any) -> set[tuple[int, str]]:
     return pairs
 
 
-def _happened(connection: Connection, this: Any, rows: Iterable[Any], kind: EventKind, detail: str) -> None:
+def _happened(
+    connection: Connection, this: Any, rows: Iterable[Any], kind: EventKind, detail: str
+) -> None:
     values = {"run_id": this.run_id, "at": this.started_at, "event": kind.value, "detail": detail}
-    events = [{"ark_id": ark_id, "request_url": request_url, **values} for ark_id, request_url in rows]
+    events = [
+        {"ark_id": ark_id, "request_url": request_url, **values} for ark_id, request_url in rows
+    ]
     if events:
         connection.execute(insert(schema.event), events)

@@ -78,10 +78,16 @@ def news_of(connection: Connection, run_id: int) -> News:
     decided = triaging.treated(connection, counting, run_id)
     names = _named(connection, decided)
     items = sorted(
-        (NewsItem(*row, cited.get(row[2], 0)) for query in (happened, failing) for row in connection.execute(query)),
+        (
+            NewsItem(*row, cited.get(row[2], 0))
+            for query in (happened, failing)
+            for row in connection.execute(query)
+        ),
         key=lambda item: (item.ark, item.request_url, item.kind),
     )
-    items = [item for item in items if is_raised(item.kind, names.get((item.ark, item.request_url)))]
+    items = [
+        item for item in items if is_raised(item.kind, names.get((item.ark, item.request_url)))
+    ]
     fresh = {item.ark for item in items if item.kind in (EventKind.BROKE, ArkState.FAILING)}
     troubled = connection.execute(
         select(latest.ark_id, ark.ark, latest.request_url)
@@ -89,14 +95,33 @@ def news_of(connection: Connection, run_id: int) -> News:
         .where(latest.state.in_(_TROUBLE), latest.gone_at.is_(None))
     )
     suspect = connection.scalar(
-        select(schema.assessment.c.reason).where(schema.assessment.c.run_id == run_id, schema.assessment.c.is_suspect)
+        select(schema.assessment.c.reason).where(
+            schema.assessment.c.run_id == run_id, schema.assessment.c.is_suspect
+        )
     )
     known_pairs = {pair for pair, treated in decided.items() if treated.is_known}
     known_count = len(
-        {ark_id for ark_id, name, url in troubled if name not in fresh and (ark_id, url) not in known_pairs}
+        {
+            ark_id
+            for ark_id, name, url in troubled
+            if name not in fresh and (ark_id, url) not in known_pairs
+        }
     )
-    is_first = connection.scalar(select(func.count()).select_from(schema.run).where(run.started_at < begun)) == 0
-    return News(run_id, begun, tuple(items), known_count, suspect or "", count_words(decided), is_first=is_first)
+    is_first = (
+        connection.scalar(
+            select(func.count()).select_from(schema.run).where(run.started_at < begun)
+        )
+        == 0
+    )
+    return News(
+        run_id,
+        begun,
+        tuple(items),
+        known_count,
+        suspect or "",
+        count_words(decided),
+        is_first=is_first,
+    )
 
 
 def is_raised(kind: str, treated: Treated | None) -> bool:
@@ -113,8 +138,12 @@ def is_raised(kind: str, treated: Treated | None) -> bool:
 
 def count_words(decided: Mapping[tuple[Any, str], Treated]) -> str:
     """Return how many ARKs are known problems, in words; empty for none. One that is both counts as acknowledged."""
-    known_problems = [(ark, treated.whole) for (ark, _), treated in decided.items() if treated.is_known]
-    acknowledged = {ark for ark, treated in known_problems if treated.action is TriageAction.ACKNOWLEDGE}
+    known_problems = [
+        (ark, treated.whole) for (ark, _), treated in decided.items() if treated.is_known
+    ]
+    acknowledged = {
+        ark for ark, treated in known_problems if treated.action is TriageAction.ACKNOWLEDGE
+    }
     ignored: dict[Any, date] = {}
     for ark, treated in known_problems:
         if ark not in acknowledged and treated.until is not None:
@@ -122,13 +151,19 @@ def count_words(decided: Mapping[tuple[Any, str], Treated]) -> str:
     return known_words(len(acknowledged), [*ignored.values()])
 
 
-def _named(connection: Connection, decided: Mapping[Pair, Treated]) -> Mapping[tuple[str, str], Treated]:
+def _named(
+    connection: Connection, decided: Mapping[Pair, Treated]
+) -> Mapping[tuple[str, str], Treated]:
     """Return what was decided, by ARK and URL."""
     if not decided:
         return {}
     latest, ark = schema.latest, schema.ark
-    rows = connection.execute(select(latest.c.ark_id, ark.c.ark, latest.c.request_url).join_from(latest, ark))
-    return {(name, url): decided[ark_id, url] for ark_id, name, url in rows if (ark_id, url) in decided}
+    rows = connection.execute(
+        select(latest.c.ark_id, ark.c.ark, latest.c.request_url).join_from(latest, ark)
+    )
+    return {
+        (name, url): decided[ark_id, url] for ark_id, name, url in rows if (ark_id, url) in decided
+    }
 
 
 def _citations(connection: Connection, run_id: int) -> dict[str, int]:

@@ -107,7 +107,9 @@ def due(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) ->
     A host with many ARKs gets as many turns as any other while others wait.
     """
     moments = ((known_ark, due_at(known_ark, policy)) for known_ark in known_arks)
-    return in_turn(known_ark for known_ark, moment in moments if moment is not None and moment <= now)
+    return in_turn(
+        known_ark for known_ark, moment in moments if moment is not None and moment <= now
+    )
 
 
 def in_turn(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
@@ -119,7 +121,9 @@ def in_turn(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
     return list(_in_turn(sorted(queues, key=lambda queue: _longest_ago(queue[0]))))
 
 
-def next_due_at(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) -> datetime | None:
+def next_due_at(
+    known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime
+) -> datetime | None:
     """Return when something will be due that is not due *now*; None if nothing ever will."""
     moments = (due_at(known_ark, policy) for known_ark in known_arks)
     return min((moment for moment in moments if moment is not None and moment > now), default=None)
@@ -135,7 +139,12 @@ def _in_turn(queues: Iterable[deque[KnownArk]]) -> Iterator[KnownArk]:
 
 
 def _longest_ago(known_ark: KnownArk) -> tuple[bool, datetime, str, str]:
-    return (known_ark.wanted_at is None, known_ark.checked_at or _EPOCH, known_ark.ark, known_ark.request_url)
+    return (
+        known_ark.wanted_at is None,
+        known_ark.checked_at or _EPOCH,
+        known_ark.ark,
+        known_ark.request_url,
+    )
 
 
 def _share(text: str) -> float:

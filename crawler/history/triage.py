@@ -78,9 +78,11 @@ def decision_words(decision: TriageDecision) -> str:
     >>> decision_words(TriageDecision(TriageAction.IGNORE, TriageTarget.HOST, "old.example.org", at, "it moves", until))
     'ignored until 2027-01-01 by host old.example.org: it moves'
     """
-    done = {**PARTICIPLES, TriageAction.ASSIGN: "assigned", TriageAction.RECHECK: "to be checked again"}[
-        decision.action
-    ]
+    done = {
+        **PARTICIPLES,
+        TriageAction.ASSIGN: "assigned",
+        TriageAction.RECHECK: "to be checked again",
+    }[decision.action]
     until = f" until {decision.until}" if decision.until else ""
     to = f" to {decision.assignee}" if decision.assignee else ""
     return f"{done}{until}{to} by {decision.kind} {decision.target}{_because(decision.reason)}"
@@ -117,7 +119,9 @@ class TriageCheck:
         """
         if self.object is ObjectOutcome.WORKS_ELSEWHERE:
             return Severity.OTHERWISE
-        if self.object is ObjectOutcome.SKIPPED:  # an example, or a test: no one is to ask, and nothing is amiss
+        if (
+            self.object is ObjectOutcome.SKIPPED
+        ):  # an example, or a test: no one is to ask, and nothing is amiss
             return Severity.FINE
         return {
             Family.WORKS: Severity.OTHERWISE if self.is_otherwise else Severity.FINE,
@@ -163,9 +167,13 @@ _LASTING = frozenset({ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAP
 def treatment(decisions: Iterable[TriageDecision], problem: Problem, today: date) -> TriageState:
     """Return what *decisions*, which are all about this ARK, amount to on a day."""
     latest = sorted(decisions, key=lambda decision: (decision.at, decision.key), reverse=True)
-    assignee = next((expired.assignee for expired in latest if expired.action is TriageAction.ASSIGN), None)
+    assignee = next(
+        (expired.assignee for expired in latest if expired.action is TriageAction.ASSIGN), None
+    )
     ignoring = [expired for expired in latest if expired.action is TriageAction.IGNORE]
-    in_force = [expired for expired in ignoring if expired.until is not None and today < expired.until]
+    in_force = [
+        expired for expired in ignoring if expired.until is not None and today < expired.until
+    ]
     acknowledging = [expired for expired in latest if expired.action is TriageAction.ACKNOWLEDGE]
     is_problem = problem.now.severity > Severity.FINE
     if in_force:
@@ -180,9 +188,12 @@ def treatment(decisions: Iterable[TriageDecision], problem: Problem, today: date
         if worse is None:
             words = f"acknowledged on {decision.at:%Y-%m-%d}{_because(decision.reason)}"
             return TriageState(TriageAction.ACKNOWLEDGE, words, decision.reason, None, assignee)
-    reasons = [f"acknowledged on {expired.at:%Y-%m-%d}, but {worse}" for expired, worse in changes[:1]]
+    reasons = [
+        f"acknowledged on {expired.at:%Y-%m-%d}, but {worse}" for expired, worse in changes[:1]
+    ]
     reasons += [
-        f"ignored until {expired.until}, which has passed{_because(expired.reason)}" for expired in ignoring[:1]
+        f"ignored until {expired.until}, which has passed{_because(expired.reason)}"
+        for expired in ignoring[:1]
     ]
     return TriageState(None, "; ".join(reasons), assignee=assignee)
 
@@ -204,7 +215,9 @@ def worse_since(at: datetime, problem: Problem) -> str | None:
     if problem.now.severity > then.severity:
         return f"worse since: {then.object} then, {problem.now.object} now"
     if any(at < check.at and check.severity is Severity.FINE for check in problem.before):
-        is_lasting_flap = problem.state is ArkState.FLAPPING and problem.since is not None and problem.since <= at
+        is_lasting_flap = (
+            problem.state is ArkState.FLAPPING and problem.since is not None and problem.since <= at
+        )
         return None if is_lasting_flap else "it has worked since, and broke anew"
     if (
         problem.state in _LASTING
@@ -233,7 +246,11 @@ def known_words(acknowledged: int, ignored: Sequence[date]) -> str:
     """
     parts = [f"{acknowledged:,} acknowledged"] if acknowledged else []
     if ignored:
-        days = f"{min(ignored)}" if min(ignored) == max(ignored) else f"{min(ignored)} to {max(ignored)}"
+        days = (
+            f"{min(ignored)}"
+            if min(ignored) == max(ignored)
+            else f"{min(ignored)} to {max(ignored)}"
+        )
         parts.append(f"{len(ignored):,} ignored until {days}")
     return f"{acknowledged + len(ignored):,} known: {', '.join(parts)}" if parts else ""
 
@@ -292,7 +309,11 @@ def fits_document(url: str, pattern: str) -> bool:
     >>> fits_document("scans/page [1].pdf", "scans/page [1].pdf"), fits_document("a/view?id=7", "a/view?id=")
     (True, True)
     """
-    return fnmatchcase(url, re.sub(r"[?[]", r"[\g<0>]", pattern)) if "*" in pattern else url.startswith(pattern)
+    return (
+        fnmatchcase(url, re.sub(r"[?[]", r"[\g<0>]", pattern))
+        if "*" in pattern
+        else url.startswith(pattern)
+    )
 
 
 class TriageDecisions:

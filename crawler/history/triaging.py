@@ -61,7 +61,8 @@ def decisions(connection: Connection) -> list[TriageDecision]:
     rows = connection.execute(select(schema.triage)).all()
     order = [*TriageAction]
     return sorted(
-        map(decision_of, rows), key=lambda decision: (order.index(decision.action), decision.kind, decision.target)
+        map(decision_of, rows),
+        key=lambda decision: (order.index(decision.action), decision.kind, decision.target),
     )
 
 
@@ -76,7 +77,9 @@ def keep(connection: Connection, decided: Iterable[TriageDecision]) -> None:
         )
 
 
-def keep_file(connection: Connection, decided: Iterable[TriageDecision], *, at: datetime) -> tuple[int, int]:
+def keep_file(
+    connection: Connection, decided: Iterable[TriageDecision], *, at: datetime
+) -> tuple[int, int]:
     """Make the decisions of the reviewed file these; returns how many are new or changed, and how many are gone.
 
     Those that have no moment of their own there come with the moment *at*; one that is as it was keeps its own.
@@ -106,14 +109,20 @@ def forget(connection: Connection, key: tuple[TriageAction, TriageTarget, str]) 
     action, kind, target = key
     row = schema.triage.c
     done = connection.execute(
-        delete(schema.triage).where(row.action == action.value, row.kind == kind.value, row.target == target)
+        delete(schema.triage).where(
+            row.action == action.value, row.kind == kind.value, row.target == target
+        )
     )
     return bool(done.rowcount)
 
 
 def _values(decision: TriageDecision) -> dict[str, Any]:
     until = decision.until.isoformat() if decision.until else None
-    return {**asdict(decision), "at": decision.at.isoformat(timespec="milliseconds"), "until": until}
+    return {
+        **asdict(decision),
+        "at": decision.at.isoformat(timespec="milliseconds"),
+        "until": until,
+    }
 
 
 def decision_of(row: Row[Any]) -> TriageDecision:
@@ -167,7 +176,10 @@ def treated(
 
 
 def _together(
-    whole: Sequence[TriageDecision], in_documents: Mapping[str, Sequence[TriageDecision]], problem: Problem, today: date
+    whole: Sequence[TriageDecision],
+    in_documents: Mapping[str, Sequence[TriageDecision]],
+    problem: Problem,
+    today: date,
 ) -> Treated:
     """Return what holds wherever an ARK is cited, and what in single documents; what holds in all of them holds
     anywhere.
@@ -178,7 +190,9 @@ def _together(
         return Treated(everywhere, is_problem)
     single = {url: treatment([*whole, *more], problem, today) for url, more in in_documents.items()}
     first = next(iter(single.values()))
-    if everywhere.action is None and all(of_one.action is not None or of_one.is_silent for of_one in single.values()):
+    if everywhere.action is None and all(
+        of_one.action is not None or of_one.is_silent for of_one in single.values()
+    ):
         return Treated(first, is_problem, single)
     return Treated(everywhere, is_problem, single)
 
@@ -209,7 +223,9 @@ def _status(verdicts: Select[Any]) -> Select[Any]:
 def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, Collection[str]]:
     """Return where the objects' chains ended, answered or not."""
     verdict, observation = schema.verdict.c, schema.observation.c
-    together = (observation.run_id == verdict.run_id) & (observation.request_url == verdict.request_url)
+    together = (observation.run_id == verdict.run_id) & (
+        observation.request_url == verdict.request_url
+    )
     query = (
         select(verdict.ark_id, verdict.request_url, observation.final_url)
         .join_from(schema.verdict, schema.observation, together)
@@ -224,13 +240,20 @@ def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, 
 def _urls(row: Any, ends: Mapping[Pair, Collection[str]]) -> list[str]:
     """The URL that is asked for an ARK, and those at which chains from there ended."""
     final_urls = [row.final_url] if row.final_url else []
-    return list(dict.fromkeys([row.request_url, *final_urls, *ends.get((row.ark_id, row.request_url), ())]))
+    return list(
+        dict.fromkeys([row.request_url, *final_urls, *ends.get((row.ark_id, row.request_url), ())])
+    )
 
 
-def _documents(connection: Connection, run_id: int, wanted: Collection[Pair]) -> Mapping[Pair, list[str]]:
+def _documents(
+    connection: Connection, run_id: int, wanted: Collection[Pair]
+) -> Mapping[Pair, list[str]]:
     """The documents that cite each pair: those of the run, or of the last run that had any, where this one has none."""
     document, mention, latest = schema.document.c, schema.mention.c, schema.latest.c
-    here = connection.scalar(select(document.document_id).where(document.run_id == run_id).limit(1)) is not None
+    here = (
+        connection.scalar(select(document.document_id).where(document.run_id == run_id).limit(1))
+        is not None
+    )
     query = (
         select(mention.ark_id, mention.request_url, document.url)
         .join_from(schema.mention, schema.document)
@@ -250,7 +273,9 @@ def _documents(connection: Connection, run_id: int, wanted: Collection[Pair]) ->
     return places
 
 
-def _lives(connection: Connection, pairs: Collection[Pair], until: str) -> Mapping[Pair, dict[int, TriageCheck]]:
+def _lives(
+    connection: Connection, pairs: Collection[Pair], until: str
+) -> Mapping[Pair, dict[int, TriageCheck]]:
     """The checks of each pair in the runs up to a moment, in their order, by the numbers of their verdicts.
 
     A check is of the moment of its last answer: a run may take days, and what it finds on the last of them was not
@@ -270,7 +295,13 @@ def _lives(connection: Connection, pairs: Collection[Pair], until: str) -> Mappi
     arks = sorted({ark_id for ark_id, _ in pairs})
     for some in (arks[first : first + _AT_ONCE] for first in range(0, len(arks), _AT_ONCE)):
         query = (
-            select(verdict.verdict_id, verdict.ark_id, verdict.request_url, verdict.object, verdict.remarks)
+            select(
+                verdict.verdict_id,
+                verdict.ark_id,
+                verdict.request_url,
+                verdict.object,
+                verdict.remarks,
+            )
             .add_columns(func.coalesce(func.nullif(answered, ""), run.started_at).label("at"))
             .join_from(schema.verdict, schema.run)
             .where(verdict.ark_id.in_(some), run.started_at <= until)
@@ -303,7 +334,9 @@ def wanted(connection: Connection) -> dict[Pair, datetime]:
     """Return what someone has asked to be checked and no one has checked since, with the moment at which it was asked
     for.
     """
-    return {pair: at for pair, _, at in _waiting(connection, _rechecks(connection)) if at is not None}
+    return {
+        pair: at for pair, _, at in _waiting(connection, _rechecks(connection)) if at is not None
+    }
 
 
 def use_up(connection: Connection) -> None:
@@ -312,7 +345,10 @@ def use_up(connection: Connection) -> None:
     if not made:
         return
     open_ones = {
-        made_decision.key for _, about, at in _waiting(connection, made) if at is not None for made_decision in about
+        made_decision.key
+        for _, about, at in _waiting(connection, made)
+        if at is not None
+        for made_decision in about
     }
     for decision in made:
         if decision.key not in open_ones and not decision.from_file:
@@ -320,7 +356,9 @@ def use_up(connection: Connection) -> None:
 
 
 def _rechecks(connection: Connection) -> list[TriageDecision]:
-    return [decision for decision in decisions(connection) if decision.action is TriageAction.RECHECK]
+    return [
+        decision for decision in decisions(connection) if decision.action is TriageAction.RECHECK
+    ]
 
 
 def _waiting(
@@ -342,14 +380,23 @@ def idle(connection: Connection) -> list[TriageDecision]:
     return [decision for decision in made if decision.key not in met]
 
 
-def touched(connection: Connection, made: Sequence[TriageDecision]) -> Iterator[tuple[Any, list[TriageDecision]]]:
+def touched(
+    connection: Connection, made: Sequence[TriageDecision]
+) -> Iterator[tuple[Any, list[TriageDecision]]]:
     """The ARKs and URLs of the store that decisions are about, as rows with their status, each with its decisions."""
     if not made:
         return
     decided = TriageDecisions(made)
     latest, ark, verdict = schema.latest.c, schema.ark.c, schema.verdict.c
     query = (
-        select(latest.ark_id, ark.ark, latest.request_url, latest.checked_at, latest.state, verdict.final_url)
+        select(
+            latest.ark_id,
+            ark.ark,
+            latest.request_url,
+            latest.checked_at,
+            latest.state,
+            verdict.final_url,
+        )
         .join_from(schema.latest, schema.ark)
         .outerjoin(schema.verdict, verdict.verdict_id == latest.verdict_id)
         .order_by(latest.latest_id)
@@ -368,7 +415,9 @@ def touched(connection: Connection, made: Sequence[TriageDecision]) -> Iterator[
 
 # -- the user's choice among the ARKs that a store knows: by NAAN, by the beginning of the ARK, by host
 
-_BEGINNING = re.compile(r"(?:ark:/?)?(?P<naan>[0-9a-z]{5,})(?:/(?P<name>.*))?", re.IGNORECASE | re.DOTALL)
+_BEGINNING = re.compile(
+    r"(?:ark:/?)?(?P<naan>[0-9a-z]{5,})(?:/(?P<name>.*))?", re.IGNORECASE | re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,11 +445,15 @@ class KnownSelection:
 
     def names(self, ark: str, naan: str) -> bool:
         """Return whether an ARK, in normal form, is of the NAANs and prefixes."""
-        return (not self.naans or naan in self.naans) and (not self.prefixes or ark.startswith(self.prefixes))
+        return (not self.naans or naan in self.naans) and (
+            not self.prefixes or ark.startswith(self.prefixes)
+        )
 
     def holds(self, known_ark: KnownArk) -> bool:
         """Return whether an ARK of a store is chosen."""
-        return self.names(known_ark.ark, known_ark.naan) and (not self.hosts or known_ark.host in self.hosts)
+        return self.names(known_ark.ark, known_ark.naan) and (
+            not self.hosts or known_ark.host in self.hosts
+        )
 
 
 def beginning_of(text: str) -> str:
@@ -413,5 +466,7 @@ def beginning_of(text: str) -> str:
     """
     match = _BEGINNING.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"no ARK begins with {text!r}: write ark:NAAN/NAME, as far as it is the same")
+        raise ValueError(
+            f"no ARK begins with {text!r}: write ark:NAAN/NAME, as far as it is the same"
+        )
     return f"ark:{match['naan'].lower()}/{(match['name'] or '').replace('-', '')}"

@@ -119,7 +119,12 @@ class AddressGuard:
 
     def _is_allowed(self, address: Address) -> bool:
         networks = self.allowed
-        return any(face in net for net in networks for face in _faces(address) if face.version == net.version)
+        return any(
+            face in net
+            for net in networks
+            for face in _faces(address)
+            if face.version == net.version
+        )
 
     def _refusal(self, address: Address) -> str | None:
         if self._is_allowed(address):
@@ -149,8 +154,12 @@ def addresses_in(host: str) -> tuple[Address, ...]:
     if len(parts) > 4 or not all(parts):
         return ()
     as_c_reads = _address([_value(part) for part in parts if part])
-    as_decimal = _address([int(part[0]) if part["octal"] else _value(part) for part in parts if part])
-    return tuple(dict.fromkeys(address for address in (as_c_reads, as_decimal) if address is not None))
+    as_decimal = _address(
+        [int(part[0]) if part["octal"] else _value(part) for part in parts if part]
+    )
+    return tuple(
+        dict.fromkeys(address for address in (as_c_reads, as_decimal) if address is not None)
+    )
 
 
 def _value(number: re.Match[str]) -> int:
@@ -164,7 +173,9 @@ def _address(numbers: list[int]) -> Address | None:
     *octets, last = numbers
     if any(octet > 0xFF for octet in octets) or last >= 256 ** (4 - len(octets)):
         return None
-    return ipaddress.IPv4Address(sum(octet << 8 * (3 - at) for at, octet in enumerate(octets)) + last)
+    return ipaddress.IPv4Address(
+        sum(octet << 8 * (3 - at) for at, octet in enumerate(octets)) + last
+    )
 
 
 def _faces(address: Address) -> Iterator[Address]:
@@ -185,7 +196,11 @@ def _faces(address: Address) -> Iterator[Address]:
 
 def _kind(address: Address) -> str | None:
     """The kind of an address that is not public, with its article."""
-    kinds = (kind for network, kind in NOT_PUBLIC if address.version == network.version and address in network)
+    kinds = (
+        kind
+        for network, kind in NOT_PUBLIC
+        if address.version == network.version and address in network
+    )
     is_outside = isinstance(address, ipaddress.IPv6Address) and address not in _GLOBAL_UNICAST
     return next(kinds, "a reserved" if is_outside else None)
 
@@ -224,7 +239,9 @@ def _route(text: str) -> tuple[tuple[str, int], tuple[str, int]]:
     try:
         address = str(ipaddress.ip_address(address))
     except ValueError:
-        raise BadRoute(f"a connection can be routed to an IP address only, not to {address!r}: {text!r}") from None
+        raise BadRoute(
+            f"a connection can be routed to an IP address only, not to {address!r}: {text!r}"
+        ) from None
     ports = int(match["port"]), int(match["to_port"])
     if not all(0 < port < 65536 for port in ports):
         raise BadRoute(f"not a port number: {text!r}")

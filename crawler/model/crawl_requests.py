@@ -21,9 +21,13 @@ from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_SESSION_NAME = r"(?:jsessionid|phpsessid|aspsessionid[a-z]*|session_?id|cfid|cftoken|oscsid|xtcsid|zenid)"
+_SESSION_NAME = (
+    r"(?:jsessionid|phpsessid|aspsessionid[a-z]*|session_?id|cfid|cftoken|oscsid|xtcsid|zenid)"
+)
 #: ``;jsessionid=1A2B`` of Java, ``/(S(1a2b))`` of ASP.NET.
-_SESSION_IN_PATH = re.compile(rf";{_SESSION_NAME}=[^/;]*|/\([A-Z]\([a-z0-9]{{20,}}\)\)(?=/|\Z)", re.IGNORECASE)
+_SESSION_IN_PATH = re.compile(
+    rf";{_SESSION_NAME}=[^/;]*|/\([A-Z]\([a-z0-9]{{20,}}\)\)(?=/|\Z)", re.IGNORECASE
+)
 _SESSION_PARAMETER = re.compile(
     rf"""
     {_SESSION_NAME} = .*
@@ -32,7 +36,8 @@ _SESSION_PARAMETER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _CAMPAIGN_PARAMETER = re.compile(
-    r"(?:utm_[a-z_]+|fbclid|gclid|dclid|yclid|msclkid|igshid|mc_cid|mc_eid|_ga|_gl)=.*", re.IGNORECASE
+    r"(?:utm_[a-z_]+|fbclid|gclid|dclid|yclid|msclkid|igshid|mc_cid|mc_eid|_ga|_gl)=.*",
+    re.IGNORECASE,
 )
 #: What signs a URL, or names the moment at which it expires: storage in the cloud, content networks, log-ins.
 _PERMIT = re.compile(
@@ -60,7 +65,9 @@ def same_document(url: str) -> str:
         for parameter in query.split("&")
         if not (_SESSION_PARAMETER.fullmatch(parameter) or _CAMPAIGN_PARAMETER.fullmatch(parameter))
     ]
-    compared = canonicalize_url(f"{scheme}://{_authority(scheme, authority)}{path or '/'}?{'&'.join(kept)}")
+    compared = canonicalize_url(
+        f"{scheme}://{_authority(scheme, authority)}{path or '/'}?{'&'.join(kept)}"
+    )
     is_bare = not query and url.partition("#")[0].endswith("?")
     return f"{compared}?" if is_bare else compared
 
@@ -203,7 +210,17 @@ class CrawlRequest:
         'https://library.example/b?x=2&y=1'
         """
         canonical, host = same_document(url), host_of(url)
-        return cls(url, canonical, host, RequestKind.PAGE, depth, found_on, reach=reach, source=source, part=part)
+        return cls(
+            url,
+            canonical,
+            host,
+            RequestKind.PAGE,
+            depth,
+            found_on,
+            reach=reach,
+            source=source,
+            part=part,
+        )
 
     @classmethod
     def to_file(cls, name: str) -> CrawlRequest:
@@ -259,7 +276,9 @@ def document_key(canonical: str) -> bytes:
     return blake2b(canonical.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
 
 
-def page_requests(urls: Iterable[str], *, depth: int, found_on: str | None) -> Iterator[CrawlRequest]:
+def page_requests(
+    urls: Iterable[str], *, depth: int, found_on: str | None
+) -> Iterator[CrawlRequest]:
     """The requests that *urls* give, in their order, once each; what is no URL leads nowhere."""
     keys: set[str] = set()
     for url in urls:
@@ -398,7 +417,13 @@ class Scope:
     """Hosts whose documents belong to the sites as well."""
 
     @classmethod
-    def of(cls, seeds: Iterable[str], *, extent: Extent = Extent.SITE, content_hosts: Iterable[str] = ()) -> Scope:
+    def of(
+        cls,
+        seeds: Iterable[str],
+        *,
+        extent: Extent = Extent.SITE,
+        content_hosts: Iterable[str] = (),
+    ) -> Scope:
         """The scope of some seeds: the registered domain of each, or as much of it as *extent* says."""
         urls = list(seeds)
         places = [] if extent is Extent.SITE else [_place(urlsplit(url), extent) for url in urls]
@@ -422,7 +447,9 @@ class Scope:
             host_and_path = _host_and_path(parts) if self.places else ""
         except ValueError:
             return False
-        return not self.places or any(host_and_path.startswith(beginning) for beginning in self.places)
+        return not self.places or any(
+            host_and_path.startswith(beginning) for beginning in self.places
+        )
 
     def holds_document(self, url: str) -> bool:
         """Return whether a document at *url* belongs to the sites although no page there is followed.
@@ -450,7 +477,11 @@ class Scope:
 
 def _place(parts: SplitResult, extent: Extent) -> str:
     host_and_path = _host_and_path(parts)
-    return host_and_path[: host_and_path.rindex("/") + 1] if extent is Extent.PATH else f"{_scope_host(parts)}/"
+    return (
+        host_and_path[: host_and_path.rindex("/") + 1]
+        if extent is Extent.PATH
+        else f"{_scope_host(parts)}/"
+    )
 
 
 def _host_and_path(parts: SplitResult) -> str:

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 from platformdirs import user_cache_path
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
-from extractors.model.naan import NotARegistry, Registry, RegistryEntry, ResolverTarget, read_registry
+from extractors.model.naan import (
+    NotARegistry,
+    Registry,
+    RegistryEntry,
+    ResolverTarget,
+    read_registry,
+)
 
 if TYPE_CHECKING:
     from dns.resolver import Resolver
@@ -79,7 +85,9 @@ def kept(path: Path) -> tuple[Registry, Provenance | None]:
     provenance = _provenance_of(path, data)
     if provenance is None:
         return read_registry(data, source=str(path)), None
-    return read_registry(data, source=provenance.source, fetched_at=provenance.checked_at), provenance
+    return read_registry(
+        data, source=provenance.source, fetched_at=provenance.checked_at
+    ), provenance
 
 
 def _provenance_of(path: Path, data: bytes) -> Provenance | None:
@@ -155,7 +163,9 @@ def with_resolvers(registry: Registry, naans: Iterable[str], look_up: LookUp) ->
         targets = tuple(target for target in resolvers(naan, look_up) if target.fault is None)
         if targets:
             entries.append(
-                replace(entry, targets=targets) if entry is not None else RegistryEntry(naan, targets=targets)
+                replace(entry, targets=targets)
+                if entry is not None
+                else RegistryEntry(naan, targets=targets)
             )
     return replace(registry, entries=(*registry.entries, *entries)) if entries else registry
 
@@ -179,5 +189,7 @@ def dns_look_up(resolver: Resolver | None = None) -> LookUp:
 
 
 def _naptr(record: Any) -> Naptr:
-    flags, service, regexp = (part.decode("ascii", "replace") for part in (record.flags, record.service, record.regexp))
+    flags, service, regexp = (
+        part.decode("ascii", "replace") for part in (record.flags, record.service, record.regexp)
+    )
     return Naptr(flags, service, regexp, record.replacement.to_text(omit_final_dot=True))

@@ -61,7 +61,11 @@ def request_url(repaired: str, resolver: str | None, global_resolver: str) -> st
     'https://gallica.bnf.fr/ark:/12148/btv1b84'
     """
     if resolver is None:
-        url = global_resolver.rstrip("/") + "/" + LABEL.sub(lambda label: label[0].lower(), repaired, count=1)
+        url = (
+            global_resolver.rstrip("/")
+            + "/"
+            + LABEL.sub(lambda label: label[0].lower(), repaired, count=1)
+        )
     elif _HTTP.match(resolver):
         url = repaired
     else:
@@ -69,7 +73,9 @@ def request_url(repaired: str, resolver: str | None, global_resolver: str) -> st
     return sendable(url)
 
 
-def mention_url(repaired: str, resolver: str | None, of_page: str | None, global_resolver: str) -> str:
+def mention_url(
+    repaired: str, resolver: str | None, of_page: str | None, global_resolver: str
+) -> str:
     """The URL that asks for the object of a mention; *of_page* is the resolver that a relative link means.
 
     >>> mention_url("ark:/12148/btv1b84", None, "https://www.bnf.fr/r/", "https://n2t.net/")
@@ -115,7 +121,10 @@ def _host_and_port(authority: str) -> str:
 
 def _escaped(text: str) -> str:
     return _UNSAFE.sub(
-        lambda match: "".join(f"%{octet:02X}" for octet in match[0].encode("utf-8", "surrogatepass")), text
+        lambda match: "".join(
+            f"%{octet:02X}" for octet in match[0].encode("utf-8", "surrogatepass")
+        ),
+        text,
     )
 
 
@@ -234,7 +243,12 @@ class Stop:
 
 
 def next_step(
-    asked: Iterable[str], status: int, location: str | None, *, max_hops: int, cookie_at: int | None = None
+    asked: Iterable[str],
+    status: int,
+    location: str | None,
+    *,
+    max_hops: int,
+    cookie_at: int | None = None,
 ) -> Follow | Stop:
     """Return whether to follow an answer: the reference algorithm of the 2020 URI scheme (7.1.3).
 
@@ -255,13 +269,21 @@ def next_step(
         return Stop(ChainEnd.BAD_REDIRECT, str(problem))
     if not _HTTP.match(url):
         is_web = url.lower().startswith(("http:", "https:"))
-        return Stop(ChainEnd.BAD_REDIRECT, f"no host: {url}") if is_web else Stop(ChainEnd.NON_WEB, url[:URL_LIMIT])
+        return (
+            Stop(ChainEnd.BAD_REDIRECT, f"no host: {url}")
+            if is_web
+            else Stop(ChainEnd.NON_WEB, url[:URL_LIMIT])
+        )
     if is_too_long(url):
         return Stop(ChainEnd.UNDETERMINED, f"where it leads was not asked: {_too_long(url)}")
     if names_skipped_ark(url):
         return Stop(ChainEnd.SKIPPED, f"{url} names an example or a test, which is never requested")
     if url in urls and (cookie_at is None or cookie_at < len(urls) - 1 - urls[::-1].index(url)):
-        way = "redirects to itself" if url == urls[-1] else f"leads back to {url}, which was asked before"
+        way = (
+            "redirects to itself"
+            if url == urls[-1]
+            else f"leads back to {url}, which was asked before"
+        )
         return Stop(ChainEnd.LOOP, f"{urls[-1]} {way}")
     if len(urls) > max_hops:
         return Stop(ChainEnd.TOO_MANY_REDIRECTS, f"more than {max_hops} redirects")
@@ -274,7 +296,11 @@ def names_skipped_ark(url: str) -> bool:
     >>> names_skipped_ark("https://n2t.net/ark:/%31%32%33%34%35/x5"), names_skipped_ark("https://n2t.net/ark:/12148/x5")
     (True, False)
     """
-    return any(mention.ark.is_skipped for spelling in {url, unquote(url)} for mention in find_arks(spelling))
+    return any(
+        mention.ark.is_skipped
+        for spelling in {url, unquote(url)}
+        for mention in find_arks(spelling)
+    )
 
 
 def resolved_location(base: str, location: str) -> str:
@@ -288,7 +314,9 @@ def resolved_location(base: str, location: str) -> str:
     >>> resolved_location("https://n2t.net/a/b", "/ark:/1/./x?")
     'https://n2t.net/ark:/1/./x?'
     """
-    octets = re.sub(r"[\x80-\xff]", lambda octet: f"%{ord(octet[0]):02X}", location.strip(" \t\r\n"))
+    octets = re.sub(
+        r"[\x80-\xff]", lambda octet: f"%{ord(octet[0]):02X}", location.strip(" \t\r\n")
+    )
     reference = sendable(octets)
     scheme, _, rest = base.partition("://")
     if _SCHEME.match(reference):
@@ -367,7 +395,9 @@ def requests_sent(observations: Iterable[Observation]) -> int:
     held_back = (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS)
     observed = list(observations)
     unsent = sum(
-        observation.end in held_back and observation.hops[-1].sent for observation in observed if observation.hops
+        observation.end in held_back and observation.hops[-1].sent
+        for observation in observed
+        if observation.hops
     )
     of_pages = sum(
         hop.sent
@@ -390,7 +420,9 @@ SLOW_LOOK_UPS = (
 )
 _PASSING_ENDS = frozenset({ChainEnd.TIMEOUT, ChainEnd.RESET})
 _RETRY_SECONDS = re.compile(r"(?P<whole>[0-9]+)(?P<part>\.[0-9]+)?(?:\s*,.*)?\Z", re.ASCII)
-_SPOKEN_RETRY = re.compile(r"(?:(?P<h>[0-9]+)\s*h)?\s*(?:(?P<m>[0-9]+)\s*m)?\s*(?:(?P<s>[0-9]+)\s*s)?\Z", re.I)
+_SPOKEN_RETRY = re.compile(
+    r"(?:(?P<h>[0-9]+)\s*h)?\s*(?:(?P<m>[0-9]+)\s*m)?\s*(?:(?P<s>[0-9]+)\s*s)?\Z", re.I
+)
 
 #: A year; anyone who asks for more, or for more digits than a number has, wants not to be asked today.
 LONGEST_WISH_S = 366 * 86_400.0
@@ -441,7 +473,12 @@ def next_fetch(
     """
     last = hops[-1] if hops else None
     has_had_enough = attempt >= (patience.attempts if most is None else most)
-    if last is None or not last.sent or has_had_enough or not (may_pass(end, last.status) or _is_slow(last)):
+    if (
+        last is None
+        or not last.sent
+        or has_had_enough
+        or not (may_pass(end, last.status) or _is_slow(last))
+    ):
         return None
     return wait_s(last.headers.get("Retry-After"), attempt, patience, at=last.at)
 

@@ -62,7 +62,9 @@ class Wish:
 class HostLease:
     """Our turn to ask a host; the others can read what becomes of it."""
 
-    def __init__(self, descriptor: int | None, wall: Callable[[], float], started_at: float, by: str) -> None:
+    def __init__(
+        self, descriptor: int | None, wall: Callable[[], float], started_at: float, by: str
+    ) -> None:
         self._descriptor = descriptor
         self._wall = wall
         self._started_at = started_at
@@ -136,7 +138,9 @@ class HostFiles:
         _write(descriptor, Shared(now, now, self._name))
         return HostLease(descriptor if is_alone else None, self._wall, now, self._name)
 
-    def _wait(self, descriptor: int, now: float, seconds: float, *, is_wish: bool = False) -> HostWait:
+    def _wait(
+        self, descriptor: int, now: float, seconds: float, *, is_wish: bool = False
+    ) -> HostWait:
         """To wait for so long, which the others can read."""
         _write_wish(descriptor, Wish(self._name, now + seconds))
         return HostWait(seconds, is_wish)
@@ -148,7 +152,10 @@ class HostFiles:
             if lock_descriptor(descriptor, blocking=False):
                 now = self._wall()
                 state = _read(descriptor, now).as_of(now)
-                _write(descriptor, replace(state, open_again_at=max(state.open_again_at, now + pause_s)))
+                _write(
+                    descriptor,
+                    replace(state, open_again_at=max(state.open_again_at, now + pause_s)),
+                )
         finally:
             os.close(descriptor)
 

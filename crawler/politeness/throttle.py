@@ -21,7 +21,16 @@ from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.observations import ChainEnd, HostTraffic, Pause, now
 from crawler.model.resolving import Patience
 from crawler.politeness.host_files import HostFiles, HostLease, HostWait
-from crawler.politeness.pacing import LEAST_INTERVAL_S, Allowance, Allowances, HostState, Pace, Reason, host_of, is_own
+from crawler.politeness.pacing import (
+    LEAST_INTERVAL_S,
+    Allowance,
+    Allowances,
+    HostState,
+    Pace,
+    Reason,
+    host_of,
+    is_own,
+)
 from extractors.model.errors import ArkauditError
 
 if TYPE_CHECKING:
@@ -75,7 +84,12 @@ class _Host:
         pace = self.pace
         interval_s = max(pace.allowance.interval_s, pace.crawl_delay_s)
         taken = HostTraffic(
-            self.name, self.requests, self.failures, interval_s, pace.crawl_delay_s or None, self.given_up
+            self.name,
+            self.requests,
+            self.failures,
+            interval_s,
+            pace.crawl_delay_s or None,
+            self.given_up,
         )
         self.requests = self.failures = 0
         self.told_given_up = self.given_up
@@ -126,7 +140,12 @@ class HostThrottle:
         }
         routes, guard = routes_and_guard(settings)
         allowances = Allowances(settings.getfloat("ARKAUDIT_INTERVAL"), hosts)
-        return cls(allowances, patience_of(settings), files=files, is_own=lambda host: is_own(host, routes, guard))
+        return cls(
+            allowances,
+            patience_of(settings),
+            files=files,
+            is_own=lambda host: is_own(host, routes, guard),
+        )
 
     # -- turns
 
@@ -158,7 +177,9 @@ class HostThrottle:
     @property
     def most_in_flight(self) -> int:
         """Return how many requests may be under way to any one host."""
-        return max((allowance.concurrency for allowance in self._allowances.hosts.values()), default=1)
+        return max(
+            (allowance.concurrency for allowance in self._allowances.hosts.values()), default=1
+        )
 
     @property
     def longest_wait_s(self) -> float:
@@ -195,7 +216,11 @@ class HostThrottle:
 
     def take_traffic(self) -> list[HostTraffic]:
         """Return what went to each host since this was last called, in the order in which hosts were first asked."""
-        return [host.traffic() for host in self._hosts.values() if host.requests or host.given_up != host.told_given_up]
+        return [
+            host.traffic()
+            for host in self._hosts.values()
+            if host.requests or host.given_up != host.told_given_up
+        ]
 
     # -- after the turns
 
@@ -203,9 +228,15 @@ class HostThrottle:
         host_state = self._hosts.get(name)
         if host_state is None:
             is_own = self._is_own(name)
-            host_state = self._hosts[name] = _Host(name, Pace(self._allowances.of(name, is_own=is_own)))
+            host_state = self._hosts[name] = _Host(
+                name, Pace(self._allowances.of(name, is_own=is_own))
+            )
             is_slower = self._allowances.interval_s < LEAST_INTERVAL_S and not is_own
-            if is_slower and self._allowances.named(name) is None and not self._has_warned_of_interval:
+            if (
+                is_slower
+                and self._allowances.named(name) is None
+                and not self._has_warned_of_interval
+            ):
                 self._has_warned_of_interval = True
                 words = "%s is asked once in %g s all the same: less is for hosts of one's own, named under [hosts]"
                 logger.warning(words, name, LEAST_INTERVAL_S)
@@ -229,7 +260,9 @@ class HostThrottle:
                 host.waiting.popleft()
                 continue
             wait_s = host.pace.wait_s(self._clock())
-            claim = self._claim(host) if wait_s == 0 else None  # None: no turn now, and no lock to forget
+            claim = (
+                self._claim(host) if wait_s == 0 else None
+            )  # None: no turn now, and no lock to forget
             if isinstance(claim, HostWait):
                 wait_s = claim.seconds
             if wait_s is None or wait_s > 0:
@@ -294,7 +327,9 @@ class HostThrottle:
 
     def _look_later(self) -> None:
         if self._end_timer is None:
-            self._end_timer = asyncio.get_running_loop().call_later(LOOK_S, self._look_for_the_end, self._turns)
+            self._end_timer = asyncio.get_running_loop().call_later(
+                LOOK_S, self._look_for_the_end, self._turns
+            )
 
     def _look_for_the_end(self, turns: int) -> None:
         """Decide about hosts that are held, once nothing has been asked for a moment and nothing is about to be."""
@@ -343,7 +378,10 @@ class HostSlot:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         host, throttle = self._host, self._throttle
         if self._after is None:
@@ -362,7 +400,9 @@ class HostSlot:
     def answered(self, status: int, wish_s: float | None = None) -> None:
         """The host has answered, with the wish to be left alone for *wish_s* seconds if it is not None."""
         throttle, host = self._throttle, self._host
-        self._after = host.pace = host.pace.answered(status, wish_s, throttle._clock(), throttle._patience)
+        self._after = host.pace = host.pace.answered(
+            status, wish_s, throttle._clock(), throttle._patience
+        )
         self._wish_s = wish_s
         if wish_s:
             throttle._heed(host, self._url, wish_s)
@@ -391,7 +431,9 @@ def patience_of(settings: BaseSettings) -> Patience:
 
 def routes_and_guard(settings: BaseSettings) -> tuple[Routes, AddressGuard]:
     """Return where Scrapy's *settings* let requests connect to."""
-    routes = Routes.parse(settings.getlist("ARKAUDIT_CONNECT_TO"), only=settings.getbool("ARKAUDIT_ONLY_ROUTED"))
+    routes = Routes.parse(
+        settings.getlist("ARKAUDIT_CONNECT_TO"), only=settings.getbool("ARKAUDIT_ONLY_ROUTED")
+    )
     return routes, AddressGuard.allowing(settings.getlist("ARKAUDIT_ALLOW_ADDRESSES"))
 
 

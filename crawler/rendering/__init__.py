@@ -11,9 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 #: Under which names a Chromium is installed.
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
+NAMES = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "microsoft-edge",
+)
 #: Where `playwright install chromium` puts its own.
-_OF_PLAYWRIGHT = ("chromium-*/chrome-linux*/chrome", "chromium-*/chrome-mac*/Chromium.app/Contents/MacOS/Chromium")
+_OF_PLAYWRIGHT = (
+    "chromium-*/chrome-linux*/chrome",
+    "chromium-*/chrome-mac*/Chromium.app/Contents/MacOS/Chromium",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,5 +53,10 @@ def find_browser(named: Path | None = None) -> Path | None:
     installed = next((path for path in map(shutil.which, NAMES) if path), None)
     if installed is not None:
         return Path(installed)
-    folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
-    return next((path for pattern in _OF_PLAYWRIGHT for path in sorted(folder.glob(pattern), reverse=True)), None)
+    folder = Path(
+        os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright"
+    )
+    return next(
+        (path for pattern in _OF_PLAYWRIGHT for path in sorted(folder.glob(pattern), reverse=True)),
+        None,
+    )

@@ -19,7 +19,17 @@ REQUEST_BYTES = 8 * 2**20
 _URL_CHARS = 300
 #: What bears on no text. Styles are answered with an empty one: some pages wait for theirs.
 _WITHOUT_TEXT = frozenset(
-    {"image", "media", "font", "texttrack", "manifest", "ping", "cspviolationreport", "cspreport", "stylesheet"}
+    {
+        "image",
+        "media",
+        "font",
+        "texttrack",
+        "manifest",
+        "ping",
+        "cspviolationreport",
+        "cspreport",
+        "stylesheet",
+    }
 )
 #: Statuses that say more about us, or about the moment, than about what was asked for.
 _ABOUT_US = frozenset({401, 403, 407, 408, 425, 429, 451, 999})
@@ -87,7 +97,11 @@ def treatment(asked: PageRequest) -> tuple[Treatment, str]:
     >>> treatment(PageRequest("https://x.example/api", "POST", "fetch", {}))
     (<Treatment.WITHHELD: 'withheld'>, 'POST https://x.example/api: nothing but GET is sent for a page')
     """
-    if asked.kind in _WITHOUT_TEXT or asked.in_frame or "prefetch" in asked.headers.get("sec-purpose", ""):
+    if (
+        asked.kind in _WITHOUT_TEXT
+        or asked.in_frame
+        or "prefetch" in asked.headers.get("sec-purpose", "")
+    ):
         return Treatment.LEFT_OUT, ""
     if is_visitor_counter(asked.url) or asked.url.partition("?")[0].endswith("/favicon.ico"):
         return Treatment.LEFT_OUT, ""
@@ -137,7 +151,9 @@ def may_read(asked: PageRequest, headers: Mapping[str, str], hops: tuple[Hop, ..
     if asked.kind not in ("fetch", "xhr"):
         return True
     led_away = any(origin(hop.url) != asked.origin for hop in hops)
-    return "access-control-allow-origin" in headers or not (led_away or asked.asking_origin is not None)
+    return "access-control-allow-origin" in headers or not (
+        led_away or asked.asking_origin is not None
+    )
 
 
 def short(words: str) -> str:

@@ -134,7 +134,9 @@ class BrowserFault(Exception):
 class PageVisit:
     """One page, from its document to what it has become; for one visit."""
 
-    def __init__(self, url: str, document: PageAnswer, fetch: Fetch, options: RenderOptions) -> None:
+    def __init__(
+        self, url: str, document: PageAnswer, fetch: Fetch, options: RenderOptions
+    ) -> None:
         self._url = url
         self._fetch = fetch
         self._limits = options.limits
@@ -261,7 +263,9 @@ class PageVisit:
         assert self._clock is not None
         async with self._working():
             tree = await self._clock.send("Page.getFrameTree")
-            world = await self._clock.send("Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"]})
+            world = await self._clock.send(
+                "Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"]}
+            )
             parameters = {
                 "expression": f"{_READING.strip()}.slice(0, {SHOWN_CHARS})",
                 "contextId": world["executionContextId"],
@@ -318,7 +322,11 @@ class PageVisit:
     async def _answered(self, route: Route) -> None:
         request = route.request
         asked = PageRequest(
-            request.url, request.method, request.resource_type, request.headers, in_frame=not self._is_of_page(request)
+            request.url,
+            request.method,
+            request.resource_type,
+            request.headers,
+            in_frame=not self._is_of_page(request),
         )
         is_visit = asked.kind == "document" and asked.method == "GET" and not asked.in_frame
         ready = self._ready.pop(_without_fragment(asked.url), None) if is_visit else None
@@ -340,7 +348,9 @@ class PageVisit:
             return
         self._asked += 1
         async with self._turns:
-            answer = await self._fetch(asked, max(1, min(REQUEST_BYTES, self._limits.bytes - self._bytes)))
+            answer = await self._fetch(
+                asked, max(1, min(REQUEST_BYTES, self._limits.bytes - self._bytes))
+            )
         self._bytes += sum(hop.body_bytes or 0 for hop in answer.hops)
         (self._documents if asked.kind == "document" else self._hops).extend(answer.hops)
         if answer.fault is not None:
@@ -387,7 +397,9 @@ class PageVisit:
     async def _give(self, route: Route, asked: PageRequest, answer: PageAnswer) -> None:
         if asked.kind == "document":
             self._is_arriving = True
-        await route.fulfill(status=answer.status, headers=passed_on(answer.headers), body=answer.body)
+        await route.fulfill(
+            status=answer.status, headers=passed_on(answer.headers), body=answer.body
+        )
 
 
 async def _close(what: Page | WebSocketRoute) -> None:
@@ -398,7 +410,10 @@ def _are_alike(one: str, other: str) -> bool:
     """Return whether two looks at a page show the same, but for clocks and counters."""
     if one == other:
         return True
-    first, second = (read_answer(text.encode("utf-8", "replace"), "text/html; charset=utf-8") for text in (one, other))
+    first, second = (
+        read_answer(text.encode("utf-8", "replace"), "text/html; charset=utf-8")
+        for text in (one, other)
+    )
     return first.similarity == second.similarity or same_page(first.text, second.text)
 
 

@@ -24,7 +24,14 @@ from crawler.answers.likeness import same_answer
 from crawler.model.observations import ChainEnd, Hop, Observation, Question, Rendering
 from crawler.model.resolving import SUCCESSES, Follow, next_step
 from crawler.rendering import RenderOptions
-from crawler.rendering.page_requests import REQUEST_BYTES, PageRequest, fault_of_answer, origin, short, url_not_asked
+from crawler.rendering.page_requests import (
+    REQUEST_BYTES,
+    PageRequest,
+    fault_of_answer,
+    origin,
+    short,
+    url_not_asked,
+)
 from crawler.rendering.page_visit import (
     CLOSING_S,
     BrowserFault,
@@ -63,14 +70,18 @@ class PageFetcher:
         self._scripts: dict[str, asyncio.Task[PageAnswer]] = {}
         self._kept_bytes = 0
 
-    async def fetch(self, asked: PageRequest, limit: int, *, page_url: str, jar: CookieJar) -> PageAnswer:
+    async def fetch(
+        self, asked: PageRequest, limit: int, *, page_url: str, jar: CookieJar
+    ) -> PageAnswer:
         """What comes for a request of the page at *page_url*, whose cookies are in *jar*, in *limit* bytes at most."""
         if asked.kind != "script":
             return await self._answer(asked, limit, page_url, jar)
         script = self._scripts.get(asked.url)
         if script is not None:
             return with_kept(await asyncio.shield(script))
-        task = self._scripts[asked.url] = asyncio.ensure_future(self._answer(asked, REQUEST_BYTES, page_url, jar))
+        task = self._scripts[asked.url] = asyncio.ensure_future(
+            self._answer(asked, REQUEST_BYTES, page_url, jar)
+        )
         answer = await asyncio.shield(task)
         self._kept_bytes += len(answer.body)
         if answer.fault is not None or self._kept_bytes > KEPT_BYTES:
@@ -78,7 +89,9 @@ class PageFetcher:
             self._scripts.pop(asked.url, None)
         return answer
 
-    async def _answer(self, asked: PageRequest, limit: int, page_url: str, jar: CookieJar) -> PageAnswer:
+    async def _answer(
+        self, asked: PageRequest, limit: int, page_url: str, jar: CookieJar
+    ) -> PageAnswer:
         url = asked.url.partition("#")[0]
         hops: tuple[Hop, ...] = ()
         while True:
@@ -87,12 +100,16 @@ class PageFetcher:
                 return PageAnswer(hops=hops, fault=why_not)
             request = self._request(url, asked, limit, jar)
             response = await self._downloaded(request)
-            own, end, detail = chain_of(request if response is None else response.request or request)
+            own, end, detail = chain_of(
+                request if response is None else response.request or request
+            )
             hops = (*hops, *own)
             if response is None:
                 return PageAnswer(hops=hops, fault=fault_of_answer(url, end, detail, None))
             location = hops[-1].location
-            step = next_step([hop.url for hop in hops], response.status, location, max_hops=self._max_hops)
+            step = next_step(
+                [hop.url for hop in hops], response.status, location, max_hops=self._max_hops
+            )
             if isinstance(step, Follow):
                 url = step.url
                 continue
@@ -122,7 +139,9 @@ class PageFetcher:
         return None
 
 
-def _answer_of(response: Response, url: str, hops: tuple[Hop, ...], end: ChainEnd, detail: str) -> PageAnswer:
+def _answer_of(
+    response: Response, url: str, hops: tuple[Hop, ...], end: ChainEnd, detail: str
+) -> PageAnswer:
     fault = fault_of_answer(url, end, detail, response.status)
     lost = next(incomplete(response.flags, len(response.body)), None)
     if fault is None and lost is not None:
@@ -164,7 +183,16 @@ _FLAGS = (
     "--js-flags=--max-old-space-size=512",
 )
 #: What a browser gets of the environment: no secret that is there for us.
-_TOLD = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "FONTCONFIG_FILE")
+_TOLD = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "TMPDIR",
+    "XDG_RUNTIME_DIR",
+    "XDG_CACHE_HOME",
+    "FONTCONFIG_FILE",
+)
 
 
 class Chromium:
@@ -186,7 +214,9 @@ class Chromium:
                 browser = None
                 try:
                     browser = await self._started()
-                    shown, is_stuck = await PageVisit(url, document, fetch, self._options).shown(browser)
+                    shown, is_stuck = await PageVisit(url, document, fetch, self._options).shown(
+                        browser
+                    )
                 except BrowserFault as fault:
                     await self._drop(browser)
                     if is_last or self._fault is not None:
@@ -214,7 +244,9 @@ class Chromium:
                             executable_path=program,
                             headless=True,
                             args=_FLAGS,
-                            ignore_default_args=["--disable-popup-blocking"],  # thousands of windows are some memory
+                            ignore_default_args=[
+                                "--disable-popup-blocking"
+                            ],  # thousands of windows are some memory
                             # A container without a user of its own has none of what the sandbox is made of.
                             chromium_sandbox=os.geteuid() != 0,
                             env={name: os.environ[name] for name in _TOLD if name in os.environ},
@@ -224,7 +256,11 @@ class Chromium:
                         )
             except Exception as failure:  # of many kinds, as is what can be missing
                 is_sandboxs = "No usable sandbox" in str(failure)
-                why = "this system grants no user namespaces for its sandbox" if is_sandboxs else first_line(failure)
+                why = (
+                    "this system grants no user namespaces for its sandbox"
+                    if is_sandboxs
+                    else first_line(failure)
+                )
                 self._fault = f"{self._options.browser} could not be started: {why}"
                 logger.warning("%s; nothing is rendered", self._fault)
                 raise BrowserFault(self._fault) from failure
@@ -253,7 +289,9 @@ def _bounded(browser: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="arkaudit-") as folder:
         program = Path(folder, "browser")
         bound = f"ulimit -S -d {MEMORY_BYTES // 2**10} || :"
-        program.write_text(f'#!/bin/sh\n{bound}\nexec {shlex.quote(str(browser.absolute()))} "$@"\n', "utf-8")
+        program.write_text(
+            f'#!/bin/sh\n{bound}\nexec {shlex.quote(str(browser.absolute()))} "$@"\n', "utf-8"
+        )
         program.chmod(0o700)
         yield program if os.access(program, os.X_OK) else browser
 
@@ -310,7 +348,9 @@ class PageRenderer:
     async def _shown(self, observation: Observation, response: Response) -> ShownPage:
         request = response.request
         jar = (request.meta.get("jar") if request is not None else None) or CookieJar()
-        document = PageAnswer(response.status, headers_of(response), response.body, observation.hops)
+        document = PageAnswer(
+            response.status, headers_of(response), response.body, observation.hops
+        )
         fetch = partial(self._fetcher.fetch, page_url=observation.final_url, jar=jar)
         return await self._chromium.show(observation.final_url, document, fetch)
 

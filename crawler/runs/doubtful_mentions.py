@@ -81,7 +81,12 @@ def _changed(
         again = described(decided_again(mention.unresolved, mention.mention, evidence), evidence)
         if (again.ark, again.reason) == (mention.mention.ark, mention.mention.reason):
             continue
-        yield mention, CitedMention(again, url_again(mention.mention, again, mention.request_url, resolver=resolver))
+        yield (
+            mention,
+            CitedMention(
+                again, url_again(mention.mention, again, mention.request_url, resolver=resolver)
+            ),
+        )
 
 
 def url_again(before: Mention, again: Mention, url: str, *, resolver: str) -> str:
@@ -91,8 +96,12 @@ def url_again(before: Mention, again: Mention, url: str, *, resolver: str) -> st
     """
     if again.repaired == before.repaired:
         return url
-    is_bare_link = again.resolver is None and before.resolver is None and again.role is Role.LINK_TARGET
-    return mention_url(again.repaired, again.resolver, resolver_of(url) if is_bare_link else None, resolver)
+    is_bare_link = (
+        again.resolver is None and before.resolver is None and again.role is Role.LINK_TARGET
+    )
+    return mention_url(
+        again.repaired, again.resolver, resolver_of(url) if is_bare_link else None, resolver
+    )
 
 
 # -- The choice of the reading of each doubtful mention that lives, made when resolvers have answered about them
@@ -112,7 +121,9 @@ def settle_readings(store: Store, run_id: int) -> int:
     others = other_readings(kept)
     if not others:
         return 0
-    urls = dict.fromkeys(url for first, rest in others.items() for url in (first, *(reading.url for reading in rest)))
+    urls = dict.fromkeys(
+        url for first, rest in others.items() for url in (first, *(reading.url for reading in rest))
+    )
     shared = AnswerSets.of(store.observations(run_id, SHARED))
     answer_sets = shared.with_those_about(store.observations_about(run_id, list(urls)))
     by_url: dict[str, list[KeptMention]] = defaultdict(list)
@@ -134,7 +145,9 @@ def settle_readings(store: Store, run_id: int) -> int:
     return store.record_decisions(decisions, DecidedOn.SETTLED)
 
 
-def _decisions(mentions: Sequence[KeptMention], living: CandidateReading) -> Iterator[tuple[KeptMention, CitedMention]]:
+def _decisions(
+    mentions: Sequence[KeptMention], living: CandidateReading
+) -> Iterator[tuple[KeptMention, CitedMention]]:
     """The mentions that the *living* reading is one of, as that reading; of others it says nothing."""
     for kept in mentions:
         others = other_readings([kept]).get(kept.request_url, ())
@@ -152,7 +165,9 @@ def _as(living: CandidateReading, kept: KeptMention) -> Mention:
         mention,
         ark=living.ark,
         repaired=mention.repaired if is_first else before + living.spelled.removeprefix("ark:"),
-        alternatives=tuple(alternative for alternative in possible if alternative != str(living.ark)),
+        alternatives=tuple(
+            alternative for alternative in possible if alternative != str(living.ark)
+        ),
         confidence=max(mention.confidence, Confidence.LIKELY),
         reason=LIVES,
     )

@@ -12,7 +12,13 @@ from crawler.model.observations import Meant, Question, TlsResult, Verdict
 from crawler.store.frontier import ARKS, Frontier
 from crawler.store.store import Store
 from crawler.verdicts.answer_sets import SHARED, AnswerSet, AnswerSets, control_as_written
-from crawler.verdicts.readings import CandidateReading, learned, meant_by, meant_instead, readings_of
+from crawler.verdicts.readings import (
+    CandidateReading,
+    learned,
+    meant_by,
+    meant_instead,
+    readings_of,
+)
 from crawler.verdicts.remarks import RunFindings
 from crawler.verdicts.verdict import ClosedCollection, VerdictContext, closed_for, judge, skipped
 from extractors.model.ark import Ark
@@ -49,14 +55,20 @@ def verdicts_of_run(
     """
     asked = list(targets)
     shared = AnswerSets.of(store.observations(run_id, SHARED))
-    run_judge = RunJudge(shared, store.tls_results(run_id), background, asked, store.landings(run_id))
+    run_judge = RunJudge(
+        shared, store.tls_results(run_id), background, asked, store.landings(run_id)
+    )
     remaining = iter(asked)
     while some := list(islice(remaining, _AT_A_TIME)):
         cases = [run_judge.case(ark, url) for ark, url in some]
         urls = list(dict.fromkeys(url for case in cases for url in case.urls))
         answer_sets = shared.with_those_about(store.observations_about(run_id, urls))
         for case in cases:
-            verdict = _skipped(case.ark, case.url) if case.ark.is_skipped else run_judge.verdict(case, answer_sets)
+            verdict = (
+                _skipped(case.ark, case.url)
+                if case.ark.is_skipped
+                else run_judge.verdict(case, answer_sets)
+            )
             if verdict is not None:
                 yield verdict
 
@@ -159,7 +171,9 @@ class RunJudge:
         if len(case.urls) < 2:  # it can mean nothing but itself, as most do
             return verdict
         meant, others = _meant(case, answer_sets)
-        return replace(verdict, did_you_mean=meant, rests_on=tuple(dict.fromkeys((*verdict.rests_on, *others))))
+        return replace(
+            verdict, did_you_mean=meant, rests_on=tuple(dict.fromkeys((*verdict.rests_on, *others)))
+        )
 
     def _context(self, ark: Ark, answer_set: AnswerSet) -> VerdictContext | None:
         """The rest of the run as it bears on *ark*, with these answers; None where its object was never asked for."""
@@ -170,7 +184,9 @@ class RunJudge:
         written = answer_set.last[Question.OBJECT]
         return VerdictContext(
             control=self._shared.control(ark, asked_url, Question.CONTROL),
-            control_as_written=control_as_written(self._shared, ark, written.seen.asked_url, asked_url),
+            control_as_written=control_as_written(
+                self._shared, ark, written.seen.asked_url, asked_url
+            ),
             control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
             control_landing=self._shared.landing(answer.seen.final_url),
             control_rendered=self._shared.control(ark, asked_url, Question.CONTROL_RENDERED),
@@ -178,7 +194,9 @@ class RunJudge:
             neighbours=len(self._objects.get(written.seen.final_url, frozenset()) - {ark.base}),
             earlier=tuple(answer_set.earlier),
             policies=self._shared.policies,
-            own_path=self._shared.paths.get(origin_of(written.seen.asked_url)) if written.is_unknown else None,
+            own_path=self._shared.paths.get(origin_of(written.seen.asked_url))
+            if written.is_unknown
+            else None,
             closed=closed_for(ark, self._background.closed),
             registered=registry.entry(ark) if registry else None,
         )
@@ -187,12 +205,18 @@ class RunJudge:
 def _meant(case: JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, list[str]]:
     """Return what was probably meant instead of a target, and the URLs that were asked to find that out."""
     candidates = [
-        reading for reading in (*case.readings, *case.suggested) if answer_sets.answer(reading.url) is not None
+        reading
+        for reading in (*case.readings, *case.suggested)
+        if answer_sets.answer(reading.url) is not None
     ]
     if len(candidates) < 2:
         return None, []
     by_url, controls = answer_sets.about_readings(candidates)
-    others = [answer.seen.asked_url for url, answer in by_url.items() if url != case.url and answer is not None]
+    others = [
+        answer.seen.asked_url
+        for url, answer in by_url.items()
+        if url != case.url and answer is not None
+    ]
     return meant_instead(case.readings, case.suggested, by_url, controls), others
 
 

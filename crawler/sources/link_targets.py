@@ -20,7 +20,9 @@ _FOLLOWED = frozenset({"describedby", "item", "next", "prev"})
 _US = frozenset({"arkaudit", "robots"})
 
 _LINK = re.compile(r'<(?P<target>[^<>]*)>(?P<parameters>(?:[^,"<]|"(?:[^"\\]|\\.)*+"?)*+)')
-_PARAMETER = re.compile(r';\s*(?P<name>[a-z*]+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|(?P<token>[^\s;,"]+))', re.I)
+_PARAMETER = re.compile(
+    r';\s*(?P<name>[a-z*]+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|(?P<token>[^\s;,"]+))', re.I
+)
 _AGENT = re.compile(r"\s*(?P<agent>[a-z0-9_.-]+)\s*:(?P<rest>.*)\Z", re.IGNORECASE | re.DOTALL)
 #: Directives with a value are no names of crawlers.
 _VALUED = frozenset({"max-image-preview", "max-snippet", "max-video-preview", "unavailable_after"})
@@ -64,7 +66,11 @@ def page_targets(reading: Reading, *, url: str, headers: Headers) -> list[LinkTa
         if (there := absolute(url, refresh)) is not None:
             targets.setdefault(there, LinkTarget(there, is_part=True))
     base = absolute(url, reading.base or "") or url
-    documents, parts, unfollowed = set(reading.documents), set(reading.parts), set(reading.unfollowed)
+    documents, parts, unfollowed = (
+        set(reading.documents),
+        set(reading.parts),
+        set(reading.unfollowed),
+    )
     for link in reading.links:
         there = absolute(base, link)
         if there is not None and there not in targets:
@@ -89,7 +95,9 @@ def absolute(base: str, link: str) -> str | None:
     if not url.lower().startswith(("http://", "https://")):
         return None
     url = url.partition("#")[0]
-    if link.partition("#")[0].endswith("?") and not url.endswith("?"):  # of an ARK a bare question mark is a question
+    if link.partition("#")[0].endswith("?") and not url.endswith(
+        "?"
+    ):  # of an ARK a bare question mark is a question
         url += "?"
     return sendable(url)
 
@@ -106,7 +114,10 @@ def asked_by(directive: str, reading: Reading, headers: Headers) -> str | None:
         is_addressed = agent is not None and agent["agent"].lower() not in _VALUED
         if agent is not None and is_addressed and agent["agent"].lower() not in _US:
             continue
-        if set(_words(agent["rest"] if agent is not None and is_addressed else header)) & directives:
+        if (
+            set(_words(agent["rest"] if agent is not None and is_addressed else header))
+            & directives
+        ):
             return "X-Robots-Tag"
     return None
 
@@ -123,4 +134,7 @@ def header_links(value: str) -> Iterator[tuple[str, dict[str, str]]]:
     """
     for link in _LINK.finditer(value):
         parameters = _PARAMETER.finditer(link["parameters"])
-        yield link["target"], {part["name"].lower(): part["quoted"] or part["token"] or "" for part in parameters}
+        yield (
+            link["target"],
+            {part["name"].lower(): part["quoted"] or part["token"] or "" for part in parameters},
+        )

@@ -16,7 +16,14 @@ from typing import Any
 
 from crawler.model.crawl_requests import ListedItem, Outlinks, SourceKind, SourceReading
 from crawler.sources.link_targets import absolute
-from crawler.sources.xml_sources import NAMESPACE, Selection, read_feed, read_oai, read_sitemap, root_name
+from crawler.sources.xml_sources import (
+    NAMESPACE,
+    Selection,
+    read_feed,
+    read_oai,
+    read_sitemap,
+    root_name,
+)
 from extractors.find import find_arks
 from extractors.model.decoding import decode
 from extractors.model.documents import Finding
@@ -55,25 +62,37 @@ def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
         resource = json.loads(decode(data).text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(resource, dict) or "iiif.io/api/presentation/" not in str(resource.get("@context", "")):
+    if not isinstance(resource, dict) or "iiif.io/api/presentation/" not in str(
+        resource.get("@context", "")
+    ):
         return None
     kind = _kind(resource)
     if kind not in ("Collection", "Manifest"):
         return None
     members = list(_listed_members(resource)) if kind == "Collection" else []
     further, listed = (
-        dict.fromkeys(_absolute_ids(url, (address for of_kind, address in members if of_kind == wanted)))
+        dict.fromkeys(
+            _absolute_ids(url, (address for of_kind, address in members if of_kind == wanted))
+        )
         for wanted in ("Collection", "Manifest")
     )
     about = dict.fromkeys(_absolute_ids(url, _about(resource)))
     items = [*listed, *(item for item in about if item not in listed)]
     findings = []
     if len(items) > MOST_ITEMS:
-        findings.append(Finding("source-limit", f"only the first {MOST_ITEMS} of {len(items)} manifests are asked for"))
+        findings.append(
+            Finding(
+                "source-limit",
+                f"only the first {MOST_ITEMS} of {len(items)} manifests are asked for",
+            )
+        )
     if kind == "Collection" and not items and not further:
         findings.append(Finding("empty-source", "this collection lists nothing"))
     return SourceReading(
-        SourceKind.IIIF, tuple(map(ListedItem, items[:MOST_ITEMS])), tuple(further), findings=tuple(findings)
+        SourceKind.IIIF,
+        tuple(map(ListedItem, items[:MOST_ITEMS])),
+        tuple(further),
+        findings=tuple(findings),
     )
 
 
@@ -88,14 +107,20 @@ def _listed_members(collection: dict[str, Any]) -> Iterator[tuple[str | None, An
                 yield of_kind or _KIND_OF_KEY.get(key), _id(member)
                 if of_kind == "Collection" and any(other in member for other in _MEMBERS):
                     pending.append(member)  # written out in place
-    yield from (("Collection", _id(page)) for key in ("first", "next") for page in _several(collection.get(key)))
+    yield from (
+        ("Collection", _id(page))
+        for key in ("first", "next")
+        for page in _several(collection.get(key))
+    )
 
 
 _KIND_OF_KEY = {"collections": "Collection", "manifests": "Manifest"}
 
 
 def _about(resource: dict[str, Any]) -> Iterator[Any]:
-    sequences = [related for related in _several(resource.get("sequences")) if isinstance(related, dict)]  # version 2
+    sequences = [
+        related for related in _several(resource.get("sequences")) if isinstance(related, dict)
+    ]  # version 2
     for part in (resource, *sequences):
         for key in _ABOUT:
             for related in _several(part.get(key)):
@@ -156,11 +181,17 @@ def read_list(data: bytes, *, url: str, is_ordered: bool = False) -> SourceReadi
     >>> [item.url for item in read.items]
     ['http://a.example/x']
     """
-    lines = dict.fromkeys(line for line in _lines(data) if _URL.match(line) and _LINE.fullmatch(line))
+    lines = dict.fromkeys(
+        line for line in _lines(data) if _URL.match(line) and _LINE.fullmatch(line)
+    )
     urls = [line for line in lines if is_ordered or not any(find_arks(line))]
-    urls_of_list = dict.fromkeys(urls_of_list for line in urls if (urls_of_list := absolute(url, line)) is not None)
+    urls_of_list = dict.fromkeys(
+        urls_of_list for line in urls if (urls_of_list := absolute(url, line)) is not None
+    )
     odd = sum(1 for line in _lines(data) if not _LINE.fullmatch(line))
-    findings = (Finding("odd-lines", f"lines that are neither a URL nor an ARK: {odd}"),) if odd else ()
+    findings = (
+        (Finding("odd-lines", f"lines that are neither a URL nor an ARK: {odd}"),) if odd else ()
+    )
     return SourceReading(SourceKind.LIST, tuple(map(ListedItem, urls_of_list)), findings=findings)
 
 
@@ -209,7 +240,14 @@ def read_source(
     data = unpacked(data)
     kind = SourceKind.LIST if order is SourceKind.LIST else source_kind(data)
     try:
-        read = _read(kind, data, url, is_ordered=order is SourceKind.LIST, harvests=harvests, selection=selection)
+        read = _read(
+            kind,
+            data,
+            url,
+            is_ordered=order is SourceKind.LIST,
+            harvests=harvests,
+            selection=selection,
+        )
     except MemoryError:  # says something about this process, nothing about the document
         raise
     except Exception as error:
@@ -222,7 +260,13 @@ def read_source(
 
 
 def _read(
-    kind: SourceKind | None, data: bytes, url: str, *, is_ordered: bool, harvests: bool, selection: Selection
+    kind: SourceKind | None,
+    data: bytes,
+    url: str,
+    *,
+    is_ordered: bool,
+    harvests: bool,
+    selection: Selection,
 ) -> SourceReading | None:
     match kind:
         case SourceKind.SITEMAP:
@@ -252,7 +296,9 @@ def unpacked(data: bytes) -> bytes:
     unpacking = zlib.decompressobj(wbits=31)
     for start in range(0, len(data), _PIECE_BYTES):
         try:
-            data_out += unpacking.decompress(data[start : start + _PIECE_BYTES], MOST_BYTES - len(data_out))
+            data_out += unpacking.decompress(
+                data[start : start + _PIECE_BYTES], MOST_BYTES - len(data_out)
+            )
         except zlib.error:
             break
         if unpacking.eof or len(data_out) >= MOST_BYTES:
@@ -291,7 +337,9 @@ class SourceReader:
     selection: Selection
     """Of the records of repositories."""
 
-    async def read(self, data: bytes, *, url: str, order: SourceKind | None, harvests: bool) -> SourceReading | None:
+    async def read(
+        self, data: bytes, *, url: str, order: SourceKind | None, harvests: bool
+    ) -> SourceReading | None:
         """As `read_source`; what kills its reader is a finding."""
         options = {"url": url, "order": order, "harvests": harvests, "selection": self.selection}
         if len(data) <= _INLINE_BYTES:
@@ -315,7 +363,9 @@ def unpacked_head(data: bytes) -> bytes:
 
     A list is recognized by all of its lines; of a long one the first must do here, and the reader looks at the rest.
     """
-    return unpacked(data[:_INLINE_BYTES])[:_INLINE_BYTES].rpartition(b"\n")[0] or unpacked(data[:_INLINE_BYTES])
+    return unpacked(data[:_INLINE_BYTES])[:_INLINE_BYTES].rpartition(b"\n")[0] or unpacked(
+        data[:_INLINE_BYTES]
+    )
 
 
 # -- which of all documents that link to another has found it, whichever was read first
@@ -328,7 +378,9 @@ Key = bytes
 ReadLinks = Callable[[Sequence[Key]], Mapping[Key, Sequence[Outlinks]]]
 
 
-def finders(seeds: Iterable[Key], documents: Mapping[Key, Key | None], links_of: ReadLinks) -> dict[Key, str | None]:
+def finders(
+    seeds: Iterable[Key], documents: Mapping[Key, Key | None], links_of: ReadLinks
+) -> dict[Key, str | None]:
     """Return where each document was found: on which of those from which the fewest links lead to it from a seed.
 
     Of several the first, and these are in the order in which they are found themselves: seeds as given, then what

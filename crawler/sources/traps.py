@@ -86,7 +86,9 @@ YEARS_AHEAD = 2
 MOST_PAGES, MOST_ENTRIES = 100_000, 10_000_000
 
 #: Parameters that turn the pages of a list; by number of page, and by number of entry.
-_PAGE = frozenset({"p", "page", "page_number", "paged", "pageno", "pagenum", "pagina", "pg", "seite"})
+_PAGE = frozenset(
+    {"p", "page", "page_number", "paged", "pageno", "pagenum", "pagina", "pg", "seite"}
+)
 _ENTRY = frozenset({"begin", "first", "from", "offset", "start", "startat", "startrecord"})
 _PAGING = _PAGE | _ENTRY
 #: Parameters that show the same list in another manner.
@@ -108,7 +110,9 @@ _CALENDAR = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?<![0-9])(?P<year>[12][0-9]{3})(?:[01][0-9](?:[0-3][0-9])?)?(?![0-9])")
-_DATE_PARAMETER = re.compile(r"(?:date|day|month|week|year|yr|jahr|monat|tag|annee|mois|jour|mes|ano)", re.IGNORECASE)
+_DATE_PARAMETER = re.compile(
+    r"(?:date|day|month|week|year|yr|jahr|monat|tag|annee|mois|jour|mes|ano)", re.IGNORECASE
+)
 _NUMBER = re.compile(r"[0-9]+")
 
 
@@ -121,7 +125,9 @@ class Traps:
 
     year: int
     """Of the day on which the crawl began."""
-    _calendars: defaultdict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    _calendars: defaultdict[tuple[str, str], set[str]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
     _facets: defaultdict[tuple[str, str], dict[tuple[str, ...], set[str]]] = field(
         default_factory=lambda: defaultdict(dict)
     )
@@ -183,7 +189,8 @@ class Traps:
         if not combines(facets, combinations):
             return False
         return (
-            sum(len(urls) for names, urls in combinations.items() if combines(names, combinations)) >= MOST_COMBINATIONS
+            sum(len(urls) for names, urls in combinations.items() if combines(names, combinations))
+            >= MOST_COMBINATIONS
         )
 
 
@@ -200,7 +207,10 @@ def combines(facets: tuple[str, ...], combinations: Iterable[tuple[str, ...]]) -
         return True
     if len(names) < 2:
         return False
-    within = sorted((set(names_of_one) for names_of_one in combinations if names.issuperset(names_of_one)), key=len)
+    within = sorted(
+        (set(names_of_one) for names_of_one in combinations if names.issuperset(names_of_one)),
+        key=len,
+    )
     return any(not smaller <= larger for smaller, larger in pairwise(within))
 
 
@@ -241,7 +251,8 @@ def is_calendar_page(parts: SplitResult) -> bool:
     if not _CALENDAR.search(text):
         return False
     return _YEAR.search(text) is not None or any(
-        _DATE_PARAMETER.fullmatch(name) and _NUMBER.search(value) for name, value in _parameters(parts.query)
+        _DATE_PARAMETER.fullmatch(name) and _NUMBER.search(value)
+        for name, value in _parameters(parts.query)
     )
 
 
@@ -252,7 +263,11 @@ def facets_of(query: str) -> tuple[str, ...]:
     ('f[]', 'f[]')
     """
     names = (_INDEX.sub("[]", unquote(name)) for name, value in _parameters(query) if value)
-    return tuple(sorted(name for name in names if not _POSITIONS.fullmatch(name) and not _VIEW.fullmatch(name)))
+    return tuple(
+        sorted(
+            name for name in names if not _POSITIONS.fullmatch(name) and not _VIEW.fullmatch(name)
+        )
+    )
 
 
 def turns_page(url: str, to: str) -> bool:
@@ -271,7 +286,10 @@ def turns_page(url: str, to: str) -> bool:
     paths = [_PAGE_IN_PATH.sub("", parts.path).rstrip("/") for parts in (one, other)]
     if paths[0] != paths[1]:
         return False
-    lists = [{pair for pair in _parameters(parts.query) if pair[0].lower() not in _PAGING} for parts in (one, other)]
+    lists = [
+        {pair for pair in _parameters(parts.query) if pair[0].lower() not in _PAGING}
+        for parts in (one, other)
+    ]
     return lists[0] == lists[1] and (_page_of(one) != _page_of(other))
 
 
@@ -289,4 +307,10 @@ def _parameters(query: str) -> Iterator[tuple[str, str]]:
 
 def _is_beyond(name: str, value: str) -> bool:
     most = MOST_PAGES if name.lower() in _PAGE else MOST_ENTRIES if name.lower() in _ENTRY else None
-    return most is not None and value.isascii() and value.isdigit() and len(value) < 20 and int(value) > most
+    return (
+        most is not None
+        and value.isascii()
+        and value.isdigit()
+        and len(value) < 20
+        and int(value) > most
+    )

@@ -38,7 +38,9 @@ from extractors.model.normalize import NotAnArk
 _PRIORITY = {Question.OBJECT: 0, **dict.fromkeys(set(CONFORMANCE) - set(ACCESS), -1)}
 
 
-def request_of(ask: Ask, callback: Callable[..., Any], errback: Callable[..., Any], *, body_limit: int) -> Request:
+def request_of(
+    ask: Ask, callback: Callable[..., Any], errback: Callable[..., Any], *, body_limit: int
+) -> Request:
     """Return the request that puts a question; *callback* gets it as ``ask`` next to the answer."""
     return Request(
         sendable(ask.url),
@@ -55,7 +57,11 @@ def observe(ask: Ask, request: Request, response: Response | None) -> Observatio
     """Return the observation of an *ask*: the chain that *request* ended, and what its last answer says."""
     hops, end, detail = chain_of(request)
     body = b"" if response is None else response.body
-    answer = read_answer(body, (hops[-1].headers.get("Content-Type") if hops else None), _asked_about(ask.ark, ask.url))
+    answer = read_answer(
+        body,
+        (hops[-1].headers.get("Content-Type") if hops else None),
+        _asked_about(ask.ark, ask.url),
+    )
     return Observation(
         ark=ask.ark,
         request_url=ask.request_url,
@@ -98,7 +104,11 @@ def _asked_about(ark: Ark, asked: str) -> Ark:
 
 def _not_whole(flags: Sequence[str], size: int) -> tuple[str, ...]:
     """Return what kept an answer from coming whole, but for our own having read enough of it."""
-    return () if STOPPED in flags else tuple(f"not the whole answer: {flaw.detail}" for flaw in incomplete(flags, size))
+    return (
+        ()
+        if STOPPED in flags
+        else tuple(f"not the whole answer: {flaw.detail}" for flaw in incomplete(flags, size))
+    )
 
 
 # Pure: which questions of a run are open, when it is gone through once more with the answers that the store has.
@@ -166,7 +176,9 @@ class ArksSpider(AuditSpider):
         **kwargs: Any,
     ) -> None:
         super().__init__(bounds=Bounds(per_host=ARKS_A_HOST), **kwargs)
-        self.frontier.add(CrawlRequest.to_ark(ark, url) for ark, url in targets if not ark.is_skipped)
+        self.frontier.add(
+            CrawlRequest.to_ark(ark, url) for ark, url in targets if not ark.is_skipped
+        )
         self._conversation = Conversation(
             self.frontier.targets, rules or AskingRules(), readings, recall=self._recalled
         )
@@ -217,7 +229,9 @@ class ArksSpider(AuditSpider):
                 yield self._request(ask)
 
     def _request(self, ask: Ask) -> Request:
-        return request_of(ask, self.answered, self.failed, body_limit=self.settings.getint("ARKAUDIT_BODY_LIMIT"))
+        return request_of(
+            ask, self.answered, self.failed, body_limit=self.settings.getint("ARKAUDIT_BODY_LIMIT")
+        )
 
     async def answered(self, response: Response, ask: Ask) -> AsyncIterator[Observation | Request]:
         request = response.request
@@ -237,7 +251,9 @@ class ArksSpider(AuditSpider):
 
     def _on_answer(self, ask: Ask, observation: Observation) -> list[Observation | Request]:
         """The observation, and the requests that it calls for; it is recorded in the order of these decisions."""
-        if ask.after is not None and not any(hop.sent for hop in observation.hops):  # nothing was asked again
+        if ask.after is not None and not any(
+            hop.sent for hop in observation.hops
+        ):  # nothing was asked again
             return [*self._requests(self._conversation.on_answer(ask.after, is_last=True))]
         self.recorder.add(observation)
         return [observation, *self._requests(self._conversation.on_answer(observation))]
@@ -251,7 +267,9 @@ class ArksSpider(AuditSpider):
         """
         replay = Replay()
         for number, observation in enumerate(self.store.observations(self.run_id)):
-            begun = None if replay.awaits(observation) else self.frontier.find(observation.request_url)
+            begun = (
+                None if replay.awaits(observation) else self.frontier.find(observation.request_url)
+            )
             if begun is not None and begun.ark is not None:
                 replay.ask(self._asks(self._conversation.begin(begun.ark, begun.url)))
             self._replay_answer(replay, observation)

@@ -56,9 +56,13 @@ class AuditSpider(scrapy.Spider):
         self.probed_hosts = probed_hosts if probed_hosts is not None else set()
         """Hosts whose certificate was looked at in this run, by either spider."""
         self.frontier = Frontier(store, run_id, self.name)
-        self.recorder = Recorder(store, run_id, failed=self._store_failed, withheld=lambda item: self.withheld(item))
+        self.recorder = Recorder(
+            store, run_id, failed=self._store_failed, withheld=lambda item: self.withheld(item)
+        )
         self.recorder.on_add = self.recorded
-        self.feed = Feed(self.frontier, self.recorder, bounds or Bounds(), is_idle=self._is_idle, lost=self.lost)
+        self.feed = Feed(
+            self.frontier, self.recorder, bounds or Bounds(), is_idle=self._is_idle, lost=self.lost
+        )
         self.own_run: OwnRun | None = None
         """What Scrapy's commands run it in; None within a run that it was given."""
         self.withheld = Withholding(Credentials())
@@ -127,7 +131,9 @@ class AuditSpider(scrapy.Spider):
         self.recorder.commit()
         self.own_run.break_off()
         for item in self.own_run.items():
-            self.crawler.signals.send_catch_log(signals.item_scraped, item=item, response=None, spider=self)
+            self.crawler.signals.send_catch_log(
+                signals.item_scraped, item=item, response=None, spider=self
+            )
 
     def begin(self) -> AsyncIterator[Any]:
         """The first requests and records, as the entries of `feed` come."""
@@ -179,7 +185,10 @@ class AuditSpider(scrapy.Spider):
 
         if not self.is_stopping:
             logger.info(
-                "%s is asked again in %.1f s", request.url, wait_s, extra={"url": request.url, "wait_s": wait_s}
+                "%s is asked again in %.1f s",
+                request.url,
+                wait_s,
+                extra={"url": request.url, "wait_s": wait_s},
             )
             timer = asyncio.get_running_loop().call_later(wait_s, ask)
             self._later.add(timer)
@@ -209,7 +218,12 @@ class AuditSpider(scrapy.Spider):
         while (engine := self.crawler.engine) is not None and engine.spider is not None:
             await asyncio.sleep(_LOOK_S)
             slot = engine.scraper.slot
-            if slot is not None and slot.closing is not None and slot.is_idle() and not slot.closing.called:
+            if (
+                slot is not None
+                and slot.closing is not None
+                and slot.is_idle()
+                and not slot.closing.called
+            ):
                 slot.closing.callback(self)
 
     def drop_what_is_queued(self) -> None:

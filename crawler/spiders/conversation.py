@@ -47,7 +47,13 @@ from crawler.model.resolving import (
 from crawler.verdicts.access import is_app_shell, judge_object
 from crawler.verdicts.answer_sets import is_about_resolver
 from crawler.verdicts.readings import CandidateReading, learned, meant_by, next_reading, readings_of
-from crawler.verdicts.verdict import ClosedCollection, Description, closed_for, described_by, facts_beside
+from crawler.verdicts.verdict import (
+    ClosedCollection,
+    Description,
+    closed_for,
+    described_by,
+    facts_beside,
+)
 from extractors.model.ark import Ark
 from extractors.model.naan import Registry
 from extractors.model.normalize import LABEL
@@ -130,7 +136,11 @@ class AskingRules:
 
 def is_worth_asking(policy: str) -> bool:
     """Return whether the address of a policy may be asked, no matter who has written it into a record."""
-    return len(policy) <= LONGEST_POLICY and url_fault(sendable(policy)) is None and not names_skipped_ark(policy)
+    return (
+        len(policy) <= LONGEST_POLICY
+        and url_fault(sendable(policy)) is None
+        and not names_skipped_ark(policy)
+    )
 
 
 @dataclass(slots=True)
@@ -178,7 +188,9 @@ class Case:
 
     def waits_for(self, url: str) -> bool:
         """Return whether the answer at *url* is about a reading of this one."""
-        return url != self.request_url and any(reading.url == url for reading in (*self.readings, *self.meant))
+        return url != self.request_url and any(
+            reading.url == url for reading in (*self.readings, *self.meant)
+        )
 
 
 Outgoing = Ask | Finished
@@ -259,12 +271,18 @@ class Conversation:
             return
         if case.readings:
             return  # a replay has begun it
-        case.readings, case.meant, case.is_guess = readings, meant_by(readings[0], self._evidence), False
+        case.readings, case.meant, case.is_guess = (
+            readings,
+            meant_by(readings[0], self._evidence),
+            False,
+        )
         if Question.OBJECT in case.answers:
             yield from self._next(case)
         yield from self._finish(case)
 
-    def _following(self, case: Case, observation: Observation, *, is_last: bool) -> Iterator[Outgoing]:
+    def _following(
+        self, case: Case, observation: Observation, *, is_last: bool
+    ) -> Iterator[Outgoing]:
         question = observation.question
         wait_s = None if is_last else next_attempt(observation, self._rules.patience)
         if wait_s is not None:
@@ -289,16 +307,34 @@ class Conversation:
         yield from self._about_resolver(case, question)
         yield from self._about_landing(case, question)
         yield from self._next(case)
-        yield from self._go_on_with([case_ for case_ in self._waiting.values() if case_.waits_for(case.request_url)])
+        yield from self._go_on_with(
+            [case_ for case_ in self._waiting.values() if case_.waits_for(case.request_url)]
+        )
 
     # -- what goes out
 
-    def _open(self, ark: Ark, url: str, readings: tuple[CandidateReading, ...] = (), *, is_guess: bool = False) -> Ask:
+    def _open(
+        self,
+        ark: Ark,
+        url: str,
+        readings: tuple[CandidateReading, ...] = (),
+        *,
+        is_guess: bool = False,
+    ) -> Ask:
         case = self._cases[url] = self._case(ark, url, readings, is_guess=is_guess)
         return self._ask(case, Question.OBJECT, case.first_url)
 
-    def _case(self, ark: Ark, url: str, readings: tuple[CandidateReading, ...] = (), *, is_guess: bool = False) -> Case:
-        places = Places.of(ark, url, registry=self._rules.registry, global_resolver=self._rules.resolver)
+    def _case(
+        self,
+        ark: Ark,
+        url: str,
+        readings: tuple[CandidateReading, ...] = (),
+        *,
+        is_guess: bool = False,
+    ) -> Case:
+        places = Places.of(
+            ark, url, registry=self._rules.registry, global_resolver=self._rules.resolver
+        )
         first_url = url
         if self._rules.direct and places.at_registry and not places.at_global:
             first_url, places = places.at_registry, Places(at_global=url, is_target=True)
@@ -306,7 +342,13 @@ class Conversation:
         return Case(ark, url, first_url, places, readings, meant, is_guess)
 
     def _ask(
-        self, case: Case, question: Question, url: str, *, after: Observation | None = None, wait_s: float = 0.0
+        self,
+        case: Case,
+        question: Question,
+        url: str,
+        *,
+        after: Observation | None = None,
+        wait_s: float = 0.0,
     ) -> Ask:
         case.open += 1
         case.asking.add(question)
@@ -334,7 +376,9 @@ class Conversation:
         """The next question about an ARK: the spellings that mean the same, other readings, other places, metadata."""
         if self._waits_for_control(case):
             return
-        following = next_question(case.answers, self._context(case), case.places, first_url=case.first_url)
+        following = next_question(
+            case.answers, self._context(case), case.places, first_url=case.first_url
+        )
         if following is not Question.HYPHENS and not _DESCRIPTIVE.intersection(case.answers):
             reading, is_awaited = self._reading(case)
             if reading is not None or is_awaited:
@@ -343,7 +387,11 @@ class Conversation:
                 if reading is not None:
                     yield self._open(reading.ark, reading.url, is_guess=reading in case.meant)
                 return
-        if following is None or case.is_guess or (not case.readings and reached(case.answers) is None):
+        if (
+            following is None
+            or case.is_guess
+            or (not case.readings and reached(case.answers) is None)
+        ):
             yield from self._rendering(case)
             return
         if following in case.asking:  # by whom it was begun as a reading
@@ -360,13 +408,19 @@ class Conversation:
             self._asked.add((self._neighbourhood(case), Question.DOUBLE))
         own_path = self._paths.get(origin_of(case.first_url))
         yield self._ask(
-            case, following, question_url(following, case.first_url, case.answers, case.places, own_path=own_path)
+            case,
+            following,
+            question_url(following, case.first_url, case.answers, case.places, own_path=own_path),
         )
 
     def _waits_for_control(self, case: Case) -> bool:
         """Have a case wait where only the control can show whether to ask for its object elsewhere."""
         living, neighbourhood = reached(case.answers), self._neighbourhood(case)
-        if living is None or neighbourhood in self._controls or (neighbourhood, Question.CONTROL) not in self._asked:
+        if (
+            living is None
+            or neighbourhood in self._controls
+            or (neighbourhood, Question.CONTROL) not in self._asked
+        ):
             return False
         if not self._may_be_soft(case, living):
             return False
@@ -390,9 +444,17 @@ class Conversation:
     def _is_soft(self, case: Case) -> bool:
         """Return whether such a page is that of a name that can't exist."""
         living, control = reached(case.answers), self._controls.get(self._neighbourhood(case))
-        if living is None or control is None or not control.is_success or not self._may_be_soft(case, living):
+        if (
+            living is None
+            or control is None
+            or not control.is_success
+            or not self._may_be_soft(case, living)
+        ):
             return False
-        return judge_object(facts_beside(living, case.answers, control)).outcome is ObjectOutcome.SOFT_404
+        return (
+            judge_object(facts_beside(living, case.answers, control)).outcome
+            is ObjectOutcome.SOFT_404
+        )
 
     def _rendering(self, case: Case) -> Iterator[Ask]:
         """Have a browser show the page of an app shell, and, once a neighbourhood, that of the control.
@@ -400,7 +462,13 @@ class Conversation:
         All else was asked by then: what further answers show of the page helps to say whether it is one.
         """
         living = reached(case.answers)
-        if not self._rules.rendering or case.is_rendered or case.is_guess or not case.readings or living is None:
+        if (
+            not self._rules.rendering
+            or case.is_rendered
+            or case.is_guess
+            or not case.readings
+            or living is None
+        ):
             return
         neighbourhood = self._neighbourhood(case)
         control = self._controls.get(neighbourhood)
@@ -428,9 +496,15 @@ class Conversation:
         if len(case.readings) + len(case.meant) > 1 and any(map(self._awaits_control, begun)):
             return None, True
         by_url = {case_.request_url: case_.answer for case_ in begun}
-        controls = {case_.request_url: self._controls.get(self._neighbourhood(case_)) for case_ in begun}
+        controls = {
+            case_.request_url: self._controls.get(self._neighbourhood(case_)) for case_ in begun
+        }
         reading = next_reading(case.readings, case.meant, by_url, controls)
-        return (reading, False) if reading is None or isinstance(reading, CandidateReading) else (None, True)
+        return (
+            (reading, False)
+            if reading is None or isinstance(reading, CandidateReading)
+            else (None, True)
+        )
 
     def _case_at(self, reading: CandidateReading) -> Case | None:
         """The case of a reading that was asked about, recalled if it was finished."""
@@ -444,7 +518,10 @@ class Conversation:
     def _awaits_control(self, case: Case) -> bool:
         """Return whether it is still open what the answer about a case is worth."""
         neighbourhood = self._neighbourhood(case)
-        is_asked = (neighbourhood, Question.CONTROL) in self._asked and neighbourhood not in self._controls
+        is_asked = (
+            neighbourhood,
+            Question.CONTROL,
+        ) in self._asked and neighbourhood not in self._controls
         return is_asked and reached(case.answers) is not None
 
     # -- what is known of a resolver, and asked about it
@@ -459,17 +536,25 @@ class Conversation:
             own_path=self._paths.get(origin),
             has_asked_path=origin in self._paths,
             is_soft=self._is_soft(case),
-            takes_label=self._label_forms.is_settled(case.first_url, case.answers.get(Question.OBJECT)),
+            takes_label=self._label_forms.is_settled(
+                case.first_url, case.answers.get(Question.OBJECT)
+            ),
         )
 
     def _neighbourhood(self, case: Case) -> Neighbourhood:
         living = reached(case.answers)
-        return self._shoulders.neighbourhood(living.seen.asked_url if living else case.first_url, case.ark)
+        return self._shoulders.neighbourhood(
+            living.seen.asked_url if living else case.first_url, case.ark
+        )
 
     def _about_resolver(self, case: Case, question: Question) -> Iterator[Outgoing]:
         """The control, once a neighbourhood; the question that was answered with a description, of the control too;
         and the other forms of one ARK."""
-        living, neighbourhood, described = reached(case.answers), self._neighbourhood(case), case.described
+        living, neighbourhood, described = (
+            reached(case.answers),
+            self._neighbourhood(case),
+            case.described,
+        )
         telling = living or self._refusal_as_expected(case) or self._claim_of_withdrawal(case)
         if telling is None:
             return
@@ -479,7 +564,9 @@ class Conversation:
         policy = described.policy_url
         if policy is not None and (policy in self._policies or not is_worth_asking(policy)):
             policy = None
-        is_sample = question is Question.OBJECT and living is not None and neighbourhood in self._to_sample
+        is_sample = (
+            question is Question.OBJECT and living is not None and neighbourhood in self._to_sample
+        )
         is_sample = is_sample and self._sampled[neighbourhood.place] < SHOULDERS_A_RESOLVER
         is_sample = is_sample and not seems_absent(telling)
         if not (
@@ -494,7 +581,9 @@ class Conversation:
         if wants_control:
             self._asked.add((neighbourhood, Question.CONTROL))
             is_second = question is not Question.OBJECT and case.answers[Question.OBJECT].is_reached
-            yield self._ask(case, Question.CONTROL_ELSEWHERE if is_second else Question.CONTROL, control)
+            yield self._ask(
+                case, Question.CONTROL_ELSEWHERE if is_second else Question.CONTROL, control
+            )
         if wants_info:
             self._asked.add((neighbourhood, Question.CONTROL_INFO))
             yield self._ask(case, Question.CONTROL_INFO, control + INFLECTIONS[question])
@@ -512,11 +601,20 @@ class Conversation:
         nothing.
         """
         answer = case.answers[question]
-        if question not in ACCESS or case.is_guess or case.is_landing_asked or not answer.is_redirected:
+        if (
+            question not in ACCESS
+            or case.is_guess
+            or case.is_landing_asked
+            or not answer.is_redirected
+        ):
             return
         url = answer.seen.final_url
         pattern, host = landing_pattern(url), urlsplit(url).netloc
-        if not answer.is_success or pattern in self._landings or host == urlsplit(answer.seen.asked_url).netloc:
+        if (
+            not answer.is_success
+            or pattern in self._landings
+            or host == urlsplit(answer.seen.asked_url).netloc
+        ):
             return
         control = landing_control(url)
         if self._landing_hosts[host] >= PATTERNS_A_HOST or not is_worth_asking(control):
@@ -529,12 +627,18 @@ class Conversation:
     def _refusal_as_expected(self, case: Case) -> AnswerFacts | None:
         """The answer for an object that is meant to be closed, and is: a control says whether it is known at all."""
         answer = case.answers[Question.OBJECT]
-        return answer if closed_for(case.ark, self._rules.closed) and answer.asks_for_a_right else None
+        return (
+            answer if closed_for(case.ark, self._rules.closed) and answer.asks_for_a_right else None
+        )
 
     def _claim_of_withdrawal(self, case: Case) -> AnswerFacts | None:
         """The 404 that says that the object was withdrawn: a control says whether it says so of any name."""
         answer = case.answers[Question.OBJECT]
-        is_claim = answer.is_answered and answer.seen.status == 404 and ObjectFacts(answer).claim is not None
+        is_claim = (
+            answer.is_answered
+            and answer.seen.status == 404
+            and ObjectFacts(answer).claim is not None
+        )
         return answer if is_claim else None
 
     def _is_new(self, neighbourhood: Neighbourhood, question: Question) -> bool:

@@ -62,7 +62,12 @@ class DocumentSource:
 
     @classmethod
     def of(
-        cls, response: Response, hops: tuple[Hop, ...], *, name: str | None = None, found_on: str | None = None
+        cls,
+        response: Response,
+        hops: tuple[Hop, ...],
+        *,
+        name: str | None = None,
+        found_on: str | None = None,
     ) -> DocumentSource:
         """What *response* brought, after so many *hops*; its *name* is the URL, unless it has another."""
         content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
@@ -127,12 +132,16 @@ class DocumentReader:
         """
         if self._ahead is None or not isinstance(source.stream, io.BytesIO):
             return None
-        own = ArchiveMember(source.name, source.path, source.stream.getvalue(), source.media_type, source.charset)
+        own = ArchiveMember(
+            source.name, source.path, source.stream.getvalue(), source.media_type, source.charset
+        )
         if archive_kind(own.data) is not None or may_stay_inline(own):
             return None
         return self._ahead.submit(read_fetched, own, page_url=source.page_url)
 
-    async def rows(self, source: DocumentSource, begun: BegunReading | None = None) -> AsyncIterator[Row]:
+    async def rows(
+        self, source: DocumentSource, begun: BegunReading | None = None
+    ) -> AsyncIterator[Row]:
         """The row about a document; about an archive, one for each document in it and then its own.
 
         *begun* is what `begin` gave for *source*. Rows of local files have no extraction where an executor reads them.
@@ -161,7 +170,9 @@ class DocumentReader:
             yield Row(self._record(source, at, part), part.extraction, is_member=not is_own)
             if is_own:
                 return
-        yield Row(await asyncio.to_thread(_archive_record, source, at, findings, has_documents), None)
+        yield Row(
+            await asyncio.to_thread(_archive_record, source, at, findings, has_documents), None
+        )
 
     async def _read(
         self, source: DocumentSource, walk: Iterator[ArchiveMember | Finding]
@@ -183,7 +194,9 @@ class DocumentReader:
         if not isinstance(member, ArchiveMember):
             return member
         return MemberReading.of(
-            member, read_member(self._worker, member), _page_url(member, source.name, source.page_url)
+            member,
+            read_member(self._worker, member),
+            _page_url(member, source.name, source.page_url),
         )
 
     async def _read_before(
@@ -215,14 +228,20 @@ class DocumentReader:
         is_own = member.name == source.name
         not_whole = _not_whole(source, member.size) if is_own else ()
         findings = (
-            *(finding for finding in extraction.findings if not not_whole or finding.kind != "empty"),
+            *(
+                finding
+                for finding in extraction.findings
+                if not not_whole or finding.kind != "empty"
+            ),
             *not_whole,
         )
         return DocumentRecord(
             url=member.name,
             found_on=source.found_on if is_own else source.name,
             fetched_at=at,
-            outcome=_outcome(findings, is_read=bool(extraction.mentions), is_answer=is_own and bool(source.hops)),
+            outcome=_outcome(
+                findings, is_read=bool(extraction.mentions), is_answer=is_own and bool(source.hops)
+            ),
             hops=source.hops if is_own else (),
             media_type=extraction.reading.media_type,
             title=extraction.reading.title,
@@ -235,9 +254,12 @@ class DocumentReader:
     def _cited(self, member: MemberReading) -> Iterator[CitedMention]:
         """The mentions of a document, each with the URL to ask and with what it may be decided again on."""
         unresolved = {
-            unresolved_mention.index: unresolved_mention for unresolved_mention in member.extraction.unresolved
+            unresolved_mention.index: unresolved_mention
+            for unresolved_mention in member.extraction.unresolved
         }
-        for index, (mention, own) in enumerate(zip(member.extraction.mentions, member.resolvers, strict=True)):
+        for index, (mention, own) in enumerate(
+            zip(member.extraction.mentions, member.resolvers, strict=True)
+        ):
             url = mention_url(mention.repaired, mention.resolver, own, self._resolver)
             yield CitedMention(mention, url, unresolved.get(index))
 
@@ -256,10 +278,14 @@ class MemberReading:
     """Of each mention: the resolver that its page is on, where a relative link means that."""
 
     @classmethod
-    def of(cls, member: ArchiveMember, extraction: Extraction, page_url: str | None) -> MemberReading:
+    def of(
+        cls, member: ArchiveMember, extraction: Extraction, page_url: str | None
+    ) -> MemberReading:
         """Return the reading of *member*, which is, or was, at *page_url* on the web."""
         resolvers = (
-            relative_resolver(mention, extraction.reading, page_url) if page_url is not None else None
+            relative_resolver(mention, extraction.reading, page_url)
+            if page_url is not None
+            else None
             for mention in extraction.mentions
         )
         digest = hashlib.sha256(member.data).hexdigest()
@@ -287,7 +313,9 @@ def read_members(
 ) -> list[MemberReading | Finding]:
     """Return the reading of each member among *parts*; that named *own* is at *page_url*."""
     return [
-        MemberReading.of(part, extraction_in_time(part), _page_url(part, own, page_url)).without_links
+        MemberReading.of(
+            part, extraction_in_time(part), _page_url(part, own, page_url)
+        ).without_links
         if isinstance(part, ArchiveMember)
         else part
         for part in parts
@@ -296,7 +324,13 @@ def read_members(
 
 def read_fetched(own: ArchiveMember, *, page_url: str | None) -> list[MemberReading | Finding]:
     """Return the reading of a document that was fetched from *page_url*, and what else is found about it."""
-    walk = members(io.BytesIO(own.data), name=own.name, path=own.path, media_type=own.media_type, charset=own.charset)
+    walk = members(
+        io.BytesIO(own.data),
+        name=own.name,
+        path=own.path,
+        media_type=own.media_type,
+        charset=own.charset,
+    )
     return [
         MemberReading.of(part, extraction_in_time(part), page_url).without_text
         if isinstance(part, ArchiveMember)
@@ -309,7 +343,9 @@ def _unread(part: ArchiveMember | Finding, failure: WorkerError) -> MemberReadin
     """The reading of a document whose process ended."""
     if isinstance(part, Finding):
         return part
-    return MemberReading.of(part, extraction_of_member(failed_extraction(failure, part.media_type), part), None)
+    return MemberReading.of(
+        part, extraction_of_member(failed_extraction(failure, part.media_type), part), None
+    )
 
 
 def _page_url(member: ArchiveMember, own: str, page_url: str | None) -> str | None:
@@ -345,7 +381,9 @@ def source_record(source: DocumentSource, *, is_faulty: bool) -> DocumentRecord:
     )
 
 
-def _archive_record(source: DocumentSource, at: str, findings: Sequence[Finding], is_read: bool) -> DocumentRecord:
+def _archive_record(
+    source: DocumentSource, at: str, findings: Sequence[Finding], is_read: bool
+) -> DocumentRecord:
     """The row about an archive as such; the documents in it have their own."""
     source.stream.seek(0)
     digest = hashlib.sha256()
@@ -372,7 +410,9 @@ def _archive_record(source: DocumentSource, at: str, findings: Sequence[Finding]
 def _not_whole(source: DocumentSource, size: int) -> tuple[Finding, ...]:
     """Return why *size* bytes are not all of a document that was fetched."""
     if not size and STOPPED in source.flags:
-        return (Finding("unknown-format", f"not fetched, for it is no document: {source.media_type}"),)
+        return (
+            Finding("unknown-format", f"not fetched, for it is no document: {source.media_type}"),
+        )
     return tuple(incomplete(source.flags, size))
 
 
@@ -472,7 +512,9 @@ class ReadAhead(Generic[T]):
         except Exception as failure:
             await self._out.put(_End(failure))
 
-    async def _run(self, iterator: AsyncIterator[T], before: asyncio.Event, end: asyncio.Event) -> None:
+    async def _run(
+        self, iterator: AsyncIterator[T], before: asyncio.Event, end: asyncio.Event
+    ) -> None:
         waiting: deque[T] = deque()
         try:
             async for item in iterator:

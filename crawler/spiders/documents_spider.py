@@ -116,7 +116,9 @@ class DocumentsSpider(AuditSpider):
         self._gate = plan.gate()
         self._reader = DocumentReader(worker, resolver=resolver, ahead=ahead)
         self._file_reader = DocumentReader(worker, resolver=resolver, executor=executor)
-        self._reading: ReadAhead[Request | DocumentRecord] = ReadAhead(executor.jobs + 1 if executor else 1)
+        self._reading: ReadAhead[Request | DocumentRecord] = ReadAhead(
+            executor.jobs + 1 if executor else 1
+        )
         self._sources = SourceReader(source_worker, plan.selection)
         self._patience = patience or Patience()
         self._sitemaps: dict[str, Sequence[str]] = {}
@@ -149,7 +151,9 @@ class DocumentsSpider(AuditSpider):
     @_with_citations
     async def begin(self) -> AsyncIterator[Request | DocumentRecord]:
         if self._plan.max_time_s is not None:
-            self._end_of_time = asyncio.get_running_loop().call_later(self._plan.max_time_s, self._time_is_up)
+            self._end_of_time = asyncio.get_running_loop().call_later(
+                self._plan.max_time_s, self._time_is_up
+            )
         for crawl_request in self.frontier.requests():  # of a run that is resumed
             if crawl_request.kind is RequestKind.PAGE:
                 self._gate.remember(crawl_request)
@@ -175,7 +179,9 @@ class DocumentsSpider(AuditSpider):
 
     def outcome_of_lost(self, entry: FrontierEntry) -> DocumentRecord:
         finding = Finding("no-outcome", "it was asked for, and nothing came of it")
-        return replace(unfetched(entry.crawl_request, (), ChainEnd.UNDETERMINED, "", None), findings=(finding,))
+        return replace(
+            unfetched(entry.crawl_request, (), ChainEnd.UNDETERMINED, "", None), findings=(finding,)
+        )
 
     def recorded(self, items: Sequence[Recordable]) -> None:
         super().recorded(items)
@@ -183,7 +189,9 @@ class DocumentsSpider(AuditSpider):
             if isinstance(item, DocumentRecord):
                 self._gate.let_through(item.leads)
 
-    def _request(self, crawl_request: CrawlRequest, *, attempt: int = 1, earlier: tuple[Hop, ...] = ()) -> Request:
+    def _request(
+        self, crawl_request: CrawlRequest, *, attempt: int = 1, earlier: tuple[Hop, ...] = ()
+    ) -> Request:
         """A request for a document; *earlier* are the hops of the attempts before."""
         return Request(
             crawl_request.url,
@@ -200,7 +208,11 @@ class DocumentsSpider(AuditSpider):
 
     @_with_citations
     async def fetched(
-        self, response: Response, crawl_request: CrawlRequest, attempt: int, earlier: tuple[Hop, ...]
+        self,
+        response: Response,
+        crawl_request: CrawlRequest,
+        attempt: int,
+        earlier: tuple[Hop, ...],
     ) -> AsyncIterator[DocumentRecord]:
         request = response.request
         assert request is not None
@@ -237,7 +249,9 @@ class DocumentsSpider(AuditSpider):
             return
         hops, end, detail = chain_of(request)
         async with self._turns[crawl_request.host]:
-            record = unfetched(crawl_request, (*request.cb_kwargs["earlier"], *hops), end, detail, None)
+            record = unfetched(
+                crawl_request, (*request.cb_kwargs["earlier"], *hops), end, detail, None
+            )
             sitemaps = tuple(self._sitemaps_for(crawl_request, request.url))
             yield replace(record, leads=sitemaps, outlinks=outlinks_of(sitemaps))
 
@@ -249,7 +263,9 @@ class DocumentsSpider(AuditSpider):
         if wait_s is None or self.is_stopping:
             return False
         again = self._request(
-            kwargs["crawl_request"], attempt=kwargs["attempt"] + 1, earlier=(*kwargs["earlier"], *hops)
+            kwargs["crawl_request"],
+            attempt=kwargs["attempt"] + 1,
+            earlier=(*kwargs["earlier"], *hops),
         )
         self.ask_later(again, wait_s)
         return True
@@ -260,13 +276,23 @@ class DocumentsSpider(AuditSpider):
         self, crawl_request: CrawlRequest, response: Response, hops: tuple[Hop, ...]
     ) -> BegunReading | None:
         """Begin to read a large document before its turn: what it says depends on nothing else."""
-        if not self._reader.reads_ahead or crawl_request.source is not None or may_be_source(response.body):
+        if (
+            not self._reader.reads_ahead
+            or crawl_request.source is not None
+            or may_be_source(response.body)
+        ):
             return None
         there = crawl_request.led_to(hops[-1].url)
-        return self._reader.begin(DocumentSource.of(response, hops, name=there.url, found_on=there.found_on))
+        return self._reader.begin(
+            DocumentSource.of(response, hops, name=there.url, found_on=there.found_on)
+        )
 
     async def _landed(
-        self, crawl_request: CrawlRequest, response: Response, hops: tuple[Hop, ...], begun: BegunReading | None
+        self,
+        crawl_request: CrawlRequest,
+        response: Response,
+        hops: tuple[Hop, ...],
+        begun: BegunReading | None,
     ) -> AsyncIterator[DocumentRecord]:
         """The rows about what *lead* has led to: a document of another URL has its own, once for all who lead there.
 
@@ -292,12 +318,16 @@ class DocumentsSpider(AuditSpider):
                 if record.settles is None:
                     yield record
                 else:
-                    way = replace(way, leads=record.leads, listed=record.listed, outlinks=record.outlinks)
+                    way = replace(
+                        way, leads=record.leads, listed=record.listed, outlinks=record.outlinks
+                    )
         yield way
 
     def _arrives(self, there: CrawlRequest, crawl_request: CrawlRequest) -> bool:
         """Return whether *there* is ours, to which redirects of *lead* have led; no one else asks for it then."""
-        if self.frontier.arrive(there) or self.frontier.take_over(there, FrontierState.WAITING, by=crawl_request):
+        if self.frontier.arrive(there) or self.frontier.take_over(
+            there, FrontierState.WAITING, by=crawl_request
+        ):
             return True
         if self.feed.has_handed_out(there.canonical):
             return False
@@ -307,26 +337,42 @@ class DocumentsSpider(AuditSpider):
         return is_taken
 
     async def _records(
-        self, crawl_request: CrawlRequest, response: Response, hops: tuple[Hop, ...], begun: BegunReading | None
+        self,
+        crawl_request: CrawlRequest,
+        response: Response,
+        hops: tuple[Hop, ...],
+        begun: BegunReading | None,
     ) -> AsyncIterator[DocumentRecord]:
         """The rows about a document and what is in it; its own comes last, with what it leads to."""
         read = await self._read(crawl_request, response)
-        source = DocumentSource.of(response, hops, name=crawl_request.url, found_on=crawl_request.found_on)
+        source = DocumentSource.of(
+            response, hops, name=crawl_request.url, found_on=crawl_request.found_on
+        )
         if read is None or read.is_document:
             async for row in self._reader.rows(source, begun):
                 if row.is_member:
                     yield row.record
                 else:
                     yield _led(
-                        row.record, self._requests_of(crawl_request, read, row, response), crawl_request.canonical
+                        row.record,
+                        self._requests_of(crawl_request, read, row, response),
+                        crawl_request.canonical,
                     )
             return
         for held in read.records:
             within = DocumentSource(
-                held.name, io.BytesIO(held.data), "record.xml", crawl_request.url, media_type="application/xml"
+                held.name,
+                io.BytesIO(held.data),
+                "record.xml",
+                crawl_request.url,
+                media_type="application/xml",
             )
             async for row in self._reader.rows(within):
-                yield row.record if row.is_member else replace(row.record, outlinks=(Outlinks.to(held.name, b""),))
+                yield (
+                    row.record
+                    if row.is_member
+                    else replace(row.record, outlinks=(Outlinks.to(held.name, b""),))
+                )
         yield _led(
             source_record(source, is_faulty=read.is_faulty),
             self._gate.source(crawl_request, read),
@@ -355,14 +401,20 @@ class DocumentsSpider(AuditSpider):
             return self._gate.source(crawl_request, read)
         if row.extraction is None:
             return Passed()
-        passed = self._gate.page(crawl_request, row.extraction.reading, url=response.url, headers=headers_of(response))
+        passed = self._gate.page(
+            crawl_request, row.extraction.reading, url=response.url, headers=headers_of(response)
+        )
         sitemaps = self._sitemaps_for(crawl_request, response.url)
         outlinks = (*passed.outlinks, *outlinks_of(sitemaps))
         return replace(passed, leads=(*passed.leads, *sitemaps), outlinks=outlinks)
 
     def _sitemaps_for(self, crawl_request: CrawlRequest, url: str) -> Sequence[CrawlRequest]:
         """The sitemaps of the site at *url*, which its robots.txt names, where *lead* is a seed that is a site."""
-        if not crawl_request.is_seed or crawl_request.source is not None or not self._plan.has_sitemaps:
+        if (
+            not crawl_request.is_seed
+            or crawl_request.source is not None
+            or not self._plan.has_sitemaps
+        ):
             return ()
         robots = urljoin(url, "/robots.txt")
         return self._gate.sitemaps(self._sitemaps.get(same_document(robots), ()), robots=robots)
@@ -391,7 +443,9 @@ class DocumentsSpider(AuditSpider):
         order = self._plan.orders.get(str(path))
         with path.open("rb") as stream:
             data = stream.read(_SOURCE_BYTES)
-        read = await self._sources.read(data, url=path.absolute().as_uri(), order=order, harvests=False)
+        read = await self._sources.read(
+            data, url=path.absolute().as_uri(), order=order, harvests=False
+        )
         return self._gate.source(CrawlRequest.to_file(name), read) if read is not None else Passed()
 
     # -- how it ends
@@ -405,11 +459,16 @@ class DocumentsSpider(AuditSpider):
         if left:
             most = self._plan.max_pages
             stopped = f"stopped at {most} {'document' if most == 1 else 'documents'} (--max-pages)"
-            self._note("max-pages", f"{stopped}; {left} more {'was' if left == 1 else 'were'} found and not fetched")
+            self._note(
+                "max-pages",
+                f"{stopped}; {left} more {'was' if left == 1 else 'were'} found and not fetched",
+            )
 
     def _time_is_up(self) -> None:
         """Send nothing more; what is in flight is still recorded."""
-        self._note("max-time", f"the crawl ended after {self._plan.max_time_s:g} seconds (--max-time)")
+        self._note(
+            "max-time", f"the crawl ended after {self._plan.max_time_s:g} seconds (--max-time)"
+        )
         self.stop(reason="max-time")
 
     def _note(self, kind: str, words: str) -> None:
@@ -425,7 +484,12 @@ class DocumentsSpider(AuditSpider):
         if self._end_of_time is not None:
             self._end_of_time.cancel()
         for kind, count in sorted(self._gate.left_out.items()):
-            logger.warning("links not followed: %d (%s); the findings say which%s", count, kind, WAYS_ON.get(kind, ""))
+            logger.warning(
+                "links not followed: %d (%s); the findings say which%s",
+                count,
+                kind,
+                WAYS_ON.get(kind, ""),
+            )
 
 
 def _led(record: DocumentRecord, passed: Passed, canonical: str) -> DocumentRecord:
@@ -441,7 +505,9 @@ def _led(record: DocumentRecord, passed: Passed, canonical: str) -> DocumentReco
     )
 
 
-def redirected(crawl_request: CrawlRequest, hops: tuple[Hop, ...], there: CrawlRequest) -> DocumentRecord:
+def redirected(
+    crawl_request: CrawlRequest, hops: tuple[Hop, ...], there: CrawlRequest
+) -> DocumentRecord:
     """The row about a URL that led to the document *there*, by *hops* of its own."""
     return DocumentRecord(
         url=crawl_request.url,
@@ -455,7 +521,11 @@ def redirected(crawl_request: CrawlRequest, hops: tuple[Hop, ...], there: CrawlR
 
 
 def unfetched(
-    crawl_request: CrawlRequest, hops: tuple[Hop, ...], end: ChainEnd, detail: str, status: int | None
+    crawl_request: CrawlRequest,
+    hops: tuple[Hop, ...],
+    end: ChainEnd,
+    detail: str,
+    status: int | None,
 ) -> DocumentRecord:
     """The row about a document that could not be had: the outcome of its chain, with the words for it."""
     if end is ChainEnd.ANSWERED and status is not None:

@@ -11,7 +11,14 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from crawler.answers.answer import read_answer
-from crawler.answers.mementos import ArchiveAnswer, ArchiveAsk, MementoRecord, Search, capture_search, page_fault
+from crawler.answers.mementos import (
+    ArchiveAnswer,
+    ArchiveAsk,
+    MementoRecord,
+    Search,
+    capture_search,
+    page_fault,
+)
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import Hop
 from crawler.model.resolving import Patience, next_fetch
@@ -45,7 +52,14 @@ class MementosSpider(AuditSpider):
     exported = MementoRecord
     run_type = ArksRun
 
-    def __init__(self, *, timegate: str, targets: Iterable[tuple[Ark, str]], patience: Patience, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *,
+        timegate: str,
+        targets: Iterable[tuple[Ark, str]],
+        patience: Patience,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(bounds=Bounds(in_hand=SEARCHES, per_host=SEARCHES), **kwargs)
         self._timegate = timegate
         self._patience = patience
@@ -53,7 +67,9 @@ class MementosSpider(AuditSpider):
 
     async def begin(self) -> AsyncIterator[Request]:
         async for entry in self.feed.entries():
-            search = capture_search(self.store.capture_wish(self.run_id, entry.crawl_request.url), self._timegate)
+            search = capture_search(
+                self.store.capture_wish(self.run_id, entry.crawl_request.url), self._timegate
+            )
             yield self._request(OpenSearch(entry, search, next(search)))
 
     def _request(self, under_way: OpenSearch) -> Request:
@@ -65,10 +81,16 @@ class MementosSpider(AuditSpider):
             headers=ask.headers,
             cb_kwargs={"under_way": under_way},
             dont_filter=True,
-            meta={"verbatim_url": True, "text_only": not ask.wants_list, "body_limit": ask.body_limit},
+            meta={
+                "verbatim_url": True,
+                "text_only": not ask.wants_list,
+                "body_limit": ask.body_limit,
+            },
         )
 
-    async def answered(self, response: Response, under_way: OpenSearch) -> AsyncIterator[MementoRecord | Request]:
+    async def answered(
+        self, response: Response, under_way: OpenSearch
+    ) -> AsyncIterator[MementoRecord | Request]:
         request = response.request
         assert request is not None
         for outcome in self._on_answer(under_way, request, response):
@@ -94,8 +116,13 @@ class MementosSpider(AuditSpider):
             under_way.ask = under_way.search.send(ArchiveAnswer(hops, end, detail, text, fault))
         except StopIteration as over:
             record: MementoRecord = over.value
-            record = replace(record, hops=tuple(sorted((*under_way.earlier, *record.hops), key=lambda hop: hop.at)))
-            self.recorder.add(record, SettledEntry(self.name, under_way.entry.crawl_request.canonical))
+            record = replace(
+                record,
+                hops=tuple(sorted((*under_way.earlier, *record.hops), key=lambda hop: hop.at)),
+            )
+            self.recorder.add(
+                record, SettledEntry(self.name, under_way.entry.crawl_request.canonical)
+            )
             yield self.withheld(record)
         else:
             under_way.attempt = 1

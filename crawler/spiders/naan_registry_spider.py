@@ -63,7 +63,12 @@ class RegistrySpider(scrapy.Spider):
     name = "registry"
 
     def __init__(
-        self, *, url: str, headers: Mapping[str, str], deliver: Callable[[RegistryAnswer], None], **kwargs: Any
+        self,
+        *,
+        url: str,
+        headers: Mapping[str, str],
+        deliver: Callable[[RegistryAnswer], None],
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self._url = url
@@ -77,7 +82,11 @@ class RegistrySpider(scrapy.Spider):
             callback=self.answered,
             errback=self.failed,
             dont_filter=True,
-            meta={"verbatim_url": True, "dont_merge_cookies": True, "body_limit": REGISTRY_LIMIT + 1},
+            meta={
+                "verbatim_url": True,
+                "dont_merge_cookies": True,
+                "body_limit": REGISTRY_LIMIT + 1,
+            },
         )
 
     def answered(self, response: Response) -> None:

@@ -93,7 +93,11 @@ class OwnRun:
         self.worker.close()
         self.source_worker.close()
         try:
-            self.store.end_run(self.run_id, at=now(), state=FINISHED if self._reason == "finished" else "interrupted")
+            self.store.end_run(
+                self.run_id,
+                at=now(),
+                state=FINISHED if self._reason == "finished" else "interrupted",
+            )
         except StoreUnwritable as failure:
             logger.error("%s", failure)
         self.store.close()
@@ -119,7 +123,9 @@ class ArksRun(OwnRun):
             "store": self.store,
             "run_id": self.run_id,
             "targets": self._targets,
-            "rules": AskingRules(registry=self._registry, resolver=self.resolver, patience=self.patience),
+            "rules": AskingRules(
+                registry=self._registry, resolver=self.resolver, patience=self.patience
+            ),
         }
 
     def _concluded(self) -> list[CheckedArk]:
@@ -131,7 +137,13 @@ class ArksRun(OwnRun):
     def _checked(self, judge: Callable[..., None]) -> list[CheckedArk]:
         """Judge what was answered, in the order of the targets."""
         verdicts: list[Verdict] = []
-        judge(self.store, self.run_id, self._targets, Background(self._registry), on_verdict=verdicts.append)
+        judge(
+            self.store,
+            self.run_id,
+            self._targets,
+            Background(self._registry),
+            on_verdict=verdicts.append,
+        )
         return list(map(checked_ark, verdicts))
 
 
@@ -144,15 +156,22 @@ class DocumentsRun(OwnRun):
         if not seeds.urls and not seeds.files:
             logger.warning("there is nothing to crawl: give -a seeds=URL")
         depth = crawler.settings.getint("DEPTH_LIMIT")
-        include, exclude = (LinkPatterns(str(others.pop(name, "")).split()) for name in ("include", "exclude"))
+        include, exclude = (
+            LinkPatterns(str(others.pop(name, "")).split()) for name in ("include", "exclude")
+        )
         plan = CrawlPlan(
             year=datetime.now(UTC).year,
             urls=tuple(map(sendable, seeds.urls)),
-            orders={sendable(name) if "://" in name else name: order for name, order in seeds.orders.items()},
+            orders={
+                sendable(name) if "://" in name else name: order
+                for name, order in seeds.orders.items()
+            },
             rules=Rules(depth=depth or None, include=include, exclude=exclude),
             extent=Extent(others.pop("scope", Extent.SITE)),
         )
-        super().__init__(crawler, command="crawl", seeds=[*seeds.urls, *map(document_name, seeds.files)])
+        super().__init__(
+            crawler, command="crawl", seeds=[*seeds.urls, *map(document_name, seeds.files)]
+        )
         self.arguments: dict[str, Any] = others | {
             "store": self.store,
             "run_id": self.run_id,
@@ -167,7 +186,9 @@ class DocumentsRun(OwnRun):
 
     def _concluded(self) -> Iterable[Any]:
         """Settle who found what, and what was doubtful, as `arkaudit crawl` does at its end."""
-        conclude_documents(self.store, self.run_id, load_registry(cache_folder()), resolver=self.resolver)
+        conclude_documents(
+            self.store, self.run_id, load_registry(cache_folder()), resolver=self.resolver
+        )
         return ()
 
 

@@ -20,7 +20,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import Insert, insert
 
-from crawler.answers.mementos import CaptureWish, MementoOutcome, MementoRecord, capture_wish, is_due
+from crawler.answers.mementos import (
+    CaptureWish,
+    MementoOutcome,
+    MementoRecord,
+    capture_wish,
+    is_due,
+)
 from crawler.history import latest, triaging
 from crawler.history.ark_status import ArkState, StatusPolicy
 from crawler.history.rechecking import KnownArk
@@ -53,22 +59,31 @@ from extractors.model.ark import Ark
 
 _FAILING = [outcome.value for outcome, family in FAMILY_OF.items() if family is Family.FAILS]
 #: Outcomes by which the object itself was reached, at the URL that the verdict has.
-_LANDED = [outcome.value for outcome in (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.WORKS_ELSEWHERE)]
+_LANDED = [
+    outcome.value
+    for outcome in (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.WORKS_ELSEWHERE)
+]
 
 
 class ArkTables(Database):
     """The tables of answers, verdicts, known problems and captures; of certificates, pauses and traffic."""
 
-    def _record_observations(self, connection: Connection, run_id: int, observations: Sequence[Observation]) -> None:
+    def _record_observations(
+        self, connection: Connection, run_id: int, observations: Sequence[Observation]
+    ) -> None:
         """Record those that are not there yet: a statement for all."""
-        self._learn_ark_ids(connection, list(dict.fromkeys(observation.ark for observation in observations)))
+        self._learn_ark_ids(
+            connection, list(dict.fromkeys(observation.ark for observation in observations))
+        )
         rows = [
             observation_row(observation, run_id, self._ark_id(connection, observation.ark))
             for observation in observations
         ]
         connection.execute(adding(schema.observation), rows)
 
-    def observations(self, run_id: int, questions: Collection[Question] = ()) -> Iterator[Observation]:
+    def observations(
+        self, run_id: int, questions: Collection[Question] = ()
+    ) -> Iterator[Observation]:
         """Every observation of a run, in the order in which they were made; a page at a time.
 
         Only those of some *questions*, if there are any.
@@ -80,7 +95,9 @@ class ArkTables(Database):
             .where(observation.c.run_id + 0 == run_id)  # + 0: not by that index
         )
         if questions:
-            query = query.where(observation.c.question.in_([question.value for question in questions]))
+            query = query.where(
+                observation.c.question.in_([question.value for question in questions])
+            )
         with self.reading() as connection:
             first = connection.scalar(
                 select(func.min(observation.c.observation_id)).where(observation.c.run_id == run_id)
@@ -97,16 +114,25 @@ class ArkTables(Database):
         query = (
             select(observation, *ARK_PARTS)
             .join_from(observation, schema.ark)
-            .where(observation.c.run_id == run_id, observation.c.request_url.in_(bindparam("urls", expanding=True)))
+            .where(
+                observation.c.run_id == run_id,
+                observation.c.request_url.in_(bindparam("urls", expanding=True)),
+            )
             .order_by(observation.c.observation_id)
         )
         for start in range(0, len(request_urls), PAGE):
             with self.reading() as connection:
-                rows = connection.execute(query, {"urls": list(request_urls[start : start + PAGE])}).all()
+                rows = connection.execute(
+                    query, {"urls": list(request_urls[start : start + PAGE])}
+                ).all()
             yield from map(observation_of, rows)
 
     def observations_at(
-        self, run_id: int, request_url: str, question: Question | None = None, attempt: int | None = None
+        self,
+        run_id: int,
+        request_url: str,
+        question: Question | None = None,
+        attempt: int | None = None,
     ) -> list[Observation]:
         """Return what a run observed for one URL of an object question, by attempts; or the one answer to one
         of these.
@@ -119,7 +145,9 @@ class ArkTables(Database):
             .order_by(observation.c.attempt, observation.c.observation_id)
         )
         if question is not None:
-            query = query.where(observation.c.question == question.value, observation.c.attempt == attempt)
+            query = query.where(
+                observation.c.question == question.value, observation.c.attempt == attempt
+            )
         with self.reading() as connection:
             return [observation_of(row) for row in connection.execute(query)]
 
@@ -129,7 +157,12 @@ class ArkTables(Database):
         """
         observation = schema.observation.c
         query = (
-            select(observation.request_url, observation.status, observation.hop_count, observation.final_url)
+            select(
+                observation.request_url,
+                observation.status,
+                observation.hop_count,
+                observation.final_url,
+            )
             .where(observation.run_id == run_id, observation.question == Question.OBJECT.value)
             .order_by(observation.request_url, observation.attempt)
         )
@@ -155,7 +188,12 @@ class ArkTables(Database):
         probe = schema.tls_probe.c
         query = (
             select(schema.tls_probe)
-            .where(probe.host == host, probe.port == port, probe.means == means, probe.trusted.is_not(None))
+            .where(
+                probe.host == host,
+                probe.port == port,
+                probe.means == means,
+                probe.trusted.is_not(None),
+            )
             .where(probe.at.startswith(day))
             .order_by(probe.at.desc())
             .limit(1)
@@ -172,16 +210,22 @@ class ArkTables(Database):
         And what that makes of the status of its ARKs. *verdicts* may read the store as they go, by `reading`.
         """
         with self.transaction() as connection:
-            connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")  # of `latest`, which is made again below
+            connection.exec_driver_sql(
+                "PRAGMA defer_foreign_keys=ON"
+            )  # of `latest`, which is made again below
             connection.execute(delete(schema.verdict).where(schema.verdict.c.run_id == run_id))
             of_run, replacing = iter(verdicts), _replacing_verdict()
             while some := list(islice(of_run, PAGE)):
-                self._learn_ark_ids(connection, list(dict.fromkeys(verdict.ark for verdict in some)))
+                self._learn_ark_ids(
+                    connection, list(dict.fromkeys(verdict.ark for verdict in some))
+                )
                 rows = [self._verdict_values(connection, run_id, verdict) for verdict in some]
                 connection.execute(replacing, rows)
             latest.note_verdicts(connection, run_id)
 
-    def _verdict_values(self, connection: Connection, run_id: int, verdict: Verdict) -> dict[str, Any]:
+    def _verdict_values(
+        self, connection: Connection, run_id: int, verdict: Verdict
+    ) -> dict[str, Any]:
         services: dict[str, ServiceVerdict[Any]] = {
             "object": verdict.object,
             "metadata": verdict.metadata,
@@ -221,7 +265,9 @@ class ArkTables(Database):
         with self.transaction() as connection:
             triaging.keep(connection, decisions)
 
-    def decide_by_file(self, decisions: Iterable[TriageDecision], *, at: datetime) -> tuple[int, int]:
+    def decide_by_file(
+        self, decisions: Iterable[TriageDecision], *, at: datetime
+    ) -> tuple[int, int]:
         """Make the decisions of a file that was read *at* a moment these; returns how many are new, how many gone."""
         with self.transaction() as connection:
             return triaging.keep_file(connection, decisions, at=at)
@@ -251,17 +297,25 @@ class ArkTables(Database):
             treatments = triaging.treated(connection, judged, run_id)
             if not treatments:
                 return {}
-            names = {row.ark_id: row.ark for row in connection.execute(select(ark.c.ark_id, ark.c.ark))}
-            return {(names[ark_id], url): treatment for (ark_id, url), treatment in treatments.items()}
+            names = {
+                row.ark_id: row.ark for row in connection.execute(select(ark.c.ark_id, ark.c.ark))
+            }
+            return {
+                (names[ark_id], url): treatment for (ark_id, url), treatment in treatments.items()
+            }
 
     # -- what archives have of ARKs that fail: which are asked about, and what they answered
 
     def _record_memento(self, connection: Connection, run_id: int, record: MementoRecord) -> None:
         """Record what an archive answered; asked once more in the same run, it is that in place of the other."""
         self._learn_ark_ids(connection, [record.ark])
-        values = row_of(record, schema.memento, run_id=run_id, ark_id=self._ark_id(connection, record.ark))
+        values = row_of(
+            record, schema.memento, run_id=run_id, ark_id=self._ark_id(connection, record.ark)
+        )
         statement = insert(schema.memento).values(values)
-        connection.execute(statement.on_conflict_do_update(index_elements=["run_id", "request_url"], set_=values))
+        connection.execute(
+            statement.on_conflict_do_update(index_elements=["run_id", "request_url"], set_=values)
+        )
 
     def capture_wishes(
         self, run_id: int, timegate: str, *, now: datetime, max_age_s: float
@@ -322,10 +376,20 @@ class ArkTables(Database):
         verdict, latest = schema.verdict, schema.latest
         is_confirmed = latest.c.state == ArkState.CONFIRMED_BROKEN.value
         query = (
-            select(verdict.c.ark_id, verdict.c.request_url, verdict.c.final_url, schema.run.c.started_at, *ARK_PARTS)
+            select(
+                verdict.c.ark_id,
+                verdict.c.request_url,
+                verdict.c.final_url,
+                schema.run.c.started_at,
+                *ARK_PARTS,
+            )
             .join_from(verdict, schema.ark)
             .join(schema.run, schema.run.c.run_id == verdict.c.run_id)
-            .outerjoin(latest, (latest.c.ark_id == verdict.c.ark_id) & (latest.c.request_url == verdict.c.request_url))
+            .outerjoin(
+                latest,
+                (latest.c.ark_id == verdict.c.ark_id)
+                & (latest.c.request_url == verdict.c.request_url),
+            )
             .where(verdict.c.run_id == run_id)
             .order_by(verdict.c.verdict_id)
         )
@@ -340,7 +404,11 @@ class ArkTables(Database):
         query = (
             select(verdict.c.final_url, run.c.started_at)
             .join_from(verdict, run)
-            .where(verdict.c.ark_id == row.ark_id, verdict.c.object.in_(_LANDED), verdict.c.final_url.is_not(None))
+            .where(
+                verdict.c.ark_id == row.ark_id,
+                verdict.c.object.in_(_LANDED),
+                verdict.c.final_url.is_not(None),
+            )
             .where(run.c.started_at < row.started_at)
             .order_by(run.c.started_at.desc(), verdict.c.verdict_id.desc())
             .limit(1)
@@ -362,7 +430,10 @@ def adding_up() -> Insert:
     """The statement that counts what went to a host together with what went there before in the run."""
     columns = schema.host_traffic.c
     new = insert(schema.host_traffic)
-    added = {"requests": columns.requests + new.excluded.requests, "failures": columns.failures + new.excluded.failures}
+    added = {
+        "requests": columns.requests + new.excluded.requests,
+        "failures": columns.failures + new.excluded.failures,
+    }
     latest = {name: new.excluded[name] for name in ("interval_s", "crawl_delay_s", "given_up")}
     return new.on_conflict_do_update(index_elements=["run_id", "host"], set_={**added, **latest})
 
@@ -370,5 +441,9 @@ def adding_up() -> Insert:
 def _replacing_verdict() -> Insert:
     """The statement that records a verdict, in place of an earlier one about the same."""
     new = insert(schema.verdict)
-    values = {column.name: new.excluded[column.name] for column in schema.verdict.c if not column.primary_key}
+    values = {
+        column.name: new.excluded[column.name]
+        for column in schema.verdict.c
+        if not column.primary_key
+    }
     return new.on_conflict_do_update(index_elements=["run_id", "request_url"], set_=values)

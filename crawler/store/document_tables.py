@@ -57,7 +57,10 @@ _LATER_DOCUMENTS = select(schema.document.c.document_id, schema.document.c.url).
 #: Mentions that may mean something else, or be spelled otherwise, before what resolvers answer settles that.
 _is_open = and_(
     schema.is_asked_mention,
-    or_(schema.mention.c.alternatives != [], cast(schema.mention.c.repairs, Text).contains("line wrap")),
+    or_(
+        schema.mention.c.alternatives != [],
+        cast(schema.mention.c.repairs, Text).contains("line wrap"),
+    ),
 )
 
 
@@ -74,14 +77,24 @@ def _cited(run_id: int, *columns: Any) -> Select[Any]:
 class DocumentTables(Database):
     """The tables of documents, mentions and findings."""
 
-    def _record_documents(self, connection: Connection, run_id: int, documents: Sequence[DocumentRecord]) -> None:
+    def _record_documents(
+        self, connection: Connection, run_id: int, documents: Sequence[DocumentRecord]
+    ) -> None:
         """Record those that are not there yet, with what belongs to them: a statement a table, not a row."""
         newest = connection.scalar(_NEWEST_DOCUMENT) or 0
         connection.execute(
-            adding(schema.document), [row_of(document, schema.document, run_id=run_id) for document in documents]
+            adding(schema.document),
+            [row_of(document, schema.document, run_id=run_id) for document in documents],
         )
-        added = {row.url: row.document_id for row in connection.execute(_LATER_DOCUMENTS, {"newest": newest})}
-        cited = (cited_mention.mention.ark for document in documents for cited_mention in document.mentions)
+        added = {
+            row.url: row.document_id
+            for row in connection.execute(_LATER_DOCUMENTS, {"newest": newest})
+        }
+        cited = (
+            cited_mention.mention.ark
+            for document in documents
+            for cited_mention in document.mentions
+        )
         self._learn_ark_ids(connection, list(dict.fromkeys(cited)))
         findings: list[dict[str, Any]] = []
         mentions: list[dict[str, Any]] = []
@@ -104,7 +117,12 @@ class DocumentTables(Database):
         add_outlinks(connection, run_id, linking)
 
     def _mention_values(
-        self, connection: Connection, document_id: int, ordinal: int, decided: DecidedOn, cited: CitedMention
+        self,
+        connection: Connection,
+        document_id: int,
+        ordinal: int,
+        decided: DecidedOn,
+        cited: CitedMention,
     ) -> dict[str, Any]:
         mention = cited.mention
         return row_of(
@@ -135,7 +153,9 @@ class DocumentTables(Database):
                 values = {"run_id": run_id, "subject": subject, **asdict(finding)}
                 connection.execute(adding(schema.finding), values)
 
-    def record_decisions(self, decisions: Iterable[tuple[KeptMention, CitedMention]], on: DecidedOn) -> int:
+    def record_decisions(
+        self, decisions: Iterable[tuple[KeptMention, CitedMention]], on: DecidedOn
+    ) -> int:
         """Keep mentions that were decided again, each next to the rows of its earlier readings; twice does no harm.
 
         Returns how many were not known yet.
@@ -143,7 +163,9 @@ class DocumentTables(Database):
         new = 0
         with self.transaction() as connection:
             for first, cited in decisions:
-                values = self._mention_values(connection, first.document_id, first.ordinal, on, cited)
+                values = self._mention_values(
+                    connection, first.document_id, first.ordinal, on, cited
+                )
                 new += connection.execute(adding(schema.mention), values).rowcount
         return new
 
@@ -210,7 +232,11 @@ class DocumentTables(Database):
 
         They are as decided before any answer: what answers have settled changes nothing here.
         """
-        query = _cited(run_id, schema.mention, *ARK_PARTS).where(_is_open).order_by(schema.mention.c.mention_id)
+        query = (
+            _cited(run_id, schema.mention, *ARK_PARTS)
+            .where(_is_open)
+            .order_by(schema.mention.c.mention_id)
+        )
         with self._engine.connect() as connection:
             for row in connection.execute(query):
                 yield KeptMention(row.document_id, row.ordinal, row.request_url, mention_of(row))
@@ -225,12 +251,16 @@ class DocumentTables(Database):
             cited = select(mention.c.document_id, mention.c.citation).distinct()
             cited = cited.where(mention.c.document_id.in_(of_run), schema.is_current_mention)
             by_outcome = select(document.c.outcome, func.count()).where(document.c.run_id == run_id)
-            outcomes = {outcome: int(count) for outcome, count in connection.execute(by_outcome.group_by("outcome"))}
+            outcomes = {
+                outcome: int(count)
+                for outcome, count in connection.execute(by_outcome.group_by("outcome"))
+            }
             return {
                 "documents": sum(outcomes.values()),
                 "read": outcomes.get(DocumentOutcome.READ, 0),
                 "redirected": outcomes.get(DocumentOutcome.REDIRECTED, 0),
-                "citations": connection.scalar(select(func.count()).select_from(cited.subquery())) or 0,
+                "citations": connection.scalar(select(func.count()).select_from(cited.subquery()))
+                or 0,
             }
 
     def note_finders(self, run_id: int) -> None:
@@ -249,15 +279,28 @@ class DocumentTables(Database):
         led_to: dict[bytes, bytes | None] = {}
         with self.transaction() as connection:
             for row in connection.execute(query):
-                is_redirected = row.outcome == DocumentOutcome.REDIRECTED.value and row.final_url is not None
-                led_to[row.key] = document_key(same_document(row.final_url)) if is_redirected else None
-            found = iter(finders(_seeds(connection, run_id), led_to, partial(_links_of, connection, run_id)).items())
+                is_redirected = (
+                    row.outcome == DocumentOutcome.REDIRECTED.value and row.final_url is not None
+                )
+                led_to[row.key] = (
+                    document_key(same_document(row.final_url)) if is_redirected else None
+                )
+            found = iter(
+                finders(
+                    _seeds(connection, run_id), led_to, partial(_links_of, connection, run_id)
+                ).items()
+            )
             while some := dict(islice(found, PAGE)):
                 of_keys = (
-                    select(outlinks.c.key, outlinks.c.document_id).where(_is_one_of(run_id, list(some))).distinct()
+                    select(outlinks.c.key, outlinks.c.document_id)
+                    .where(_is_one_of(run_id, list(some)))
+                    .distinct()
                 )
                 rows = connection.execute(of_keys).all()
-                connection.execute(_CHANGE, [{"of_document": row.document_id, "finder": some[row.key]} for row in rows])
+                connection.execute(
+                    _CHANGE,
+                    [{"of_document": row.document_id, "finder": some[row.key]} for row in rows],
+                )
 
     def dead_sources(self, run_id: int) -> list[str]:
         """The seeds of a run that are sources, and of which none of the documents that they list could be read."""
@@ -270,16 +313,26 @@ class DocumentTables(Database):
         """
         read = self.counts(run_id)["read"]
         document = schema.document
-        of_seeds = (document.c.run_id == run_id, document.c.found_on.is_(None), document.c.outcome.in_(_LIVE))
+        of_seeds = (
+            document.c.run_id == run_id,
+            document.c.found_on.is_(None),
+            document.c.outcome.in_(_LIVE),
+        )
         with self._engine.connect() as connection:
             if connection.scalar(select(document.c.document_id).where(*of_seeds).limit(1)) is None:
                 return False
-            return read > len({part for source in dead_sources(connection, run_id) for part in source.parts})
+            return read > len(
+                {part for source in dead_sources(connection, run_id) for part in source.parts}
+            )
 
-    def places_of(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[tuple[str, int | None]]]:
+    def places_of(
+        self, pairs: Sequence[tuple[str, str]]
+    ) -> dict[tuple[str, str], list[tuple[str, int | None]]]:
         """The documents and pages that cite each ARK at its URL, by name: those of the last run that read any."""
         document, mention, latest, ark = schema.document, schema.mention, schema.latest, schema.ark
-        same = (latest.c.ark_id == mention.c.ark_id) & (latest.c.request_url == mention.c.request_url)
+        same = (latest.c.ark_id == mention.c.ark_id) & (
+            latest.c.request_url == mention.c.request_url
+        )
         query = (
             select(ark.c.ark, mention.c.request_url, document.c.url, mention.c.page)
             .join_from(ark, mention, mention.c.ark_id == ark.c.ark_id)
@@ -307,12 +360,18 @@ class DocumentTables(Database):
         query = select(document.c.url, document.c.outcome, document.c.status, document.c.found_on)
         query = query.where(document.c.run_id == run_id, document.c.outcome.not_in(_LIVE))
         with self._engine.connect() as connection:
-            rows = connection.execute(query.order_by(document.c.document_id).limit(_MOST_UNREAD)).all()
-        words = (f"{row.url} ({row.status if (row.status or 0) >= 400 else row.outcome})" for row in rows)
+            rows = connection.execute(
+                query.order_by(document.c.document_id).limit(_MOST_UNREAD)
+            ).all()
+        words = (
+            f"{row.url} ({row.status if (row.status or 0) >= 400 else row.outcome})" for row in rows
+        )
         return [(said, row.found_on) for said, row in zip(words, rows, strict=True)]
 
 
-def add_outlinks(connection: Connection, run_id: int, documents: Iterable[tuple[int, DocumentRecord]]) -> None:
+def add_outlinks(
+    connection: Connection, run_id: int, documents: Iterable[tuple[int, DocumentRecord]]
+) -> None:
     """Record what documents link to, by the keys of their rows, within a transaction of the store.
 
     A document that was on the frontier has a row also if it has no links; one from an archive has none.
@@ -359,7 +418,9 @@ def _seeds(connection: Connection, run_id: int) -> list[bytes]:
     return [document_key(canonical) for canonical in connection.scalars(query)]
 
 
-def _links_of(connection: Connection, run_id: int, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[Outlinks]]:
+def _links_of(
+    connection: Connection, run_id: int, keys: Sequence[bytes]
+) -> Mapping[bytes, Sequence[Outlinks]]:
     """The links of documents, in their order."""
     query = (
         select(schema.outlinks.c.key, schema.outlinks.c.found_on, schema.outlinks.c.targets)
@@ -402,7 +463,9 @@ def dead_sources(connection: Connection, run_id: int) -> list[DeadSource]:
     return [DeadSource(url, parts) for url, parts in sources if parts is not None]
 
 
-def _dead_parts(connection: Connection, run_id: int, seed: bytes, listing: Container[bytes]) -> frozenset[bytes] | None:
+def _dead_parts(
+    connection: Connection, run_id: int, seed: bytes, listing: Container[bytes]
+) -> frozenset[bytes] | None:
     """The keys of a source and its parts, where none of what they list could be read, and something could not."""
     parts: dict[bytes, None] = {seed: None}
     looked_at = 0
@@ -413,14 +476,18 @@ def _dead_parts(connection: Connection, run_id: int, seed: bytes, listing: Conta
         links = _links_of(connection, run_id, [part]).get(part, ())
         targets = {key for link in links for key in link.target_keys()}
         parts |= dict.fromkeys(key for key in targets if key in listing)
-        state = _outcomes_of(connection, run_id, part, [key for key in targets if key not in listing])
+        state = _outcomes_of(
+            connection, run_id, part, [key for key in targets if key not in listing]
+        )
         if state is None:
             return None
         has_dead = has_dead or state
     return frozenset(parts) if has_dead else None
 
 
-def _outcomes_of(connection: Connection, run_id: int, part: bytes, targets: Sequence[bytes]) -> bool | None:
+def _outcomes_of(
+    connection: Connection, run_id: int, part: bytes, targets: Sequence[bytes]
+) -> bool | None:
     """Return whether documents that *part* lists could not be had or read; None if one was read, or *part* cites an
     ARK.
     """
@@ -430,7 +497,9 @@ def _outcomes_of(connection: Connection, run_id: int, part: bytes, targets: Sequ
         .exists()
     )
     if (
-        connection.scalar(select(schema.outlinks.c.key).where(_is_one_of(run_id, [part]), has_mention).limit(1))
+        connection.scalar(
+            select(schema.outlinks.c.key).where(_is_one_of(run_id, [part]), has_mention).limit(1)
+        )
         is not None
     ):
         return None

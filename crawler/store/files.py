@@ -25,7 +25,14 @@ from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.pool import NullPool
 
 from crawler.model import schema
-from crawler.store import NotCopied, NotOurStore, StoreBusy, StoreDamaged, StoreUnopenable, UnknownStoreVersion
+from crawler.store import (
+    NotCopied,
+    NotOurStore,
+    StoreBusy,
+    StoreDamaged,
+    StoreUnopenable,
+    UnknownStoreVersion,
+)
 from crawler.store.row_checks import unreadable_rows
 
 #: Stores up to this size are looked through whole as they are opened (1 s a GiB, were it more); of larger ones, the
@@ -50,7 +57,9 @@ _opened: dict[Path, None] = {}
 
 def is_damage(problem: BaseException | None) -> bool:
     """Return whether an error of SQLite speaks of the file, and not of the machine or of who else has it open."""
-    if isinstance(problem, UnicodeDecodeError):  # what SQLite says of a schema repeats what is there
+    if isinstance(
+        problem, UnicodeDecodeError
+    ):  # what SQLite says of a schema repeats what is there
         return True
     code = getattr(problem, "sqlite_errorcode", None)
     return isinstance(problem, sqlite3.Error) and (code is None or code & 0xFF not in _PASSING)
@@ -65,7 +74,10 @@ def is_ours(path: Path) -> bool:
             head = file.read(_HEAD.size)
     except OSError:
         return False
-    return len(head) == _HEAD.size and _HEAD.unpack(head) == (b"SQLite format 3\0", schema.APPLICATION_ID)
+    return len(head) == _HEAD.size and _HEAD.unpack(head) == (
+        b"SQLite format 3\0",
+        schema.APPLICATION_ID,
+    )
 
 
 def not_a_file(path: Path) -> str:
@@ -120,7 +132,11 @@ def damage_in(path: Path) -> str | None:
     try:
         return next(_all_faults(path), None)
     except Exception as problem:
-        return str(getattr(problem, "orig", problem)) if is_damage(getattr(problem, "orig", problem)) else None
+        return (
+            str(getattr(problem, "orig", problem))
+            if is_damage(getattr(problem, "orig", problem))
+            else None
+        )
 
 
 def damage_in_opened() -> str | None:
@@ -138,7 +154,11 @@ def _all_faults(path: Path) -> Iterator[str]:
         with engine.connect() as connection:
             execute: Execute = connection.exec_driver_sql
             yield from _faults(execute, None)
-            yield from (f"SQLite: {line}" for (line,) in execute("PRAGMA integrity_check(1)") if line != "ok")
+            yield from (
+                f"SQLite: {line}"
+                for (line,) in execute("PRAGMA integrity_check(1)")
+                if line != "ok"
+            )
             yield from unreadable_rows(connection)
     finally:
         engine.dispose()
@@ -183,7 +203,10 @@ def _foreign_parts(execute: Execute) -> Iterator[str]:
 
 def _missing_parts(execute: Execute) -> Iterator[str]:
     for table, columns in _expected().items():
-        there = {row[1]: (str(row[2]).upper(), bool(row[5]), row[6]) for row in execute(f"PRAGMA table_xinfo({table})")}
+        there = {
+            row[1]: (str(row[2]).upper(), bool(row[5]), row[6])
+            for row in execute(f"PRAGMA table_xinfo({table})")
+        }
         if not there:
             yield f"lacks its table {table}"
         for name, (kind, is_key) in columns.items() if there else ():
@@ -264,7 +287,9 @@ def locked(path: Path) -> FileLock:
         lock.acquire()
     except Timeout:
         _refuse_where_nothing_can_be_made(Path(lock.lock_file))
-        raise StoreBusy(f"another arkaudit is at work on {path}; wait for its end, or take another store") from None
+        raise StoreBusy(
+            f"another arkaudit is at work on {path}; wait for its end, or take another store"
+        ) from None
     except OSError as problem:
         raise StoreUnopenable(f"the store can't be written: {problem}") from problem
     return lock
@@ -281,7 +306,10 @@ def _refuse_where_nothing_can_be_made(file: Path) -> None:
 def plain_copy(path: Path, copy: Path) -> None:
     """Copy a database to where nothing is, what is still in its log included; durable on return. Raises `NotCopied`."""
     try:
-        with closing(sqlite3.connect(_address(path), uri=True)) as old, closing(sqlite3.connect(copy)) as new:
+        with (
+            closing(sqlite3.connect(_address(path), uri=True)) as old,
+            closing(sqlite3.connect(copy)) as new,
+        ):
             old.backup(new)
         with copy.open("rb+") as written:
             os.fsync(written.fileno())

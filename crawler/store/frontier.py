@@ -13,7 +13,16 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_column, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    bindparam,
+    func,
+    literal_column,
+    select,
+    update,
+)
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from crawler.model.crawl_requests import CrawlRequest, RequestKind
@@ -58,7 +67,9 @@ class SettledEntry:
     """The digest of what it has listed, if it is a source."""
 
 
-def add_requests(connection: Connection, run_id: int, spider: str, leads: Sequence[CrawlRequest]) -> None:
+def add_requests(
+    connection: Connection, run_id: int, spider: str, leads: Sequence[CrawlRequest]
+) -> None:
     """Put *leads* after what is there, within a transaction of the store."""
     if leads:
         rows = [_waiting(run_id, spider, crawl_request) for crawl_request in leads]
@@ -69,7 +80,12 @@ def settle(connection: Connection, run_id: int, settled: Sequence[SettledEntry])
     """Note that these entries have their outcome, within the transaction of the store that records it."""
     if settled:
         rows = [
-            {"of_run": run_id, "of_spider": entry.spider, "settled": entry.canonical, "has_listed": entry.listed}
+            {
+                "of_run": run_id,
+                "of_spider": entry.spider,
+                "settled": entry.canonical,
+                "has_listed": entry.listed,
+            }
             for entry in settled
         ]
         connection.execute(_SETTLE, rows)
@@ -145,13 +161,17 @@ class Frontier:
         with self._store.transaction() as connection:
             return connection.execute(adding(frontier), values).rowcount > 0
 
-    def take_over(self, crawl_request: CrawlRequest, state: FrontierState, *, by: CrawlRequest) -> bool:
+    def take_over(
+        self, crawl_request: CrawlRequest, state: FrontierState, *, by: CrawlRequest
+    ) -> bool:
         """Claim *lead*, where redirects of *by* have led, if it is in this *state* and was found after *by*.
 
         So it doesn't depend on whose answer came first who has found it. Raises
         `crawler.store.StoreUnwritable`.
         """
-        theirs = select(frontier.c.frontier_id).where(self._ours, frontier.c.canonical == by.canonical)
+        theirs = select(frontier.c.frontier_id).where(
+            self._ours, frontier.c.canonical == by.canonical
+        )
         which = (
             (frontier.c.canonical == crawl_request.canonical)
             & (frontier.c.frontier_id > theirs.scalar_subquery())
@@ -161,7 +181,9 @@ class Frontier:
             )  # not where redirects have led before
         )
         with self._store.transaction() as connection:
-            done = connection.execute(update(frontier).where(self._ours, which).values(self._arrival(crawl_request)))
+            done = connection.execute(
+                update(frontier).where(self._ours, which).values(self._arrival(crawl_request))
+            )
             return done.rowcount > 0
 
     def _arrival(self, crawl_request: CrawlRequest) -> dict[str, Any]:
@@ -181,7 +203,10 @@ class Frontier:
 
     def claim(self, shares: Mapping[str, int]) -> list[FrontierEntry]:
         """Claim up to so many entries of each host, in the order of their discovery; one transaction."""
-        statement, until = self._claiming(self._waiting_at(bindparam("at"), bindparam("most"))), claim_end()
+        statement, until = (
+            self._claiming(self._waiting_at(bindparam("at"), bindparam("most"))),
+            claim_end(),
+        )
         with self._store.transaction() as connection:
             rows = [
                 row
@@ -203,7 +228,9 @@ class Frontier:
             rows = connection.execute(claiming, {"until": claim_end()}).all()
         return sorted((entry_in(row) for row in rows), key=lambda entry: entry.entry_id)
 
-    def _waiting_at(self, host: ColumnElement[str], most: ColumnElement[int]) -> ColumnElement[bool]:
+    def _waiting_at(
+        self, host: ColumnElement[str], most: ColumnElement[int]
+    ) -> ColumnElement[bool]:
         waiting = (
             select(frontier.c.frontier_id)
             .where(self._ours, is_in(FrontierState.WAITING), frontier.c.host == host)
@@ -217,7 +244,9 @@ class Frontier:
             update(frontier)
             .where(self._ours, which)
             .values(
-                state=FrontierState.CLAIMED.value, attempts=frontier.c.attempts + 1, claimed_until=bindparam("until")
+                state=FrontierState.CLAIMED.value,
+                attempts=frontier.c.attempts + 1,
+                claimed_until=bindparam("until"),
             )
             .returning(frontier)
         )
@@ -237,7 +266,9 @@ class Frontier:
     def targets(self) -> Iterator[tuple[Ark, str]]:
         """The ARKs that were ever to be asked for, each with its URL, in the order of discovery; a page at a time."""
         query = select(frontier.c.frontier_id, frontier.c.ark, frontier.c.url)
-        for rows in self._store.pages(query.where(self._ours, frontier.c.ark.is_not(None)), frontier.c.frontier_id):
+        for rows in self._store.pages(
+            query.where(self._ours, frontier.c.ark.is_not(None)), frontier.c.frontier_id
+        ):
             yield from ((Ark.parse(row.ark), row.url) for row in rows)
 
     def settled(self) -> set[str]:
@@ -260,14 +291,18 @@ class Frontier:
             .group_by(frontier.c.state)
         )
         with self._store.reading() as connection:
-            counts = {FrontierState(state): int(count) for state, count in connection.execute(query)}
+            counts = {
+                FrontierState(state): int(count) for state, count in connection.execute(query)
+            }
         return {state: counts.get(state, 0) for state in FrontierState}
 
     def handed_out(self) -> int:
         """Return how many entries were ever claimed to be asked for; neither files nor what redirects led to are
         counted.
         """
-        query = select(func.count()).where(self._ours, frontier.c.kind != RequestKind.FILE, frontier.c.attempts > 0)
+        query = select(func.count()).where(
+            self._ours, frontier.c.kind != RequestKind.FILE, frontier.c.attempts > 0
+        )
         with self._store.reading() as connection:
             return connection.scalar(query) or 0
 

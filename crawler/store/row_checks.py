@@ -10,7 +10,18 @@ from datetime import date, datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, LargeBinary, Select, Table, select
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Connection,
+    Float,
+    Integer,
+    LargeBinary,
+    Select,
+    Table,
+    select,
+)
 
 from crawler.history import triaging
 from crawler.history.latest import status_in
@@ -27,7 +38,15 @@ _ROWS_AT_ONCE = 500
 #: JSON that is a list; all other JSON is an object.
 _LISTS = frozenset(
     {
-        *("seeds", "hops", "object_evidence", "metadata_evidence", "commitment_evidence", "remarks", "rests_on"),
+        *(
+            "seeds",
+            "hops",
+            "object_evidence",
+            "metadata_evidence",
+            "commitment_evidence",
+            "remarks",
+            "rests_on",
+        ),
         *("evidence", "spans", "repairs", "alternatives"),
     }
 )
@@ -82,7 +101,9 @@ def _fault(column: Column[Any], kind: str, data: bytes | None) -> str:
     except UnicodeDecodeError:
         return "is not UTF-8"
     if isinstance(column.type, JSON):
-        return _json_fault(text, list if column.name in _LISTS else dict, is_needed=not column.nullable)
+        return _json_fault(
+            text, list if column.name in _LISTS else dict, is_needed=not column.nullable
+        )
     if column.name == "at" or column.name.endswith("_at"):
         return "" if _is_moment(text) else "is no moment"
     return ""
@@ -108,7 +129,9 @@ def _is_moment(text: str) -> bool:
             return False
 
 
-def _bad_rows(connection: Connection, name: str, query: Select[Any], read: Callable[[Any], object]) -> Iterator[str]:
+def _bad_rows(
+    connection: Connection, name: str, query: Select[Any], read: Callable[[Any], object]
+) -> Iterator[str]:
     count = 0
     for row in connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
         try:
@@ -121,7 +144,13 @@ def _bad_rows(connection: Connection, name: str, query: Select[Any], read: Calla
 
 
 def _lists_of_text(row: Any) -> None:
-    for values in (row.object_evidence, row.metadata_evidence, row.commitment_evidence, row.remarks, row.rests_on):
+    for values in (
+        row.object_evidence,
+        row.metadata_evidence,
+        row.commitment_evidence,
+        row.remarks,
+        row.rests_on,
+    ):
         if not all(isinstance(value, str) for value in values):
             raise ValueError("a list of texts was expected")
 

@@ -40,10 +40,19 @@ from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
 from crawler.store.ark_tables import ArkTables, adding_up
 from crawler.store.database import adding
 from crawler.store.document_tables import DocumentTables
-from crawler.store.files import clear_scratch_beside, distrust, is_damage, is_ours, locked, refuse_foreign
+from crawler.store.files import (
+    clear_scratch_beside,
+    distrust,
+    is_damage,
+    is_ours,
+    locked,
+    refuse_foreign,
+)
 from crawler.store.frontier import DOCUMENTS, SettledEntry, add_requests, settle
 
-Recordable = DocumentRecord | Observation | MementoRecord | TlsResult | Pause | HostTraffic | SettledEntry
+Recordable = (
+    DocumentRecord | Observation | MementoRecord | TlsResult | Pause | HostTraffic | SettledEntry
+)
 
 #: States of a run. One that is running although no one has its store open has crashed.
 RUNNING, FINISHED = "running", "finished"
@@ -87,7 +96,9 @@ class Store(DocumentTables, ArkTables):
             lock = locked(path)
             clear_scratch_beside(path)
         engine = create_engine(
-            URL.create("sqlite", database=str(path.absolute()) if path else None),  # ":memory:" is a name like others
+            URL.create(
+                "sqlite", database=str(path.absolute()) if path else None
+            ),  # ":memory:" is a name like others
             poolclass=StaticPool,
             connect_args={"check_same_thread": False},
         )
@@ -101,7 +112,11 @@ class Store(DocumentTables, ArkTables):
                     connection.execute(text(f"PRAGMA user_version={schema.SCHEMA_VERSION}"))
         except StoreUnwritable as problem:
             store.close()
-            if path is not None and is_damage(getattr(problem.__cause__, "orig", None)) and is_ours(path):
+            if (
+                path is not None
+                and is_damage(getattr(problem.__cause__, "orig", None))
+                and is_ours(path)
+            ):
                 raise StoreDamaged(str(problem)) from problem
             raise StoreUnopenable(f"the store can't be written: {problem}") from problem
         return store
@@ -138,7 +153,9 @@ class Store(DocumentTables, ArkTables):
                     case MementoRecord():
                         self._record_memento(connection, run_id, item)
                     case TlsResult():
-                        connection.execute(adding(schema.tls_probe), {"run_id": run_id, **asdict(item)})
+                        connection.execute(
+                            adding(schema.tls_probe), {"run_id": run_id, **asdict(item)}
+                        )
                     case Pause():
                         connection.execute(adding(schema.pause), {"run_id": run_id, **asdict(item)})
                     case HostTraffic():
@@ -151,7 +168,8 @@ class Store(DocumentTables, ArkTables):
                 self._record_observations(connection, run_id, observations)
             if traffic:
                 connection.execute(
-                    adding_up(), [{"run_id": run_id, **asdict(host_traffic)} for host_traffic in traffic]
+                    adding_up(),
+                    [{"run_id": run_id, **asdict(host_traffic)} for host_traffic in traffic],
                 )
             add_requests(connection, run_id, DOCUMENTS, leads)
             settle(connection, run_id, settled)
@@ -191,15 +209,22 @@ class Store(DocumentTables, ArkTables):
             key = done.inserted_primary_key
             assert key is not None
             run_id = int(key[0])
-            connection.execute(insert(schema.provenance).values(run_id=run_id, uuid=uuid or str(uuid4())))
+            connection.execute(
+                insert(schema.provenance).values(run_id=run_id, uuid=uuid or str(uuid4()))
+            )
             return run_id
 
     def runs(self, command: str) -> list[Run]:
         """The runs that a command has made, the newest first."""
-        query = select(schema.run).where(schema.run.c.command == command).order_by(schema.run.c.run_id.desc())
+        query = (
+            select(schema.run)
+            .where(schema.run.c.command == command)
+            .order_by(schema.run.c.run_id.desc())
+        )
         with self.reading() as connection:
             return [
-                Run(row.run_id, row.command, row.started_at, row.state, row.plan) for row in connection.execute(query)
+                Run(row.run_id, row.command, row.started_at, row.state, row.plan)
+                for row in connection.execute(query)
             ]
 
     def run_ids(self) -> list[int]:
@@ -212,12 +237,18 @@ class Store(DocumentTables, ArkTables):
         """Note that a run that did not finish is running again."""
         with self.transaction() as connection:
             values = {"ended_at": None, "state": RUNNING}
-            connection.execute(update(schema.run).where(schema.run.c.run_id == run_id).values(values))
+            connection.execute(
+                update(schema.run).where(schema.run.c.run_id == run_id).values(values)
+            )
 
     def end_run(self, run_id: int, *, at: str, state: str) -> None:
         """Note how and when a run ended: ``finished``, ``interrupted`` or ``failed``."""
         with self.transaction() as connection:
-            connection.execute(update(schema.run).where(schema.run.c.run_id == run_id).values(ended_at=at, state=state))
+            connection.execute(
+                update(schema.run)
+                .where(schema.run.c.run_id == run_id)
+                .values(ended_at=at, state=state)
+            )
             latest.note_end(connection, run_id)
 
     def note_reported(self, run_id: int) -> None:
@@ -226,7 +257,9 @@ class Store(DocumentTables, ArkTables):
             of_run = schema.run.c.run_id == run_id
             plan = connection.scalar(select(schema.run.c.plan).where(of_run))
             if plan is not None:
-                connection.execute(update(schema.run).where(of_run).values(plan={**plan, "reported": True}))
+                connection.execute(
+                    update(schema.run).where(of_run).values(plan={**plan, "reported": True})
+                )
 
     def news(self, run_id: int) -> News:
         """Return what a run that has ended has changed."""
@@ -239,7 +272,10 @@ class Store(DocumentTables, ArkTables):
         """Let no one but its owner read the file of the store, and what SQLite keeps next to it."""
         if self.path is None:
             return
-        for path in (self.path, *(self.path.with_name(self.path.name + suffix) for suffix in ("-wal", "-shm"))):
+        for path in (
+            self.path,
+            *(self.path.with_name(self.path.name + suffix) for suffix in ("-wal", "-shm")),
+        ):
             with suppress(FileNotFoundError):
                 path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)
 
@@ -296,7 +332,9 @@ def merge(connection: Connection, *, at: str) -> Merged:
         _copy(connection, new, at)
         rebuild(connection)
     known_count = sum(bool(is_known) for *_, is_known in runs)
-    return Merged(len(new), known_count, len(runs) - known_count - len(new), _bring_decisions(connection))
+    return Merged(
+        len(new), known_count, len(runs) - known_count - len(new), _bring_decisions(connection)
+    )
 
 
 def _bring_decisions(connection: Connection) -> int:

@@ -54,10 +54,16 @@ Holds = Callable[[ObjectFacts], bool]
 Says = Callable[[ObjectFacts], Evidence]
 
 
-def _refusal(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = "") -> ObjectRule:
+def _refusal(
+    when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = ""
+) -> ObjectRule:
     """A rule about an answer whose page is not looked at for more than its *evidence*."""
     return VerdictRule(
-        when, holds, outcome, lambda facts: (answered(facts.answer.seen), *sentences(evidence(facts))), basis=basis
+        when,
+        holds,
+        outcome,
+        lambda facts: (answered(facts.answer.seen), *sentences(evidence(facts))),
+        basis=basis,
     )
 
 
@@ -65,7 +71,9 @@ def _about_another(facts: ObjectFacts) -> Mapping[str, Any]:
     return {} if facts.answer.other_ark is None else {"about": facts.answer.other_ark}
 
 
-def _success(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = "") -> ObjectRule:
+def _success(
+    when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = ""
+) -> ObjectRule:
     """A rule about a success, with what is noted of its page besides the outcome."""
     return VerdictRule(
         when,
@@ -127,7 +135,11 @@ def _beside(facts: ObjectFacts) -> Iterator[str]:
     if facts.answer.refresh:
         yield f"the page has a refresh to {facts.answer.refresh}, which was not followed"
     if not observation.body_complete and is_textual(observation.media_type):
-        yield "its body was not read to the end" if observation.body_bytes else "its body could not be read"
+        yield (
+            "its body was not read to the end"
+            if observation.body_bytes
+            else "its body could not be read"
+        )
     if neighbours:
         yield f"{neighbours} other ARK{'s end' if neighbours > 1 else ' ends'} at the same URL"
     if facts.answer.other_ark is not None:
@@ -193,7 +205,11 @@ def _by_status(outcome: ObjectOutcome, statuses: str) -> ObjectRule:
         f"the last status is {statuses}",
         lambda facts: facts.answer.outcome is outcome,
         outcome,
-        lambda facts: who_said_it(facts.answer.seen) if outcome is ObjectOutcome.BROKEN else _host_reason(facts),
+        lambda facts: (
+            who_said_it(facts.answer.seen)
+            if outcome is ObjectOutcome.BROKEN
+            else _host_reason(facts)
+        ),
         "2020, 7.1.2",
     )
 
@@ -225,7 +241,10 @@ _SPECIAL_PAGES = (
         "the answer is empty, and its headers don't declare this ARK",
         lambda facts: facts.answer.is_empty and not facts.declares_itself,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: ["what answers is empty: nothing can be seen of the object", *_grounds(facts)],
+        lambda facts: [
+            "what answers is empty: nothing can be seen of the object",
+            *_grounds(facts),
+        ],
     ),
     *_resolved(
         "a page to log in answers, and the control is refused",
@@ -242,13 +261,16 @@ _SPECIAL_PAGES = (
         "the page says of the object that it was withdrawn, and the control gets another reply",
         lambda facts: facts.reply is not ControlContrast.THE_SAME and facts.withdrawal is not None,
         ObjectOutcome.EXPLAINED,
-        lambda facts: f"the page explains that the object is not there any more: {facts.withdrawal!r}",
+        lambda facts: (
+            f"the page explains that the object is not there any more: {facts.withdrawal!r}"
+        ),
         "2023, 5.1",
     ),
     _success(
         "the page is a tombstone by form, or says that it is not shown where we are; the control gets another reply",
         lambda facts: (
-            facts.reply is not ControlContrast.THE_SAME and (facts.tombstone is not None or facts.regional is not None)
+            facts.reply is not ControlContrast.THE_SAME
+            and (facts.tombstone is not None or facts.regional is not None)
         ),
         ObjectOutcome.EXPLAINED,
         lambda facts: (
@@ -262,7 +284,10 @@ _SPECIAL_PAGES = (
         "the page speaks of a fault of the moment, and doesn't declare this ARK",
         lambda facts: facts.answer.passing_fault is not None and not facts.declares_itself,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [f"the page speaks of a fault of the moment: {facts.answer.passing_fault!r}", *_grounds(facts)],
+        lambda facts: [
+            f"the page speaks of a fault of the moment: {facts.answer.passing_fault!r}",
+            *_grounds(facts),
+        ],
     ),
     _success(
         "the title says that nothing is there, and nothing shows that the object is called so",
@@ -282,9 +307,14 @@ _SPECIAL_PAGES = (
     ),
     _success(
         "the page says that nothing is there and hardly anything else, and nothing contradicts",
-        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.only_absence is not None,
+        lambda facts: (
+            worth(facts) is _YES and not facts.is_particular and facts.only_absence is not None
+        ),
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [*_grounds(facts), f"the page says {facts.only_absence!r}, and hardly anything else"],
+        lambda facts: [
+            *_grounds(facts),
+            f"the page says {facts.only_absence!r}, and hardly anything else",
+        ],
     ),
     _success(
         "it is a record of an error, and nothing contradicts",
@@ -294,9 +324,14 @@ _SPECIAL_PAGES = (
     ),
     _success(
         "a host that was asked for more led to its own home page or search form, and nothing contradicts",
-        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.answer.is_sent_away,
+        lambda facts: (
+            worth(facts) is _YES and not facts.is_particular and facts.answer.is_sent_away
+        ),
         ObjectOutcome.UNDETERMINED,
-        lambda facts: ["a host on the way leads to its own home page or search form", *_grounds(facts)],
+        lambda facts: [
+            "a host on the way leads to its own home page or search form",
+            *_grounds(facts),
+        ],
     ),
     _success(
         "nothing is known of the host that answers, and its page may be one for anything",
@@ -308,11 +343,16 @@ _SPECIAL_PAGES = (
             and not facts.is_particular
         ),
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [*_grounds(facts), "nothing shows what this host answers for what it does not have"],
+        lambda facts: [
+            *_grounds(facts),
+            "nothing shows what this host answers for what it does not have",
+        ],
     ),
     _success(
         "the page has no words, and refreshes to another place",
-        lambda facts: worth(facts) is _YES and not facts.declares_itself and facts.answer.only_refreshes,
+        lambda facts: (
+            worth(facts) is _YES and not facts.declares_itself and facts.answer.only_refreshes
+        ),
         ObjectOutcome.UNDETERMINED,
         _grounds,
     ),
@@ -342,21 +382,29 @@ _REFUSALS = (
     ),
     _refusal(
         "the last status is 400, and the page speaks of the request and not of the name",
-        lambda facts: facts.answer.seen.status == 400 and facts.answer.words.fault_of_request is not None,
+        lambda facts: (
+            facts.answer.seen.status == 400 and facts.answer.words.fault_of_request is not None
+        ),
         ObjectOutcome.UNDETERMINED,
-        lambda facts: f"which speaks of the request and not of the name: {facts.answer.words.fault_of_request!r}",
+        lambda facts: (
+            f"which speaks of the request and not of the name: {facts.answer.words.fault_of_request!r}"
+        ),
     ),
     _refusal(
         "the last status is 404, and the page speaks of a pause of the whole site",
         lambda facts: facts.answer.seen.status == 404 and facts.answer.pause_of_site is not None,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: f"which speaks of a pause of the whole site and not of the name: {facts.answer.pause_of_site!r}",
+        lambda facts: (
+            f"which speaks of a pause of the whole site and not of the name: {facts.answer.pause_of_site!r}"
+        ),
     ),
     _refusal(
         "the last status is 404 or 410, and the page has a record of this very ARK",
         lambda facts: facts.answer.seen.status in (404, 410) and facts.answer.describes_itself,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: f"with a page that describes the object, by {facts.answer.subject.names_this}",
+        lambda facts: (
+            f"with a page that describes the object, by {facts.answer.subject.names_this}"
+        ),
     ),
     _refusal(
         "the last status is 404, and the page is left to scripts",
@@ -382,7 +430,9 @@ OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
             lambda facts: facts.answer.thump_fault is not None,
             tuple(_by_thump(outcome, codes) for outcome, codes in _STATUSES.items()),
         ),
-        RuleGroup("other successes", lambda facts: facts.answer.is_success, (*_SPECIAL_PAGES, *_WORTH)),
+        RuleGroup(
+            "other successes", lambda facts: facts.answer.is_success, (*_SPECIAL_PAGES, *_WORTH)
+        ),
         RuleGroup("all other statuses", always, _REFUSALS),
     ),
 )
@@ -397,7 +447,9 @@ def judge_object(facts: ObjectFacts) -> ServiceVerdict[ObjectOutcome]:
 
 
 #: Replies to the control that say nothing from another page.
-_UNTOLD = frozenset({ControlContrast.THE_SAME, ControlContrast.NO_OTHER, ControlContrast.NOT_COMPARED})
+_UNTOLD = frozenset(
+    {ControlContrast.THE_SAME, ControlContrast.NO_OTHER, ControlContrast.NOT_COMPARED}
+)
 #: Outcomes that rest on what the page says, as far as no one has run its scripts.
 _UNSETTLED = frozenset({ObjectOutcome.UNDETERMINED, ObjectOutcome.SOFT_404})
 #: So many things that a page lacks are named.
@@ -409,8 +461,17 @@ def is_app_shell(facts: ObjectFacts) -> bool:
     exist.
     """
     observation = facts.answer.seen
-    is_page = facts.answer.is_success and observation.body_complete and "html" in (observation.media_type or "")
-    if not (is_page and observation.facts.runs_scripts and facts.control is not None and facts.reply in _UNTOLD):
+    is_page = (
+        facts.answer.is_success
+        and observation.body_complete
+        and "html" in (observation.media_type or "")
+    )
+    if not (
+        is_page
+        and observation.facts.runs_scripts
+        and facts.control is not None
+        and facts.reply in _UNTOLD
+    ):
         return False
     return judge_object(facts).outcome in _UNSETTLED
 
@@ -438,7 +499,9 @@ class RenderedFacts:
         if self.control is None:
             return "the page for a name that can't exist was not rendered"
         of_control = fault_of(self.control)
-        return None if of_control is None else f"of the page for a name that can't exist, {of_control}"
+        return (
+            None if of_control is None else f"of the page for a name that can't exist, {of_control}"
+        )
 
 
 def fault_of(answer: AnswerFacts) -> str | None:
@@ -446,7 +509,11 @@ def fault_of(answer: AnswerFacts) -> str | None:
     rendering = answer.seen.rendering
     if rendering is None:
         status = answer.seen.status
-        came = f"it was answered {status}" if answer.is_answered else answer.seen.detail or answer.seen.end.value
+        came = (
+            f"it was answered {status}"
+            if answer.is_answered
+            else answer.seen.detail or answer.seen.end.value
+        )
         return f"nothing was rendered, for this time {came}"
     if rendering.fault is not None:
         return rendering.fault
@@ -457,7 +524,9 @@ def fault_of(answer: AnswerFacts) -> str | None:
     return None
 
 
-def by_what_is_shown(verdict: ServiceVerdict[ObjectOutcome], facts: RenderedFacts) -> ServiceVerdict[ObjectOutcome]:
+def by_what_is_shown(
+    verdict: ServiceVerdict[ObjectOutcome], facts: RenderedFacts
+) -> ServiceVerdict[ObjectOutcome]:
     """The verdict by what a browser has shown, or else *verdict*, with the reason why that says nothing."""
     if facts.fault is not None:
         said = f"rendered with {_browser(facts)}, which tells nothing: {facts.fault}"

@@ -17,9 +17,16 @@ from extractors.model.normalize import NotAnArk
 
 K = TypeVar("K")
 
-_CONTROLS = (Question.CONTROL, Question.CONTROL_ELSEWHERE, Question.CONTROL_INFO, Question.CONTROL_RENDERED)
+_CONTROLS = (
+    Question.CONTROL,
+    Question.CONTROL_ELSEWHERE,
+    Question.CONTROL_INFO,
+    Question.CONTROL_RENDERED,
+)
 #: Questions whose answers bear on many ARKs, next to the one for which they were put.
-SHARED = frozenset({*_CONTROLS, Question.CONTROL_LANDING, Question.POLICY_LINK, Question.WELL_KNOWN})
+SHARED = frozenset(
+    {*_CONTROLS, Question.CONTROL_LANDING, Question.POLICY_LINK, Question.WELL_KNOWN}
+)
 
 
 @dataclass(slots=True)
@@ -70,7 +77,11 @@ class AnswerSets:
     def add(self, observation: Observation) -> None:
         """Sort one more of them in, which may come in any order."""
         if observation.question in _CONTROLS:
-            question = Question.CONTROL if observation.question is Question.CONTROL_ELSEWHERE else observation.question
+            question = (
+                Question.CONTROL
+                if observation.question is Question.CONTROL_ELSEWHERE
+                else observation.question
+            )
             key = place_of(observation.asked_url), _invented(observation).naan, question
             self._controls.setdefault(key, []).append(AnswerFacts(observation))
         elif observation.question is Question.CONTROL_LANDING:
@@ -98,7 +109,9 @@ class AnswerSets:
         for reading in readings:
             answer = answers[reading.url] = self.answer(reading.url)
             if answer is not None:
-                controls[reading.url] = self.control(reading.ark, answer.seen.asked_url, Question.CONTROL)
+                controls[reading.url] = self.control(
+                    reading.ark, answer.seen.asked_url, Question.CONTROL
+                )
         return answers, controls
 
     def landing(self, url: str) -> AnswerFacts | None:
@@ -115,12 +128,17 @@ class AnswerSets:
         candidates = self._controls.get((place_of(url), ark.naan, question), [])
         return max(
             candidates,
-            key=lambda candidate: (common_length(_invented(candidate.seen).name, ark.name), candidate.seen.attempt),
+            key=lambda candidate: (
+                common_length(_invented(candidate.seen).name, ark.name),
+                candidate.seen.attempt,
+            ),
             default=None,
         )
 
 
-def control_as_written(shared: AnswerSets, ark: Ark, written_url: str, asked_url: str) -> AnswerFacts | None:
+def control_as_written(
+    shared: AnswerSets, ark: Ark, written_url: str, asked_url: str
+) -> AnswerFacts | None:
     """Return the control next to *ark* at the resolver as written, where that is another than the one that was asked at
     last.
     """
@@ -138,7 +156,9 @@ def is_about_resolver(question: Question, asked: AnswerFacts | None) -> bool:
     """
     if question not in CONFORMANCE:
         return False
-    return question not in ACCESS or (asked is not None and asked.is_reached and not seems_absent(asked))
+    return question not in ACCESS or (
+        asked is not None and asked.is_reached and not seems_absent(asked)
+    )
 
 
 def _keep_last(answers: dict[K, AnswerFacts], key: K, observation: Observation) -> None:

@@ -21,7 +21,14 @@ from crawler.answers.claims import (
 )
 from crawler.answers.erc import ON_PURPOSE, missing_code, parse_dates
 from crawler.answers.facts import AnswerFacts
-from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, MetadataOutcome, Question, ServiceVerdict
+from crawler.model.observations import (
+    DESCRIBED,
+    ChainEnd,
+    CommitmentOutcome,
+    MetadataOutcome,
+    Question,
+    ServiceVerdict,
+)
 from crawler.model.resolving import INFLECTIONS, SUCCESSES
 from crawler.verdicts.rules import RuleTable, VerdictRule, always
 
@@ -77,19 +84,29 @@ class CommitmentFacts:
     @cached_property
     def asked(self) -> tuple[Question, ...]:
         """The inflections that were asked."""
-        return tuple(question for question in (*_SHOWING, Question.SINGLE) if question in self.answers)
+        return tuple(
+            question for question in (*_SHOWING, Question.SINGLE) if question in self.answers
+        )
 
     @cached_property
     def genuine(self) -> tuple[Question, ...]:
         """Those that were answered with a description, or with a statement of commitment alone."""
-        return tuple(question for question in self.asked if self._is_genuine(question, self.answers[question]))
+        return tuple(
+            question
+            for question in self.asked
+            if self._is_genuine(question, self.answers[question])
+        )
 
     def _is_genuine(self, question: Question, answer: AnswerFacts) -> bool:
         if answer.states_alone:
             return True
         if self.described_by is not None and question not in self.described_by:
             return False
-        if self.metadata.outcome not in DESCRIBED or answer.seen.status not in SUCCESSES or answer.is_registry_entry:
+        if (
+            self.metadata.outcome not in DESCRIBED
+            or answer.seen.status not in SUCCESSES
+            or answer.is_registry_entry
+        ):
             return False
         is_page = self.metadata.outcome is MetadataOutcome.HTML and bool(answer.seen.text)
         return answer.seen.record is not None or is_page
@@ -97,14 +114,18 @@ class CommitmentFacts:
     @cached_property
     def stating(self) -> Question | None:
         """The first of them whose answer states a commitment."""
-        stating = (question for question in self.genuine if self.answers[question].statement is not None)
+        stating = (
+            question for question in self.genuine if self.answers[question].statement is not None
+        )
         return next(stating, None)
 
     @cached_property
     def statement(self) -> StatementFacts:
         """Return what it states."""
         answer = self.answers[self.stating or Question.INFO]
-        return StatementFacts(answer.statement or {}, INFLECTIONS[answer.seen.question], at=answer.seen.final_url)
+        return StatementFacts(
+            answer.statement or {}, INFLECTIONS[answer.seen.question], at=answer.seen.final_url
+        )
 
     @cached_property
     def statement_rule(self) -> VerdictRule[StatementFacts, CommitmentOutcome]:
@@ -125,7 +146,9 @@ class CommitmentFacts:
         answer = self.answers[question]
         if answer.subject.names_other:
             other = answer.subject.names_other
-            return f"the record is about another ARK, and so is what it states or leaves out: {other}"
+            return (
+                f"the record is about another ARK, and so is what it states or leaves out: {other}"
+            )
         if answer.subject.names_base:
             return f"what is stated is stated for {answer.ark.base}, not for this part of it"
         return None
@@ -133,7 +156,10 @@ class CommitmentFacts:
 
 def _read(facts: StatementFacts) -> Mapping[str, Any]:
     dates = parse_dates(facts.statement.get("when", ""))
-    read = {"level": facts.level.value if facts.level else None, "since": str(dates) if dates else None}
+    read = {
+        "level": facts.level.value if facts.level else None,
+        "since": str(dates) if dates else None,
+    }
     return {**facts.statement, **{key: value for key, value in read.items() if value}}
 
 
@@ -165,7 +191,9 @@ STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable.of(
         "it names no level, but whose commitment it is and where that is stated",
         lambda facts: not facts.what and points_somewhere(facts.statement),
         CommitmentOutcome.STATED,
-        lambda facts: f"{facts.asked} names no level, but where the commitment is stated: {facts.statement['where']}",
+        lambda facts: (
+            f"{facts.asked} names no level, but where the commitment is stated: {facts.statement['where']}"
+        ),
         lambda facts: dict(facts.statement),
         "2023, 5.1.1",
     ),
@@ -234,12 +262,16 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.of(
         "none is stated, and only ? was answered with a description",
         lambda facts: not facts.showing,
         CommitmentOutcome.UNDETERMINED,
-        lambda facts: "only an answer to ? could be read, which can't show that there is no commitment",
+        lambda facts: (
+            "only an answer to ? could be read, which can't show that there is no commitment"
+        ),
         basis="2023, 5.1.1",
     ),
     VerdictRule(
         "none is stated, and pages describe the object, no record",
-        lambda facts: all(facts.answers[question].seen.record is None for question in facts.showing),
+        lambda facts: all(
+            facts.answers[question].seen.record is None for question in facts.showing
+        ),
         CommitmentOutcome.UNDETERMINED,
         lambda facts: "a page was answered, not a record, and no commitment could be read in it",
     ),

@@ -34,7 +34,9 @@ _UNANSWERED: tuple[MetadataRule, ...] = (
         "it has any other end",
         always,
         MetadataOutcome.UNDETERMINED,
-        lambda facts: f"{facts.asked}: no answer ({facts.answer.seen.detail or facts.answer.seen.end.value})",
+        lambda facts: (
+            f"{facts.asked}: no answer ({facts.answer.seen.detail or facts.answer.seen.end.value})"
+        ),
     ),
 )
 _CHALLENGED: tuple[MetadataRule, ...] = (
@@ -42,7 +44,9 @@ _CHALLENGED: tuple[MetadataRule, ...] = (
         "what came is a check for programs",
         lambda facts: facts.answer.challenge is not None,
         MetadataOutcome.BLOCKED,
-        lambda facts: f"{facts.asked} was answered with a check for programs by {facts.answer.challenge}",
+        lambda facts: (
+            f"{facts.asked} was answered with a check for programs by {facts.answer.challenge}"
+        ),
     ),
 )
 _FAULTS: tuple[MetadataRule, ...] = (
@@ -69,7 +73,9 @@ _FAULTS: tuple[MetadataRule, ...] = (
         "the page speaks of a fault of the moment",
         lambda facts: facts.answer.passing_fault is not None,
         MetadataOutcome.UNDETERMINED,
-        lambda facts: f"{facts.asked} gave a page that speaks of a fault of the moment: {facts.answer.passing_fault!r}",
+        lambda facts: (
+            f"{facts.asked} gave a page that speaks of a fault of the moment: {facts.answer.passing_fault!r}"
+        ),
     ),
 )
 _REFUSALS: tuple[MetadataRule, ...] = (
@@ -95,9 +101,13 @@ _REFUSALS: tuple[MetadataRule, ...] = (
 _NOT_ABOUT_THE_OBJECT: tuple[MetadataRule, ...] = (
     VerdictRule(
         "the record is about the NAAN or shoulder",
-        lambda facts: facts.answer.is_registry_entry or facts.answer.subject.names_namespace is not None,
+        lambda facts: (
+            facts.answer.is_registry_entry or facts.answer.subject.names_namespace is not None
+        ),
         MetadataOutcome.REGISTRY_LEVEL,
-        lambda facts: f"{facts.asked} gave a record about the NAAN or shoulder{_namespace(facts)}, not the object",
+        lambda facts: (
+            f"{facts.asked} gave a record about the NAAN or shoulder{_namespace(facts)}, not the object"
+        ),
     ),
     VerdictRule(
         "the answer is the object's own again, and a redirect on the way forgot the inflection",
@@ -121,13 +131,17 @@ _NOT_ABOUT_THE_OBJECT: tuple[MetadataRule, ...] = (
         "too little came of the answer, or of the object's, to tell whether both are one",
         lambda facts: facts.may_be_objects_again,
         MetadataOutcome.UNDETERMINED,
-        lambda facts: f"{facts.asked} may have given the object's own answer again: too little came to compare the two",
+        lambda facts: (
+            f"{facts.asked} may have given the object's own answer again: too little came to compare the two"
+        ),
     ),
     VerdictRule(
         "a name that can't exist gets a success too, of which too little came to tell whether it is the same",
         lambda facts: facts.may_be_everybodys,
         MetadataOutcome.UNDETERMINED,
-        lambda facts: f"too little came of what a name that can't exist gets for {facts.asked} to compare the two",
+        lambda facts: (
+            f"too little came of what a name that can't exist gets for {facts.asked} to compare the two"
+        ),
     ),
 )
 _RECORDS: tuple[MetadataRule, ...] = (
@@ -149,7 +163,9 @@ _RECORDS: tuple[MetadataRule, ...] = (
         lambda facts: facts.is_anothers,
         MetadataOutcome.UNDETERMINED,
         lambda facts: _anothers(facts),
-        lambda facts: {"about": facts.answer.subject.names_other} if facts.answer.subject.names_other else {},
+        lambda facts: (
+            {"about": facts.answer.subject.names_other} if facts.answer.subject.names_other else {}
+        ),
         "2023, 2.5",
     ),
     VerdictRule(
@@ -174,7 +190,9 @@ _PAGES: tuple[MetadataRule, ...] = (
         "the body is no text, or could not be read",
         lambda facts: facts.answer.seen.text is None,
         MetadataOutcome.UNDETERMINED,
-        lambda facts: f"{facts.asked} gave {_kind(facts.answer.seen)}, {_why_unread(facts.answer.seen)}",
+        lambda facts: (
+            f"{facts.asked} gave {_kind(facts.answer.seen)}, {_why_unread(facts.answer.seen)}"
+        ),
     ),
     VerdictRule(
         "the page has the object's title, and tells no more than the object's page",
@@ -192,7 +210,9 @@ _PAGES: tuple[MetadataRule, ...] = (
         "the page names this ARK, and answers three of who, what, when and where under their labels",
         lambda facts: facts.is_page_of_object,
         MetadataOutcome.HTML,
-        lambda facts: f"{facts.asked} gave a page that tells {', '.join(sorted(facts.answer.labelled))}",
+        lambda facts: (
+            f"{facts.asked} gave a page that tells {', '.join(sorted(facts.answer.labelled))}"
+        ),
         lambda facts: facts.labelled_answers,
         "2023, 5.1.2",
     ),
@@ -206,13 +226,17 @@ _PAGES: tuple[MetadataRule, ...] = (
         "the page is another one than the object's, and describes nothing",
         always,
         MetadataOutcome.UNDETERMINED,
-        lambda facts: f"{facts.asked} gave another page than the object, but no description could be read",
+        lambda facts: (
+            f"{facts.asked} gave another page than the object, but no description could be read"
+        ),
     ),
 )
 METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
     "The metadata",
     (
-        RuleGroup("chains without a last answer", lambda facts: not facts.answer.is_answered, _UNANSWERED),
+        RuleGroup(
+            "chains without a last answer", lambda facts: not facts.answer.is_answered, _UNANSWERED
+        ),
         RuleGroup("all other answers", always, _CHALLENGED),
         RuleGroup("successes", lambda facts: facts.answer.is_success, _FAULTS),
         RuleGroup("all other statuses", lambda facts: not facts.answer.is_success, _REFUSALS),
@@ -252,7 +276,9 @@ def _everybodys(facts: MetadataFacts) -> str:
 
 def _too_little(facts: MetadataFacts) -> str:
     if not facts.telling:
-        return f"{facts.asked} gave {_kind(facts.answer.seen)} that answers none of who, what and when"
+        return (
+            f"{facts.asked} gave {_kind(facts.answer.seen)} that answers none of who, what and when"
+        )
     answered = ", ".join(facts.answered)
     return f"{facts.asked} gave {_kind(facts.answer.seen)} that tells too little to be a description: {answered}"
 

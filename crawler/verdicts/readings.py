@@ -12,7 +12,14 @@ from crawler.answers.claims import declares
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ObjectFacts
-from crawler.model.observations import FAMILY_OF, Family, KeptMention, Meant, ObjectOutcome, ServiceVerdict
+from crawler.model.observations import (
+    FAMILY_OF,
+    Family,
+    KeptMention,
+    Meant,
+    ObjectOutcome,
+    ServiceVerdict,
+)
 from crawler.model.resolving import sendable
 from crawler.verdicts.access import judge_object
 from extractors.mentions.mention import Mention
@@ -74,7 +81,11 @@ class Form:
     @cached_property
     def verdict(self) -> ServiceVerdict[ObjectOutcome] | None:
         """The verdict on the answer, if there is one."""
-        return judge_object(ObjectFacts(self.answer, self.control)) if self.answer is not None else None
+        return (
+            judge_object(ObjectFacts(self.answer, self.control))
+            if self.answer is not None
+            else None
+        )
 
     @property
     def state(self) -> FormState:
@@ -82,7 +93,9 @@ class Form:
         if self.verdict is None:
             return FormState.UNASKED
         family = FAMILY_OF[self.verdict.outcome]
-        return {Family.WORKS: FormState.LIVES, Family.FAILS: FormState.FAILS}.get(family, FormState.UNKNOWN)
+        return {Family.WORKS: FormState.LIVES, Family.FAILS: FormState.FAILS}.get(
+            family, FormState.UNKNOWN
+        )
 
     @property
     def own_places(self) -> frozenset[str]:
@@ -93,7 +106,11 @@ class Form:
     def declares_itself(self) -> bool:
         """True if the page says that it is this form's, in a place where the control's page doesn't say so too."""
         try:
-            echoed = _places(self.control, Ark.parse(self.control.seen.asked_url)) if self.control else frozenset()
+            echoed = (
+                _places(self.control, Ark.parse(self.control.seen.asked_url))
+                if self.control
+                else frozenset()
+            )
         except NotAnArk:
             echoed = frozenset()
         return declares(self.own_places - echoed)
@@ -123,7 +140,9 @@ def next_form(forms: Sequence[Form]) -> Form | None:
     True
     """
     unasked = [form for form in forms if form.answer is None]
-    if not unasked:  # as with most ARKs, of which there is one reading; and to judge an answer takes its time
+    if (
+        not unasked
+    ):  # as with most ARKs, of which there is one reading; and to judge an answer takes its time
         return None
     states = [form.state for form in forms]
     living = [form for form, state in zip(forms, states, strict=True) if state is FormState.LIVES]
@@ -145,15 +164,26 @@ def arbitrate(forms: Sequence[Form]) -> SettledReading:
     if not living:
         states = {form.state for form in forms}
         nobody_knows = FormState.UNKNOWN in states or states <= {FormState.UNASKED}
-        words = "none of the readings could be settled" if nobody_knows else "none of the readings lives"
+        words = (
+            "none of the readings could be settled"
+            if nobody_knows
+            else "none of the readings lives"
+        )
         return SettledReading(None, (words, *_form_notes(forms)))
     chosen, *longer = living
     evidence: list[str] = []
     passed_through: list[Form] = []
     for form in longer:
         is_passed_through = form.extends(chosen) and form.own_places <= chosen.own_places
-        if is_passed_through and form.answer and chosen.answer and same_answer(form.answer.seen, chosen.answer.seen):
-            evidence.append(f"{form} gets the answer of {chosen}: what is too much was passed through")
+        if (
+            is_passed_through
+            and form.answer
+            and chosen.answer
+            and same_answer(form.answer.seen, chosen.answer.seen)
+        ):
+            evidence.append(
+                f"{form} gets the answer of {chosen}: what is too much was passed through"
+            )
             passed_through.append(form)
         else:
             chosen = form
@@ -255,26 +285,38 @@ def other_readings(mentions: Iterable[KeptMention]) -> dict[str, tuple[Candidate
         label = LABEL.search(url)
         if label is None or mention.ark.is_skipped:
             continue
-        others = [CandidateReading(ark, _at(url, str(ark))) for ark in map(Ark.parse, mention.alternatives)]
+        others = [
+            CandidateReading(ark, _at(url, str(ark)))
+            for ark in map(Ark.parse, mention.alternatives)
+        ]
         hyphenated = other_hyphenation(mention.as_written, mention.repaired)
         if hyphenated is not None and (at := LABEL.search(hyphenated)):
-            others.insert(0, CandidateReading(mention.ark, sendable(_at(url, hyphenated[at.start() :]))))
+            others.insert(
+                0, CandidateReading(mention.ark, sendable(_at(url, hyphenated[at.start() :])))
+            )
         if others:
             readings_by_url.setdefault(url, {}).update(dict.fromkeys(others))
     return {url: tuple(others) for url, others in readings_by_url.items()}
 
 
-def readings_of_mentions(mentions: Iterable[tuple[Mention, str]]) -> dict[str, tuple[CandidateReading, ...]]:
+def readings_of_mentions(
+    mentions: Iterable[tuple[Mention, str]],
+) -> dict[str, tuple[CandidateReading, ...]]:
     """Return what else ARKs that were given one by one may mean, by the URL that asks for each."""
     readings_by_url = {
-        url: tuple(CandidateReading(ark, _at(url, str(ark))) for ark in map(Ark.parse, mention.alternatives))
+        url: tuple(
+            CandidateReading(ark, _at(url, str(ark)))
+            for ark in map(Ark.parse, mention.alternatives)
+        )
         for mention, url in mentions
         if LABEL.search(url) and not mention.ark.is_skipped
     }
     return {url: others for url, others in readings_by_url.items() if others}
 
 
-def readings_of(ark: Ark, url: str, others: Iterable[CandidateReading] = ()) -> tuple[CandidateReading, ...]:
+def readings_of(
+    ark: Ark, url: str, others: Iterable[CandidateReading] = ()
+) -> tuple[CandidateReading, ...]:
     """The readings of a mention, the likeliest, which is asked for at *url*, first; examples are none."""
     first = CandidateReading(ark, url)
     rest = {other.url: other for other in others if other.url != url and not other.ark.is_skipped}
@@ -296,8 +338,13 @@ def meant_by(reading: CandidateReading, evidence: Evidence) -> tuple[CandidateRe
     if LABEL.search(reading.url) is None:
         return ()
     shapes = evidence.shapes
-    suggested = suggestions(reading.ark, zones=evidence.zones, fits=shapes.allows, is_seen=evidence.holds, limit=MEANT)
-    return tuple(CandidateReading(suggestion.ark, _at(reading.url, str(suggestion.ark))) for suggestion in suggested)
+    suggested = suggestions(
+        reading.ark, zones=evidence.zones, fits=shapes.allows, is_seen=evidence.holds, limit=MEANT
+    )
+    return tuple(
+        CandidateReading(suggestion.ark, _at(reading.url, str(suggestion.ark)))
+        for suggestion in suggested
+    )
 
 
 def _at(url: str, ark: str) -> str:
@@ -307,7 +354,9 @@ def _at(url: str, ark: str) -> str:
     'https://n2t.net/ark:/12148/x5'
     """
     there, here = LABEL.search(url), LABEL.search(ark)
-    if there and there[0].isupper() and ark == ark.lower():  # what was set in capitals was so with its label
+    if (
+        there and there[0].isupper() and ark == ark.lower()
+    ):  # what was set in capitals was so with its label
         return url[: there.start()] + there[0].lower() + ark[here.end() if here else 0 :]
     return url[: there.end() if there else len(url)] + ark[here.end() if here else 0 :]
 
@@ -316,7 +365,10 @@ def _at(url: str, ark: str) -> str:
 
 
 def next_reading(
-    readings: Sequence[CandidateReading], meant: Sequence[CandidateReading], by_url: Answers, controls: Answers
+    readings: Sequence[CandidateReading],
+    meant: Sequence[CandidateReading],
+    by_url: Answers,
+    controls: Answers,
 ) -> CandidateReading | AwaitedReading | None:
     """The reading to ask about next, whether to wait for one, or None when all that helps is known.
 
@@ -350,7 +402,9 @@ def _next_meant(
 # -- what lives
 
 
-def settled(readings: Sequence[CandidateReading], by_url: Answers, controls: Answers) -> SettledReading | None:
+def settled(
+    readings: Sequence[CandidateReading], by_url: Answers, controls: Answers
+) -> SettledReading | None:
     """Return which of several *readings* lives; None while an answer is missing that would change it."""
     forms = _forms(readings, by_url, controls)
     if len(forms) < 2 or forms[0].state is FormState.UNASKED or next_form(forms) is not None:
@@ -359,7 +413,10 @@ def settled(readings: Sequence[CandidateReading], by_url: Answers, controls: Ans
 
 
 def meant_instead(
-    readings: Sequence[CandidateReading], meant: Sequence[CandidateReading], by_url: Answers, controls: Answers
+    readings: Sequence[CandidateReading],
+    meant: Sequence[CandidateReading],
+    by_url: Answers,
+    controls: Answers,
 ) -> Meant | None:
     """The first ARK with a right check character that lives, where every reading of a mistyped one fails."""
     forms = _forms(readings, by_url, controls)
@@ -377,9 +434,15 @@ def meant_instead(
 def _in_lower_case(forms: Sequence[Form]) -> Form | None:
     """The lower-case form of an ARK that was set in capitals, where that one fails and this one lives."""
     asked, *others = forms
-    lowered = (form for form in others if str(form.ark) == str(asked.ark).lower() and form.state is FormState.LIVES)
+    lowered = (
+        form
+        for form in others
+        if str(form.ark) == str(asked.ark).lower() and form.state is FormState.LIVES
+    )
     return next(lowered, None) if asked.state is FormState.FAILS else None
 
 
 def _forms(readings: Sequence[CandidateReading], by_url: Answers, controls: Answers) -> list[Form]:
-    return [Form(reading, by_url.get(reading.url), controls.get(reading.url)) for reading in readings]
+    return [
+        Form(reading, by_url.get(reading.url), controls.get(reading.url)) for reading in readings
+    ]

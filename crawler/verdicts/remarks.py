@@ -26,7 +26,12 @@ from extractors.model.documents import Finding
 from extractors.model.normalize import LABEL
 
 #: Redirects that clients follow, and which give up then; many allow more (2020, 7.1.3).
-MOST_REDIRECTS: Mapping[int, str] = {5: "some libraries", 10: "many libraries", 20: "browsers", 50: "curl"}
+MOST_REDIRECTS: Mapping[int, str] = {
+    5: "some libraries",
+    10: "many libraries",
+    20: "browsers",
+    50: "curl",
+}
 _TLS_WORDS: Mapping[str, str] = {
     "expired": "has expired",
     "not-yet-valid": "is not valid yet",
@@ -50,12 +55,18 @@ def chain_remarks(answer: Observation) -> Iterator[str]:
             yield f"the resolver {_host(hop.url)} redirects with {hop.status}, and should with 302 or 307"
         if _scheme(hop.url) == "https" and _scheme(following.url) == "http":
             yield f"from https to plain http: {_host(hop.url)} leads to http://{_host(following.url)}"
-        if _scheme(hop.url) == "http" and _scheme(following.url) == "https" and _host(hop.url) == _host(following.url):
+        if (
+            _scheme(hop.url) == "http"
+            and _scheme(following.url) == "https"
+            and _host(hop.url) == _host(following.url)
+        ):
             yield f"https works: {_host(hop.url)} itself leads there from http"
     if any(hop.status == 303 for hop in hops[:-1]) and answer.end is ChainEnd.ANSWERED:
         yield "a 303 on the way: what answers is related to the object"
     yield from _domain_remarks(hops)
-    given_up = [f"{clients} ({most})" for most, clients in MOST_REDIRECTS.items() if len(hops) - 1 > most]
+    given_up = [
+        f"{clients} ({most})" for most, clients in MOST_REDIRECTS.items() if len(hops) - 1 > most
+    ]
     if given_up:
         yield f"{len(hops) - 1} redirects, more than are followed by {', '.join(given_up)}"
 
@@ -88,7 +99,12 @@ def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
             continue
         host = (_host(hop.url), _port(hop.url) or 443)
         result = tls.get(host)
-        if result is not None and result.trusted is None and result.reason == _LATE and host not in hosts:
+        if (
+            result is not None
+            and result.trusted is None
+            and result.reason == _LATE
+            and host not in hosts
+        ):
             hosts.add(host)
             yield f"certificate not probed: that of {host[0]} was not seen in time, which says nothing of it"
         if result is not None and result.trusted is False and host not in hosts:
@@ -100,7 +116,9 @@ def plain_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
     """Remark that a host was asked by plain http, though it can be asked by https; each host once."""
     answered = [hop.url for hop in hops if hop.status is not None]
     secure = {_host(url) for url in answered if _scheme(url) == "https"}
-    for host in dict.fromkeys(_host(url) for url in answered if _scheme(url) == "http" and _port(url) in (None, 80)):
+    for host in dict.fromkeys(
+        _host(url) for url in answered if _scheme(url) == "http" and _port(url) in (None, 80)
+    ):
         result = tls.get((host, 443))
         if result is not None and result.trusted and host not in secure:
             yield f"https works: the certificate of {host} holds, and it was asked by plain http"
@@ -124,7 +142,9 @@ def is_resolvers(hop: Hop, following: Hop) -> bool:
     """
     if not LABEL.search(hop.url):
         return False
-    asked, led = (url.split("://", 1)[-1].partition("/")[2].rstrip("/") for url in (hop.url, following.url))
+    asked, led = (
+        url.split("://", 1)[-1].partition("/")[2].rstrip("/") for url in (hop.url, following.url)
+    )
     same_host = _host(hop.url).removeprefix("www.") == _host(following.url).removeprefix("www.")
     return asked != led or not (same_host or site_of(hop.url) == site_of(following.url))
 
@@ -194,13 +214,20 @@ class RunFindings:
         """Take note of one more verdict."""
         if verdict.did_you_mean is not None:
             evidence = "; ".join(verdict.did_you_mean.evidence)
-            self._meant.append((str(verdict.ark), Finding("did-you-mean", f"{verdict.did_you_mean.ark}: {evidence}")))
+            self._meant.append(
+                (
+                    str(verdict.ark),
+                    Finding("did-you-mean", f"{verdict.did_you_mean.ark}: {evidence}"),
+                )
+            )
         if FAMILY_OF[verdict.object.outcome] is not Family.WORKS:
             return
         self._of_others += _foreign(verdict)
         if verdict.final_url is not None and len(verdict.hops) > 1:
             self._landed[verdict.final_url].add(verdict.ark.base)
-            self._ends[str(verdict.ark)].add(verdict.final_url.partition("://")[2].removeprefix("www."))
+            self._ends[str(verdict.ark)].add(
+                verdict.final_url.partition("://")[2].removeprefix("www.")
+            )
 
     def findings(self) -> Findings:
         """The findings by what they are about: a URL or an ARK."""
@@ -211,10 +238,15 @@ class RunFindings:
                 by_subject[url].append(Finding("shared-landing", words))
         for ark, urls in self._ends.items():
             if len(urls) > 1:
-                by_subject[ark].append(Finding("split-object", f"it ends at {len(urls)} places: {_named(urls)}"))
+                by_subject[ark].append(
+                    Finding("split-object", f"it ends at {len(urls)} places: {_named(urls)}")
+                )
         for subject, finding in (*self._of_others, *self._meant):
             by_subject[subject].append(finding)
-        return {subject: tuple(dict.fromkeys(findings)) for subject, findings in sorted(by_subject.items())}
+        return {
+            subject: tuple(dict.fromkeys(findings))
+            for subject, findings in sorted(by_subject.items())
+        }
 
 
 def _foreign(verdict: Verdict) -> Iterator[tuple[str, Finding]]:
@@ -222,12 +254,24 @@ def _foreign(verdict: Verdict) -> Iterator[tuple[str, Finding]]:
         own, where = verdict.ark.base, str(verdict.metadata.parsed.get("where", ""))
         named = [mention.ark for mention in find_arks(where)]
         if named and all(ark.base != own for ark in named):
-            yield str(verdict.ark), Finding("foreign-record", f"its record is about {_named(map(str, named))}")
-    if verdict.metadata.outcome is MetadataOutcome.UNDETERMINED and "about" in verdict.metadata.parsed:
-        yield str(verdict.ark), Finding("foreign-record", f"its record is about {verdict.metadata.parsed['about']}")
+            yield (
+                str(verdict.ark),
+                Finding("foreign-record", f"its record is about {_named(map(str, named))}"),
+            )
+    if (
+        verdict.metadata.outcome is MetadataOutcome.UNDETERMINED
+        and "about" in verdict.metadata.parsed
+    ):
+        yield (
+            str(verdict.ark),
+            Finding("foreign-record", f"its record is about {verdict.metadata.parsed['about']}"),
+        )
     if "about" in verdict.object.parsed:
         about = verdict.object.parsed["about"]
-        yield str(verdict.ark), Finding("page-of-another", f"its landing page says that it is about {about}")
+        yield (
+            str(verdict.ark),
+            Finding("page-of-another", f"its landing page says that it is about {about}"),
+        )
 
 
 def _named(names: Iterable[str]) -> str:

@@ -96,7 +96,10 @@ class ClosedFacts:
     def evidence(self) -> tuple[str, ...]:
         """Return why it is refused, and why that is no wonder."""
         reason = f": {self.closed.reason}" if self.closed.reason else ""
-        return (*self.refusal.evidence, f"it belongs to a collection that is meant to be closed{reason}")
+        return (
+            *self.refusal.evidence,
+            f"it belongs to a collection that is meant to be closed{reason}",
+        )
 
 
 #: A refusal shows that an object is there where a name that can't exist is not found.
@@ -112,7 +115,10 @@ CLOSED_RULES: RuleTable[ClosedFacts, ObjectOutcome] = RuleTable.of(
         "a name that can't exist is not found",
         lambda facts: status_outcome(facts.control_status or 0) is ObjectOutcome.BROKEN,
         ObjectOutcome.EXPLAINED,
-        lambda facts: [*facts.evidence, f"a name that can't exist is answered {facts.control_status}"],
+        lambda facts: [
+            *facts.evidence,
+            f"a name that can't exist is answered {facts.control_status}",
+        ],
         basis="2023, 5.1",
     ),
     VerdictRule(
@@ -139,24 +145,45 @@ def as_expected(facts: ClosedFacts) -> ServiceVerdict[ObjectOutcome]:
 
 #: What the success of another way to ask means for the object, when the first way fails, and the words for it.
 WAYS: Mapping[Question, tuple[str, str]] = {
-    Question.NO_SLASH: ("without its trailing slash:", "the resolver takes a trailing slash for part of the name"),
+    Question.NO_SLASH: (
+        "without its trailing slash:",
+        "the resolver takes a trailing slash for part of the name",
+    ),
     Question.HYPHENS: ("without its hyphens:", "the resolver takes hyphens for part of the name"),
-    Question.OTHER_LABEL: ("with the other form of the label:", "the resolver knows only the other form of the label"),
+    Question.OTHER_LABEL: (
+        "with the other form of the label:",
+        "the resolver knows only the other form of the label",
+    ),
     Question.PLAIN: (
         "with the other form of the label, and without its hyphens and slash:",
         "the resolver knows only the other form of the label, and takes hyphens or a slash for part of the name",
     ),
-    Question.CONFIRMED: ("at the global resolver:", "the registry's target does not know it, the global resolver does"),
-    Question.AT_PATH: ("under the path that the host names:", "the resolver has moved to another path of its host"),
-    Question.AT_REGISTRY: ("at the registry's target:", "the resolver as written fails; the registry's target works"),
-    Question.AT_GLOBAL: ("at the global resolver:", "the resolver as written fails; the global resolver works"),
+    Question.CONFIRMED: (
+        "at the global resolver:",
+        "the registry's target does not know it, the global resolver does",
+    ),
+    Question.AT_PATH: (
+        "under the path that the host names:",
+        "the resolver has moved to another path of its host",
+    ),
+    Question.AT_REGISTRY: (
+        "at the registry's target:",
+        "the resolver as written fails; the registry's target works",
+    ),
+    Question.AT_GLOBAL: (
+        "at the global resolver:",
+        "the resolver as written fails; the global resolver works",
+    ),
 }
 #: Ways that lead past the resolver as written: their success is that the ARK works elsewhere.
 _ELSEWHERE = frozenset({Question.AT_PATH, Question.AT_REGISTRY, Question.AT_GLOBAL})
 #: When an outcome is by itself, whatever the answers show.
 WITHOUT_RULES: Sequence[tuple[ObjectOutcome, str]] = (
     (ObjectOutcome.INVALID, "a line of input holds no ARK that could be asked for"),
-    (ObjectOutcome.SKIPPED, "the NAAN is for examples or tests (12345, 99999): it is never requested"),
+    (
+        ObjectOutcome.SKIPPED,
+        "the NAAN is for examples or tests (12345, 99999): it is never requested",
+    ),
     (ObjectOutcome.UNDETERMINED, "nothing was observed, because the run ended early"),
     (
         ObjectOutcome.WORKS_ELSEWHERE,
@@ -262,7 +289,11 @@ def judge(
     policy = _policy_page(commitment, around)
     asked_object = answers[Question.OBJECT]
     sent = (*around.earlier, *(answer.seen for answer in answers.values()))
-    asked = [observation for observation in sent if not is_about_resolver(observation.question, asked_object)]
+    asked = [
+        observation
+        for observation in sent
+        if not is_about_resolver(observation.question, asked_object)
+    ]
     shared = (
         around.control,
         around.control_as_written,
@@ -283,7 +314,9 @@ def judge(
         hops=answer.hops,
         requests=requests_sent(asked),
         remarks=tuple(dict.fromkeys(_remarks(answers, access, describing, around))),
-        rests_on=tuple(dict.fromkeys(answer_.seen.asked_url for answer_ in shared if answer_ is not None)),
+        rests_on=tuple(
+            dict.fromkeys(answer_.seen.asked_url for answer_ in shared if answer_ is not None)
+        ),
         naan_policy=_naan_policy(around.registered),
     )
 
@@ -306,14 +339,22 @@ def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContex
         if way not in answers:
             continue
         if way in _ELSEWHERE and first.answer.is_reached and _is_no_better(answers[way], answers):
-            evidence.append(f"{WAYS[way][0]} {answers[way].seen.asked_url}: {answers[way].signs_of_absence[0]}")
+            evidence.append(
+                f"{WAYS[way][0]} {answers[way].seen.asked_url}: {answers[way].signs_of_absence[0]}"
+            )
             continue
         other = _access(way, answers[way], around, answers)
         how, *more = other.verdict.evidence
         evidence += [f"{WAYS[way][0]} {how}", *more, *_about_attempts(other, around.earlier)]
         if other.family is Family.WORKS:
-            is_reached = other.verdict.outcome is not ObjectOutcome.EXPLAINED  # which is no less than that elsewhere
-            outcome = ObjectOutcome.WORKS_ELSEWHERE if way in _ELSEWHERE and is_reached else other.verdict.outcome
+            is_reached = (
+                other.verdict.outcome is not ObjectOutcome.EXPLAINED
+            )  # which is no less than that elsewhere
+            outcome = (
+                ObjectOutcome.WORKS_ELSEWHERE
+                if way in _ELSEWHERE and is_reached
+                else other.verdict.outcome
+            )
             access_found = replace(other, verdict=replace(other.verdict, outcome=outcome))
             return _with_evidence(access_found, evidence)
         is_led = way not in _ELSEWHERE and other.answer.is_redirected and other.answer.is_success
@@ -337,27 +378,51 @@ def _is_no_better(answer: AnswerFacts, answers: Mapping[Question, AnswerFacts]) 
 
 
 def _access(
-    way: Question, answer: AnswerFacts, around: VerdictContext, answers: Mapping[Question, AnswerFacts]
+    way: Question,
+    answer: AnswerFacts,
+    around: VerdictContext,
+    answers: Mapping[Question, AnswerFacts],
 ) -> ObjectAccess:
-    is_as_written = place_of(answer.seen.asked_url) == place_of(answers[Question.OBJECT].seen.asked_url)
-    control = around.control_as_written if is_as_written and around.control_as_written else around.control
+    is_as_written = place_of(answer.seen.asked_url) == place_of(
+        answers[Question.OBJECT].seen.asked_url
+    )
+    control = (
+        around.control_as_written if is_as_written and around.control_as_written else around.control
+    )
     neighbours = around.neighbours if way is Question.OBJECT else 0
-    facts = facts_at_landing(facts_beside(answer, answers, control, neighbours), around.control_landing)
+    facts = facts_at_landing(
+        facts_beside(answer, answers, control, neighbours), around.control_landing
+    )
     verdict = judge_object(facts)
     rendered = answers.get(Question.RENDERED)
-    if rendered is not None and rendered.seen.asked_url == answer.seen.asked_url and is_app_shell(facts):
+    if (
+        rendered is not None
+        and rendered.seen.asked_url == answer.seen.asked_url
+        and is_app_shell(facts)
+    ):
         verdict = by_what_is_shown(verdict, RenderedFacts(facts, rendered, around.control_rendered))
-    if around.closed is not None and verdict.outcome is ObjectOutcome.BLOCKED and answer.asks_for_a_right:
+    if (
+        around.closed is not None
+        and verdict.outcome is ObjectOutcome.BLOCKED
+        and answer.asks_for_a_right
+    ):
         verdict = as_expected(ClosedFacts(verdict, around.closed, control))
     return ObjectAccess(way, answer, verdict)
 
 
 def facts_beside(
-    answer: AnswerFacts, answers: Mapping[Question, AnswerFacts], control: AnswerFacts | None, neighbours: int = 0
+    answer: AnswerFacts,
+    answers: Mapping[Question, AnswerFacts],
+    control: AnswerFacts | None,
+    neighbours: int = 0,
 ) -> ObjectFacts:
     """The facts of an answer for the object next to the *control*'s, and next to further *answers* at its place."""
     inflected = (answers[question] for question in INFLECTED if question in answers)
-    again = [other for other in inflected if other.seen.asked_url.partition("?")[0] == answer.seen.asked_url]
+    again = [
+        other
+        for other in inflected
+        if other.seen.asked_url.partition("?")[0] == answer.seen.asked_url
+    ]
     return ObjectFacts(answer, control, neighbours, again)
 
 
@@ -368,17 +433,26 @@ def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectF
     that address. A page that says in more than its title that nothing is there is not made better by what others get.
     """
     answer = facts.answer
-    if landing is None or facts.reply not in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING):
+    if landing is None or facts.reply not in (
+        ControlContrast.REFUSED_BEFORE,
+        ControlContrast.NOTHING,
+    ):
         return facts
-    if not answer.is_redirected or landing_pattern(answer.seen.final_url) != landing_pattern(landing.seen.asked_url):
+    if not answer.is_redirected or landing_pattern(answer.seen.final_url) != landing_pattern(
+        landing.seen.asked_url
+    ):
         return facts
     with_landing = replace(facts, control=landing)
     if with_landing.reply is ControlContrast.REFUSED_THERE:
         is_title_alone = answer.words.is_titled_absent and not answer.words.is_absence_repeated
-        return facts if facts.weight_of_signs is Signs.SEVERAL and not is_title_alone else with_landing
+        return (
+            facts if facts.weight_of_signs is Signs.SEVERAL and not is_title_alone else with_landing
+        )
     is_its_own = answer.is_record or answer.tells_of_object or bool(landing.places_of(answer.ark))
     is_alike = with_landing.reply is not ControlContrast.ANOTHER
-    if with_landing.reply is ControlContrast.NOTHING or (is_alike and not facts.signs and is_its_own):
+    if with_landing.reply is ControlContrast.NOTHING or (
+        is_alike and not facts.signs and is_its_own
+    ):
         return facts
     return with_landing
 
@@ -391,10 +465,15 @@ def _about_attempts(access: ObjectAccess, earlier: Iterable[Observation]) -> Ite
     """Return how often a question was put, and what the earlier attempts gave; nothing where one attempt was enough."""
     answer = access.answer.seen
     before = [
-        attempt for attempt in earlier if attempt.question is answer.question and attempt.attempt < answer.attempt
+        attempt
+        for attempt in earlier
+        if attempt.question is answer.question and attempt.attempt < answer.attempt
     ]
     if answer.attempt > 1:
-        gave = [str(attempt.status) if attempt.end is ChainEnd.ANSWERED else attempt.end.value for attempt in before]
+        gave = [
+            str(attempt.status) if attempt.end is ChainEnd.ANSWERED else attempt.end.value
+            for attempt in before
+        ]
         earlier_words = f"; before: {', '.join(gave)}" if gave else ""
         yield f"asked {answer.attempt} times{_span([*before, answer])}{earlier_words}"
     elif access.way is Question.OBJECT and access.family in (Family.FAILS, Family.UNREACHABLE):
@@ -406,7 +485,9 @@ def _span(attempts: Sequence[Observation]) -> str:
     moments = sorted(hop.at for attempt in attempts for hop in attempt.hops if hop.at)
     if len(moments) < 2:
         return ""
-    seconds = (datetime.fromisoformat(moments[-1]) - datetime.fromisoformat(moments[0])).total_seconds()
+    seconds = (
+        datetime.fromisoformat(moments[-1]) - datetime.fromisoformat(moments[0])
+    ).total_seconds()
     return f" over {seconds:.0f} s" if seconds >= 1 else " within a second"
 
 
@@ -445,7 +526,9 @@ def _judge_metadata(
     if not verdicts:
         return UNASKED_RULES.judge(access), ()
     first, describing = _best(verdicts)
-    others = tuple(words for verdict in verdicts.values() if verdict is not first for words in verdict.evidence)
+    others = tuple(
+        words for verdict in verdicts.values() if verdict is not first for words in verdict.evidence
+    )
     return replace(first, evidence=first.evidence + others), describing
 
 
@@ -457,8 +540,14 @@ def _verdicts_on_metadata(
     for question in INFLECTED:
         if question in answers:
             base = answers[question].seen.asked_url.partition("?")[0]
-            at_base = (answers[way] for way in ACCESS if way in answers and answers[way].seen.asked_url == base)
-            verdicts[question] = judge_metadata(MetadataFacts(answers[question], next(at_base, living), control))
+            at_base = (
+                answers[way]
+                for way in ACCESS
+                if way in answers and answers[way].seen.asked_url == base
+            )
+            verdicts[question] = judge_metadata(
+                MetadataFacts(answers[question], next(at_base, living), control)
+            )
     return verdicts
 
 
@@ -466,13 +555,19 @@ def _best(
     verdicts: Mapping[Question, ServiceVerdict[MetadataOutcome]],
 ) -> tuple[ServiceVerdict[MetadataOutcome], tuple[Question, ...]]:
     """The first verdict that finds a description, or else the first, and the inflections that describe."""
-    describing = tuple(question for question, verdict in verdicts.items() if verdict.outcome in DESCRIBED)
+    describing = tuple(
+        question for question, verdict in verdicts.items() if verdict.outcome in DESCRIBED
+    )
     return verdicts[describing[0]] if describing else next(iter(verdicts.values())), describing
 
 
-def _policy_page(commitment: ServiceVerdict[CommitmentOutcome], around: VerdictContext) -> AnswerFacts | None:
+def _policy_page(
+    commitment: ServiceVerdict[CommitmentOutcome], around: VerdictContext
+) -> AnswerFacts | None:
     """Return what came of asking for the page where a stated commitment is said to be in full."""
-    link = policy_link(commitment.parsed) if commitment.outcome == CommitmentOutcome.STATED else None
+    link = (
+        policy_link(commitment.parsed) if commitment.outcome == CommitmentOutcome.STATED else None
+    )
     return around.policies.get(link) if link else None
 
 

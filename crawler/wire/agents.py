@@ -105,7 +105,11 @@ class _Watched:
         while isinstance(transport, ProtocolWrapper):
             transport = transport.transport
         # One that is being closed is closed by the event loop, which then wants the last word of doWrite for itself.
-        if isinstance(transport, Connection) and transport.connected and not transport.disconnecting:
+        if (
+            isinstance(transport, Connection)
+            and transport.connected
+            and not transport.disconnecting
+        ):
             transport.doWrite()  # type: ignore[no-untyped-call]
         self._sending.on_sent()
 
@@ -143,7 +147,9 @@ class _BoundedParser(_LenientHTTPClientParser):
             line = b" ".join(line.split(None, 2))  # "HTTP/1.1  200 OK"
             if not line:
                 return
-        elif self._partialHeader is None and line.startswith((b" ", b"\t")):  # resumes nothing (RFC 9112, 2.2)
+        elif self._partialHeader is None and line.startswith(
+            (b" ", b"\t")
+        ):  # resumes nothing (RFC 9112, 2.2)
             return
         super().lineReceived(line)
 
@@ -253,8 +259,12 @@ class ExactScrapyAgent(_ScrapyAgent):
     def _get_agent(self, request: Request, timeout: float) -> Agent:
         agent = super()._get_agent(request, timeout)
         exact = _EXACT[type(agent)]
-        if exact is not _DirectAgent and (refusal := self.guard.refusal(urlsplit(request.url).hostname or "")):
-            raise AddressRefused(refusal)  # names are looked up by the proxy, which has to guard itself
+        if exact is not _DirectAgent and (
+            refusal := self.guard.refusal(urlsplit(request.url).hostname or "")
+        ):
+            raise AddressRefused(
+                refusal
+            )  # names are looked up by the proxy, which has to guard itself
         # Scrapy itself swaps the class of the response parser like this: its agents are built in one long method.
         agent.__class__ = exact  # type: ignore[assignment]
         target = request_target(request.url)

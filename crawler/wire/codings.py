@@ -66,7 +66,9 @@ def content(body: bytes, codings: Sequence[str], *, limit: int) -> Content:
         if ways is None:
             break
         try:
-            read = max((_read(given, way, limit) for way in ways), key=lambda content_: len(content_.data))
+            read = max(
+                (_read(given, way, limit) for way in ways), key=lambda content_: len(content_.data)
+            )
         except _Bomb:
             return Content(b"", f"it grows to more than {BOMB_RATIO} times its size")
         given = read.data
@@ -101,7 +103,9 @@ def _read(body: bytes, compression: Compression, limit: int) -> Content:
         if size > BOMB_BYTES and size > BOMB_RATIO * sips.taken:
             raise _Bomb
     if stream.damage:
-        return Content(data.getvalue(), f"its {compression.value} coding is damaged: {stream.damage}")
+        return Content(
+            data.getvalue(), f"its {compression.value} coding is damaged: {stream.damage}"
+        )
     if not stream.is_at_end:
         return Content(data.getvalue(), f"only the first {data.tell()} bytes were decompressed")
     return Content(data.getvalue())

@@ -44,7 +44,13 @@ from crawler.wire.credentials import (
     require_success,
 )
 from crawler.wire.handlers import ExactDownloadHandler
-from crawler.wire.middlewares import NotSent, RunStopped, end_and_words, exception_names, failure_words
+from crawler.wire.middlewares import (
+    NotSent,
+    RunStopped,
+    end_and_words,
+    exception_names,
+    failure_words,
+)
 from crawler.wire.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -173,7 +179,9 @@ class LogIns:
             raise
         except Exception as failure:
             words = str(failure) if isinstance(failure, NoLogIn) else end_and_words(failure)[1]
-            logger.warning("%s: the log-in failed: %s; nothing else is asked there", log_in.origin, words)
+            logger.warning(
+                "%s: the log-in failed: %s; nothing else is asked there", log_in.origin, words
+            )
             raise LogInFailed(words) from None
 
     async def _through_form(self, log_in: LogIn) -> None:
@@ -210,7 +218,9 @@ class LogIns:
 
 def _place(answer: Response) -> str | None:
     try:
-        return resolved_location(answer.url, (answer.headers.get("Location") or b"").decode("latin-1"))
+        return resolved_location(
+            answer.url, (answer.headers.get("Location") or b"").decode("latin-1")
+        )
     except BadLocation:
         return None
 
@@ -235,7 +245,9 @@ class CredentialedDownloadHandler(ExactDownloadHandler):
         self._distrusted: set[Origin] = set()
         if self._credentials:
             verifying = verifying_policy(crawler.settings.get("ARKAUDIT_CA_FILE"))
-            policy: Any = _TrustWhereItCounts(verifying, self._contextFactory, self._has_credentials)
+            policy: Any = _TrustWhereItCounts(
+                verifying, self._contextFactory, self._has_credentials
+            )
             self._contextFactory = policy
 
     def _has_credentials(self, origin: Origin) -> bool:
@@ -277,7 +289,9 @@ class _TrustWhereItCounts:
         self._has_credentials = has_credentials
 
     def creatorForNetloc(self, hostname: bytes, port: int) -> Any:
-        is_strict = self._has_credentials(Origin("https", hostname.decode("ascii").strip("[]").lower(), port))
+        is_strict = self._has_credentials(
+            Origin("https", hostname.decode("ascii").strip("[]").lower(), port)
+        )
         return (self._verifying if is_strict else self._observing).creatorForNetloc(hostname, port)
 
 
@@ -300,7 +314,9 @@ class Redaction:
             quiet = Redactor.of(credential.secrets)
             for name, values in response.headers.items():
                 response.headers[name] = [quiet.bytes(value) for value in values]
-            if "log_in" not in request.meta:  # of a log-in nothing is kept, and a form repeats what it wants back
+            if (
+                "log_in" not in request.meta
+            ):  # of a log-in nothing is kept, and a form repeats what it wants back
                 response = response.replace(body=quiet.bytes(response.body))
         return response
 
@@ -322,7 +338,9 @@ class Withholding:
 
     def __init__(self, credentials: Credentials | Sessions) -> None:
         self._credentials = credentials
-        self._of_proxies = [secret for url in getproxies().values() for secret in of_proxy(url).secrets]
+        self._of_proxies = [
+            secret for url in getproxies().values() for secret in of_proxy(url).secrets
+        ]
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Withholding:
@@ -397,6 +415,8 @@ def _distrust(failure: Exception) -> str | None:
     words = failure_words(failure)
     if "certificate verify failed" in words or not _DISTRUST.isdisjoint(exception_names(failure)):
         return "its certificate can't be trusted"
-    if "unsafe legacy renegotiation" in words:  # anyone who is on the way could put words of his own before ours
+    if (
+        "unsafe legacy renegotiation" in words
+    ):  # anyone who is on the way could put words of his own before ours
         return "its TLS is older than RFC 5746"
     return None

@@ -80,9 +80,13 @@ class Credential:
         ('Basic bWU6b3Blbi1zZXNhbWU=', 'bWU6b3Blbi1zZXNhbWU=', 'me:open-sesame', 'open-sesame')
         """
         words = dict.fromkeys(
-            word for value in (*self.headers.values(), *self.cookies.values(), *self.others) for word in _in(value)
+            word
+            for value in (*self.headers.values(), *self.cookies.values(), *self.others)
+            for word in _in(value)
         )
-        return tuple(sorted((word for word in words if len(word) >= LEAST_CHARS), key=len, reverse=True))
+        return tuple(
+            sorted((word for word in words if len(word) >= LEAST_CHARS), key=len, reverse=True)
+        )
 
 
 #: ``token="abc"``, ``sig=abc``: what a scheme has for its parameters.
@@ -131,7 +135,9 @@ def of_proxy(url: str) -> Credential:
         return Credential()
     user, _, password = userinfo.partition(":")
     user_and_password = f"{unquote(user)}:{unquote(password)}".encode()
-    return Credential({"Proxy-Authorization": f"Basic {base64.b64encode(user_and_password).decode()}"})
+    return Credential(
+        {"Proxy-Authorization": f"Basic {base64.b64encode(user_and_password).decode()}"}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +163,11 @@ class Credentials:
     @property
     def secrets(self) -> tuple[str, ...]:
         """The secrets of all origins."""
-        return tuple(dict.fromkeys(secret for credential in self.by_origin.values() for secret in credential.secrets))
+        return tuple(
+            dict.fromkeys(
+                secret for credential in self.by_origin.values() for secret in credential.secrets
+            )
+        )
 
 
 def names_user(url: str) -> bool:
@@ -232,7 +242,9 @@ def filled_form(page: bytes, url: str, log_in: LogIn) -> Form:
     if form is None:
         raise NoLogIn(f"{url} has no form with the fields {', '.join(log_in.fields)}")
     if (form.get("method") or "get").strip().lower() != "post":
-        raise NoLogIn(f"the form at {url} would put its fields into an address, where they are seen")
+        raise NoLogIn(
+            f"the form at {url} would put its fields into an address, where they are seen"
+        )
     if (form.get("enctype") or "application/x-www-form-urlencoded").strip().lower() != _ENCODING:
         raise NoLogIn(f"the form at {url} wants another encoding than {_ENCODING}")
     try:
@@ -257,7 +269,9 @@ _ENCODING = "application/x-www-form-urlencoded"
 
 def _form_with(tree: lxml.html.HtmlElement, names: Collection[str]) -> lxml.html.HtmlElement | None:
     for form in tree.iter("form"):
-        if set(names) <= {input_.get("name") for input_ in form.iter("input", "select", "textarea")}:
+        if set(names) <= {
+            input_.get("name") for input_ in form.iter("input", "select", "textarea")
+        }:
             return form
     return None
 
@@ -277,4 +291,6 @@ def require_success(log_in: LogIn, status: int, cookies: Collection[str], page: 
     if log_in.cookie is not None and log_in.cookie not in cookies:
         raise NoLogIn(f"the form was answered {status}, and set no cookie {log_in.cookie}")
     if log_in.text is not None and log_in.text not in page:
-        raise NoLogIn(f"the form was answered {status}, and the page that came has no {log_in.text!r}")
+        raise NoLogIn(
+            f"the form was answered {status}, and the page that came has no {log_in.text!r}"
+        )

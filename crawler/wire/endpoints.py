@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 
 #: An address in its usual notation; in any other it is left to who looks names up.
-_ADDRESS = re.compile(r"(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!\Z)|\Z)){4}|(?=.*:.*:)[0-9a-fA-F:]{2,39}")
+_ADDRESS = re.compile(
+    r"(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!\Z)|\Z)){4}|(?=.*:.*:)[0-9a-fA-F:]{2,39}"
+)
 
 
 class AddressRefused(ArkauditError):
@@ -69,7 +71,15 @@ class GuardedEndpoint:
     """
 
     def __init__(
-        self, reactor: Any, host: str, port: int, *, guard: AddressGuard, routes: Routes, timeout: float, bind: Any
+        self,
+        reactor: Any,
+        host: str,
+        port: int,
+        *,
+        guard: AddressGuard,
+        routes: Routes,
+        timeout: float,
+        bind: Any,
     ) -> None:
         refused = refused_unasked(host, port, routes, guard)
         if refused is not None:
@@ -83,7 +93,9 @@ class GuardedEndpoint:
 
     def connect(self, factory: Any) -> Deferred[Any]:
         names = _AllowedAddresses(self._reactor, self._refusal)
-        endpoint = HostnameEndpoint(names, *self._target, **self._options)  # most requests find a connection
+        endpoint = HostnameEndpoint(
+            names, *self._target, **self._options
+        )  # most requests find a connection
         checking: Any = _Checking(factory, self._refusal)
         return endpoint.connect(checking).addErrback(self._explained)
 
@@ -122,7 +134,9 @@ class _AllowedAddresses:
         sieve = _Sieve(receiver, self._refusal)
         name = args[0] if args else kwargs["hostName"]
         if _ADDRESS.fullmatch(name):  # nothing to look up, and no look-up to wait for
-            return _resolve_at_once(sieve, name, args[1] if len(args) > 1 else kwargs.get("portNumber", 0))
+            return _resolve_at_once(
+                sieve, name, args[1] if len(args) > 1 else kwargs.get("portNumber", 0)
+            )
         return self._reactor.nameResolver.resolveHostName(sieve, *args, **kwargs)
 
 
@@ -140,7 +154,9 @@ class _Literal:
 def _resolve_at_once(receiver: _Sieve, address: str, port: int) -> IHostResolution:
     """Report an address as its own only address."""
     resolution: Any = _Literal(address)
-    resolved: Any = IPv6Address("TCP", address, port) if ":" in address else IPv4Address("TCP", address, port)
+    resolved: Any = (
+        IPv6Address("TCP", address, port) if ":" in address else IPv4Address("TCP", address, port)
+    )
     receiver.resolutionBegan(resolution)
     receiver.addressResolved(resolved)
     receiver.resolutionComplete()
@@ -212,7 +228,11 @@ class TellingResolver(CachingHostnameResolver):
     """Scrapy's caching resolver, which can be asked afterwards why a name had no address."""
 
     def __init__(
-        self, reactor: ReactorBase, cache_size: int, *, getaddrinfo: Callable[..., Any] = socket.getaddrinfo
+        self,
+        reactor: ReactorBase,
+        cache_size: int,
+        *,
+        getaddrinfo: Callable[..., Any] = socket.getaddrinfo,
     ) -> None:
         super().__init__(reactor, cache_size)
         threads: Any = reactor
@@ -239,7 +259,9 @@ class TellingResolver(CachingHostnameResolver):
         try:
             addresses = self._getaddrinfo(host, *arguments)
         except socket.gaierror as problem:
-            self._failures[host.lower()] = name_failure(host, problem.errno, time.monotonic() - begun)
+            self._failures[host.lower()] = name_failure(
+                host, problem.errno, time.monotonic() - begun
+            )
             raise
         except UnicodeError as problem:  # a label too long, or an empty one
             self._failures[host.lower()] = NameNotFound(host)

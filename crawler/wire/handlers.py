@@ -20,7 +20,12 @@ from crawler.model.observations import ChainEnd
 from crawler.model.resolving import retry_after_s
 from crawler.politeness.throttle import routes_and_guard, throttle_of
 from crawler.wire.agents import BoundedFactory, ExactScrapyAgent, NotConnectedInTime, Sending
-from crawler.wire.endpoints import LookUpNotBegun, NameServerSilent, TellingResolver, refused_unasked
+from crawler.wire.endpoints import (
+    LookUpNotBegun,
+    NameServerSilent,
+    TellingResolver,
+    refused_unasked,
+)
 from crawler.wire.middlewares import RunStopped, end_and_words
 from extractors.model.errors import ArkauditError
 
@@ -88,7 +93,9 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             if response.status == _PROXY_AUTHENTICATION_REQUIRED and proxy:
                 raise ProxyFailed(f"the proxy {proxy} wants to know who asks")
             header = (response.headers.get("Retry-After") or b"").decode("latin-1")
-            is_wish = response.status == 429 or response.status >= 500 or 300 <= response.status < 400
+            is_wish = (
+                response.status == 429 or response.status >= 500 or 300 <= response.status < 400
+            )
             wish_s = retry_after_s(header, at=datetime.now(UTC).isoformat()) if is_wish else None
             slot.answered(response.status, wish_s)
             return response
@@ -109,7 +116,9 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             with wrap_twisted_exceptions():
                 return await maybe_deferred_to_future(agent.download_request(request))
         except Exception as failure:
-            answer = agent.answer_so_far(request) if isinstance(failure, DownloadTimeoutError) else None
+            answer = (
+                agent.answer_so_far(request) if isinstance(failure, DownloadTimeoutError) else None
+            )
             if answer is not None:
                 return answer
             explained = failure if _is_stale(failure, sending) else _explained(failure, request)
@@ -128,7 +137,9 @@ def _explained(failure: Exception, request: Request) -> Exception:
     if proxy:
         to_proxy = (CannotResolveHostError, ConnectError, NotConnectedInTime, TunnelError)
         is_proxys = isinstance(failure, to_proxy) or isinstance(failure.__cause__, to_proxy)
-        if urlsplit(request.url).scheme == "http":  # no tunnel: whatever is spoken is spoken with the proxy
+        if (
+            urlsplit(request.url).scheme == "http"
+        ):  # no tunnel: whatever is spoken is spoken with the proxy
             is_proxys |= end_and_words(failure)[0] not in _NOT_A_PROXYS
         return ProxyFailed(f"the proxy {proxy}: {failure}") if is_proxys else failure
     if isinstance(failure, CannotResolveHostError | NameServerSilent):

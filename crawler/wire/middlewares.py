@@ -83,7 +83,11 @@ class HopRecorder:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._max_hops = crawler.settings.getint("ARKAUDIT_MAX_HOPS")
-        signs = (header.partition(":")[0].lower() for challenge in quirks().challenge for header in challenge.header)
+        signs = (
+            header.partition(":")[0].lower()
+            for challenge in quirks().challenge
+            for header in challenge.header
+        )
         self._kept_headers = {name: Headers().normkey(name) for name in (*KEPT_HEADERS, *signs)}
 
     @classmethod
@@ -118,15 +122,22 @@ class HopRecorder:
             return response
         urls = [earlier_hop.url for earlier_hop in hops]
         cookie_at = request.meta.get("cookie_at")
-        match next_step(urls, response.status, location, max_hops=self._max_hops, cookie_at=cookie_at):
+        match next_step(
+            urls, response.status, location, max_hops=self._max_hops, cookie_at=cookie_at
+        ):
             case Stop(end, detail):
                 request.meta["chain_end"], request.meta["chain_detail"] = end, detail
                 return response
             case Follow(url):
                 meta = {key: value for key, value in request.meta.items() if key not in _PER_HOP}
                 # Before what waits at its host: where it leads may be good for a moment only, and is found in order.
-                following = request.replace(url=url, dont_filter=True, meta=meta, priority=request.priority + 1)
-                for name in ("Cookie", "Proxy-Authorization"):  # the jar, and the proxy, know what is for the next host
+                following = request.replace(
+                    url=url, dont_filter=True, meta=meta, priority=request.priority + 1
+                )
+                for name in (
+                    "Cookie",
+                    "Proxy-Authorization",
+                ):  # the jar, and the proxy, know what is for the next host
                     following.headers.pop(name, None)
                 return following
 
@@ -135,8 +146,17 @@ class HopRecorder:
             request.errback = None
             return
         end, error = _chain_end(exception)
-        is_unsent = end in _HELD_BACK or _not_asked(exception) is not None or isinstance(exception, NotSent)
-        hop = Hop(request.url, request.method, now(), elapsed_s=_elapsed(request), error=error, sent=not is_unsent)
+        is_unsent = (
+            end in _HELD_BACK or _not_asked(exception) is not None or isinstance(exception, NotSent)
+        )
+        hop = Hop(
+            request.url,
+            request.method,
+            now(),
+            elapsed_s=_elapsed(request),
+            error=error,
+            sent=not is_unsent,
+        )
         _tell(hop)
         request.meta["hops"] = (*request.meta.get("hops", ()), hop)
         request.meta["chain_end"], request.meta["chain_detail"] = end, error
@@ -145,14 +165,30 @@ class HopRecorder:
 def _tell(hop: Hop) -> None:
     """Write a request down, for who wants to know of each."""
     if logger.isEnabledFor(logging.DEBUG):
-        fields = {"url": hop.url, "status": hop.status, "elapsed_s": hop.elapsed_s, "address": hop.address}
-        words = f"{hop.status} {hop.location or ''}".strip() if hop.status is not None else hop.error
-        logger.debug("%s: %s (%s s)", hop.url, words, hop.elapsed_s, extra={**fields, "error": hop.error})
+        fields = {
+            "url": hop.url,
+            "status": hop.status,
+            "elapsed_s": hop.elapsed_s,
+            "address": hop.address,
+        }
+        words = (
+            f"{hop.status} {hop.location or ''}".strip() if hop.status is not None else hop.error
+        )
+        logger.debug(
+            "%s: %s (%s s)", hop.url, words, hop.elapsed_s, extra={**fields, "error": hop.error}
+        )
 
 
 #: What belongs to one hop and not to the chain: the next host has its own slot and proxy, and counts its own bytes.
 _PER_HOP = frozenset(
-    {"download_slot", "download_latency", "body_bytes_received", "proxy", "_scheme_proxy", "_auth_proxy"}
+    {
+        "download_slot",
+        "download_latency",
+        "body_bytes_received",
+        "proxy",
+        "_scheme_proxy",
+        "_auth_proxy",
+    }
 )
 
 
@@ -179,7 +215,9 @@ def end_and_words(failure: Exception) -> tuple[ChainEnd, str]:
 
 def _not_asked(exception: Exception) -> NotAsked | None:
     """That a host is not asked any more, where *exception* says that."""
-    return next((error for error in (exception, exception.__cause__) if isinstance(error, NotAsked)), None)
+    return next(
+        (error for error in (exception, exception.__cause__) if isinstance(error, NotAsked)), None
+    )
 
 
 def exception_names(exception: BaseException) -> Iterator[str]:
@@ -191,7 +229,9 @@ def exception_names(exception: BaseException) -> Iterator[str]:
         if current is None or current in visited:
             continue
         visited.append(current)
-        kinds = [kind for kind in type(current).__mro__ if kind not in (Exception, BaseException, object)]
+        kinds = [
+            kind for kind in type(current).__mro__ if kind not in (Exception, BaseException, object)
+        ]
         yield from (kind.__name__ for kind in kinds)
         if type(current).__module__ == "OpenSSL.SSL":
             yield "SSL.Error"
@@ -206,7 +246,11 @@ def failure_words(exception: BaseException) -> str:
         return failure_words(exception.__cause__)
     cause = exception.__cause__ or exception
     reasons: Any = getattr(cause, "reasons", None) or ()
-    words = [str(reason.value) or type(reason.value).__name__ for reason in reasons if hasattr(reason, "value")]
+    words = [
+        str(reason.value) or type(reason.value).__name__
+        for reason in reasons
+        if hasattr(reason, "value")
+    ]
     return "; ".join(words) or str(exception) or type(exception).__name__
 
 
@@ -224,7 +268,9 @@ class BoundedCompression(HttpCompressionMiddleware):
     def process_response(  # type: ignore[override]
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Response | Awaitable[Response]:
-        codings = codings_of([header.decode("latin-1") for header in response.headers.getlist("Content-Encoding")])
+        codings = codings_of(
+            [header.decode("latin-1") for header in response.headers.getlist("Content-Encoding")]
+        )
         if not codings or not response.body:
             return response
         limit = min(self._most, GROWTH * body_limit_of(request, self._of_bodies))
@@ -235,8 +281,12 @@ class BoundedCompression(HttpCompressionMiddleware):
             return response  # rules that only say that they are compressed are obeyed all the same
         return _unpacked(response, body)
 
-    async def _unpacked_apart(self, response: Response, codings: Sequence[str], limit: int) -> Response:
-        return _unpacked(response, await asyncio.to_thread(content, response.body, codings, limit=limit))
+    async def _unpacked_apart(
+        self, response: Response, codings: Sequence[str], limit: int
+    ) -> Response:
+        return _unpacked(
+            response, await asyncio.to_thread(content, response.body, codings, limit=limit)
+        )
 
 
 def _unpacked(response: Response, body: Content) -> Response:
@@ -296,9 +346,15 @@ def chain_of(request: Request) -> tuple[tuple[Hop, ...], ChainEnd, str]:
 
 def _kept(headers: Headers, names: Mapping[str, bytes]) -> dict[str, str]:
     """Return what is kept of *headers*: by name, as it is written and as Scrapy has it for a key."""
-    headers_kept = {name: headers.getlist(key) for name, key in names.items() if key in headers.keys()}  # noqa: SIM118
+    headers_kept = {
+        name: headers.getlist(key)
+        for name, key in names.items()
+        if key in headers.keys()  # noqa: SIM118
+    }
     return {
-        name: b", ".join(values).decode("latin-1")[:HEADER_CHARS] for name, values in headers_kept.items() if values
+        name: b", ".join(values).decode("latin-1")[:HEADER_CHARS]
+        for name, values in headers_kept.items()
+        if values
     }
 
 
@@ -326,7 +382,11 @@ class ChainCookies:
 
     def process_response(self, request: Request, response: Response) -> Response:
         given = response.headers.getlist("Set-Cookie")
-        if given and not request.meta.get("dont_merge_cookies") and sum(map(len, given)) <= _MOST_OCTETS:
+        if (
+            given
+            and not request.meta.get("dont_merge_cookies")
+            and sum(map(len, given)) <= _MOST_OCTETS
+        ):
             jar: CookieJar = request.meta.setdefault("jar", CookieJar())
             for cookie in jar.make_cookies(response, request):
                 if not is_public_suffix(cookie.domain):

@@ -29,7 +29,10 @@ _MOST_DECODED = 8 * 2**20
 #: Shorter pieces of what is cut off at the edge of an excerpt say nothing.
 _LEAST_PIECE = 6
 #: An escape of which the end, or some characters of the beginning, were cut off.
-_CUT_OFF, _MOST_CUT = re.compile(rb"(?:%[0-9a-fA-F]?|\\u?[0-9a-fA-F]{0,3}|&#?[0-9a-zA-Z]{0,8})\Z"), 6
+_CUT_OFF, _MOST_CUT = (
+    re.compile(rb"(?:%[0-9a-fA-F]?|\\u?[0-9a-fA-F]{0,3}|&#?[0-9a-zA-Z]{0,8})\Z"),
+    6,
+)
 
 _NAMES: dict[str, list[str]] = {}
 for _name, _characters in html5.items():
@@ -116,7 +119,9 @@ class Redactor:
 # -- finding
 
 
-def _spans(data: bytes, patterns: Iterable[re.Pattern[bytes]], levels: int) -> Iterator[tuple[int, int]]:
+def _spans(
+    data: bytes, patterns: Iterable[re.Pattern[bytes]], levels: int
+) -> Iterator[tuple[int, int]]:
     """Return where secrets are in *data*, and in what its escapes decode to."""
     for pattern in patterns:
         yield from (match.span() for match in pattern.finditer(data))
@@ -138,8 +143,12 @@ def _pieces(data: bytes, words: Sequence[bytes], levels: int) -> Iterator[tuple[
         ends = {len(data), cut.start() if cut else len(data)}
         for word in words:
             for size in range(len(word) - 1, _LEAST_PIECE - 1, -1):
-                yield from ((end - size, len(data)) for end in ends if data.endswith(word[:size], 0, end))
-                yield from ((0, at + size) for at in range(_MOST_CUT) if data.startswith(word[-size:], at))
+                yield from (
+                    (end - size, len(data)) for end in ends if data.endswith(word[:size], 0, end)
+                )
+                yield from (
+                    (0, at + size) for at in range(_MOST_CUT) if data.startswith(word[-size:], at)
+                )
     decoded = _decoded(data) if levels else None
     if decoded is not None:
         for start, end in _pieces(decoded.data, words, levels - 1):
@@ -151,7 +160,9 @@ def _replaced(data: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
     at = 0
     for start, end in spans:
         hidden = HIDDEN.encode()
-        if (end - start) <= 3 * data.count(0, start, end):  # UTF-16: the least byte of each pair comes first, or last
+        if (end - start) <= 3 * data.count(
+            0, start, end
+        ):  # UTF-16: the least byte of each pair comes first, or last
             is_little = start % 2 == 0
             start, end = (start, end + 1) if is_little else (start - 1, end)
             hidden = HIDDEN.encode("utf-16-le" if is_little else "utf-16-be")
@@ -201,7 +212,10 @@ def _decoded(data: bytes) -> _Decoded | None:
         stands_for = b"" if pattern is not _ESCAPE else _meant(match)
         if stands_for is None:
             continue
-        for piece, start, end in ((data[at : match.start()], at, match.start()), (stands_for, *match.span())):
+        for piece, start, end in (
+            (data[at : match.start()], at, match.start()),
+            (stands_for, *match.span()),
+        ):
             if piece:
                 pieces.append(piece)
                 starts.append(size)
@@ -271,10 +285,14 @@ def _spellings(character: str) -> bytes:
     number = ord(character)
     encoded = dict.fromkeys([character.encode("utf-8", "surrogatepass"), *_in_one_byte(character)])
     forms = [re.escape(encoded_form) for encoded_form in encoded]
-    forms += [b"".join(b"%%(?:25)*%s" % _hex(byte) for byte in encoded_form) for encoded_form in encoded]
+    forms += [
+        b"".join(b"%%(?:25)*%s" % _hex(byte) for byte in encoded_form) for encoded_form in encoded
+    ]
     units = character.encode("utf-16-be", "surrogatepass")
     for mark in (rb"\\\\*u", b"%(?:25)*u"):
-        forms.append(b"".join(mark + _hex(units[at]) + _hex(units[at + 1]) for at in range(0, len(units), 2)))
+        forms.append(
+            b"".join(mark + _hex(units[at]) + _hex(units[at + 1]) for at in range(0, len(units), 2))
+        )
     forms.append(rb"\\\\*u\{0*%s\}" % _any_case(b"%x" % number))
     if number < 0x100:
         forms.append(rb"\\\\*x%s" % _hex(number))
@@ -283,7 +301,15 @@ def _spellings(character: str) -> bytes:
     names = b"".join(b"|" + re.escape(name.encode()) for name in _NAMES.get(character, ()))
     forms.append(b"&(?:amp;)*(?:#0*%d|#[xX]0*%s%s);?" % (number, _any_case(b"%x" % number), names))
     if character in " +":  # each means the other where a form was encoded, or decoded
-        forms += [rb" ", rb"\+", b"%(?:25)*20", b"%(?:25)*2[bB]", rb"\\\\*u00(?:20|2[bB])", rb"[\t\r\n]", b"&nbsp;?"]
+        forms += [
+            rb" ",
+            rb"\+",
+            b"%(?:25)*20",
+            b"%(?:25)*2[bB]",
+            rb"\\\\*u00(?:20|2[bB])",
+            rb"[\t\r\n]",
+            b"&nbsp;?",
+        ]
     return b"(?:" + b"|".join(dict.fromkeys(forms)) + b")"
 
 
@@ -301,7 +327,9 @@ def _hex(byte: int) -> bytes:
 
 
 def _any_case(digits: bytes) -> bytes:
-    letters = (b"[%c%c]" % (digit, digit - 32) if digit >= ord("a") else b"%c" % digit for digit in digits)
+    letters = (
+        b"[%c%c]" % (digit, digit - 32) if digit >= ord("a") else b"%c" % digit for digit in digits
+    )
     return b"".join(letters)
 
 

@@ -103,7 +103,11 @@ class ObeyRobots(RobotsTxtMiddleware):
         while True:
             response = await self._answer(url)
             if response.status < 500 and response.status != 429:
-                body = _with_our_name(rules_text(response.body)) if 200 <= response.status < 300 else b""
+                body = (
+                    _with_our_name(rules_text(response.body))
+                    if 200 <= response.status < 300
+                    else b""
+                )
                 parser: RobotParser = build_from_crawler(self._parserimpl, self.crawler, body)
                 await self.crawler.signals.send_catch_log_async(
                     signals.robots_parsed, robotparser=parser, request=Request(url)
@@ -121,7 +125,9 @@ class ObeyRobots(RobotsTxtMiddleware):
         """Ask the host no faster than its rules want. Raises `RobotsTooSlow` when that is slower than we ever ask."""
         interval_s = wanted_interval_s(parser, self._robotstxt_useragent or self._default_useragent)
         if not self._throttle.keep(url, interval_s):
-            raise RobotsTooSlow(f"{interval_s:g} s between two requests; we wait {self._throttle.longest_wait_s:g} s")
+            raise RobotsTooSlow(
+                f"{interval_s:g} s between two requests; we wait {self._throttle.longest_wait_s:g} s"
+            )
 
     async def _answer(self, url: str) -> Response:
         meta = {"dont_obey_robotstxt": True, "dont_merge_cookies": True}
@@ -183,6 +189,10 @@ def wanted_interval_s(parser: RobotParser, agent: str) -> float:
     """
     wishes = [parser.crawl_delay(agent) or 0.0]
     rules = getattr(parser, "rp", None)
-    if isinstance(rules, Protego) and (rate := rules.request_rate(agent)) is not None and rate.requests > 0:
+    if (
+        isinstance(rules, Protego)
+        and (rate := rules.request_rate(agent)) is not None
+        and rate.requests > 0
+    ):
         wishes.append(rate.seconds / rate.requests)
     return max((wish for wish in wishes if math.isfinite(wish) and wish > 0), default=0.0)

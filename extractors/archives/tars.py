@@ -21,7 +21,14 @@ _LONG_NAME = tarfile.GNUTYPE_LONGNAME
 _PAX = frozenset({tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE})
 #: Types whose size announces no content.
 _EMPTY = frozenset(
-    {tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE}
+    {
+        tarfile.LNKTYPE,
+        tarfile.SYMTYPE,
+        tarfile.CHRTYPE,
+        tarfile.BLKTYPE,
+        tarfile.DIRTYPE,
+        tarfile.FIFOTYPE,
+    }
 )
 
 
@@ -46,7 +53,11 @@ def entries(ahead: Lookahead, budget: SizeBudget) -> Iterator[TarEntry | str]:
         header = _header(block)
         if header is None:
             if not is_damaged:
-                yield "a header in it is damaged" if len(block) == BLOCK_BYTES else "it ends in the middle of a header"
+                yield (
+                    "a header in it is damaged"
+                    if len(block) == BLOCK_BYTES
+                    else "it ends in the middle of a header"
+                )
             is_damaged = True
             continue
         if not budget.spend_member():
@@ -72,7 +83,9 @@ def entries(ahead: Lookahead, budget: SizeBudget) -> Iterator[TarEntry | str]:
 def is_tar(head: bytes) -> bool:
     """Return whether *head* begins with the header of a tar archive, of any age."""
     block = head[:BLOCK_BYTES]
-    if len(block) < BLOCK_BYTES or block[:1] == b"\0" or b"\0" not in block:  # with which its fields are filled up
+    if (
+        len(block) < BLOCK_BYTES or block[:1] == b"\0" or b"\0" not in block
+    ):  # with which its fields are filled up
         return False
     return _header(block) is not None
 

@@ -13,7 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from extractors.archives.compression import Compression, Decompressed, Limited, Lookahead, Readable, SizeBudget, size_of
+from extractors.archives.compression import (
+    Compression,
+    Decompressed,
+    Limited,
+    Lookahead,
+    Readable,
+    SizeBudget,
+    size_of,
+)
 
 #: A larger directory is not read: as Python objects, its entries take twenty times as much.
 _DIRECTORY_BYTES = 8 * 2**20
@@ -47,7 +55,9 @@ class ZipEntry:
 class Checked(Decompressed):
     """Content that is damaged when its checksum is another."""
 
-    def __init__(self, packed: Readable, compression: Compression, budget: SizeBudget, checksum: int | None) -> None:
+    def __init__(
+        self, packed: Readable, compression: Compression, budget: SizeBudget, checksum: int | None
+    ) -> None:
         super().__init__(packed, compression, budget)
         self._checksum = checksum
         self._sum = 0
@@ -73,7 +83,9 @@ def directory(stream: BinaryIO) -> list[zipfile.ZipInfo] | None:
         return None
 
 
-def entries(stream: BinaryIO, listed: Sequence[zipfile.ZipInfo] | None, budget: SizeBudget) -> Iterator[ZipEntry]:
+def entries(
+    stream: BinaryIO, listed: Sequence[zipfile.ZipInfo] | None, budget: SizeBudget
+) -> Iterator[ZipEntry]:
     """The files in the ZIP archive that a seekable *stream* is, as its `directory` has *listed* them.
 
     Raises nothing over what is wrong with the archive. One without a directory, as when it was cut off, gives what its
@@ -125,14 +137,18 @@ def _announced(ahead: Lookahead, budget: SizeBudget) -> Iterator[ZipEntry]:
         header = ahead.read(LOCAL_HEADER.size)
         if len(header) < LOCAL_HEADER.size or not budget.spend_member():
             return
-        _, _, flags, method, _, _, checksum, packed_size, size, name_size, extra_size = LOCAL_HEADER.unpack(header)
+        _, _, flags, method, _, _, checksum, packed_size, size, name_size, extra_size = (
+            LOCAL_HEADER.unpack(header)
+        )
         name = ahead.read(name_size).decode("utf-8" if flags & _UTF8 else "cp437", "replace")
         extra = ahead.read(extra_size)
         if _MOST in (packed_size, size):
             packed_size = _packed_size_64(extra, size == _MOST)
         is_sized = not flags & SIZE_FOLLOWS or packed_size > 0
         packed = Limited(ahead, packed_size) if is_sized else ahead
-        entry = _entry(name, flags, method, packed, budget, None if flags & SIZE_FOLLOWS else checksum)
+        entry = _entry(
+            name, flags, method, packed, budget, None if flags & SIZE_FOLLOWS else checksum
+        )
         if not name.endswith("/"):
             yield entry
         if isinstance(packed, Limited):
@@ -144,12 +160,19 @@ def _announced(ahead: Lookahead, budget: SizeBudget) -> Iterator[ZipEntry]:
 
 
 def _entry(
-    name: str, flags: int, method: int, packed: Limited | Lookahead, budget: SizeBudget, checksum: int | None
+    name: str,
+    flags: int,
+    method: int,
+    packed: Limited | Lookahead,
+    budget: SizeBudget,
+    checksum: int | None,
 ) -> ZipEntry:
     compression = _COMPRESSIONS.get(method)
     # Without a size, only a compressed content says where it ends.
     is_readable = isinstance(packed, Limited) or method != 0
-    content = Checked(packed, compression, budget, checksum) if compression and is_readable else None
+    content = (
+        Checked(packed, compression, budget, checksum) if compression and is_readable else None
+    )
     return ZipEntry(name, bool(flags & ENCRYPTED), content)
 
 

@@ -51,8 +51,14 @@ def completed(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> Iterato
     A text that begins as its link's target does and then stops within a word shows the target.
     """
     for mention in mentions:
-        target = linked.get(mention.link) if mention.link is not None and mention.role is Role.TEXT else None
-        if target is None or not (is_cut_from(mention.ark, target) or _may_be_clipped(mention, target)):
+        target = (
+            linked.get(mention.link)
+            if mention.link is not None and mention.role is Role.TEXT
+            else None
+        )
+        if target is None or not (
+            is_cut_from(mention.ark, target) or _may_be_clipped(mention, target)
+        ):
             yield mention
             continue
         yield replace(
@@ -98,7 +104,9 @@ def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> t
         if mention.link is not None:
             (targets if mention.role in _TARGETS else texts)[mention.link].append(mention)
     findings = {
-        Finding("link-mismatch", f"the text says {shown.ark}, its link leads to {targets[link][0].ark}")
+        Finding(
+            "link-mismatch", f"the text says {shown.ark}, its link leads to {targets[link][0].ark}"
+        )
         for link, shown_here in texts.items()
         for shown in shown_here
         if targets[link] and all(_differ(shown.ark, target.ark) for target in targets[link])
@@ -127,10 +135,16 @@ def malformed_findings(reading: Reading, mentions: Iterable[Mention]) -> tuple[F
     >>> malformed_findings(Reading("", (Block("see https://n2t.net/ark/12148/bpt6k107371t."),)), ())[0].detail
     'https://n2t.net/ark/12148/bpt6k107371t has no colon behind its label; https://n2t.net/ark:12148/bpt6k107371t?'
     """
-    texts = [text for text in (*(block.text for block in reading.blocks), *reading.links) if _NO_COLON_HINT in text]
+    texts = [
+        text
+        for text in (*(block.text for block in reading.blocks), *reading.links)
+        if _NO_COLON_HINT in text
+    ]
     if not texts:
         return ()
-    hosts = _RESOLVERS | {_host(mention.resolver) for mention in mentions if mention.resolver is not None}
+    hosts = _RESOLVERS | {
+        _host(mention.resolver) for mention in mentions if mention.resolver is not None
+    }
     details = {
         f"{url[0]} has no colon behind its label; {url['resolver']}ark:{url['naan']}/{url['name']}?"
         for text in texts
@@ -148,7 +162,9 @@ def _host(url: str) -> str:
 def _differ(shown: Ark, target: Ark) -> bool:
     """Return whether they name different things: neither is the other with more of a qualifier after it."""
     first, second = sorted((str(shown), str(target)), key=len)
-    return not (second.startswith(first) and (len(first) == len(second) or second[len(first)] in "/."))
+    return not (
+        second.startswith(first) and (len(first) == len(second) or second[len(first)] in "/.")
+    )
 
 
 def _targets_of_links(blocks: Sequence[Block]) -> dict[int | None, list[str]]:

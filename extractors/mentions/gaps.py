@@ -107,7 +107,9 @@ class ArkBuilder:
         """The source ranges of resolver and label, and of every character; adjacent ones joined."""
         stretches = [(start, label_end), *(piece[1:] for piece in self.found)]
         spans: list[tuple[int, int]] = []
-        for first, last in (span for stretch in stretches for span in self.offsets.source_spans(*stretch)):
+        for first, last in (
+            span for stretch in stretches for span in self.offsets.source_spans(*stretch)
+        ):
             if first == last:  # what was taken out stood there, and nothing else
                 continue
             if spans and first <= spans[-1][1]:
@@ -194,7 +196,13 @@ _DASHES = "\N{EN DASH}\N{EM DASH}\N{HORIZONTAL BAR}"
 #: What typewriters, e-mail and TeX have for a dash.
 _TYPEWRITTEN_DASH = regex.compile(r"(?<=[\p{L}\p{Nd}])-{2,3}(?=\p{L})")
 _BLANK_RULES = (no_name_yet, whole_elsewhere, check_character_decides)
-_DASH_RULES = (another_identifier, whole_elsewhere, check_character_decides, shape_decides, word_follows)
+_DASH_RULES = (
+    another_identifier,
+    whole_elsewhere,
+    check_character_decides,
+    shape_decides,
+    word_follows,
+)
 #: After a blank that may be typography, what may be the rest of a name.
 _RESTS = regex.compile(r"(?=[^\s]*\d)[\p{L}\d/=_.-]")
 #: No typesetter breaks an identifier over more lines; a text that seems to is not one.
@@ -231,17 +239,27 @@ class Gaps:
         wrap = self._wrap(label, builder, pos)
         decision = self._over_wrap(wrap, pos) if is_wrap else self._over_blank(wrap, pos)
         self._notes.is_beyond_name |= wrap.is_beyond_name and decision.rule != NOTHING_FOLLOWS
-        self._notes.decided(decision, otherwise=wrap.left if decision.join else wrap.left + wrap.right)
+        self._notes.decided(
+            decision, otherwise=wrap.left if decision.join else wrap.left + wrap.right
+        )
         if decision.join:
             self._notes.repaired(
-                "line wrap" if is_wrap else "blank" if self._offsets.text[pos] == " " else "no-break space"
+                "line wrap"
+                if is_wrap
+                else "blank"
+                if self._offsets.text[pos] == " "
+                else "no-break space"
             )
-            if wrap.hyphen and "-" not in builder.name[:-1]:  # names such as UUIDs that have others keep theirs
+            if (
+                wrap.hyphen and "-" not in builder.name[:-1]
+            ):  # names such as UUIDs that have others keep theirs
                 builder.cut(1)
                 self._notes.repaired("hyphen at line wrap")
         return decision.join
 
-    def over_literals(self, label: str, builder: ArkBuilder, after: int, *, is_joined: bool) -> bool:
+    def over_literals(
+        self, label: str, builder: ArkBuilder, after: int, *, is_joined: bool
+    ) -> bool:
         """Return whether the ARK goes on *after* the end of a string literal, in the next one.
 
         A line break or an operator joins the two (*is_joined*); side by side in one line they may be two values.
@@ -250,9 +268,13 @@ class Gaps:
             return False
         wrap = self._wrap(label, builder, after - 1)
         rules = (another_identifier, *_BLANK_RULES, shape_decides, word_follows)
-        decision = self._by(rules, wrap) or WrapDecision(is_joined, "string literals", Confidence.LIKELY)
+        decision = self._by(rules, wrap) or WrapDecision(
+            is_joined, "string literals", Confidence.LIKELY
+        )
         self._notes.is_beyond_name |= wrap.is_beyond_name
-        self._notes.decided(decision, otherwise=wrap.left if decision.join else wrap.left + wrap.right)
+        self._notes.decided(
+            decision, otherwise=wrap.left if decision.join else wrap.left + wrap.right
+        )
         if decision.join:
             self._notes.repaired("string literals")
         return decision.join
@@ -265,10 +287,15 @@ class Gaps:
         text = self._offsets.text
         self._note_typewritten_dash(label, builder, start, end)
         for at in self._offsets.places("look-alike hyphen", start, end):
-            if self._offsets.written(at) not in _DASHES or not (builder.name or "/" in text[start:at]):
+            if self._offsets.written(at) not in _DASHES or not (
+                builder.name or "/" in text[start:at]
+            ):
                 continue
             following = text[at + 1 : at + 2]
-            if following in ("", WRAP):  # a hyphen at the end of a line, unless the sentence goes on there
+            if following in (
+                "",
+                WRAP,
+            ):  # a hyphen at the end of a line, unless the sentence goes on there
                 if self._sentence_goes_on(label + builder.chars + text[start:at], at + 2):
                     return at
                 continue
@@ -278,7 +305,9 @@ class Gaps:
             right = _TOKEN.match(text, at + 1, at + _LONGEST_WORD)[0]
             wrap = Wrap(left, right, hyphen=False, line_slack=0)
             self._notes.is_beyond_name |= wrap.is_beyond_name
-            decision = self._by(_DASH_RULES, wrap) or WrapDecision(True, "a dash for a hyphen", Confidence.LIKELY)
+            decision = self._by(_DASH_RULES, wrap) or WrapDecision(
+                True, "a dash for a hyphen", Confidence.LIKELY
+            )
             if not (decision.join and decision.confidence is Confidence.CERTAIN):
                 self._notes.decided(decision, otherwise=left if decision.join else left + right)
             if not decision.join:
@@ -287,7 +316,11 @@ class Gaps:
 
     def _note_typewritten_dash(self, label: str, builder: ArkBuilder, start: int, end: int) -> None:
         """Hyphens are inert wherever they are, but two before a word may be the dash of a sentence."""
-        dash = _TYPEWRITTEN_DASH.search(self._offsets.text, start, end) if self._block.role is Role.TEXT else None
+        dash = (
+            _TYPEWRITTEN_DASH.search(self._offsets.text, start, end)
+            if self._block.role is Role.TEXT
+            else None
+        )
         if dash and (builder.name or "/" in self._offsets.text[start : dash.start()]):
             left = label + builder.chars + self._offsets.text[start : dash.start()]
             if self._word_behind(left, dash.end()):
@@ -312,7 +345,9 @@ class Gaps:
     def _over_blank(self, wrap: Wrap, pos: int) -> WrapDecision:
         is_odd = self._offsets.text[pos] == ODD_BLANK
         is_clear = is_odd and (not _RESTS.match(wrap.right) or "\t" in self._offsets.written(pos))
-        ended = WrapDecision(False, "a blank", Confidence.CERTAIN if is_clear else Confidence.LIKELY)
+        ended = WrapDecision(
+            False, "a blank", Confidence.CERTAIN if is_clear else Confidence.LIKELY
+        )
         if is_odd:
             return self._by(_BLANK_RULES, wrap) or ended
         decided = self._by((*_BLANK_RULES, shape_decides, word_follows), wrap)
@@ -338,7 +373,9 @@ class Gaps:
             left=label + (builder.chars[:-1] if hyphen else builder.chars),
             right=unquote(token[0]) if self._is_encoded else token[0],
             hyphen=hyphen,
-            line_slack=self._line_slack(self._offsets.source_offset(pos)) if text[pos] == WRAP else None,
+            line_slack=self._line_slack(self._offsets.source_offset(pos))
+            if text[pos] == WRAP
+            else None,
             beyond=text[token.end() : token.end() + _BEYOND_CHARS],
             is_paged=self._block.page is not None,
         )

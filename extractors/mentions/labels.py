@@ -25,8 +25,14 @@ _RARE_SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("%", re.compile(r"%(?:25)*3[aA]")),
     ("&", re.compile(r"&(?:#0*58|#[xX]0*3[aA]|colon);")),
     ("\\", re.compile(r"\\u003[aA]")),
-    ("+", re.compile(r"(?:(?<=[aA][rR][kK])|(?<=[aA][rR][kK]/))\+=?[0-9a-z]")),  # ark+=12148=btv1b8, of pairtrees
-    ("_", re.compile(r"(?<=[aA][rR][kK])_[0-9]{5}[_-][0-9A-Za-z]")),  # ark_12148_btv1b8, of file names
+    (
+        "+",
+        re.compile(r"(?:(?<=[aA][rR][kK])|(?<=[aA][rR][kK]/))\+=?[0-9a-z]"),
+    ),  # ark+=12148=btv1b8, of pairtrees
+    (
+        "_",
+        re.compile(r"(?<=[aA][rR][kK])_[0-9]{5}[_-][0-9A-Za-z]"),
+    ),  # ark_12148_btv1b8, of file names
 )
 _SAMPLE_CHARS = 2**16
 #: From so many colons in a sample, `re` is faster than a loop over `str.find`.
@@ -62,7 +68,9 @@ class LabelSigns:
 
 def _colons(text: str) -> Iterator[int]:
     if text.count(":", 0, _SAMPLE_CHARS) > _DENSE:
-        return (colon.start() for colon in _COLON.finditer(text) if _may_end_label(text, colon.start()))
+        return (
+            colon.start() for colon in _COLON.finditer(text) if _may_end_label(text, colon.start())
+        )
     return _sparse_colons(text)
 
 
@@ -193,7 +201,11 @@ def label_places(markup: str) -> list[int]:
     >>> label_places('<p>bookmark: no; <b>ar<wbr/>k</b>: yes</p>')
     [33]
     """
-    places = {found.start() for found in _AFTER_O.finditer(markup) if _AFTER_SIGN.match(markup, found.start())}
+    places = {
+        found.start()
+        for found in _AFTER_O.finditer(markup)
+        if _AFTER_SIGN.match(markup, found.start())
+    }
     for end in ends_of_ark(markup):
         places.update(at for at in _signs_behind(markup, end) if _BEFORE_SIGN.match(markup, at))
     return sorted(places)

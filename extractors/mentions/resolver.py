@@ -20,12 +20,14 @@ _RUN = regex.compile(rf"(?r)(?:[^\s{ODD_BLANK}<>\"“”‘’'«»|\\^`{{}}]|(?
 _GAP = rf"(?:-?{WRAP})?"
 _ESCAPED = "%(?:25)*"
 _SCHEME = regex.compile(
-    rf"{_GAP.join('http')}(?:{_GAP}s)?(?:{_GAP}:{_GAP}/{_GAP}/|{_ESCAPED}3a{_ESCAPED}2f{_ESCAPED}2f)", regex.IGNORECASE
+    rf"{_GAP.join('http')}(?:{_GAP}s)?(?:{_GAP}:{_GAP}/{_GAP}/|{_ESCAPED}3a{_ESCAPED}2f{_ESCAPED}2f)",
+    regex.IGNORECASE,
 )
 _ENCODED_SCHEME = regex.compile(r"https?%", regex.IGNORECASE)
 _EARLIER_LABEL = regex.compile(rf"(?r)(?<![\p{{L}}\p{{N}}])ark(?::|{_ESCAPED}3a)", regex.IGNORECASE)
 _HOST_ONLY = regex.compile(
-    r"(?<![\w@.:/-])(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?::\d+)?/(?:[\w.~-]+/)*\Z", regex.IGNORECASE
+    r"(?<![\w@.:/-])(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?::\d+)?/(?:[\w.~-]+/)*\Z",
+    regex.IGNORECASE,
 )
 
 
@@ -60,7 +62,11 @@ def resolver_before(text: str, label_at: int) -> WrittenResolver:
         if written:
             return _resolver(written, label_at)
     host = _HOST_ONLY.search(lines[-1])
-    return WrittenResolver(host[0], label_at - len(host[0])) if host else WrittenResolver(None, label_at)
+    return (
+        WrittenResolver(host[0], label_at - len(host[0]))
+        if host
+        else WrittenResolver(None, label_at)
+    )
 
 
 def _first_line(text: str, label_at: int) -> int:
@@ -93,7 +99,9 @@ def _open_bracket(written: str) -> int:
 
 def _own_part(joined: str) -> str | None:
     """The URL in *joined* that leads up to its end, from its scheme on."""
-    joined = joined[joined.rfind("__http") + 2 :] if "__http" in joined else joined  # as URL Defense wraps one
+    joined = (
+        joined[joined.rfind("__http") + 2 :] if "__http" in joined else joined
+    )  # as URL Defense wraps one
     earlier = _EARLIER_LABEL.search(joined)
     scheme = _SCHEME.search(joined, earlier.end() if earlier else 0)
     return joined[scheme.start() :] if scheme else None

@@ -61,7 +61,10 @@ class Zone(StrEnum):
         >>> Zone.NAME.passes("12148", "btv1b8449691v"), Zone.UPPER_CASE.passes("67375", "6H6N49F7FRRQ")
         (True, True)
         """
-        return len(name) > 1 and check_character(self.covered(naan, name[:-1]), self.alphabet) == name[-1]
+        return (
+            len(name) > 1
+            and check_character(self.covered(naan, name[:-1]), self.alphabet) == name[-1]
+        )
 
 
 class CheckCharacter(StrEnum):
@@ -118,7 +121,8 @@ SHOULDERS = frozenset(
 
 #: The ordinal of each octet: of characters that don't count, and of what is no ASCII, 0.
 _ORDINALS = {
-    alphabet: bytes(max(0, alphabet.find(chr(octet))) for octet in range(256)) for alphabet in (BETANUMERIC, UPPER_CASE)
+    alphabet: bytes(max(0, alphabet.find(chr(octet))) for octet in range(256))
+    for alphabet in (BETANUMERIC, UPPER_CASE)
 }
 
 
@@ -178,11 +182,17 @@ class _Tally:
         """Return what these names show: a zone, that there is none, or nothing."""
         if self.seen < ENOUGH_NAMES:
             return None
-        zone = max(Zone, key=lambda zone: self.passed[zone])  # of equals the first, which is the specification's
+        zone = max(
+            Zone, key=lambda zone: self.passed[zone]
+        )  # of equals the first, which is the specification's
         passed = self.passed[zone]
         if passed >= PASSING_SHARE * self.seen:
             return CheckCharacterRule(zone, self.seen, passed)
-        return CheckCharacterRule(None, self.seen, passed) if chance_of(self.seen, passed) >= CHANCE_LEVEL else None
+        return (
+            CheckCharacterRule(None, self.seen, passed)
+            if chance_of(self.seen, passed) >= CHANCE_LEVEL
+            else None
+        )
 
     def supports(self, zone: Zone) -> bool:
         """Return whether these names are much likelier with check characters over *zone* than by chance."""
@@ -206,10 +216,16 @@ def learned_zones(bases: Iterable[Ark]) -> Mapping[Key, CheckCharacterRule]:
     for base in bases:
         if len(base.name) > 1:
             tallies[base.naan][base.shoulder].add(base.naan, base.name)
-    return {(naan, shoulder): claim for naan in sorted(tallies) for shoulder, claim in _claims(tallies[naan])}
+    return {
+        (naan, shoulder): claim
+        for naan in sorted(tallies)
+        for shoulder, claim in _claims(tallies[naan])
+    }
 
 
-def _claims(tallies: Mapping[str | None, _Tally]) -> Iterator[tuple[str | None, CheckCharacterRule]]:
+def _claims(
+    tallies: Mapping[str | None, _Tally],
+) -> Iterator[tuple[str | None, CheckCharacterRule]]:
     """The claims that the names of one NAAN make, by shoulder."""
     of_all = _Tally()
     for tally in tallies.values():
@@ -271,7 +287,9 @@ class Zones:
             return CheckCharacter.UNKNOWN
         if claim.zone is None:
             return CheckCharacter.NONE
-        return CheckCharacter.PASSES if claim.zone.passes(ark.naan, ark.name) else CheckCharacter.FAILS
+        return (
+            CheckCharacter.PASSES if claim.zone.passes(ark.naan, ark.name) else CheckCharacter.FAILS
+        )
 
 
 #: What is known of check characters before any ARK is read.

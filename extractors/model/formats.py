@@ -123,18 +123,26 @@ _SENT_AS_PLAIN = frozenset(
 )
 
 
-def format_of(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> Format:
+def format_of(
+    data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None
+) -> Format:
     """Return how `read_document` reads a document that isn't binary; `Format.PDF` is for a `Worker` only.
 
     >>> format_of(b"%PDF-1.7", name="page.html")
     <Format.PDF: 'pdf'>
     """
-    return package_format(data) or format_of_text(*document_beginning(data, charset), media_type, name)
+    return package_format(data) or format_of_text(
+        *document_beginning(data, charset), media_type, name
+    )
 
 
 def format_of_text(head: bytes, start: str, media_type: str | None, name: str) -> Format:
     """Return the format of a document that is no package, by its first bytes and characters, its label and its name."""
-    return format_by_content(head, start) or _format_by_label(media_type, name) or format_by_likeness(start)
+    return (
+        format_by_content(head, start)
+        or _format_by_label(media_type, name)
+        or format_by_likeness(start)
+    )
 
 
 #: What ends a part of a format that is read as well in parts: a line, a record, a message.
@@ -143,12 +151,22 @@ _PART_ENDS = {
     Format.MAIL: b"\nFrom ",
     Format.MARC: b"\x1d",
     **dict.fromkeys(
-        (Format.JSON_LINES, Format.LATEX, Format.MARKDOWN, Format.PLAIN, Format.RESTRUCTURED, Format.TABULAR), b"\n"
+        (
+            Format.JSON_LINES,
+            Format.LATEX,
+            Format.MARKDOWN,
+            Format.PLAIN,
+            Format.RESTRUCTURED,
+            Format.TABULAR,
+        ),
+        b"\n",
     ),
 }
 
 
-def part_end(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> int:
+def part_end(
+    data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None
+) -> int:
     r"""Return where the last part of *data* ends that can be read without what follows; 0 where nothing can.
 
     >>> part_end(b"one line\nand half a", name="a.txt"), part_end(b'{"a": 1, "b"', name="a.json")
@@ -176,7 +194,11 @@ def parse_content_type(header: str) -> tuple[str, str | None]:
     declares_type = "/" in header.partition(";")[0]
     try:
         charset = message.get_content_charset()
-    except (TypeError, ValueError, LookupError):  # the library's own mistakes over what servers send
+    except (
+        TypeError,
+        ValueError,
+        LookupError,
+    ):  # the library's own mistakes over what servers send
         charset = None
     return message.get_content_type() if declares_type else "", charset
 
@@ -240,7 +262,8 @@ _OPC_FOLDERS = {"word/": Format.DOCX, "xl/": Format.XLSX, "ppt/": Format.PPTX}
 #: OpenDocument by the last part of its media type; templates and master documents are read as what they are made for.
 _ODF_KINDS = {"text": Format.ODT, "spreadsheet": Format.ODS, "presentation": Format.ODP}
 _PACKAGE_TYPE = re.compile(
-    rb".{26}\x08\0.{2}mimetype\s*application/(?P<type>epub\+zip|vnd\.oasis\.opendocument\.(?P<odf>[a-z]+))", re.DOTALL
+    rb".{26}\x08\0.{2}mimetype\s*application/(?P<type>epub\+zip|vnd\.oasis\.opendocument\.(?P<odf>[a-z]+))",
+    re.DOTALL,
 )
 _FLAT_TYPE = re.compile(r"""\bmimetype\s*=\s*["']application/vnd\.oasis\.opendocument\.(\w+)""")
 _HEAD_BYTES = 2**16
@@ -249,7 +272,9 @@ _MOST_DIRECTORY_BYTES = 8 * 2**20
 #: The header of a PDF after junk, such as the HTTP headers that it came with: alone on its line.
 _LATE_PDF = re.compile(rb"%PDF-[12]\.[0-9][\t ]*[\r\n]")
 #: The leader of ISO 2709, and the first entry of the directory after it.
-_MARC = re.compile(rb"\s*+[0-9 ]{5}[\x20-\x7e]{7}[0-9]{5}[\x20-\x7e]{7}[0-9A-Za-z]{3}[0-9]{9}[^\x1d]*?\x1e")
+_MARC = re.compile(
+    rb"\s*+[0-9 ]{5}[\x20-\x7e]{7}[0-9]{5}[\x20-\x7e]{7}[0-9A-Za-z]{3}[0-9]{9}[^\x1d]*?\x1e"
+)
 
 #: The fields at the beginning of a message: three that every mail program writes, among whatever others.
 _FIELD = r"(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)"
@@ -271,7 +296,9 @@ _JSON = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 #: A line that is a whole object or array, and after it the beginning of another.
-_JSON_LINES = re.compile(r"[\s\x1e]*+ (?: \{ [^\n]* \} | \[ [^\n]* \] ) [ \t\r]*+ \n [\s\x1e]*+ [{[]", re.VERBOSE)
+_JSON_LINES = re.compile(
+    r"[\s\x1e]*+ (?: \{ [^\n]* \} | \[ [^\n]* \] ) [ \t\r]*+ \n [\s\x1e]*+ [{[]", re.VERBOSE
+)
 
 _TEX_COMMENTS = r"(?: \s++ | %[^\n]*+ )*+"
 _LATEX = re.compile(
@@ -343,7 +370,11 @@ def package_format(data: bytes) -> Format | None:
         return None
     stated = _PACKAGE_TYPE.match(data)
     if stated is not None:
-        return Format.EPUB if stated["odf"] is None else _odf_format(stated["odf"].decode("ascii", "replace"))
+        return (
+            Format.EPUB
+            if stated["odf"] is None
+            else _odf_format(stated["odf"].decode("ascii", "replace"))
+        )
     return package_format_of(_member_names(data))
 
 
@@ -356,7 +387,13 @@ def package_format_of(names: Iterable[str]) -> Format | None:
     members = set(names)
     if "[Content_Types].xml" in members:
         return next(
-            (kind for name in members for folder, kind in _OPC_FOLDERS.items() if name.startswith(folder)), None
+            (
+                kind
+                for name in members
+                for folder, kind in _OPC_FOLDERS.items()
+                if name.startswith(folder)
+            ),
+            None,
         )
     if "META-INF/container.xml" in members:
         return Format.EPUB
@@ -444,7 +481,13 @@ def _member_names(data: bytes) -> list[str]:
                 return archive.namelist()
         except Exception:  # `zipfile` raises whatever a damaged directory makes its parts raise
             pass
-    names = ("[Content_Types].xml", "META-INF/container.xml", "META-INF/manifest.xml", "content.xml", *_OPC_FOLDERS)
+    names = (
+        "[Content_Types].xml",
+        "META-INF/container.xml",
+        "META-INF/manifest.xml",
+        "content.xml",
+        *_OPC_FOLDERS,
+    )
     return [name for name in names if b"\0" + name.encode() in data[:_HEAD_BYTES]]
 
 
@@ -456,4 +499,8 @@ def _beginning(start: str) -> tuple[str, str, str]:
     """
     beginning = _BEGINNING.match(start)
     assert beginning is not None  # all of it is optional
-    return (beginning["doctype"] or "").lower(), (beginning["root"] or "").lower(), beginning["attributes"] or ""
+    return (
+        (beginning["doctype"] or "").lower(),
+        (beginning["root"] or "").lower(),
+        beginning["attributes"] or "",
+    )

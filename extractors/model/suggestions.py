@@ -89,8 +89,13 @@ def suggestions(
         is_strange = is_seen is None or not is_seen(str(Ark(ark.naan, name)))
         return is_strange, sum(char not in zone.alphabet for char in name)
 
-    ranked = (Suggestion(Ark(ark.naan, name, ark.qualifier), edits[name]) for name in sorted(edits, key=rank))
-    return tuple(islice((candidate for candidate in ranked if fits is None or fits(candidate.ark)), limit))
+    ranked = (
+        Suggestion(Ark(ark.naan, name, ark.qualifier), edits[name])
+        for name in sorted(edits, key=rank)
+    )
+    return tuple(
+        islice((candidate for candidate in ranked if fits is None or fits(candidate.ark)), limit)
+    )
 
 
 def _keeps_shoulder(name: str, written: str) -> bool:
@@ -137,26 +142,41 @@ def lower_case_form(written: str, ark: Ark) -> Ark | None:
     True
     """
     label = parts.label if (parts := Written.of(written)) else ""
-    return Ark.parse(str(ark).lower()) if label.isupper() and (ark.name + ark.qualifier).isupper() else None
+    return (
+        Ark.parse(str(ark).lower())
+        if label.isupper() and (ark.name + ark.qualifier).isupper()
+        else None
+    )
 
 
 def _edited(naan: str, name: str, zone: Zone) -> Iterator[tuple[str, Edit]]:
     """The single edits of *name*, in the order of `Edit` and, within one, of likelihood; some of them pass."""
-    yield name + check_character(zone.covered(naan, name), zone.alphabet), Edit.MISSING_CHECK_CHARACTER
+    yield (
+        name + check_character(zone.covered(naan, name), zone.alphabet),
+        Edit.MISSING_CHECK_CHARACTER,
+    )
     places = range(len(name))
     removed = [name[:at] + name[at + 1 :] for at in places]
     yield from ((removed[at], Edit.STRAY_CHARACTER) for at in places if not name[at].isalnum())
-    yield from ((removed[at], Edit.DOUBLED_CHARACTER) for at in places[:-1] if name[at] == name[at + 1])
+    yield from (
+        (removed[at], Edit.DOUBLED_CHARACTER) for at in places[:-1] if name[at] == name[at + 1]
+    )
     yield name.upper() if zone is Zone.UPPER_CASE else name.lower(), Edit.LETTER_CASE
     for at in places:
         group = next((group for group in LOOK_ALIKES if name[at] in group), "")
-        yield from ((name[:at] + char + name[at + 1 :], Edit.LOOK_ALIKE) for char in group if char in zone.alphabet)
+        yield from (
+            (name[:at] + char + name[at + 1 :], Edit.LOOK_ALIKE)
+            for char in group
+            if char in zone.alphabet
+        )
     for at in places[:-1]:
         yield name[:at] + name[at + 1] + name[at] + name[at + 2 :], Edit.SWAPPED_CHARACTERS
     yield from ((removed[at], Edit.SURPLUS_CHARACTER) for at in places)
     for at in places:
         for char in _passing_between(zone, naan, name[:at], name[at + 1 :]):
-            if at == len(name) - 1 or char.isdigit() == name[at].isdigit():  # else it would be a look-alike
+            if (
+                at == len(name) - 1 or char.isdigit() == name[at].isdigit()
+            ):  # else it would be a look-alike
                 yield name[:at] + char + name[at + 1 :], Edit.WRONG_CHARACTER
     for at in range(len(name) + 1):
         for char in _passing_between(zone, naan, name[:at], name[at:]):
@@ -177,4 +197,8 @@ def _passing_between(zone: Zone, naan: str, before: str, after: str) -> list[str
     position = len(zone.covered(naan, before)) + 1
     if after[-1] not in alphabet:
         return []
-    return [char for ordinal, char in enumerate(alphabet) if (position * ordinal - difference) % len(alphabet) == 0]
+    return [
+        char
+        for ordinal, char in enumerate(alphabet)
+        if (position * ordinal - difference) % len(alphabet) == 0
+    ]

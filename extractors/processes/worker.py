@@ -51,12 +51,12 @@ R = TypeVar("R")
 
 #: The program of the process. It finds modules where its parent does, but first where Python, its libraries and this
 #: package are: a module of the user may be called as one of those.
-_PROGRAM = (
-    "import json, sys; sys.path += json.loads(sys.argv[1]); from extractors.processes.worker import serve; serve()"
-)
+_PROGRAM = "import json, sys; sys.path += json.loads(sys.argv[1]); from extractors.processes.worker import serve; serve()"
 _HOME = str(Path(__file__).resolve().parents[2])
 #: What Python needs to start, of the environment.
-_ENVIRONMENT = frozenset({"HOME", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT"})
+_ENVIRONMENT = frozenset(
+    {"HOME", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT"}
+)
 _LENGTH = struct.Struct("!Q")
 #: Before each answer: its length, whether it says which exception was raised, and whether it is the last one.
 _ANSWER = struct.Struct("!Q??")
@@ -147,7 +147,9 @@ class Worker(Generic[P, R]):
         memory_bytes: int = 2 * 2**30,
         cpu_s: int = 60,
     ) -> None:
-        pickle.dumps(function)  # raises here, not at the first call, if it can't be sent by reference
+        pickle.dumps(
+            function
+        )  # raises here, not at the first call, if it can't be sent by reference
         self._function = function
         self._timeout_s = timeout_s
         self._memory_bytes = memory_bytes
@@ -248,7 +250,9 @@ class Worker(Generic[P, R]):
             child.kill()
             self._bury_child()
             raise
-        if child.timed_out or is_last:  # killed the moment after it had answered, or at the end of its time
+        if (
+            child.timed_out or is_last
+        ):  # killed the moment after it had answered, or at the end of its time
             self._bury_child()
         if has_raised:
             raise WorkerFailed(*outcome)
@@ -268,7 +272,9 @@ class _Child:
         command = [sys.executable, "-P", "-c", _PROGRAM, path, str(memory_bytes), str(cpu_s)]
         environment = {name: value for name, value in os.environ.items() if name in _ENVIRONMENT}
         with _interrupts_held_back():
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+            )
 
     def answer(self, message: bytes, timeout_s: float, most_bytes: int) -> tuple[bytes, bool, bool]:
         """Return the answer to *message*, whether it is an exception, and whether the child takes no call after it.
@@ -368,7 +374,9 @@ def serve() -> None:
         os._exit(_OUT_OF_MEMORY)
     except OSError:
         os._exit(0)
-    except SystemExit as end:  # at once: the end of the pipe is not to come before that of the process
+    except (
+        SystemExit
+    ) as end:  # at once: the end of the pipe is not to come before that of the process
         os._exit(end.code if isinstance(end.code, int) else int(end.code is not None))
 
 

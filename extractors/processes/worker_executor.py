@@ -28,12 +28,17 @@ class WorkerExecutor(Executor):
     [42, 3]
     """
 
-    def __init__(self, jobs: int, *, timeout_s: float = 60.0, memory_bytes: int = 2 * 2**30, cpu_s: int = 60) -> None:
+    def __init__(
+        self, jobs: int, *, timeout_s: float = 60.0, memory_bytes: int = 2 * 2**30, cpu_s: int = 60
+    ) -> None:
         self.jobs = jobs
         self._workers = [
-            Worker(callable, timeout_s=timeout_s, memory_bytes=memory_bytes, cpu_s=cpu_s) for _ in range(jobs)
+            Worker(callable, timeout_s=timeout_s, memory_bytes=memory_bytes, cpu_s=cpu_s)
+            for _ in range(jobs)
         ]
-        self._free: LifoQueue[Worker[..., bool]] = LifoQueue()  # the one that was at work last has been started
+        self._free: LifoQueue[Worker[..., bool]] = (
+            LifoQueue()
+        )  # the one that was at work last has been started
         for worker in self._workers:
             self._free.put(worker)
         self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="worker")
@@ -119,7 +124,9 @@ class BatchReading(Generic[T, S]):
             if not is_here:
                 batch.begun = self._executor.submit(self._read, batch.left)
             self._ahead.append(batch)
-            while self._ahead and (len(self._ahead) > self._executor.jobs * AHEAD or self._ahead[0].is_done):
+            while self._ahead and (
+                len(self._ahead) > self._executor.jobs * AHEAD or self._ahead[0].is_done
+            ):
                 yield self._next()
         while self._ahead:
             yield self._next()

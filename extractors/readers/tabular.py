@@ -43,7 +43,11 @@ def read_tabular(data: bytes, *, charset: str | None = None) -> Reading:
             if may_hold_ark(cell):
                 column = headings[index] if index < len(headings) and headings[index] else index + 1
                 block = value_block(cell, f"row:{number}/column:{column}")
-                blocks.append(replace(block, following=next(filter(None, row[index + 1 :]), "")[:_FOLLOWING_CHARS]))
+                blocks.append(
+                    replace(
+                        block, following=next(filter(None, row[index + 1 :]), "")[:_FOLLOWING_CHARS]
+                    )
+                )
     return Reading(MEDIA_TYPE, tuple(blocks), findings=(*findings, *decoded.findings))
 
 

@@ -156,7 +156,8 @@ _LIST_MARK = regex.compile(r"[-*\p{Pd}\N{BULLET}\N{MIDDLE DOT}]+\Z")
 _OTHER_SCRIPT = regex.compile(r"[\p{L}--\p{Latin}]", regex.VERSION1)
 _ALPHANUMERIC = regex.compile(r"[\p{L}\p{Nd}]")
 _NEW_IDENTIFIER = regex.compile(
-    r"(?:\d{0,3}(?:https?|ftp|ark|doi|urn|hdl|info|isbn|issn|mailto):|www\.|10\.\d{4,}/)", regex.IGNORECASE
+    r"(?:\d{0,3}(?:https?|ftp|ark|doi|urn|hdl|info|isbn|issn|mailto):|www\.|10\.\d{4,}/)",
+    regex.IGNORECASE,
 )
 _DATE = regex.compile(r"\d{1,4}(?:([./-])\d{1,2}\1\d{1,4})[.,;:)]*\Z")
 _YEAR = regex.compile(r"(?:1[0-9]|20)\d\d[.,;:)]*\Z")
@@ -167,26 +168,36 @@ _UNIX_PATH = regex.compile(
     r"/(?:bin|boot|dev|etc|home|lib|media|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var)(?:/|\W*\Z)"
 )
 _DELIMITER_FIRST = regex.compile(r"[/.=:_~@+][\p{L}\p{Nd}]|-\d")
-_SENTENCE_START = regex.compile(r"\p{Lu}\p{Ll}|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z")
+_SENTENCE_START = regex.compile(
+    r"\p{Lu}\p{Ll}|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z"
+)
 _SCHEME = regex.compile(r"[a-z]+:", regex.IGNORECASE)
 _NAME_PART = regex.compile(r"[\p{L}\p{Nd}=~*+@_$]*")
 _VOWELS = frozenset("aeiouyAEIOUY")
 _WORD = regex.compile(r"\p{L}+(?:['’-]\p{L}+)*[.,;:!?)\]»”’\"']*\Z")
-_WRITTEN_PARTS = regex.compile(r"ark:/*[^/]*/+[^/.]*(?P<qualifier>.*)\Z", regex.IGNORECASE | regex.DOTALL)
+_WRITTEN_PARTS = regex.compile(
+    r"ark:/*[^/]*/+[^/.]*(?P<qualifier>.*)\Z", regex.IGNORECASE | regex.DOTALL
+)
 
 
 def nothing_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if wrap.left.isascii() and _OTHER_SCRIPT.match(wrap.right):
         return WrapDecision(False, NOTHING_FOLLOWS, Confidence.LIKELY)
     if not wrap.right or not _ARK_LIKE.match(wrap.right) or not _ALPHANUMERIC.search(wrap.right):
-        is_clear = not wrap.is_paged and (_LIST_MARK.match(wrap.right) or not (wrap.right or wrap.beyond))
-        return WrapDecision(False, NOTHING_FOLLOWS, Confidence.CERTAIN if is_clear else Confidence.LIKELY)
+        is_clear = not wrap.is_paged and (
+            _LIST_MARK.match(wrap.right) or not (wrap.right or wrap.beyond)
+        )
+        return WrapDecision(
+            False, NOTHING_FOLLOWS, Confidence.CERTAIN if is_clear else Confidence.LIKELY
+        )
     return None
 
 
 def another_identifier(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if _NEW_IDENTIFIER.match(wrap.right):
-        return WrapDecision(False, ANOTHER_BEGINS, Confidence.LIKELY if wrap.is_paged else Confidence.CERTAIN)
+        return WrapDecision(
+            False, ANOTHER_BEGINS, Confidence.LIKELY if wrap.is_paged else Confidence.CERTAIN
+        )
     return None
 
 
@@ -207,7 +218,9 @@ def whole_elsewhere(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     ends, goes_on = evidence.holds(str(left)), joined != left and evidence.holds(str(joined))
     if ends and goes_on:  # both are whole elsewhere: other evidence decides
         return None
-    if goes_on or (joined != left and not ends and wrap.is_wrapped_again and evidence.begins_one(str(joined))):
+    if goes_on or (
+        joined != left and not ends and wrap.is_wrapped_again and evidence.begins_one(str(joined))
+    ):
         return WrapDecision(True, WHOLE_ELSEWHERE)
     if ends and not wrap.is_at_delimiter:
         return WrapDecision(False, WHOLE_ELSEWHERE)
@@ -221,7 +234,9 @@ def check_character_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | No
     match evidence.zones.check(left), evidence.zones.check(joined):
         case CheckCharacter.FAILS, CheckCharacter.PASSES:
             return WrapDecision(True, CHECK_CHARACTER)
-        case CheckCharacter.PASSES, CheckCharacter.FAILS if not wrap.hyphen and not _may_pass_by_chance(wrap, left):
+        case CheckCharacter.PASSES, CheckCharacter.FAILS if (
+            not wrap.hyphen and not _may_pass_by_chance(wrap, left)
+        ):
             return WrapDecision(False, CHECK_CHARACTER)
     return None
 
@@ -287,14 +302,20 @@ def word_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not _WORD.match(wrap.right):
         return None
     if wrap.is_full and wrap.next_part.islower() and _VOWELS.isdisjoint(wrap.right):
-        return WrapDecision(True, "letters that are no word follow a full line", Confidence.AMBIGUOUS)
+        return WrapDecision(
+            True, "letters that are no word follow a full line", Confidence.AMBIGUOUS
+        )
     return WrapDecision(False, "a word follows", Confidence.LIKELY)
 
 
 def mixed_token(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not _MIXED.match(wrap.right):
         return None
-    return WrapDecision(True, "letters and digits follow", Confidence.LIKELY if wrap.is_full else Confidence.AMBIGUOUS)
+    return WrapDecision(
+        True,
+        "letters and digits follow",
+        Confidence.LIKELY if wrap.is_full else Confidence.AMBIGUOUS,
+    )
 
 
 def number_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
@@ -328,7 +349,9 @@ RULES: tuple[Rule, ...] = (
 
 def first_decision(rules: Iterable[Rule], wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     """Return the decision of the first of *rules* that makes one; None if none does."""
-    return next((decision for rule in rules if (decision := rule(wrap, evidence)) is not None), None)
+    return next(
+        (decision for rule in rules if (decision := rule(wrap, evidence)) is not None), None
+    )
 
 
 def decide(wrap: Wrap, evidence: Evidence) -> WrapDecision:

@@ -47,10 +47,18 @@ def badge(counts: Counts, language: Language = ENGLISH, *, is_suspect: bool = Fa
         return Badge(f"{language.gettext('not judged')}{when}", _UNSURE, label)
     percent = 100 * counts.works // counts.judged
     share = language.share(max(percent, 1) / 100, 0)
-    words = N_("less than {share} resolving") if counts.works and not percent else N_("{share} resolving")
+    words = (
+        N_("less than {share} resolving")
+        if counts.works and not percent
+        else N_("{share} resolving")
+    )
     if not counts.works:
         share = language.share(0, 0)
-    return Badge(f"{language.gettext(words, share=share)}{when}", _FINE if not counts.fails else _AMISS, label)
+    return Badge(
+        f"{language.gettext(words, share=share)}{when}",
+        _FINE if not counts.fails else _AMISS,
+        label,
+    )
 
 
 _FINE, _AMISS, _UNSURE = "005a8c", "a84300", "5a6068"
@@ -103,11 +111,16 @@ def svg(of: Badge) -> str:
 
 def _files(report: Report) -> Files:
     is_suspect = bool(report.frames.run["is_suspect"].fillna(False).any())
-    of = badge(counts_of(report.frames, report.tables), report.spoken.language, is_suspect=is_suspect)
+    of = badge(
+        counts_of(report.frames, report.tables), report.spoken.language, is_suspect=is_suspect
+    )
     yield _SVG, [svg(of).encode()]
     yield _JSON, [(json.dumps(endpoint(of), indent=2) + "\n").encode()]
 
 
 BADGE = ReportFormat(
-    "badge", (_SVG, _JSON), lambda report: OfWholeReport(report, _files), needs=frozenset(VERDICT_TABLES)
+    "badge",
+    (_SVG, _JSON),
+    lambda report: OfWholeReport(report, _files),
+    needs=frozenset(VERDICT_TABLES),
 )

@@ -10,7 +10,16 @@ from typing import Any
 import pandas as pd
 
 from reports.formats.report import EVERY_TABLE, Report, one_file
-from reports.tables.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, Column, TableDefinition, records_of
+from reports.tables.definitions import (
+    COUNT,
+    MOMENT,
+    NUMBER,
+    SHARE,
+    TRUTH,
+    Column,
+    TableDefinition,
+    records_of,
+)
 from reports.tables.headline import audited
 from reports.tables.report_tables import TABLES
 
@@ -21,19 +30,30 @@ VERSION = 2
 def document(report: Report) -> dict[str, Any]:
     """The report as plain values."""
     about, choice = audited(report.frames), report.choice
-    runs = [_plain_row(row) for row in records_of(report.frames.run.drop(columns=["plan", "seed_list"]))]
+    runs = [
+        _plain_row(row) for row in records_of(report.frames.run.drop(columns=["plan", "seed_list"]))
+    ]
     return {
         "format": "arkaudit-report",
         "version": VERSION,
         "audit": {"title": about.title, **about.facts, "sentences": list(about.sentences)},
         "run": next(iter(runs), None),
-        "choice": {"naans": list(choice.naans), "documents": list(choice.documents), "only": list(choice.only)},
+        "choice": {
+            "naans": list(choice.naans),
+            "documents": list(choice.documents),
+            "only": list(choice.only),
+        },
         "tables": {
             definition.name: {
                 "title": definition.title,
                 "caption": definition.caption,
                 "columns": [
-                    {"name": column.name, "type": str(column.type), "unit": column.unit, "meaning": column.meaning}
+                    {
+                        "name": column.name,
+                        "type": str(column.type),
+                        "unit": column.unit,
+                        "meaning": column.meaning,
+                    }
                     for column in definition.columns
                 ],
                 "rows": [_plain_row(row) for row in records_of(report.tables[definition.name])],
@@ -69,7 +89,10 @@ def schema() -> dict[str, Any]:
         "began": _described("string", "when it began (UTC)"),
         "ended": _described(["string", "null"], "when it ended (UTC)"),
         "is_alone": _described("boolean", "whether later checks are left out"),
-        "later_runs": {**numbers, "description": "numbers of the runs whose checks stand in the place of its own"},
+        "later_runs": {
+            **numbers,
+            "description": "numbers of the runs whose checks stand in the place of its own",
+        },
         "checked_again": _described("integer", "how many of its verdicts are theirs"),
         "sentences": {**texts, "description": "the same in words"},
     }
@@ -123,7 +146,10 @@ _JSON_TYPES: dict[Any, dict[str, Any]] = {
 
 def _cell_schema(column: Column) -> dict[str, Any]:
     unit = f" ({column.unit})" if column.unit else ""
-    return {**_JSON_TYPES.get(column.type, {"type": ["string", "null"]}), "description": column.meaning + unit}
+    return {
+        **_JSON_TYPES.get(column.type, {"type": ["string", "null"]}),
+        "description": column.meaning + unit,
+    }
 
 
 def json_text(value: Any) -> str:

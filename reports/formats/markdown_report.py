@@ -19,14 +19,35 @@ from reports.tables.summary import sentences
 #: Tables that a summary shows, with the columns of each that fit, and how many of its rows.
 SHOWN = {
     "causes": (
-        ("number", "cause", "fault", "host", "citations", "documents", "arks", "advice", "assignees", "example_ark"),
+        (
+            "number",
+            "cause",
+            "fault",
+            "host",
+            "citations",
+            "documents",
+            "arks",
+            "advice",
+            "assignees",
+            "example_ark",
+        ),
         25,
     ),
     "changes": (("event", "ark", "object", "detail"), 25),
     "inventory": (("findings", "ark", "title", "collection", "expected_url", "final_url"), 25),
     "services": (("outcome", "arks", "share", "meaning"), 10),
     "naans": (
-        ("naan", "organization", "arks", "citations", "works", "fails", "unreachable", "not_judged", "share_works"),
+        (
+            "naan",
+            "organization",
+            "arks",
+            "citations",
+            "works",
+            "fails",
+            "unreachable",
+            "not_judged",
+            "share_works",
+        ),
         25,
     ),
     "resolvers": (("host", "arks", "works", "fails", "share_works"), 15),
@@ -129,7 +150,9 @@ def _is_empty(column: pd.Series) -> bool:
 
 
 def _cell(value: Any, column: Column, language: Language) -> str:
-    text = language.shown(language.gettext(value) if value and column.is_ours else value, column.type)
+    text = language.shown(
+        language.gettext(value) if value and column.is_ours else value, column.type
+    )
     if not text or column.type in (*_NUMERIC, TRUTH):
         return text
     cut = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -31,7 +31,9 @@ class Report:
     """The language of what people read; what is made for programs is in none."""
 
     @classmethod
-    def of(cls, frames: Frames, choice: Choice | None = None, spoken: Spoken | None = None) -> Report:
+    def of(
+        cls, frames: Frames, choice: Choice | None = None, spoken: Spoken | None = None
+    ) -> Report:
         """The report about a run; *choice* says which part of it *frames* are."""
         return cls(frames, Tables(frames), choice or Choice(), spoken or Spoken())
 
@@ -118,16 +120,30 @@ class ReportFormat:
 
 
 def one_file(
-    name: str, path: str, made: Callable[[Report], str | bytes], needs: Iterable[str] = (), *, is_text: bool = True
+    name: str,
+    path: str,
+    made: Callable[[Report], str | bytes],
+    needs: Iterable[str] = (),
+    *,
+    is_text: bool = True,
 ) -> ReportFormat:
     """Return a format that is one file, which is *made* of a whole report."""
     place = PurePosixPath(path)
 
     def files(report: Report) -> Files:
         content = made(report)
-        yield place, [content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")]
+        yield (
+            place,
+            [
+                content
+                if isinstance(content, bytes)
+                else content.encode("utf-8", "backslashreplace")
+            ],
+        )
 
-    return ReportFormat(name, (place,), lambda report: OfWholeReport(report, files), frozenset(needs), is_text)
+    return ReportFormat(
+        name, (place,), lambda report: OfWholeReport(report, files), frozenset(needs), is_text
+    )
 
 
 #: What went wrong with formats that could not be made, by their names.
@@ -135,7 +151,10 @@ Failed: TypeAlias = dict[str, Exception]
 
 
 def written(
-    report: Report, formats: Iterable[ReportFormat], keeping: Iterable[str] = (), failed: Failed | None = None
+    report: Report,
+    formats: Iterable[ReportFormat],
+    keeping: Iterable[str] = (),
+    failed: Failed | None = None,
 ) -> Files:
     """Return the files of a report in several formats: what is made of one table after the other, then the others.
 
@@ -147,7 +166,9 @@ def written(
     kept = frozenset(keeping).union(*(form.needs for form in wanted))
     for definition in report.definitions:
         for name, writer in writers:
-            yield from _attempted(name, partial(writer.add, definition, report.tables[definition.name]), failed)
+            yield from _attempted(
+                name, partial(writer.add, definition, report.tables[definition.name]), failed
+            )
         if definition.name not in kept:
             report.let_go(definition.name)
     for name, writer in writers:

@@ -56,7 +56,9 @@ def _lines(rows: pd.DataFrame) -> bytes:
 def _cells(column: pd.Series) -> Any:
     """The cells of a column as the file has them; `""` for what is missing, whatever it would be."""
     if isinstance(column.dtype, pd.DatetimeTZDtype):
-        moments = pa.array(column.dt.tz_localize(None).dt.as_unit("ms"), _MILLISECONDS, from_pandas=True)
+        moments = pa.array(
+            column.dt.tz_localize(None).dt.as_unit("ms"), _MILLISECONDS, from_pandas=True
+        )
         return _quoted(pc.binary_replace_slice(moments.cast(_TEXT), 10, 11, "T"), end='Z"')
     if pd.api.types.is_bool_dtype(column.dtype):
         return _quoted(pa.array(column.astype("str").str.lower(), _TEXT, from_pandas=True))
@@ -71,7 +73,9 @@ def _cells(column: pd.Series) -> Any:
 def _quoted(texts: Any, end: str = '"') -> Any:
     """The texts in quotation marks, or with another *end*; `""` for what is missing."""
     marked = pc.replace_substring(texts, '"', '""')
-    whole = pc.binary_join_element_wise(pa.scalar('"', _TEXT), marked, pa.scalar(end, _TEXT), pa.scalar("", _TEXT))
+    whole = pc.binary_join_element_wise(
+        pa.scalar('"', _TEXT), marked, pa.scalar(end, _TEXT), pa.scalar("", _TEXT)
+    )
     return pc.fill_null(whole, '""')
 
 
@@ -93,7 +97,9 @@ def _csv_file(definition: TableDefinition, table: pd.DataFrame) -> tuple[PurePos
     return csv_path(definition.name), csv_pieces(table.columns, [table])
 
 
-CSV = ReportFormat("csv", tuple(csv_path(table.name) for table in TABLES), lambda _: OfEachTable(_csv_file))
+CSV = ReportFormat(
+    "csv", tuple(csv_path(table.name) for table in TABLES), lambda _: OfEachTable(_csv_file)
+)
 
 
 # Parquet, with the type, unit and meaning of each column.
@@ -104,7 +110,10 @@ def parquet_pieces(definition: TableDefinition, frames: Iterable[pd.DataFrame]) 
     schema, sink = _schema(definition), _Pieces()
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
         for table in frames:
-            arrays = [pa.Array.from_pandas(_plain(table[field.name]), type=field.type, safe=True) for field in schema]
+            arrays = [
+                pa.Array.from_pandas(_plain(table[field.name]), type=field.type, safe=True)
+                for field in schema
+            ]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
             yield from sink.taken()
     yield from sink.taken()
@@ -145,7 +154,11 @@ def _schema(definition: TableDefinition) -> pa.Schema:
         MOMENT: pa.timestamp("ms", tz="UTC"),
     }
     fields = [
-        pa.field(column.name, types.get(column.type, pa.string()), metadata=_metadata(column.meaning, column.unit))
+        pa.field(
+            column.name,
+            types.get(column.type, pa.string()),
+            metadata=_metadata(column.meaning, column.unit),
+        )
         for column in definition.columns
     ]
     return pa.schema(fields, metadata={"table": definition.name, "row": definition.caption})
@@ -168,5 +181,8 @@ def _parquet_file(definition: TableDefinition, table: pd.DataFrame) -> tuple[Pur
 
 
 PARQUET = ReportFormat(
-    "parquet", tuple(parquet_path(table.name) for table in TABLES), lambda _: OfEachTable(_parquet_file), is_text=False
+    "parquet",
+    tuple(parquet_path(table.name) for table in TABLES),
+    lambda _: OfEachTable(_parquet_file),
+    is_text=False,
 )

@@ -31,13 +31,19 @@ def workbook_bytes(report: Report) -> bytes:
     import xlsxwriter
 
     sink = io.BytesIO()
-    as_it_is = dict.fromkeys(("strings_to_formulas", "strings_to_numbers", "strings_to_urls"), False)
+    as_it_is = dict.fromkeys(
+        ("strings_to_formulas", "strings_to_numbers", "strings_to_urls"), False
+    )
     runs = rows_of(report.frames.run[["version", "run_id"]])
     words = [f"arkaudit {version}, run {number}" for version, number in runs]
     if report.choice:
         words.append(report.choice.words)
-    with xlsxwriter.Workbook(sink, {**as_it_is, "constant_memory": True, "remove_timezone": True}) as book:
-        book.set_properties({"title": "Which ARKs persist?", "created": _MADE, "comments": "; ".join(words)})
+    with xlsxwriter.Workbook(
+        sink, {**as_it_is, "constant_memory": True, "remove_timezone": True}
+    ) as book:
+        book.set_properties(
+            {"title": "Which ARKs persist?", "created": _MADE, "comments": "; ".join(words)}
+        )
         head = book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
         styles = {kind: book.add_format(style) for kind, style in _FORMATS.items()}
         for definition in report.definitions:
@@ -45,7 +51,9 @@ def workbook_bytes(report: Report) -> bytes:
     return sink.getvalue()
 
 
-def _add_sheet(book: Any, definition: TableDefinition, table: pd.DataFrame, head: Any, styles: dict[Any, Any]) -> None:
+def _add_sheet(
+    book: Any, definition: TableDefinition, table: pd.DataFrame, head: Any, styles: dict[Any, Any]
+) -> None:
     sheet = book.add_worksheet(definition.name)
     rows = len(table) if len(table) < MOST_ROWS else MOST_ROWS - 2
     for place, column in enumerate(definition.columns):
@@ -74,7 +82,9 @@ def _write_cell(sheet: Any, number: int, place: int, value: Any, kind: Any) -> N
     else:
         text = str(value)
         is_short = len(text) <= LONGEST_CELL
-        sheet.write_string(number, place, text if is_short else f"{text[: LONGEST_CELL - 8]} … (cut)")
+        sheet.write_string(
+            number, place, text if is_short else f"{text[: LONGEST_CELL - 8]} … (cut)"
+        )
 
 
 def _width(column: pd.Series, title: str) -> int:

@@ -69,10 +69,16 @@ def cards_in(
     rows = failures[failures["number"].isin(causes["number"])]
     counts = rows["number"].value_counts()
     days = frames.verdicts[["ark", "request_url", "judged_at"]]
-    rows = rows.groupby("number").head(_MOST_ROWS).merge(days, on=["ark", "request_url"], how="left")
+    rows = (
+        rows.groupby("number").head(_MOST_ROWS).merge(days, on=["ark", "request_url"], how="left")
+    )
     by_number = {number: list(records_of(of_cause)) for number, of_cause in rows.groupby("number")}
-    registered = frames.registered[frames.registered["shoulder"].eq("") & frames.registered["organization"].notna()]
-    addresses = {row["naan"]: (row["organization"], row["contact"] or "") for row in records_of(registered)}
+    registered = frames.registered[
+        frames.registered["shoulder"].eq("") & frames.registered["organization"].notna()
+    ]
+    addresses = {
+        row["naan"]: (row["organization"], row["contact"] or "") for row in records_of(registered)
+    }
     found = [
         (
             {**row, "places": int(counts.get(row["number"], 0))},
@@ -81,7 +87,9 @@ def cards_in(
         )
         for row in records_of(causes)
     ]
-    return {language: [_card(*cause, frames, language) for cause in found] for language in languages}
+    return {
+        language: [_card(*cause, frames, language) for cause in found] for language in languages
+    }
 
 
 def _card(
@@ -97,7 +105,9 @@ def _card(
         "{citations} of {arks} in {documents}",
         citations=language.ngettext("{number} citation", "{number} citations", row["citations"]),
         arks=language.npgettext("citations of", "{number} ARK", "{number} ARKs", row["arks"]),
-        documents=language.npgettext("in", "{number} document", "{number} documents", row["documents"]),
+        documents=language.npgettext(
+            "in", "{number} document", "{number} documents", row["documents"]
+        ),
     )
     responsible = _responsible(row, fault, language)
     facts = [
@@ -105,7 +115,10 @@ def _card(
         *((language.gettext("Assigned by"), _contact(*contact)) for contact in named[:3]),
         (language.gettext("Looked after by"), cell_of(row["assignees"], TEXT, language)),
         (language.gettext("Should be"), _better(row, language)),
-        (language.gettext("Because"), cell_of(language.gettext(row["because"] or ""), TEXT, language)),
+        (
+            language.gettext("Because"),
+            cell_of(language.gettext(row["because"] or ""), TEXT, language),
+        ),
         (language.gettext("Archived copy"), _archived(failures, language)),
     ]
     evidence = [
@@ -116,15 +129,25 @@ def _card(
         (language.gettext("Evidence"), Cell(escaped(row["evidence"] or ""), URL)),
     ]
     # the contact of the auditors, as the requests gave it: ``arkaudit/1 (+mailto:ada@example.org)``
-    senders = frames.run["user_agent"].str.extract(r"\(\+(?:mailto:)?([^\s;)]+)", expand=False).dropna()
+    senders = (
+        frames.run["user_agent"].str.extract(r"\(\+(?:mailto:)?([^\s;)]+)", expand=False).dropna()
+    )
     message = letter(
-        cause, fault, row["host"] or "", _seen(failures), row["arks"], language, sender=next(iter(senders), "")
+        cause,
+        fault,
+        row["host"] or "",
+        _seen(failures),
+        row["arks"],
+        language,
+        sender=next(iter(senders), ""),
     )
     mailbox = next((address for _, address in named if _MAILBOX.fullmatch(address)), None)
     return ActionCard(
         number=row["number"],
         key=escaped("|".join(row[part] or "" for part in ("cause", "fault", "host", "rule"))),
-        name=language.gettext("{cause}: {host}", host=escaped(row["host"]), cause=name) if row["host"] else name,
+        name=language.gettext("{cause}: {host}", host=escaped(row["host"]), cause=name)
+        if row["host"]
+        else name,
         cause=row["cause"],
         tone=Family.UNREACHABLE.value if fault is Fault.NOBODY else Family.FAILS.value,
         counts=counts,
@@ -171,7 +194,10 @@ def _shows(citations: int, places: int, language: Language) -> str:
     if places > citations:
         where = language.npgettext("in", "{number} place", "{number} places", places)
         return language.ngettext(
-            "Show {number} citation, in {places}", "Show {number} citations, in {places}", citations, places=where
+            "Show {number} citation, in {places}",
+            "Show {number} citations, in {places}",
+            citations,
+            places=where,
         )
     return language.ngettext("Show {number} citation", "Show {number} citations", citations)
 
@@ -181,7 +207,9 @@ def _responsible(row: Mapping[str, Any], fault: Fault, language: Language) -> Ce
     if fault is Fault.CITATION:
         return Cell(language.gettext("the editors of the citing documents"), TEXT)
     host = row["host"] or ""
-    urls = [url for url in (row["pattern"], row["example_url"]) if url and host and netloc(url) == host]
+    urls = [
+        url for url in (row["pattern"], row["example_url"]) if url and host and netloc(url) == host
+    ]
     home = link(f"{urls[0].partition(':')[0]}://{host}/") if urls else None
     if fault is Fault.NOBODY and host:
         text = language.gettext("no one yet; no answer today from {host}", host=escaped(host))
@@ -254,7 +282,9 @@ def triage_command(row: Mapping[str, Any], arks: Sequence[str], store: str) -> s
     return f'arkaudit triage acknowledge {words} --reason "…" --store {shlex.quote(escaped(store or "audit.db"))}'
 
 
-def check_list(title: str, cards: Sequence[ActionCard], language: Language = ENGLISH) -> Iterator[str]:
+def check_list(
+    title: str, cards: Sequence[ActionCard], language: Language = ENGLISH
+) -> Iterator[str]:
     """The lines of a check-list in Markdown; what came from the web is in code spans."""
     yield language.gettext("# To act on: {title}", title=code(escaped(title)))
     yield ""

@@ -71,7 +71,10 @@ def _bars(naans: pd.DataFrame, language: Language) -> pd.DataFrame:
 
 def _labels(naans: pd.DataFrame) -> list[str]:
     names = zip(naans["naan"], naans["organization"].fillna(""), strict=True)
-    return [f"{_shortened(escaped(organization))} {escaped(naan)}".strip() for naan, organization in names]
+    return [
+        f"{_shortened(escaped(organization))} {escaped(naan)}".strip()
+        for naan, organization in names
+    ]
 
 
 def _shortened(name: str) -> str:
@@ -97,14 +100,19 @@ def _names(names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _stack(name: str, tone: str, values: pd.Series, longest: int, language: Language) -> dict[str, Any]:
+def _stack(
+    name: str, tone: str, values: pd.Series, longest: int, language: Language
+) -> dict[str, Any]:
     return {
         "type": "bar",
         "name": name,
         "stack": "all",
         "barWidth": 15,
         "data": [
-            {"value": value, "label": {"show": _has_room(value, longest), "formatter": language.number(value)}}
+            {
+                "value": value,
+                "label": {"show": _has_room(value, longest), "formatter": language.number(value)},
+            }
             for value in map(int, values)
         ],
         "itemStyle": {"color": colour(tone)},
@@ -125,7 +133,8 @@ def _totals(totals: pd.Series, language: Language) -> dict[str, Any]:
         "name": language.gettext("in all"),
         "stack": "all",
         "data": [
-            {"value": 0, "label": {"show": True, "formatter": language.number(total)}} for total in map(int, totals)
+            {"value": 0, "label": {"show": True, "formatter": language.number(total)}}
+            for total in map(int, totals)
         ],
         "label": {"position": "right", "color": colour("ink"), "fontWeight": "bold"},
         "tooltip": {"show": False},
@@ -136,7 +145,9 @@ def _totals(totals: pd.Series, language: Language) -> dict[str, Any]:
 
 def _naan_sentence(naans: pd.DataFrame, language: Language) -> str:
     counts = ", ".join(
-        language.ngettext(FAMILY_COUNTS[family].one, FAMILY_COUNTS[family].many, int(naans[column].sum()))
+        language.ngettext(
+            FAMILY_COUNTS[family].one, FAMILY_COUNTS[family].many, int(naans[column].sum())
+        )
         for family, column in FAMILY_COLUMNS.items()
     )
     arks, largest = int(naans["arks"].sum()), naans.iloc[0]
@@ -162,7 +173,10 @@ def _naan_sentence(naans: pd.DataFrame, language: Language) -> str:
 def by_service(services: pd.DataFrame, language: Language) -> tuple[Chart, ...]:
     """Return for each service how many ARKs give it, and what the others answered: small multiples, of one scale."""
     most = max(1, int(services["arks"].max()))
-    return tuple(_service(str(name), rows, most, language) for name, rows in services.groupby("service", sort=False))
+    return tuple(
+        _service(str(name), rows, most, language)
+        for name, rows in services.groupby("service", sort=False)
+    )
 
 
 _SERVICE_TITLES = {
@@ -200,7 +214,11 @@ def _service(service: str, rows: pd.DataFrame, most: int, language: Language) ->
                     "data": [
                         {
                             "value": arks,
-                            "itemStyle": {"color": colour(_family(service, str(outcome), given=is_given).value)},
+                            "itemStyle": {
+                                "color": colour(
+                                    _family(service, str(outcome), given=is_given).value
+                                )
+                            },
                             "label": {"formatter": language.number(arks)},
                         }
                         for outcome, arks, is_given in bars
@@ -272,7 +290,12 @@ LEGEND = {
 FRAME: Mapping[str, Any] = {
     "animation": False,
     "textStyle": {"fontFamily": "inherit"},
-    "tooltip": {"trigger": "axis", "axisPointer": {"type": "shadow"}, "renderMode": "richText", "confine": True},
+    "tooltip": {
+        "trigger": "axis",
+        "axisPointer": {"type": "shadow"},
+        "renderMode": "richText",
+        "confine": True,
+    },
     "grid": {"left": 4, "right": 12, "top": LEGEND_HEIGHT + 6, "bottom": 4, "containLabel": True},
 }
 
@@ -303,7 +326,11 @@ class Ways:
 
 def ways_of(arks: pd.DataFrame) -> Ways:
     """Return the ways of the ARKs that were asked: the same in every language."""
-    asked = arks[arks["object"].notna() & arks["request_url"].notna() & arks["object"].ne(ObjectOutcome.SKIPPED)]
+    asked = arks[
+        arks["object"].notna()
+        & arks["request_url"].notna()
+        & arks["object"].ne(ObjectOutcome.SKIPPED)
+    ]
     ways = pd.DataFrame(
         {
             "start": hosts_of(asked["request_url"]),
@@ -326,7 +353,10 @@ def flow_of(ways: Ways, language: Language) -> Chart | None:
     first = _grouped([(0, escaped(host)) for host in ways.starts], ways.urls, (0, None))
     second = _grouped([(1, escaped(host)) for host in ways.ends], ways.urls, (1, None))
     third: list[Node] = [(2, family.value) for family in ways.families]
-    links = _sums([*zip(first, second, strict=True), *zip(second, third, strict=True)], (*ways.urls, *ways.urls))
+    links = _sums(
+        [*zip(first, second, strict=True), *zip(second, third, strict=True)],
+        (*ways.urls, *ways.urls),
+    )
     first_sums, second_sums = _sums(first, ways.urls), _sums(second, ways.urls)
     nodes = sorted({node for link in links for node in link}, key=_in_order)
     names = {node: _name(node, language) for node in nodes}
@@ -375,7 +405,9 @@ def flow_of(ways: Ways, language: Language) -> Chart | None:
             (language.pgettext("a flow", "from"), language.pgettext("a flow", "to"), "URLs"),
             tuple(
                 (names[source], names[target], language.number(links[source, target]))
-                for source, target in sorted(links, key=lambda link: (-links[link], _link_in_order(link)))
+                for source, target in sorted(
+                    links, key=lambda link: (-links[link], _link_in_order(link))
+                )
             ),
         ),
     )
@@ -395,7 +427,9 @@ def _name(node: Node, language: Language) -> str:
         case (0, None):
             return language.gettext("asked at others")
         case (0, host):
-            return language.gettext("asked at {host}", host=host or language.pgettext("asked at", "no host"))
+            return language.gettext(
+                "asked at {host}", host=host or language.pgettext("asked at", "no host")
+            )
         case (1, None):
             return language.gettext("other hosts")
         case (1, host):
@@ -415,7 +449,13 @@ def _label(node: Node, name: str) -> dict[str, Any]:
         case (0, _):
             return {"position": "left", **short}
         case (1, _):
-            return {"position": "top", "distance": 3, "backgroundColor": colour("paper"), "padding": [1, 3], **short}
+            return {
+                "position": "top",
+                "distance": 3,
+                "backgroundColor": colour("paper"),
+                "padding": [1, 3],
+                **short,
+            }
     return {"position": "right"}
 
 
@@ -432,11 +472,16 @@ def _grouped(nodes: Sequence[Node], urls: Sequence[int], others: Node) -> list[N
     counts = _sums(nodes, urls)
     if len(counts) <= _MOST_NODES + 1:
         return [*nodes]
-    kept = {node for node, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_NODES]}
+    kept = {
+        node
+        for node, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_NODES]
+    }
     return [node if node in kept else others for node in nodes]
 
 
-def _flow_sentence(first: Counter[Node], second: Counter[Node], names: Mapping[Node, str], language: Language) -> str:
+def _flow_sentence(
+    first: Counter[Node], second: Counter[Node], names: Mapping[Node, str], language: Language
+) -> str:
     [(most_asked, asked)] = first.most_common(1)
     [(most_landed, landed)] = second.most_common(1)
     return language.ngettext(

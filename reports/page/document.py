@@ -64,9 +64,18 @@ SCRIPTS = (
 CHART_LIBRARY = "echarts.min.js"
 
 
-def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = "", spoken: Spoken | None = None) -> str:
+def page(
+    frames: Frames,
+    tables: Mapping[str, pd.DataFrame],
+    *,
+    choice: str = "",
+    spoken: Spoken | None = None,
+) -> str:
     """The whole page as HTML. The same run and tables give the same text."""
-    parts = {definition.name: part_of(definition, tables[definition.name], frames) for definition in TABLES}
+    parts = {
+        definition.name: part_of(definition, tables[definition.name], frames)
+        for definition in TABLES
+    }
     return b"".join(page_pieces(frames, parts, choice=choice, spoken=spoken)).decode("utf-8")
 
 
@@ -87,9 +96,14 @@ class PagePart:
 
 def part_of(definition: TableDefinition, table: pd.DataFrame, frames: Frames) -> PagePart:
     """Return what the page holds of a table."""
-    nothing = {language: nothing_words(definition, table, frames, language) for language in LANGUAGES.values()}
+    nothing = {
+        language: nothing_words(definition, table, frames, language)
+        for language in LANGUAGES.values()
+    }
     ours = (table[column.name].dropna().unique() for column in definition.columns if column.is_ours)
-    rows = table if definition.name in _LOOKED_INTO else None  # also no row of it would keep all its memory
+    rows = (
+        table if definition.name in _LOOKED_INTO else None
+    )  # also no row of it would keep all its memory
     return PagePart(
         shown=shown_table(definition, table, nothing),
         packed=packed(table.head(MOST_EMBEDDED), columns_of(definition)),
@@ -102,7 +116,9 @@ def part_of(definition: TableDefinition, table: pd.DataFrame, frames: Frames) ->
 _LOOKED_INTO = frozenset({"summary", "changes", "causes", "naans", "services", "runs", "survival"})
 
 
-def charts_of(tables: Mapping[str, pd.DataFrame], language: Language = ENGLISH) -> tuple[Chart, ...]:
+def charts_of(
+    tables: Mapping[str, pd.DataFrame], language: Language = ENGLISH
+) -> tuple[Chart, ...]:
     """The charts of a report; none when there is no ARK to draw."""
     return _charts_in([language], tables, ways_of(tables["arks"]))[language]
 
@@ -115,7 +131,9 @@ def _charts_in(
         return dict.fromkeys(languages, ())
     services = tables["services"]
     services = services[services["grouping"].eq(ALL) & services["service"].ne("level")]
-    curves = {grouping: curves_of(tables["survival"], grouping) for grouping in ("naan", "resolver")}
+    curves = {
+        grouping: curves_of(tables["survival"], grouping) for grouping in ("naan", "resolver")
+    }
 
     def drawn(language: Language) -> Iterator[Chart | None]:
         yield by_naan(tables["naans"], language)
@@ -138,9 +156,13 @@ def page_pieces(
     wanted = spoken or Spoken()
     written, languages = wanted.language, list(LANGUAGES.values())
     tables = {name: part.rows for name, part in parts.items() if part.rows is not None}
-    sentences = dict.fromkeys([*ADVICE.values(), *(text for part in parts.values() for text in part.sentences)])
+    sentences = dict.fromkeys(
+        [*ADVICE.values(), *(text for part in parts.values() for text in part.sentences)]
+    )
     style = (_HERE / "templates" / "page.css").read_text("utf-8")
-    library, *scripts = ((_HERE / "static" / name).read_text("utf-8") for name in (CHART_LIBRARY, *SCRIPTS))
+    library, *scripts = (
+        (_HERE / "static" / name).read_text("utf-8") for name in (CHART_LIBRARY, *SCRIPTS)
+    )
     template = _template()
     cards = cards_in(languages, frames, tables, MOST_CAUSES)
     charts = _charts_in(languages, tables, next(part.ways for part in parts.values() if part.ways))
@@ -152,7 +174,9 @@ def page_pieces(
             "actions": cards[language],
             "more_causes": len(tables["causes"]) - len(cards[language]),
             "charts": charts[language],
-            "topics": [(topic, [parts[name].shown[language] for name in topic.tables]) for topic in TOPICS],
+            "topics": [
+                (topic, [parts[name].shown[language] for name in topic.tables]) for topic in TOPICS
+            ],
         }
         for language in languages
     }
@@ -165,8 +189,16 @@ def page_pieces(
         "languages": languages,
     }
     # what is the same in every language, and is much, is left out when the places of texts are counted
-    nothing = {"style": "", "library": "", "policy": "", "script_data": "", "scripts": [""] * len(scripts)}
-    places = texts.places(template.render({**marked, **nothing, "data": dict.fromkeys([*parts, LIFE.name], "")}))
+    nothing = {
+        "style": "",
+        "library": "",
+        "policy": "",
+        "script_data": "",
+        "scripts": [""] * len(scripts),
+    }
+    places = texts.places(
+        template.render({**marked, **nothing, "data": dict.fromkeys([*parts, LIFE.name], "")})
+    )
     scripted = {
         language: _scripted(frames, list(sentences), cards[language], charts[language], language)
         for language in languages
@@ -245,7 +277,11 @@ def _said(frames: Frames, tables: Mapping[str, pd.DataFrame], language: Language
 
 
 def _scripted(
-    frames: Frames, ours: Sequence[str], cards: Sequence[ActionCard], charts: Sequence[Chart], language: Language
+    frames: Frames,
+    ours: Sequence[str],
+    cards: Sequence[ActionCard],
+    charts: Sequence[Chart],
+    language: Language,
 ) -> dict[str, Any]:
     """What the scripts say in a language, and how they write numbers and days."""
     return {
@@ -293,7 +329,8 @@ def _run_facts(frames: Frames, language: Language) -> list[tuple[str, str]]:
         "arkaudit": run["version"],
         language.gettext("Run"): f"{run['run_id']} ({run['command']}, {run['state']})",
         language.gettext("Started"): language.shown(run["started_at"], ColumnType.MOMENT),
-        language.gettext("Ended"): language.shown(run["ended_at"], ColumnType.MOMENT) or language.gettext("not yet"),
+        language.gettext("Ended"): language.shown(run["ended_at"], ColumnType.MOMENT)
+        or language.gettext("not yet"),
         language.gettext("Compared with"): _compared(frames, language),
         language.gettext("Resolver for ARKs without one"): run["resolver"],
         language.gettext("User agent"): run["user_agent"],
@@ -304,7 +341,10 @@ def _run_facts(frames: Frames, language: Language) -> list[tuple[str, str]]:
 def _compared(frames: Frames, language: Language) -> str:
     return "; ".join(
         language.gettext(words, run=str(earlier.run["run_id"].iloc[0]))
-        for words, earlier in ((N_("run {run} (before)"), frames.previous), (N_("run {run} (chosen)"), frames.since))
+        for words, earlier in (
+            (N_("run {run} (before)"), frames.previous),
+            (N_("run {run} (chosen)"), frames.since),
+        )
         if earlier
     )
 
@@ -328,7 +368,8 @@ _WORTH_A_LOOK = {
         "{number} document that could not be read.", "{number} documents that could not be read."
     ),
     "documents not reached": Forms(
-        "{number} document that could not be obtained.", "{number} documents that could not be obtained."
+        "{number} document that could not be obtained.",
+        "{number} documents that could not be obtained.",
     ),
 }
 
@@ -344,7 +385,9 @@ def _lives(frames: Frames) -> pd.DataFrame:
     best = rows.sort_values(["family", "object"]).drop_duplicates(["ark_id", "run_id"])
     ordered = best.sort_values(["place", "started_at", "run_id"], ignore_index=True)
     ordered = ordered.assign(ark=names["ark"].take(ordered["place"].to_numpy()).array)
-    return ordered.rename(columns={"run_id": "run", "started_at": "at"})[[column.name for column in LIFE.columns]]
+    return ordered.rename(columns={"run_id": "run", "started_at": "at"})[
+        [column.name for column in LIFE.columns]
+    ]
 
 
 LIFE = TableDefinition(

@@ -75,12 +75,19 @@ def letter(
     more = count - len(arks)
     meaning = language.gettext(_MEANING)
     parts = [
-        language.gettext("Dear editors,") if is_for_editors else language.gettext("Dear colleagues,"),
+        language.gettext("Dear editors,")
+        if is_for_editors
+        else language.gettext("Dear colleagues,"),
         f"{opening} {meaning}",
-        *("\n".join(_told([failure for failure in failures if failure.ark == ark], language)) for ark in arks),
+        *(
+            "\n".join(_told([failure for failure in failures if failure.ark == ark], language))
+            for ark in arks
+        ),
         *([_more(more, language)] if more > 0 else []),
         language.gettext(REQUESTS[cause]),
-        language.gettext("We gladly send what was asked and answered, request by request. Thank you for your help."),
+        language.gettext(
+            "We gladly send what was asked and answered, request by request. Thank you for your help."
+        ),
         "\n".join(
             filter(
                 None,
@@ -104,7 +111,9 @@ def _first_words(count: int, language: Language, fault: Fault, host: str) -> tup
     """Return the subject, and the sentence that a letter begins with: to a *host*, or to editors."""
     if fault is Fault.CITATION:
         return (
-            language.ngettext("A cited ARK needs a correction", "{number} cited ARKs need a correction", count),
+            language.ngettext(
+                "A cited ARK needs a correction", "{number} cited ARKs need a correction", count
+            ),
             language.ngettext(
                 "An ARK that your documents cite did not lead to its object, and the citation seems to be the cause.",
                 "{number} ARKs that your documents cite did not lead to their objects, and the citations seem to be "
@@ -130,7 +139,10 @@ def _first_words(count: int, language: Language, fault: Fault, host: str) -> tup
         )
     return (
         language.ngettext(
-            "An ARK cannot be reached at {host}", "{number} ARKs cannot be reached at {host}", count, host=where
+            "An ARK cannot be reached at {host}",
+            "{number} ARKs cannot be reached at {host}",
+            count,
+            host=where,
         ),
         language.ngettext(
             "An ARK did not lead to its object when we asked for it at {host}.",
@@ -143,7 +155,9 @@ def _first_words(count: int, language: Language, fault: Fault, host: str) -> tup
 
 def _more(more: int, language: Language) -> str:
     return language.ngettext(
-        "And {number} more ARK: we gladly send the list.", "And {number} more ARKs: we gladly send the list.", more
+        "And {number} more ARK: we gladly send the list.",
+        "And {number} more ARKs: we gladly send the list.",
+        more,
     )
 
 
@@ -160,7 +174,9 @@ def _lines(failure: Seen, language: Language) -> Iterator[str]:
     if failure.ended_at and failure.ended_at != failure.url:
         yield language.gettext("which led to {url}", url=escaped(failure.ended_at))
     if failure.day:
-        yield language.gettext("on {day}: {meaning}", day=language.day(failure.day), meaning=meaning)
+        yield language.gettext(
+            "on {day}: {meaning}", day=language.day(failure.day), meaning=meaning
+        )
     else:
         yield meaning
     if failure.documents:
@@ -169,7 +185,9 @@ def _lines(failure: Seen, language: Language) -> Iterator[str]:
         yield language.gettext("it should probably be {better}", better=escaped(failure.should_be))
     if failure.archived_copy and failure.archived_on:
         copy, day = escaped(failure.archived_copy), language.day(failure.archived_on)
-        yield language.gettext("an archive has a copy of what it led to, of {day}: {copy}", day=day, copy=copy)
+        yield language.gettext(
+            "an archive has a copy of what it led to, of {day}: {copy}", day=day, copy=copy
+        )
 
 
 def _cited(documents: Sequence[str], language: Language) -> str:
@@ -189,25 +207,39 @@ def _cited(documents: Sequence[str], language: Language) -> str:
 
 #: What would help, for those who can do it.
 REQUESTS = {
-    Cause.LABEL_FORM: N_("Could your resolver accept ark: and ark:/ alike? Both forms of the label mean the same."),
+    Cause.LABEL_FORM: N_(
+        "Could your resolver accept ark: and ark:/ alike? Both forms of the label mean the same."
+    ),
     Cause.HYPHENS: N_("Could your resolver ignore hyphens? In an ARK they have no meaning."),
     Cause.MOVED_RESOLVER: N_(
         "Another resolver knows these ARKs. Could the old address redirect there, so that what was cited keeps working?"
     ),
-    Cause.MISTYPED: N_("Could you compare these with their sources? The check character shows a typing error."),
-    Cause.CUT_SHORT: N_("Could you complete these citations? Longer ARKs that begin like them work."),
-    Cause.RUN_ON: N_("Could you shorten these citations? Something that is not part of the ARK is glued to its end."),
+    Cause.MISTYPED: N_(
+        "Could you compare these with their sources? The check character shows a typing error."
+    ),
+    Cause.CUT_SHORT: N_(
+        "Could you complete these citations? Longer ARKs that begin like them work."
+    ),
+    Cause.RUN_ON: N_(
+        "Could you shorten these citations? Something that is not part of the ARK is glued to its end."
+    ),
     Cause.UNKNOWN_PART: N_(
         "The whole object can be reached, but these parts of it cannot. Were they renamed, or are they gone?"
     ),
     Cause.REFUSED_HERE: N_("The same ARKs work at another address. Could this one redirect there?"),
-    Cause.DEAD_HOST: N_("The host has given no answer for some time. Is there another one that knows these ARKs?"),
+    Cause.DEAD_HOST: N_(
+        "The host has given no answer for some time. Is there another one that knows these ARKs?"
+    ),
     Cause.SILENT_HOST: N_(
         "It may have been an outage. If the host does not come back, which other one knows these ARKs?"
     ),
-    Cause.PASSING: N_("It may have been an outage: the host answers for other ARKs. Could you look at these?"),
+    Cause.PASSING: N_(
+        "It may have been an outage: the host answers for other ARKs. Could you look at these?"
+    ),
     Cause.LOOP: N_("The redirects lead in a circle. Could you correct where they lead?"),
-    Cause.BAD_REDIRECT: N_("The redirects lead to no usable address. Could you correct where they lead?"),
+    Cause.BAD_REDIRECT: N_(
+        "The redirects lead to no usable address. Could you correct where they lead?"
+    ),
     Cause.CHANGED_PATH: N_(
         "All that lead to addresses of this form fail: the paths of the site seem to have changed. One redirect from "
         "the old form to the new one would repair all of them."

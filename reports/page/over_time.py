@@ -26,7 +26,9 @@ def alive_of(runs: pd.DataFrame, language: Language) -> Chart | None:
     return Chart(
         "share-alive",
         language.gettext("Share alive by run"),
-        " ".join([_alive_sentence(len(judged), first, last, language), *_foot_sentence(foot, language)]),
+        " ".join(
+            [_alive_sentence(len(judged), first, last, language), *_foot_sentence(foot, language)]
+        ),
         300,
         {
             **_lines_frame([name for name, *_ in lines], foot),
@@ -74,7 +76,9 @@ def _time_axis(first: pd.Timestamp, last: pd.Timestamp, language: Language) -> d
     """An axis of days; of minutes, where all that is drawn lies within a few days."""
     is_long = last - first >= pd.Timedelta(days=_FEW_DAYS)
     label, apart = (
-        (language.day_pattern, "1D") if is_long else (f"{language.day_of_year_pattern} {{HH}}:{{mm}}", "1min")
+        (language.day_pattern, "1D")
+        if is_long
+        else (f"{language.day_of_year_pattern} {{HH}}:{{mm}}", "1min")
     )
     return {
         "type": "time",
@@ -91,11 +95,15 @@ def _share(run: pd.Series, language: Language, *parts: str) -> str:
     """A share of what was proved by a run, with what it is a share of."""
     of = sum(int(run[name]) for name in ("working", "failing", "confirmed_broken"))
     part = sum(int(run[name]) for name in parts)
-    return language.gettext("{share} ({part} of {all})", share=_percent(part / of, language), part=part, all=of)
+    return language.gettext(
+        "{share} ({part} of {all})", share=_percent(part / of, language), part=part, all=of
+    )
 
 
 def _run_row(run: pd.Series, language: Language) -> tuple[str, ...]:
-    counts = (language.number(int(run[name])) for name in ("working", "failing", "confirmed_broken"))
+    counts = (
+        language.number(int(run[name])) for name in ("working", "failing", "confirmed_broken")
+    )
     remark = language.gettext("suspect: most hosts failed") if run["suspect"] else ""
     day = language.numeric_day(run["started_at"])
     return str(run["run_id"]), day, *counts, _percent(run["share_working"], language), remark
@@ -148,7 +156,11 @@ def survival_of(named_curves: Curves, grouping: str, language: Language) -> Char
                 language.gettext("share alive ({confidence})", confidence=language.share(0.95, 0)),
             ),
             tuple(
-                (name, *(language.number(_at_risk(rows, day)) for day in days), _end(rows, language))
+                (
+                    name,
+                    *(language.number(_at_risk(rows, day)) for day in days),
+                    _end(rows, language),
+                )
                 for name, rows in curves.items()
             ),
             is_open=True,
@@ -172,7 +184,9 @@ _AXIS: Mapping[str, Any] = {
 def curves_of(survival: pd.DataFrame, grouping: str) -> Curves:
     """Return the curves of all ARKs, and of the groups with most subjects: the same in every language."""
     chosen = survival[survival["grouping"].isin(["all", grouping])]
-    groups = {(str(kind), str(name)): rows for (kind, name), rows in chosen.groupby(["grouping", "group"])}
+    groups = {
+        (str(kind), str(name)): rows for (kind, name), rows in chosen.groupby(["grouping", "group"])
+    }
     sizes = {key: -int(rows["at_risk"].max()) for key, rows in groups.items() if key[0] == grouping}
     greatest = sorted(sizes, key=lambda key: (sizes[key], key))[:_MOST_CURVES]
     whole = [key for key in groups if key[0] == "all"]
@@ -180,7 +194,10 @@ def curves_of(survival: pd.DataFrame, grouping: str) -> Curves:
 
 
 def _points(rows: pd.DataFrame) -> list[list[float]]:
-    return [[int(day), _rounded(share)] for day, share in zip(rows["days"], rows["survival"], strict=True)]
+    return [
+        [int(day), _rounded(share)]
+        for day, share in zip(rows["days"], rows["survival"], strict=True)
+    ]
 
 
 def _at_risk(rows: pd.DataFrame, day: int) -> int:
@@ -203,9 +220,14 @@ def _survival_sentence(curves: Mapping[str, pd.DataFrame], longest: int, languag
     return language.gettext(
         "Falling steps: the estimated share (Kaplan-Meier) of {watched} still alive so many days after each was first "
         "seen to work, over {days}. At the end: {parts}.",
-        watched=language.npgettext("share of", "{number} watched ARK at a URL", "{number} watched ARKs at a URL", most),
+        watched=language.npgettext(
+            "share of", "{number} watched ARK at a URL", "{number} watched ARKs at a URL", most
+        ),
         days=language.npgettext("over", "{number} day", "{number} days", longest),
-        parts="; ".join(f"{name} {_percent(rows['survival'].iloc[-1], language)}" for name, rows in curves.items()),
+        parts="; ".join(
+            f"{name} {_percent(rows['survival'].iloc[-1], language)}"
+            for name, rows in curves.items()
+        ),
     )
 
 
@@ -257,7 +279,9 @@ def _line(name: str, tone: str, points: Sequence[Any], dash: str) -> dict[str, A
 
 
 def _percent(share: Any, language: Language) -> str:
-    return language.pgettext("a share", "unknown") if pd.isna(share) else language.share(float(share))
+    return (
+        language.pgettext("a share", "unknown") if pd.isna(share) else language.share(float(share))
+    )
 
 
 def _rounded(share: Any) -> float:

@@ -15,7 +15,13 @@ import pandas as pd
 import pyarrow as pa
 
 from crawler.history.ark_status import ArkState, EventKind
-from crawler.model.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome
+from crawler.model.observations import (
+    DESCRIBED,
+    FAMILY_OF,
+    CommitmentOutcome,
+    Family,
+    MetadataOutcome,
+)
 from reports.languages import N_, Forms, Language
 from reports.languages.display import ColumnType, escaped, heading, link
 from reports.remediation.causes import FAULT_OF, Fault
@@ -81,7 +87,9 @@ def shown_table(
     first = list(rows_of(table.head(most)[[column.name for column in columns]]))
     held = min(len(table), MOST_EMBEDDED)
     return {
-        language: ShownTable(definition, columns, _cells(first, columns, language), len(table), held, words)
+        language: ShownTable(
+            definition, columns, _cells(first, columns, language), len(table), held, words
+        )
         for language, words in nothing.items()
     }
 
@@ -91,7 +99,11 @@ def _cells(
 ) -> tuple[tuple[Cell, ...], ...]:
     return tuple(
         tuple(
-            cell_of(language.gettext(value) if value and column.is_ours else value, column.type, language)
+            cell_of(
+                language.gettext(value) if value and column.is_ours else value,
+                column.type,
+                language,
+            )
             for value, column in zip(row, columns, strict=True)
         )
         for row in rows
@@ -116,14 +128,23 @@ def cell_of(value: Any, kind: ColumnType, language: Language) -> Cell:
 def _tones() -> Mapping[str, str]:
     """Every token that is shown as a badge, with the family whose colour it gets."""
     telling: dict[Any, Family] = {
-        **dict.fromkeys((*DESCRIBED, CommitmentOutcome.STATED, ArkState.HEALTHY, EventKind.RECOVERED), Family.WORKS),
+        **dict.fromkeys(
+            (*DESCRIBED, CommitmentOutcome.STATED, ArkState.HEALTHY, EventKind.RECOVERED),
+            Family.WORKS,
+        ),
         **dict.fromkeys((ArkState.FAILING, ArkState.FLAPPING), Family.UNREACHABLE),
         **dict.fromkeys((ArkState.CONFIRMED_BROKEN, EventKind.BROKE), Family.FAILS),
     }
     tones: dict[Any, Family] = (
-        dict.fromkeys((*EventKind, *ArkState, *MetadataOutcome, *CommitmentOutcome), Family.NOT_JUDGED) | telling
+        dict.fromkeys(
+            (*EventKind, *ArkState, *MetadataOutcome, *CommitmentOutcome), Family.NOT_JUDGED
+        )
+        | telling
     )
-    tones |= {cause: Family.UNREACHABLE if fault is Fault.NOBODY else Family.FAILS for cause, fault in FAULT_OF.items()}
+    tones |= {
+        cause: Family.UNREACHABLE if fault is Fault.NOBODY else Family.FAILS
+        for cause, fault in FAULT_OF.items()
+    }
     tones |= FAMILY_OF
     tones |= {family: family for family in Family}
     return {str(token): family.value for token, family in tones.items()}
@@ -230,14 +251,18 @@ def _pieces(table: pd.DataFrame, columns: tuple[Column, ...]) -> Iterator[str]:
     yield f'{{"rows":{len(table)},"columns":['
     for number, column in enumerate(columns):
         content = _content(table[column.name], column)
-        yield ("," if number else "") + json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+        yield ("," if number else "") + json.dumps(
+            content, ensure_ascii=False, separators=(",", ":")
+        )
     yield "]}"
 
 
 def _content(values: pd.Series, column: Column) -> dict[str, list[Any]]:
     match column.type:
         case ColumnType.MOMENT:
-            moments = pa.array(values.dt.tz_localize(None).dt.as_unit("ms"), pa.timestamp("ms"), from_pandas=True)
+            moments = pa.array(
+                values.dt.tz_localize(None).dt.as_unit("ms"), pa.timestamp("ms"), from_pandas=True
+            )
             return {"v": moments.cast(pa.int64()).to_pylist()}
         case ColumnType.TRUTH:
             return {"v": values_of(values.astype("boolean").astype("Int64"))}
@@ -310,7 +335,9 @@ TOPICS = (
     Topic(
         "every-ark",
         N_("ARKs"),
-        N_("Everything about each ARK; and two for one object, one for two, wholes and their parts."),
+        N_(
+            "Everything about each ARK; and two for one object, one for two, wholes and their parts."
+        ),
         ("arks", "groups"),
     ),
     Topic(
@@ -332,13 +359,51 @@ ON_PAPER = frozenset({"naans", "resolvers", "documents"})
 
 #: The columns that come first on the page, where the files have another order.
 _FIRST = {
-    "arks": ("ark", "family", "object", "state", "request_url", "citations", "documents", "final_url"),
-    "causes": ("number", "cause", "citations", "arks", "documents", "host", "fault", "advice", "contact"),
+    "arks": (
+        "ark",
+        "family",
+        "object",
+        "state",
+        "request_url",
+        "citations",
+        "documents",
+        "final_url",
+    ),
+    "causes": (
+        "number",
+        "cause",
+        "citations",
+        "arks",
+        "documents",
+        "host",
+        "fault",
+        "advice",
+        "contact",
+    ),
     "citations": ("ark", "object", "document", "page", "as_written", "repairs", "confidence"),
     "conformance": ("resolver", "form", "conforms", "treatment", "status", "asked_url"),
     "corrections": ("as_written", "correct", "document", "page", "why", "because"),
-    "documents": ("document", "citations", "arks", "works", "fails", "unreachable", "not_judged", "title"),
-    "failures": ("ark", "document", "page", "as_written", "should_be", "cause", "object", "context", "number"),
+    "documents": (
+        "document",
+        "citations",
+        "arks",
+        "works",
+        "fails",
+        "unreachable",
+        "not_judged",
+        "title",
+    ),
+    "failures": (
+        "ark",
+        "document",
+        "page",
+        "as_written",
+        "should_be",
+        "cause",
+        "object",
+        "context",
+        "number",
+    ),
     "inventory": ("ark", "findings", "title", "collection", "expected_url", "final_url"),
     "known": ("ark", "treatment", "until", "why", "object", "document", "page"),
     "requests": ("ark", "question", "url", "status", "error", "location", "elapsed_s"),
@@ -349,7 +414,10 @@ def columns_of(definition: TableDefinition) -> tuple[Column, ...]:
     """The columns of a table in the order of the page."""
     first = _FIRST.get(definition.name, ())
     by_name = {column.name: column for column in definition.columns}
-    return (*(by_name[name] for name in first), *(column for column in definition.columns if column.name not in first))
+    return (
+        *(by_name[name] for name in first),
+        *(column for column in definition.columns if column.name not in first),
+    )
 
 
 #: What a table without a row says, where that is more than that there is none.
@@ -366,9 +434,15 @@ _FIRST_TIME = N_("Nothing to compare with yet: this is the first audit of its ki
 _NONE = N_("None.")
 
 
-def nothing_words(definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language) -> str:
+def nothing_words(
+    definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language
+) -> str:
     """Return what is said instead of a table that has nothing to report; an empty text for one that has."""
-    if definition.name == "changes" and _is_first(frames) and table["event"].eq(EventKind.NEW).all():
+    if (
+        definition.name == "changes"
+        and _is_first(frames)
+        and table["event"].eq(EventKind.NEW).all()
+    ):
         return language.gettext(_FIRST_TIME)
     return language.gettext(_NOTHING.get(definition.name, _NONE)) if table.empty else ""
 

@@ -45,13 +45,17 @@ class Texts:
 
         written = values[self._written]
         if isinstance(written, str):
-            return self._mark({key: value if isinstance(value, str) else written for key, value in values.items()})
+            return self._mark(
+                {key: value if isinstance(value, str) else written for key, value in values.items()}
+            )
         if all(value is written for value in values.values()):
             return written
         if isinstance(written, Mapping):
             return {key: within(partial(_at, key=key)) for key in written}
         if isinstance(written, list | tuple):
-            parts = (within(partial(_at, key=at, otherwise=written[at])) for at in range(len(written)))
+            parts = (
+                within(partial(_at, key=at, otherwise=written[at])) for at in range(len(written))
+            )
             return type(written)(parts)
         if is_dataclass(written) and not isinstance(written, type | Language):
             names = [field.name for field in fields(written) if field.init]
@@ -70,11 +74,18 @@ class Texts:
 
     def gettext(self, sentence: str, /, **values: Any) -> str:
         """As `Language.gettext`, in every language; *values* may be marks."""
-        return self._mark({key: key.gettext(sentence, **self._given(values, key)) for key in self._languages})
+        return self._mark(
+            {key: key.gettext(sentence, **self._given(values, key)) for key in self._languages}
+        )
 
     def ngettext(self, one: str, many: str, number: int, /, **values: Any) -> str:
         """As `Language.ngettext`, in every language."""
-        return self._mark({key: key.ngettext(one, many, number, **self._given(values, key)) for key in self._languages})
+        return self._mark(
+            {
+                key: key.ngettext(one, many, number, **self._given(values, key))
+                for key in self._languages
+            }
+        )
 
     def number(self, value: int) -> str:
         """As `Language.number`, in every language."""
@@ -82,7 +93,8 @@ class Texts:
 
     def _given(self, values: Mapping[str, Any], language: Language) -> dict[str, Any]:
         return {
-            name: self._said(value, language) if isinstance(value, str) else value for name, value in values.items()
+            name: self._said(value, language) if isinstance(value, str) else value
+            for name, value in values.items()
         }
 
     def _said(self, text: str, language: Language) -> str:
@@ -99,7 +111,9 @@ class Texts:
         ``texts`` has them by the number of the text among those of the page that are not blank; ``attributes`` by the
         number of the element among all, and their name.
         """
-        others: dict[str, dict[str, Any]] = {key.code: {"texts": {}, "attributes": {}} for key in self._languages}
+        others: dict[str, dict[str, Any]] = {
+            key.code: {"texts": {}, "attributes": {}} for key in self._languages
+        }
         element = text = -1
         for piece in _TAG.split(html):
             if piece.startswith("<"):

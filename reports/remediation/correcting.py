@@ -99,7 +99,9 @@ _WAYS = {
     Cause.REFUSED_HERE: Why.OTHER_RESOLVER,
 }
 _BECAUSE = {
-    Cause.LABEL_FORM: N_("the resolver knows only the other form of the label; it works in that form"),
+    Cause.LABEL_FORM: N_(
+        "the resolver knows only the other form of the label; it works in that form"
+    ),
     Cause.HYPHENS: N_("the resolver takes hyphens for part of the name; it works without them"),
     Cause.MOVED_RESOLVER: N_("the resolver that is written fails; it works there"),
     Cause.REFUSED_HERE: N_("it fails as it is written; the same ARK is cited there and works"),
@@ -117,9 +119,15 @@ def correction(citation: Place) -> Correction | None:
     if citation.is_ambiguous:
         return None
     if citation.meant_ark:
-        correct = citation.meant_url if citation.has_resolver and citation.meant_url else citation.meant_ark
+        correct = (
+            citation.meant_url
+            if citation.has_resolver and citation.meant_url
+            else citation.meant_ark
+        )
         return Correction(
-            correct, Why.DID_YOU_MEAN, f"it is not found; {citation.meant_ark} differs in a character and lives"
+            correct,
+            Why.DID_YOU_MEAN,
+            f"it is not found; {citation.meant_ark} differs in a character and lives",
         )
     return _better(citation) or _beside(citation)
 
@@ -128,7 +136,9 @@ def _beside(citation: Place) -> Correction | None:
     """Return what may be written next to a citation of which nothing better is known."""
     if citation.archived_copy is None or citation.family is Family.WORKS:
         return None
-    return Correction(None, Why.ARCHIVED_COPY, N_("it fails; an archive has a copy of what it led to"))
+    return Correction(
+        None, Why.ARCHIVED_COPY, N_("it fails; an archive has a copy of what it led to")
+    )
 
 
 def _better(citation: Place) -> Correction | None:
@@ -144,19 +154,29 @@ def _better(citation: Place) -> Correction | None:
         and citation.family is Family.WORKS
         and citation.repaired != citation.as_written
     ):
-        return Correction(citation.repaired, Why.REPAIRED, f"it has {', '.join(faults)}, and works without")
+        return Correction(
+            citation.repaired, Why.REPAIRED, f"it has {', '.join(faults)}, and works without"
+        )
     return None
 
 
 def _without_hyphens(citation: Place) -> str | None:
     """The ARK of a place without a resolver as it works anywhere; None where something else is wrong with it."""
-    return citation.repaired.replace("-", "") if citation.cause is Cause.HYPHENS and citation.works_at else None
+    return (
+        citation.repaired.replace("-", "")
+        if citation.cause is Cause.HYPHENS and citation.works_at
+        else None
+    )
 
 
 def _faults(citation: Place) -> list[str]:
     fault_words = _WRONG if citation.role is Role.TEXT else {**_WRONG, **_LAYOUT}
     is_hyphenation = citation.role is Role.TEXT and not has_look_alike(citation.as_written)
-    wrong = (repair for repair in citation.repairs if not (repair == "look-alike hyphen" and is_hyphenation))
+    wrong = (
+        repair
+        for repair in citation.repairs
+        if not (repair == "look-alike hyphen" and is_hyphenation)
+    )
     return [fault_words[repair] for repair in wrong if repair in fault_words]
 
 
@@ -167,4 +187,7 @@ def has_look_alike(text: str) -> bool:
     (True, False)
     """
     inside = re.sub(r"\S[ \t]*[\r\n]", "", text)
-    return any((unicodedata.category(char) == "Pd" and char != "-") or char == "\N{MINUS SIGN}" for char in inside)
+    return any(
+        (unicodedata.category(char) == "Pd" and char != "-") or char == "\N{MINUS SIGN}"
+        for char in inside
+    )

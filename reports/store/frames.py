@@ -156,7 +156,9 @@ class Frames:
     def __repr__(self) -> str:
         of_store = f"of {self.store!r}" if self.store else "of no store"
         runs = ", ".join(f"run {number}" for number in self.run["run_id"]) or "no run"
-        counts = f"{len(self.documents)} documents, {len(self.arks)} ARKs, {len(self.verdicts)} verdicts"
+        counts = (
+            f"{len(self.documents)} documents, {len(self.arks)} ARKs, {len(self.verdicts)} verdicts"
+        )
         return f"<Frames {of_store}, {runs}: {counts}>"
 
 
@@ -180,7 +182,9 @@ def load_frames(
     """
     used_registry = registry or Registry.builtin()
     listed = no_inventory() if inventory is None else inventory
-    return read(store, lambda connection: _chosen(connection, store, run_id, since, used_registry, listed))
+    return read(
+        store, lambda connection: _chosen(connection, store, run_id, since, used_registry, listed)
+    )
 
 
 def _chosen(
@@ -204,8 +208,12 @@ def _chosen(
         _frames(connection, reported, registered, arks, since=since),
         store=store.name,
         is_alone=run_id is not None and has_later_run(connection, run_id),
-        previous=None if earlier is None else _compared(connection, earlier, registered, arks, is_all=reported.is_all),
-        since=None if since is None else _compared(connection, since, registered, arks, is_all=reported.is_all),
+        previous=None
+        if earlier is None
+        else _compared(connection, earlier, registered, arks, is_all=reported.is_all),
+        since=None
+        if since is None
+        else _compared(connection, since, registered, arks, is_all=reported.is_all),
         timeline=timeline(connection, until),
         inventory=with_citations(connection, inventory, until),
         stock=stock(connection, inventory, until),
@@ -213,10 +221,17 @@ def _chosen(
 
 
 def _compared(
-    connection: Connection, run_id: int, registered: pd.DataFrame, arks: pd.DataFrame, *, is_all: bool
+    connection: Connection,
+    run_id: int,
+    registered: pd.DataFrame,
+    arks: pd.DataFrame,
+    *,
+    is_all: bool,
 ) -> Frames:
     """A run that another is compared with, as it stood then."""
-    return _frames(connection, Reported(run_id, run_id, is_all=is_all), registered, arks, is_whole=False)
+    return _frames(
+        connection, Reported(run_id, run_id, is_all=is_all), registered, arks, is_whole=False
+    )
 
 
 def _nothing_of(selection: Selection) -> pd.DataFrame:
@@ -250,7 +265,9 @@ def _frames(
     run_id = reported.run_id
     whole_run, until = (run_id, reported.until) if is_whole else (NO_RUN, NO_RUN)
     counting = kept(connection, "counting", counting_verdicts(reported))
-    judged = kept(connection, "judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting)))
+    judged = kept(
+        connection, "judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting))
+    )
 
     own = select(observation.c.observation_id).where(observation.c.run_id == run_id)
     if is_whole:
@@ -258,7 +275,9 @@ def _frames(
         observations, hops = with_hops(connection, OBSERVATIONS, asks, HOP_OF)
     else:
         observations = loaded(COMPARED_OBSERVATIONS, observation.c.observation_id.in_(own))
-        none = query_of(OBSERVATIONS).join_from(observation, ark).where(observation.c.run_id == NO_RUN)
+        none = (
+            query_of(OBSERVATIONS).join_from(observation, ark).where(observation.c.run_id == NO_RUN)
+        )
         _, hops = with_hops(connection, OBSERVATIONS, none, HOP_OF)
     fetching = query_of(FETCHES).where(document.c.run_id == whole_run)
     _, fetches = with_hops(connection, FETCHES, fetching, FETCH_OF)
@@ -276,8 +295,12 @@ def _frames(
     is_meant = arks["ark_id"].isin(pd.concat([rows["ark_id"] for rows in about]))
     lives = loaded(HISTORY, life_of(judged, until), of=verdict.join(run))
     lives = lives.drop(columns="verdict_id").sort_values("run_id", kind="stable", ignore_index=True)
-    good = loaded(LAST_GOOD, last_good_of(counting, until), of=verdict.join(run)).drop(columns="verdict_id")
-    copies = loaded(MEMENTOS, last_answers_of(judged, until), of=memento.join(run)).sort_values(["at", "memento_id"])
+    good = loaded(LAST_GOOD, last_good_of(counting, until), of=verdict.join(run)).drop(
+        columns="verdict_id"
+    )
+    copies = loaded(MEMENTOS, last_answers_of(judged, until), of=memento.join(run)).sort_values(
+        ["at", "memento_id"]
+    )
     happened = happened_since(reported, since) if is_whole else event.c.run_id == NO_RUN
     runs = run.outerjoin(assessment)
     return Frames(

@@ -67,7 +67,9 @@ def read_inventory(path: Path) -> pd.DataFrame:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
-        raise InventoryUnreadable(f"{path}:{line}: is not UTF-8: save the file as CSV in UTF-8") from None
+        raise InventoryUnreadable(
+            f"{path}:{line}: is not UTF-8: save the file as CSV in UTF-8"
+        ) from None
     problems: list[str] = []
     rows = list(_rows(text, path, problems))
     if problems:
@@ -109,17 +111,22 @@ def _rows(text: str, path: Path, problems: list[str]) -> Iterator[tuple[Any, ...
     except csv.Error as problem:
         raise InventoryUnreadable(f"{path}:{line}: is not CSV: {problem}") from None
     if names is None:
-        raise InventoryUnreadable(f"{path}:1: has no line that names the columns: ark, expected_url …")
+        raise InventoryUnreadable(
+            f"{path}:1: has no line that names the columns: ark, expected_url …"
+        )
 
 
 def _names(cells: list[str], at: str) -> list[str | None]:
     """Return what each column is; None for one that is left alone."""
     names = [
-        COLUMNS.get(cell.strip().lower()) or COLUMNS.get(_WORDS.sub("_", cell.lower()).strip("_")) for cell in cells
+        COLUMNS.get(cell.strip().lower()) or COLUMNS.get(_WORDS.sub("_", cell.lower()).strip("_"))
+        for cell in cells
     ]
     named = [name for name in names if name]
     if "ark" not in named:
-        raise InventoryUnreadable(f"{at}no column is named ark; the first line names the columns: ark, expected_url …")
+        raise InventoryUnreadable(
+            f"{at}no column is named ark; the first line names the columns: ark, expected_url …"
+        )
     twice = next((name for name in named if named.count(name) > 1), None)
     if twice:
         raise InventoryUnreadable(f"{at}two columns are the {twice}")
@@ -141,13 +148,23 @@ def _row(line: int, cells: list[str], names: list[str | None]) -> tuple[Any, ...
     closed = _TRUTHS.get(by_name["closed"].lower()) if "closed" in by_name else None
     if "closed" in by_name and closed is None:
         raise ValueError(f"closed is yes or no, and not {by_name['closed']!r}")
-    return (line, str(ark), ark.naan, expected, by_name.get("title") or None, by_name.get("collection") or None, closed)
+    return (
+        line,
+        str(ark),
+        ark.naan,
+        expected,
+        by_name.get("title") or None,
+        by_name.get("collection") or None,
+        closed,
+    )
 
 
 def _is_web(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        return parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        return (
+            parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        )
     except ValueError:
         return False
 
@@ -173,7 +190,9 @@ def no_stock() -> pd.DataFrame:
     return frame_of(_STOCK, [])
 
 
-def with_citations(connection: Connection, inventory: pd.DataFrame, run_id: int | None) -> pd.DataFrame:
+def with_citations(
+    connection: Connection, inventory: pd.DataFrame, run_id: int | None
+) -> pd.DataFrame:
     """*inventory* with which of its ARKs any document has cited in this run or an earlier one."""
     cited = connection.scalars(
         select(ark.c.ark)
@@ -184,7 +203,9 @@ def with_citations(connection: Connection, inventory: pd.DataFrame, run_id: int 
         .distinct()
     )
     is_cited = inventory["ark"].isin(list(cited)).astype("boolean")
-    return inventory.assign(is_cited=is_cited, is_chosen=pd.Series(True, index=inventory.index, dtype="boolean"))
+    return inventory.assign(
+        is_cited=is_cited, is_chosen=pd.Series(True, index=inventory.index, dtype="boolean")
+    )
 
 
 def _is_listed(inventory: pd.DataFrame) -> ColumnElement[bool]:
@@ -221,7 +242,11 @@ def _is_clear(row: Any, expected: object) -> bool:
     """Return whether the end of a chain says enough: mostly so, and it saves a look at each."""
     if row.object == ObjectOutcome.BLOCKED:
         return False
-    return not isinstance(expected, str) or row.final_url is None or same_object(expected, row.final_url)
+    return (
+        not isinstance(expected, str)
+        or row.final_url is None
+        or same_object(expected, row.final_url)
+    )
 
 
 def _chain(connection: Connection, row: Any) -> tuple[int | None, bool, list[str]]:

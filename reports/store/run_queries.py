@@ -5,7 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Integer, Select, and_, case, column, func, or_, select, table
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    and_,
+    case,
+    column,
+    func,
+    or_,
+    select,
+    table,
+)
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.expression import UnaryExpression
 
@@ -27,7 +39,11 @@ FINISHED = "finished"
 #: The number that no run has.
 NO_RUN = -1
 _WORKING = [str(outcome) for outcome, family in FAMILY_OF.items() if family is Family.WORKS]
-_AILING = [str(outcome) for outcome, family in FAMILY_OF.items() if family in (Family.FAILS, Family.UNREACHABLE)]
+_AILING = [
+    str(outcome)
+    for outcome, family in FAMILY_OF.items()
+    if family in (Family.FAILS, Family.UNREACHABLE)
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +95,24 @@ def has_run(connection: Connection, run_id: int) -> bool:
 
 def has_later_run(connection: Connection, run_id: int) -> bool:
     """Return whether a run of the store began after this one."""
-    return connection.scalar(select(run.c.run_id).where(run.c.started_at > started(run_id)).limit(1)) is not None
+    return (
+        connection.scalar(select(run.c.run_id).where(run.c.started_at > started(run_id)).limit(1))
+        is not None
+    )
 
 
 def run_before(connection: Connection, run_id: int) -> int | None:
     """The last run before *run_id* that finished and did the same: the same command on the same seeds."""
-    this = connection.execute(select(run.c.command, run.c.seeds, run.c.started_at).where(run.c.run_id == run_id)).one()
+    this = connection.execute(
+        select(run.c.command, run.c.seeds, run.c.started_at).where(run.c.run_id == run_id)
+    ).one()
     earlier = connection.execute(
         select(run.c.run_id, run.c.seeds)
-        .where(run.c.started_at < this.started_at, run.c.command == this.command, run.c.state == "finished")
+        .where(
+            run.c.started_at < this.started_at,
+            run.c.command == this.command,
+            run.c.state == "finished",
+        )
         .order_by(run.c.started_at.desc(), run.c.run_id.desc())
     )
     return next((row.run_id for row in earlier if row.seeds == this.seeds), None)
@@ -108,7 +133,10 @@ _answered_at = case(
         verdict.c.run_id.in_(_beside_another.scalar_subquery()),
         func.coalesce(
             select(func.max(observation.c.at))
-            .where(observation.c.run_id == verdict.c.run_id, observation.c.request_url == verdict.c.request_url)
+            .where(
+                observation.c.run_id == verdict.c.run_id,
+                observation.c.request_url == verdict.c.request_url,
+            )
             .correlate(verdict)
             .scalar_subquery(),
             run.c.started_at,
@@ -133,8 +161,14 @@ def counting_verdicts(reported: Reported) -> Select[Any]:
     others as they were found last. And, unless it is reported alone, what later checks have found instead.
     """
     run_id, last = reported.run_id, started(reported.until)
-    request_url = looked_through(verdict.c.request_url)  # else every cited URL is sought in every run
-    cited = select(mention.c.request_url).join(document).where(document.c.run_id == run_id, is_current_mention)
+    request_url = looked_through(
+        verdict.c.request_url
+    )  # else every cited URL is sought in every run
+    cited = (
+        select(mention.c.request_url)
+        .join(document)
+        .where(document.c.run_id == run_id, is_current_mention)
+    )
     judged = select(verdict.c.request_url).where(verdict.c.run_id == run_id)
     by_run = (run.c.started_at.desc(), run.c.run_id.desc(), verdict.c.verdict_id.desc())
 
@@ -145,10 +179,15 @@ def counting_verdicts(reported: Reported) -> Select[Any]:
     if not reported.is_alone:
         meant = aged_by(_answered_at.desc(), *by_run).where(run.c.started_at <= last)
         if not reported.is_all:
-            meant = meant.where(or_(verdict.c.request_url.in_(cited), verdict.c.request_url.in_(judged)))
+            meant = meant.where(
+                or_(verdict.c.request_url.in_(cited), verdict.c.request_url.in_(judged))
+            )
         aged = meant.subquery()
         return select(aged.c.verdict_id).where(aged.c.age == 1)
-    numbered = select(run.c.run_id, func.row_number().over(order_by=(run.c.started_at, run.c.run_id)).label("place"))
+    numbered = select(
+        run.c.run_id,
+        func.row_number().over(order_by=(run.c.started_at, run.c.run_id)).label("place"),
+    )
     places = numbered.where(run.c.started_at < last).subquery()
     # Of a group SQLite gives the row of the greatest; to sort all of them takes longer.
     earlier = (
@@ -178,9 +217,13 @@ def started(run_id: int | None) -> Any:
 
 def supports(verdicts: Select[Any], own: Select[Any]) -> ColumnElement[bool]:
     """Return whether an observation is a run's *own*, or one on which one of *verdicts* of an earlier run rests."""
-    together = (verdict.c.run_id == observation.c.run_id) & (verdict.c.request_url == observation.c.request_url)
+    together = (verdict.c.run_id == observation.c.run_id) & (
+        verdict.c.request_url == observation.c.request_url
+    )
     earlier = select(observation.c.observation_id).join_from(verdict, observation, together)
-    return observation.c.observation_id.in_(own.union(earlier.where(verdict.c.verdict_id.in_(verdicts))))
+    return observation.c.observation_id.in_(
+        own.union(earlier.where(verdict.c.verdict_id.in_(verdicts)))
+    )
 
 
 def life_of(arks: Select[Any], until: int) -> ColumnElement[bool]:
@@ -192,7 +235,9 @@ def last_good_of(verdicts: Select[Any], until: int) -> ColumnElement[bool]:
     """Return whether a verdict of a run before *until* is a good one about an ARK that fails or is silent in
     *verdicts*.
     """
-    ailing = select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(verdicts), verdict.c.object.in_(_AILING))
+    ailing = select(verdict.c.ark_id).where(
+        verdict.c.verdict_id.in_(verdicts), verdict.c.object.in_(_AILING)
+    )
     return and_(
         verdict.c.ark_id.in_(ailing.subquery().select()),
         run.c.started_at < started(until),
@@ -218,13 +263,17 @@ def happened_since(reported: Reported, since: int | None) -> ColumnElement[bool]
     run_id = reported.run_id
     happened = [event.c.run_id == run_id]
     if since is not None:
-        between = select(run.c.run_id).where(run.c.started_at > started(since), run.c.started_at <= started(run_id))
+        between = select(run.c.run_id).where(
+            run.c.started_at > started(since), run.c.started_at <= started(run_id)
+        )
         happened.append(event.c.run_id.in_(between))
     if not reported.is_alone:
         later = select(run.c.run_id).where(
             run.c.started_at > started(run_id), run.c.started_at <= started(reported.until)
         )
-        about = select(verdict.c.request_url).where(verdict.c.verdict_id.in_(counting_verdicts(reported)))
+        about = select(verdict.c.request_url).where(
+            verdict.c.verdict_id.in_(counting_verdicts(reported))
+        )
         happened.append(and_(event.c.run_id.in_(later), event.c.request_url.in_(about)))
     return or_(*happened)
 
@@ -240,4 +289,8 @@ def passed_over(reported: Reported) -> ColumnElement[bool]:
     same.
     """
     reads = run.c.run_id.in_(select(document.c.run_id))
-    return and_(reads, run.c.started_at > started(reported.run_id), run.c.started_at <= started(reported.until))
+    return and_(
+        reads,
+        run.c.started_at > started(reported.run_id),
+        run.c.started_at <= started(reported.until),
+    )

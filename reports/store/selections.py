@@ -77,7 +77,9 @@ _SPECIAL: Selection = {
     event.c.event: vocabulary(EventKind),
     latest.c.state: vocabulary(ArkState),
     memento.c.outcome: vocabulary(MementoOutcome),
-    mention.c.confidence: pd.CategoricalDtype([confidence.token for confidence in sorted(Confidence)], ordered=True),
+    mention.c.confidence: pd.CategoricalDtype(
+        [confidence.token for confidence in sorted(Confidence)], ordered=True
+    ),
     mention.c.reason: WORD,
     mention.c.resolver: WORD,
     mention.c.role: vocabulary(Role),
@@ -106,8 +108,20 @@ def _dtype_of(column: ColumnElement[Any]) -> Dtype:
 
 
 RUN: Selection = {
-    **selected(run, "run_id", "command", "started_at", "ended_at", "state", "version", "resolver", "user_agent"),
-    **selected(run, "seeds", "plan", is_suspect=assessment.c.is_suspect, suspicion=assessment.c.reason),
+    **selected(
+        run,
+        "run_id",
+        "command",
+        "started_at",
+        "ended_at",
+        "state",
+        "version",
+        "resolver",
+        "user_agent",
+    ),
+    **selected(
+        run, "seeds", "plan", is_suspect=assessment.c.is_suspect, suspicion=assessment.c.reason
+    ),
     run.c.seeds.label("seed_list"): PARSED,
 }
 _hop = func.json_each(document.c.hops).table_valued("value").alias("hop")
@@ -121,7 +135,17 @@ _SENT_HOPS = (
 )
 DOCUMENTS = selected(
     document,
-    *("document_id", "url", "found_on", "fetched_at", "outcome", "status", "final_url", "media_type", "title"),
+    *(
+        "document_id",
+        "url",
+        "found_on",
+        "fetched_at",
+        "outcome",
+        "status",
+        "final_url",
+        "media_type",
+        "title",
+    ),
     "body_bytes",
     request_count=_SENT_HOPS,
 )
@@ -129,12 +153,38 @@ FINDINGS = selected(finding, "finding_id", "document_id", "subject", "kind", "de
 ARKS = selected(ark, "ark_id", "ark", "naan", "shoulder", "name", "qualifier")
 #: What is needed of the citations and questions of a run that another is compared with.
 COMPARED_MENTIONS = selected(
-    mention, "mention_id", "document_id", "citation", "ark_id", "request_url", "repairs", "confidence"
+    mention,
+    "mention_id",
+    "document_id",
+    "citation",
+    "ark_id",
+    "request_url",
+    "repairs",
+    "confidence",
 )
 MENTIONS = selected(
     mention,
-    *("mention_id", "document_id", "ordinal", "decided", "citation", "ark_id", "as_written", "repaired"),
-    *("request_url", "resolver", "role", "page", "place", "context", "repairs", "confidence", "reason"),
+    *(
+        "mention_id",
+        "document_id",
+        "ordinal",
+        "decided",
+        "citation",
+        "ark_id",
+        "as_written",
+        "repaired",
+    ),
+    *(
+        "request_url",
+        "resolver",
+        "role",
+        "page",
+        "place",
+        "context",
+        "repairs",
+        "confidence",
+        "reason",
+    ),
     *("alternatives", "remarks"),
     document=document.c.url,
     ark=ark.c.ark,
@@ -148,20 +198,59 @@ COMPARED_OBSERVATIONS = selected(
 )
 OBSERVATIONS = selected(
     observation,
-    *("observation_id", "run_id", "ark_id", "request_url", "question", "attempt", "asked_url", "at", "chain_end"),
-    *("status", "final_url", "hop_count", "media_type", "title", "body_bytes", "body_complete", "remarks"),
+    *(
+        "observation_id",
+        "run_id",
+        "ark_id",
+        "request_url",
+        "question",
+        "attempt",
+        "asked_url",
+        "at",
+        "chain_end",
+    ),
+    *(
+        "status",
+        "final_url",
+        "hop_count",
+        "media_type",
+        "title",
+        "body_bytes",
+        "body_complete",
+        "remarks",
+    ),
     ark=ark.c.ark,
     hops=observation.c.hops,
 )
 #: The requests for documents.
-FETCHES = selected(document, "document_id", "outcome", document=document.c.url, hops=document.c.hops)
+FETCHES = selected(
+    document, "document_id", "outcome", document=document.c.url, hops=document.c.hops
+)
 TLS = selected(tls_probe, "host", "port", "at", "trusted", "reason")
 PAUSES = selected(pause, "pause_id", "host", "asked_s", "is_kept")
-TRAFFIC = selected(host_traffic, "host_traffic_id", "host", "requests", "interval_s", "crawl_delay_s", "given_up")
+TRAFFIC = selected(
+    host_traffic, "host_traffic_id", "host", "requests", "interval_s", "crawl_delay_s", "given_up"
+)
 VERDICTS = selected(
     verdict,
-    *("verdict_id", "run_id", "ark_id", "request_url", "object", "object_evidence", "metadata", "metadata_evidence"),
-    *("commitment", "commitment_evidence", "commitment_parsed", "final_url", "hop_count", "request_count"),
+    *(
+        "verdict_id",
+        "run_id",
+        "ark_id",
+        "request_url",
+        "object",
+        "object_evidence",
+        "metadata",
+        "metadata_evidence",
+    ),
+    *(
+        "commitment",
+        "commitment_evidence",
+        "commitment_parsed",
+        "final_url",
+        "hop_count",
+        "request_count",
+    ),
     *("rests_on", "did_you_mean", "naan_policy", "remarks"),
     judged_at=run.c.started_at,
     ark=ark.c.ark,
@@ -170,24 +259,57 @@ VERDICTS = selected(
 #: Runs that came before the one that is reported, their verdicts about the same ARKs, and the last good ones.
 HISTORY = selected(verdict, "verdict_id", "run_id", "ark_id", "object")
 RUNS = selected(run, "run_id", "started_at")
-LAST_GOOD = selected(verdict, "verdict_id", "ark_id", good_at=run.c.started_at, good_url=verdict.c.final_url)
+LAST_GOOD = selected(
+    verdict, "verdict_id", "ark_id", good_at=run.c.started_at, good_url=verdict.c.final_url
+)
 #: What an archive has of ARKs that fail.
 MEMENTOS = selected(
-    memento, "memento_id", "ark_id", "request_url", "at", "outcome", "reason", "memento_url", "memento_at"
+    memento,
+    "memento_id",
+    "ark_id",
+    "request_url",
+    "at",
+    "outcome",
+    "reason",
+    "memento_url",
+    "memento_at",
 )
 LATEST = selected(
     latest,
-    *("latest_id", "ark_id", "request_url", "state", "since", "checked_at", "reason", "strikes", "worked_at"),
+    *(
+        "latest_id",
+        "ark_id",
+        "request_url",
+        "state",
+        "since",
+        "checked_at",
+        "reason",
+        "strikes",
+        "worked_at",
+    ),
 )
 EVENTS = selected(
-    event, "event_id", "run_id", "ark_id", "request_url", "at", "event", "detail", ark=ark.c.ark, naan=ark.c.naan
+    event,
+    "event_id",
+    "run_id",
+    "ark_id",
+    "request_url",
+    "at",
+    "event",
+    "detail",
+    ark=ark.c.ark,
+    naan=ark.c.naan,
 )
 #: What is shown of a NAAN or shoulder of the registry.
-REGISTERED: Mapping[str, Dtype] = dict.fromkeys(("naan", "shoulder", "organization", "contact", "target"), TEXT)
+REGISTERED: Mapping[str, Dtype] = dict.fromkeys(
+    ("naan", "shoulder", "organization", "contact", "target"), TEXT
+)
 #: What was decided of an ARK at a URL, and in one document.
 TRIAGE: Mapping[str, Dtype] = {
     "ark_id": INTEGER,
-    **dict.fromkeys(("request_url", "document", "treatment", "decision", "why", "until", "assignee"), TEXT),
+    **dict.fromkeys(
+        ("request_url", "document", "treatment", "decision", "why", "until", "assignee"), TEXT
+    ),
     "is_problem": TRUTH,
     "is_silent": TRUTH,
 }
@@ -198,7 +320,10 @@ def query_of(selection: Selection) -> Select[Any]:
 
     JSON is left as the text that it is in the store: most of it is the same few texts over and over.
     """
-    columns = (type_coerce(column, Text).label(column.name) if _is_json(column) else column for column in selection)
+    columns = (
+        type_coerce(column, Text).label(column.name) if _is_json(column) else column
+        for column in selection
+    )
     return select(*columns).order_by(next(iter(selection)))
 
 
@@ -252,7 +377,9 @@ def with_hops(
 
     The owners get their number of hops as `request_count`.
     """
-    owning = empty_columns({column: dtype for column, dtype in selection.items() if column.name != "hops"})
+    owning = empty_columns(
+        {column: dtype for column, dtype in selection.items() if column.name != "hops"}
+    )
     hops = Columns({"ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), WORD)})
     counts: list[int] = []
     for rows in fetched(connection, query):

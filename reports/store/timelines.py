@@ -14,7 +14,17 @@ from crawler.history.latest import has_followers, policy_of, rebuild_beside
 from crawler.model import schema
 from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
 from reports.store.run_queries import looked_through
-from reports.store.typed_columns import INTEGER, MOMENT, TEXT, TRUTH, WORD, Dtype, frame_from, frame_of, vocabulary
+from reports.store.typed_columns import (
+    INTEGER,
+    MOMENT,
+    TEXT,
+    TRUTH,
+    WORD,
+    Dtype,
+    frame_from,
+    frame_of,
+    vocabulary,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +101,14 @@ def timeline(connection: Connection, run_id: int | None) -> Timeline:
     runs = frame_from(
         connection,
         RUNS,
-        select(run.c.run_id, run.c.started_at, run.c.command, run.c.state, assessment.c.is_suspect, assessment.c.reason)
+        select(
+            run.c.run_id,
+            run.c.started_at,
+            run.c.command,
+            run.c.state,
+            assessment.c.is_suspect,
+            assessment.c.reason,
+        )
         .join_from(run, assessment)
         .where(tuple_(run.c.started_at, run.c.run_id) <= this)
         .order_by(run.c.started_at, run.c.run_id),
@@ -108,9 +125,15 @@ def timeline(connection: Connection, run_id: int | None) -> Timeline:
 
 def _checks(connection: Connection, numbers: Mapping[int, int]) -> pd.DataFrame:
     verdict, latest = schema.verdict, schema.latest
-    together = (latest.c.ark_id == verdict.c.ark_id) & (latest.c.request_url == verdict.c.request_url)
-    query = select(latest.c.latest_id, verdict.c.run_id, verdict.c.object).join_from(verdict, latest, together)
-    checks = frame_from(connection, CHECKS, query.where(looked_through(verdict.c.run_id).in_(numbers)))
+    together = (latest.c.ark_id == verdict.c.ark_id) & (
+        latest.c.request_url == verdict.c.request_url
+    )
+    query = select(latest.c.latest_id, verdict.c.run_id, verdict.c.object).join_from(
+        verdict, latest, together
+    )
+    checks = frame_from(
+        connection, CHECKS, query.where(looked_through(verdict.c.run_id).in_(numbers))
+    )
     return _placed(checks, numbers).sort_values(["pair", "run"], ignore_index=True)
 
 

@@ -55,7 +55,9 @@ def fetched(connection: Connection, query: Select[Any]) -> Iterator[Rows]:
 class Columns:
     """A frame that grows by rows; *json_columns* come as JSON, and become text or what it holds."""
 
-    def __init__(self, dtypes: Mapping[str, Dtype], json_columns: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, dtypes: Mapping[str, Dtype], json_columns: frozenset[str] = frozenset()
+    ) -> None:
         self._dtypes = dtypes
         self._json_columns = json_columns
         self._chunks: dict[str, list[Any]] = {name: [] for name in dtypes}
@@ -74,12 +76,18 @@ class Columns:
     def frame(self) -> pd.DataFrame:
         """All rows; none stays here. Raises `UnknownWord`."""
         return pd.DataFrame(
-            {name: _series(name, self._chunks.pop(name), dtype) for name, dtype in self._dtypes.items()}
+            {
+                name: _series(name, self._chunks.pop(name), dtype)
+                for name, dtype in self._dtypes.items()
+            }
         )
 
 
 def frame_from(
-    connection: Connection, dtypes: Mapping[str, Dtype], query: Select[Any], json_columns: frozenset[str] = frozenset()
+    connection: Connection,
+    dtypes: Mapping[str, Dtype],
+    query: Select[Any],
+    json_columns: frozenset[str] = frozenset(),
 ) -> pd.DataFrame:
     """Return what a query gives as a frame."""
     columns = Columns(dtypes, json_columns)
@@ -117,8 +125,12 @@ def _series(name: str, chunks: list[Any], dtype: Dtype) -> pd.Series:
     if dtype == MOMENT:
         try:
             return pd.Series(cells.cast(pa.timestamp("ms", "UTC")).to_pandas())
-        except pa.ArrowInvalid:  # not as we write them: pandas reads every form, and makes nothing of the others
-            moments: Any = pd.to_datetime(cells.to_pandas(), utc=True, format="ISO8601", errors="coerce")
+        except (
+            pa.ArrowInvalid
+        ):  # not as we write them: pandas reads every form, and makes nothing of the others
+            moments: Any = pd.to_datetime(
+                cells.to_pandas(), utc=True, format="ISO8601", errors="coerce"
+            )
             return pd.Series(moments.dt.as_unit("ms"))
     extension: Any = pd.api.types.pandas_dtype(dtype)
     return pd.Series(extension.__from_arrow__(cells))

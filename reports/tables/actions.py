@@ -105,10 +105,21 @@ def _placed(frames: Frames) -> pd.DataFrame:
     rows = raised(frames, rows)
     # What an ARK weighs in its cause, in one of its rows: twice where its failure is confirmed.
     is_first = ~rows.duplicated([*_GROUP, "ark_id"])
-    weight = is_first * (1 + rows["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False).astype("int64"))
-    has_better = rows["should_be"].notna().groupby([rows[name] for name in [*_GROUP, "ark_id"]]).transform("all")
+    weight = is_first * (
+        1 + rows["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False).astype("int64")
+    )
+    has_better = (
+        rows["should_be"]
+        .notna()
+        .groupby([rows[name] for name in [*_GROUP, "ark_id"]])
+        .transform("all")
+    )
     rows = rows.assign(weight=weight, suggested=(is_first & has_better).astype("Int64"))
-    sizes = rows.groupby(_GROUP).agg(citations=("citation_id", "nunique"), weight=("weight", "sum")).reset_index()
+    sizes = (
+        rows.groupby(_GROUP)
+        .agg(citations=("citation_id", "nunique"), weight=("weight", "sum"))
+        .reset_index()
+    )
     sizes = sizes.assign(is_outage=sizes["fault"].eq(Fault.NOBODY))
     sizes = in_order(sizes, "is_outage", "-weight", "-citations", *_GROUP)
     rows = rows.merge(sizes[_GROUP].assign(number=sizes.index + 1), on=_GROUP)
@@ -133,17 +144,26 @@ def _contacts(frames: Frames) -> Mapping[str, str]:
 
 
 _NUMBER = Column(
-    "number", COUNT, "number of the cause in causes.csv, the one with most ARKs first, outages last", "number from 1"
+    "number",
+    COUNT,
+    "number of the cause in causes.csv, the one with most ARKs first, outages last",
+    "number from 1",
 )
 _CAUSE = Column("cause", TOKEN, "why it fails, as far as this run shows")
-_FAULT = Column("fault", TOKEN, "with whom a repair begins: citation, resolver, landing-host or nobody")
+_FAULT = Column(
+    "fault", TOKEN, "with whom a repair begins: citation, resolver, landing-host or nobody"
+)
 _HOST = Column("host", TEXT, "host that the repair is about")
 _SHOULD_BE = Column(
-    "should_be", TEXT, "what the document should say instead: an ARK or URL; empty where nothing better is known"
+    "should_be",
+    TEXT,
+    "what the document should say instead: an ARK or URL; empty where nothing better is known",
 )
 _BECAUSE = Column("because", TEXT, "how that is known", is_ours=True)
 _CONTACT = Column(
-    "contact", TEXT, "whom the copy of the NAAN registry names for the NAANs, with the address that it gives"
+    "contact",
+    TEXT,
+    "whom the copy of the NAAN registry names for the NAANs, with the address that it gives",
 )
 
 CAUSES = TableDefinition(
@@ -163,21 +183,45 @@ CAUSES = TableDefinition(
             TEXT,
             "what all of its failures have in common: an address with {name} for the name, a host, or an ARK",
         ),
-        Column("rule", TEXT, "rule that fails for all of them: an address for any NAAN and name; empty for none"),
-        Column("citations", COUNT, "citations that are affected; a link and its text are one", "citations"),
+        Column(
+            "rule",
+            TEXT,
+            "rule that fails for all of them: an address for any NAAN and name; empty for none",
+        ),
+        Column(
+            "citations",
+            COUNT,
+            "citations that are affected; a link and its text are one",
+            "citations",
+        ),
         DOCUMENTS_COLUMN,
         ARKS_COLUMN,
         Column("naans", TEXT, "NAANs of these ARKs"),
-        Column("outcomes", TEXT, "object outcomes by number of places, the most frequent first; three at most"),
+        Column(
+            "outcomes",
+            TEXT,
+            "object outcomes by number of places, the most frequent first; three at most",
+        ),
         Column("advice", TEXT, "what to do", is_ours=True),
         Column("assignees", TEXT, "who looks after these ARKs, as was decided; empty for no one"),
         _CONTACT,
         Column("example_ark", ARK, "one of the ARKs"),
         Column("example_url", URL, "URL that was asked for it"),
         Column("example_document", URL, "document that cites it"),
-        Column("suggested", COUNT, "how many of these ARKs something better is known for; failures.csv has it", "ARKs"),
-        Column("should_be", TEXT, "what documents should say instead, where that is the same for all of these ARKs"),
-        Column("because", TEXT, "how that is known, where it is the same for all of them", is_ours=True),
+        Column(
+            "suggested",
+            COUNT,
+            "how many of these ARKs something better is known for; failures.csv has it",
+            "ARKs",
+        ),
+        Column(
+            "should_be",
+            TEXT,
+            "what documents should say instead, where that is the same for all of these ARKs",
+        ),
+        Column(
+            "because", TEXT, "how that is known, where it is the same for all of them", is_ours=True
+        ),
         Column("evidence", TEXT, "why the object outcome of the example is what it is"),
     ),
     order=("number",),
@@ -200,7 +244,9 @@ FAILURES = TableDefinition(
         DOCUMENT_COLUMN,
         PAGE_COLUMN,
         PLACE_COLUMN,
-        Column("offset", COUNT, "where it begins in the reader's block of text", "code points from 0"),
+        Column(
+            "offset", COUNT, "where it begins in the reader's block of text", "code points from 0"
+        ),
         ROLE_COLUMN,
         AS_WRITTEN_COLUMN,
         Column("context", TEXT, "text around it"),
@@ -214,7 +260,11 @@ FAILURES = TableDefinition(
         _HOST,
         _CONTACT,
         ASSIGNEE_COLUMN,
-        Column("triage", TEXT, "what was decided of it that no longer holds, and why not; empty for nothing"),
+        Column(
+            "triage",
+            TEXT,
+            "what was decided of it that no longer holds, and why not; empty for nothing",
+        ),
         EVIDENCE_COLUMN,
     ),
     is_listing=True,
@@ -224,7 +274,17 @@ FAILURES = TableDefinition(
 # What editors should write.
 
 _OF_PLACE = [
-    *("as_written", "repaired", "role", "repairs", "confidence", "resolver", "family", "cause", "should_be"),
+    *(
+        "as_written",
+        "repaired",
+        "role",
+        "repairs",
+        "confidence",
+        "resolver",
+        "family",
+        "cause",
+        "should_be",
+    ),
     *("did_you_mean", "archived_copy"),
 ]
 
@@ -233,8 +293,12 @@ def corrections(frames: Frames) -> pd.DataFrame:
     """One row per place that should be written otherwise."""
     failing = diagnosed_failures(frames)[[*PAIR, "cause", "should_be"]]
     rows = judged_mentions(frames, "object", "did_you_mean")
-    rows = rows.merge(failing, on=PAIR, how="left").merge(archived_copies(frames), on=PAIR, how="left")
-    rows = rows[rows["repairs"].fillna("").ne("") | rows["did_you_mean"].notna() | rows["cause"].notna()]
+    rows = rows.merge(failing, on=PAIR, how="left").merge(
+        archived_copies(frames), on=PAIR, how="left"
+    )
+    rows = rows[
+        rows["repairs"].fillna("").ne("") | rows["did_you_mean"].notna() | rows["cause"].notna()
+    ]
     rows = with_decisions(frames, rows)
     rows = rows[rows["treatment"].isna()]
     rows = rows.assign(family=families(rows["object"]))
@@ -274,7 +338,11 @@ CORRECTIONS = TableDefinition(
     (
         DOCUMENT_COLUMN,
         *PLACE_COLUMNS,
-        Column("correct", TEXT, "what should be written there; empty where only an archived copy is known"),
+        Column(
+            "correct",
+            TEXT,
+            "what should be written there; empty where only an archived copy is known",
+        ),
         Column("why", TOKEN, "did-you-mean, other-form, other-resolver, repaired or archived-copy"),
         Column("because", TEXT, "why, in words", is_ours=True),
         Column("context", TEXT, "text around it"),

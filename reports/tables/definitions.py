@@ -71,7 +71,9 @@ class TableDefinition:
         dtypes = {
             column.name: DTYPES[column.type]
             for column in self.columns
-            if not (column.type is TOKEN and isinstance(columns[column.name].dtype, pd.CategoricalDtype))
+            if not (
+                column.type is TOKEN and isinstance(columns[column.name].dtype, pd.CategoricalDtype)
+            )
         }
         return columns.astype(dtypes)
 
@@ -101,25 +103,39 @@ def records_of(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 NAAN_COLUMN = Column("naan", NAAN, "Name Assigning Authority Number, as in the normal form")
 ORGANIZATION_COLUMN = Column(
-    "organization", TEXT, "who assigns there, as the copy of the NAAN registry says; empty where it doesn't"
+    "organization",
+    TEXT,
+    "who assigns there, as the copy of the NAAN registry says; empty where it doesn't",
 )
 ARK_COLUMN = Column("ark", ARK, "ARK in normal form")
 DOCUMENT_COLUMN = Column("document", URL, "URL or path of the document")
 PAGE_COLUMN = Column("page", COUNT, "page of a paginated document", "page number from 1")
 PLACE_COLUMN = Column("place", TEXT, "element and attribute, or rectangle on the page in points")
-ROLE_COLUMN = Column("role", TOKEN, "text, link-target, metadata, link-annotation or structured-data")
+ROLE_COLUMN = Column(
+    "role", TOKEN, "text, link-target, metadata, link-annotation or structured-data"
+)
 AS_WRITTEN_COLUMN = Column("as_written", TEXT, "what the document contains there")
 #: Where something is cited.
 PLACE_COLUMNS = (PAGE_COLUMN, PLACE_COLUMN, ROLE_COLUMN, AS_WRITTEN_COLUMN)
 ARCHIVED_COLUMNS = (
-    Column("archived_copy", URL, "address of the last good capture of what it led to, in the archive that was asked"),
+    Column(
+        "archived_copy",
+        URL,
+        "address of the last good capture of what it led to, in the archive that was asked",
+    ),
     Column("archived_at", MOMENT, "moment of that capture", "UTC"),
 )
 ASSIGNEE_COLUMN = Column("assignee", TEXT, "who looks after it, as was decided; empty for no one")
 EVIDENCE_COLUMN = Column("object_evidence", TEXT, "why the object outcome is what it is")
-JUDGED_AT_COLUMN = Column("judged_at", MOMENT, "beginning of the run whose verdict this is", "UTC", varies=True)
+JUDGED_AT_COLUMN = Column(
+    "judged_at", MOMENT, "beginning of the run whose verdict this is", "UTC", varies=True
+)
 LAST_GOOD_COLUMNS = (
-    Column("last_good_url", URL, "where the ARK led when it last worked, in an earlier run; empty if it never did"),
+    Column(
+        "last_good_url",
+        URL,
+        "where the ARK led when it last worked, in an earlier run; empty if it never did",
+    ),
     Column("last_good_at", MOMENT, "beginning of that run", "UTC", varies=True),
 )
 CITED_COLUMNS = (
@@ -128,23 +144,39 @@ CITED_COLUMNS = (
 )
 COMMITTED_COLUMN = Column("committed", COUNT, "ARKs for which a commitment is stated", "ARKs")
 STATE_COLUMN = Column("state", TOKEN, "status after all checks; empty when it is not known")
-STATUS_COLUMN = Column("status", COUNT, "HTTP status of the last answer; empty when there was none", "HTTP status")
+STATUS_COLUMN = Column(
+    "status", COUNT, "HTTP status of the last answer; empty when there was none", "HTTP status"
+)
 GUARANTOR_COLUMN = Column("guarantor", TEXT, "who makes the commitment, in the provider's words")
 ASKED_URL_COLUMN = Column("request_url", URL, "URL that was asked for the object")
 ARKS_COLUMN = Column("arks", COUNT, "distinct ARKs of this row", "ARKs")
 CITATIONS_COLUMN = Column(
-    "citations", COUNT, "citations of these ARKs in documents; a link and its text are one", "citations"
+    "citations",
+    COUNT,
+    "citations of these ARKs in documents; a link and its text are one",
+    "citations",
 )
 DOCUMENTS_COLUMN = Column("documents", COUNT, "documents that cite them", "documents")
 FAMILY_COUNT_COLUMNS = (
-    Column("works", COUNT, "ARKs that lead to their object or to the provider's words about it", "ARKs"),
+    Column(
+        "works", COUNT, "ARKs that lead to their object or to the provider's words about it", "ARKs"
+    ),
     Column("fails", COUNT, "ARKs for which the provider answers, but not with the object", "ARKs"),
     Column("unreachable", COUNT, "ARKs whose server gave no answer today; not link rot", "ARKs"),
-    Column("not_judged", COUNT, "ARKs that were skipped, held back, refused to programs, or not asked", "ARKs"),
+    Column(
+        "not_judged",
+        COUNT,
+        "ARKs that were skipped, held back, refused to programs, or not asked",
+        "ARKs",
+    ),
 )
 SHARE_COLUMN = Column("share_works", SHARE, "works / (works + fails); empty when both are 0", "1")
-REQUEST_URL_COLUMN = Column("request_url", URL, "URL that was asked for the object; empty when none was")
-OBJECT_COLUMN = Column("object", TOKEN, "outcome of the object service at this URL; empty when it was not asked")
+REQUEST_URL_COLUMN = Column(
+    "request_url", URL, "URL that was asked for the object; empty when none was"
+)
+OBJECT_COLUMN = Column(
+    "object", TOKEN, "outcome of the object service at this URL; empty when it was not asked"
+)
 
 #: The units of columns, to be said in other languages, too.
 UNITS = (

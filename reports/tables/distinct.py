@@ -27,7 +27,9 @@ def host(url: str) -> str:
         name, port = parts.hostname or "", parts.port
     except ValueError:
         return ""
-    return name if port in (None, {"http": 80, "https": 443}.get(parts.scheme)) else f"{name}:{port}"
+    return (
+        name if port in (None, {"http": 80, "https": 443}.get(parts.scheme)) else f"{name}:{port}"
+    )
 
 
 def hosts_of(urls: pd.Series) -> pd.Series:
@@ -55,10 +57,14 @@ def mapped(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
     return values.map(made).astype("str")
 
 
-def tallied(rows: pd.DataFrame, by: list[str], column: str, *, most: int | None = None) -> pd.Series:
+def tallied(
+    rows: pd.DataFrame, by: list[str], column: str, *, most: int | None = None
+) -> pd.Series:
     """How often each value of *column* occurs in each group, by group, as `tally` writes it."""
     counts = rows.groupby([*by, column], observed=True).size().rename("count").reset_index()
-    counts = counts.assign(text=counts[column].astype("str")).sort_values(["count", "text"], ascending=[False, True])
+    counts = counts.assign(text=counts[column].astype("str")).sort_values(
+        ["count", "text"], ascending=[False, True]
+    )
     first = counts.groupby(by, sort=False, observed=True).head(most) if most is not None else counts
     words = first["count"].astype("str") + " " + first["text"]
     return words.groupby([first[name] for name in by], observed=True).agg(", ".join)
@@ -78,7 +84,8 @@ def by_identity(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
     """What *function* makes of each of *values*, as text; many of these dictionaries are the same ones."""
     different = {id(value): value for value in values}
     made = {
-        number: function(value) if isinstance(value, dict) and value else None for number, value in different.items()
+        number: function(value) if isinstance(value, dict) and value else None
+        for number, value in different.items()
     }
     return pd.Series([made[id(value)] for value in values], index=values.index, dtype="str")
 

@@ -75,7 +75,9 @@ def _listed(frames: Frames, is_meant: pd.Series) -> Frames:
 
 def _by_document(frames: Frames, patterns: Sequence[str]) -> Frames:
     urls = frames.documents["url"]
-    is_meant = urls.map(lambda url: any(fits_document(url, pattern) for pattern in patterns)).astype("bool")
+    is_meant = urls.map(
+        lambda url: any(fits_document(url, pattern) for pattern in patterns)
+    ).astype("bool")
     named = frames.documents.loc[is_meant, "document_id"]
     mentions = frames.mentions[frames.mentions["document_id"].isin(named)]
     part = _of_documents(replace(_of_pairs(frames, mentions[PAIR]), mentions=mentions), named)
@@ -87,9 +89,15 @@ def _by_token(frames: Frames, tokens: Sequence[str]) -> Frames:
     verdicts = frames.verdicts.assign(family=families(frames.verdicts["object"]))
     where = (
         *((verdicts, column) for column in ("object", "family", "metadata", "commitment")),
-        *((frames.latest, "state"), (frames.events, "event"), (diagnosed_failures(frames), "cause")),
+        *(
+            (frames.latest, "state"),
+            (frames.events, "event"),
+            (diagnosed_failures(frames), "cause"),
+        ),
     )
-    pairs = pd.concat([rows.loc[rows[column].astype("str").isin(tokens), PAIR] for rows, column in where])
+    pairs = pd.concat(
+        [rows.loc[rows[column].astype("str").isin(tokens), PAIR] for rows, column in where]
+    )
     part = _with_cited_documents(_of_pairs(frames, pairs))
     part = _with_compared(part, lambda run: _with_cited_documents(_of_pairs(run, pairs)))
     return _listed(part, frames.inventory["ark"].isin(part.arks["ark"]))
@@ -97,7 +105,9 @@ def _by_token(frames: Frames, tokens: Sequence[str]) -> Frames:
 
 def _of_arks(frames: Frames, meant: pd.Series) -> Frames:
     """The rows about these ARKs, in every frame that speaks of ARKs."""
-    rows_kept: dict[str, Any] = {name: rows[rows["ark_id"].isin(meant)] for name, rows in _about_arks(frames)}
+    rows_kept: dict[str, Any] = {
+        name: rows[rows["ark_id"].isin(meant)] for name, rows in _about_arks(frames)
+    }
     return _with_their_hops(replace(frames, **rows_kept))
 
 
@@ -119,7 +129,11 @@ def _of_pairs(frames: Frames, pairs: pd.DataFrame) -> Frames:
 
 def _about_arks(frames: Frames) -> list[tuple[str, pd.DataFrame]]:
     named = ((field.name, getattr(frames, field.name)) for field in fields(Frames))
-    return [(name, rows) for name, rows in named if isinstance(rows, pd.DataFrame) and "ark_id" in rows.columns]
+    return [
+        (name, rows)
+        for name, rows in named
+        if isinstance(rows, pd.DataFrame) and "ark_id" in rows.columns
+    ]
 
 
 def _with_cited_documents(frames: Frames) -> Frames:

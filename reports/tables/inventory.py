@@ -11,7 +11,14 @@ import pandas as pd
 from crawler.model.observations import ObjectOutcome
 from extractors.model.ark import Ark
 from reports.languages import ENGLISH, Language
-from reports.remediation.expectations import ExpectedAccess, Landing, Presence, access, landing, presence
+from reports.remediation.expectations import (
+    ExpectedAccess,
+    Landing,
+    Presence,
+    access,
+    landing,
+    presence,
+)
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_states, ark_statuses, citation_counts, with_counts
 from reports.tables.definitions import (
@@ -52,8 +59,12 @@ def inventory(frames: Frames) -> pd.DataFrame:
     rows = frames.inventory[frames.inventory["is_chosen"]].merge(frames.stock, on="ark", how="left")
     rows = with_counts(rows.merge(cited, on="ark", how="left"), ["citations"])
     judged = [_judged(row) for row in records_of(rows)]
-    columns = pd.DataFrame(judged, columns=["presence", "landing", "access", "findings"], index=rows.index)
-    rows = pd.concat([rows.join(columns.astype("str")), _extra(frames).assign(findings=EXTRA)], ignore_index=True)
+    columns = pd.DataFrame(
+        judged, columns=["presence", "landing", "access", "findings"], index=rows.index
+    )
+    rows = pd.concat(
+        [rows.join(columns.astype("str")), _extra(frames).assign(findings=EXTRA)], ignore_index=True
+    )
     gravest = mapped(rows["findings"], lambda findings: findings.partition(", ")[0])
     return rows.assign(rank=pd.Categorical(gravest, FINDINGS, ordered=True))
 
@@ -75,7 +86,9 @@ def _extra(frames: Frames) -> pd.DataFrame:
     is_listed = [bool(listed & {ark, *map(str, Ark.parse(ark).implied)}) for ark in ours["ark"]]
     rows = ours[~pd.Series(is_listed, index=ours.index, dtype="bool")]
     rows = rows.merge(citation_counts(frames.mentions, "ark_id"), on="ark_id", how="left")
-    rows = with_counts(rows.merge(ark_states(frames), on="ark_id", how="left"), ["citations", "documents"])
+    rows = with_counts(
+        rows.merge(ark_states(frames), on="ark_id", how="left"), ["citations", "documents"]
+    )
     return rows[["ark", "naan", "object", "state", "citations", "documents", "first_document"]]
 
 
@@ -125,12 +138,18 @@ INVENTORY = TableDefinition(
     "run under its NAANs that it lacks are extra, but for parts and variants of something that is listed.",
     inventory,
     (
-        Column("findings", TEXT, "what is wrong, the most serious first; extra for what it lacks; empty for nothing"),
+        Column(
+            "findings",
+            TEXT,
+            "what is wrong, the most serious first; extra for what it lacks; empty for nothing",
+        ),
         ARK_COLUMN,
         NAAN_COLUMN,
         Column("title", TEXT, "title, as the inventory says"),
         Column("collection", TEXT, "collection, as the inventory says"),
-        Column("presence", TOKEN, "seen, never-cited, never-checked, or never-seen, which is neither"),
+        Column(
+            "presence", TOKEN, "seen, never-cited, never-checked, or never-seen, which is neither"
+        ),
         Column("citations", COUNT, "citations of this ARK in documents of this run", "citations"),
         REQUEST_URL_COLUMN,
         Column("object", TOKEN, "outcome of the object service there, when it was checked last"),
@@ -144,8 +163,14 @@ INVENTORY = TableDefinition(
             "order of the query parameters, session names, escapes of plain characters and the form of an ARK in "
             "the path mean nothing, and a page on the way suffices",
         ),
-        Column("closed", TRUTH, "whether it is closed on purpose, as the inventory says; empty where it doesn't"),
-        Column("access", TOKEN, "as-meant, wrongly-open, wrongly-closed, undetermined or not-stated"),
+        Column(
+            "closed",
+            TRUTH,
+            "whether it is closed on purpose, as the inventory says; empty where it doesn't",
+        ),
+        Column(
+            "access", TOKEN, "as-meant, wrongly-open, wrongly-closed, undetermined or not-stated"
+        ),
         Column("line", COUNT, "line of the inventory", "number from 1"),
         Column("state", TOKEN, "best status after all checks; empty when it is not known"),
         *CITED_COLUMNS,

@@ -73,7 +73,9 @@ def repairs(frames: Frames) -> pd.DataFrame:
     """One row per kind of repair."""
     mentions = judged_mentions(frames, "object")
     mended = in_order(mentions[mentions["repairs"].fillna("").ne("")], "document", "ordinal")
-    mended = mended.assign(repair=mended["repairs"].str.split(JOINT), family=families(mended["object"]))
+    mended = mended.assign(
+        repair=mended["repairs"].str.split(JOINT), family=families(mended["object"])
+    )
     mended = mended.explode("repair")
     rows = mended.groupby("repair", as_index=False).agg(
         places=("mention_id", "nunique"),
@@ -128,7 +130,11 @@ def arks(frames: Frames) -> pd.DataFrame:
     statuses = ark_statuses(frames)[["ark_id", "family"]].rename(columns={"family": "ark_family"})
     last = last_answers(frames, [Question.OBJECT])
     rows = cited_urls(frames)
-    for of_pair in (frames.latest[[*PAIR, "state", "since"]], archived_copies(frames), last[[*PAIR, "status"]]):
+    for of_pair in (
+        frames.latest[[*PAIR, "state", "since"]],
+        archived_copies(frames),
+        last[[*PAIR, "status"]],
+    ):
         rows = rows.merge(of_pair, on=PAIR, how="left")
     for of_ark in (frames.last_good, check_characters(frames), statuses):
         rows = rows.merge(of_ark, on="ark_id", how="left")
@@ -137,7 +143,9 @@ def arks(frames: Frames) -> pd.DataFrame:
     return rows.assign(
         last_good_url=rows["good_url"].where(is_amiss),
         last_good_at=rows["good_at"].where(is_amiss),
-        expected_url=rows["ark"].map(frames.inventory.set_index("ark")["expected_url"]).astype("str"),
+        expected_url=rows["ark"]
+        .map(frames.inventory.set_index("ark")["expected_url"])
+        .astype("str"),
         permanence=by_identity(promises, lambda promise: _said(promise, "permanence", "what")),
         guarantor=by_identity(promises, lambda promise: _said(promise, "guarantor", "who")),
         naan_policy=by_identity(rows["naan_policy"], naan_policy_words),
@@ -155,9 +163,13 @@ def citations(frames: Frames) -> pd.DataFrame:
 def _examples(frames: Frames) -> pd.DataFrame:
     """One row per citation of an example or test ARK, by its number: whether it is one by its words, and by which."""
     titles = frames.documents[["document_id", "title"]]
-    cited = frames.mentions[frames.mentions["naan"].isin(sorted(SKIPPED_NAANS))].merge(titles, on="document_id")
+    cited = frames.mentions[frames.mentions["naan"].isin(sorted(SKIPPED_NAANS))].merge(
+        titles, on="document_id"
+    )
     texts = cited.groupby("citation_id").agg(
-        context=("context", lambda texts: " ".join(texts.dropna())), title=("title", "first"), url=("document", "first")
+        context=("context", lambda texts: " ".join(texts.dropna())),
+        title=("title", "first"),
+        url=("document", "first"),
     )
     signs = pd.Series([example_sign(row) for row in rows_of(texts)], index=texts.index, dtype="str")
     return pd.DataFrame({"is_example": signs.notna().astype("boolean"), "sign": signs})
@@ -186,7 +198,9 @@ def check_characters(frames: Frames) -> pd.DataFrame:
     """
     is_meant = frames.arks["ark_id"].isin(ark_statuses(frames)["ark_id"])
     named = frames.arks[is_meant].sort_values("ark")
-    arks = {form: Ark(*parts) for form, *parts in rows_of(named[["ark", "naan", "name", "qualifier"]])}
+    arks = {
+        form: Ark(*parts) for form, *parts in rows_of(named[["ark", "naan", "name", "qualifier"]])
+    }
     zones = Zones.of(arks.values())
     checks = {form: zones.check(ark) for form, ark in arks.items()}
     failing = [form for form, check in checks.items() if check is CheckCharacter.FAILS]
@@ -195,9 +209,13 @@ def check_characters(frames: Frames) -> pd.DataFrame:
     )  # names are formed as all others are
     meant = dict.fromkeys(arks, "")
     for form in failing:
-        proposals = suggestions(arks[form], zones=zones, fits=shapes.allows, is_seen=arks.__contains__)
+        proposals = suggestions(
+            arks[form], zones=zones, fits=shapes.allows, is_seen=arks.__contains__
+        )
         meant[form] = JOINT.join(str(proposal.ark) for proposal in proposals)
-    words = pd.DataFrame({"check": [check.value for check in checks.values()], "suggestions": list(meant.values())})
+    words = pd.DataFrame(
+        {"check": [check.value for check in checks.values()], "suggestions": list(meant.values())}
+    )
     return named[["ark_id"]].assign(**words.astype("str").set_axis(named.index))
 
 
@@ -218,14 +236,24 @@ ARKS = TableDefinition(
         NAAN_COLUMN,
         REQUEST_URL_COLUMN,
         OBJECT_COLUMN,
-        Column("family", TOKEN, "what the outcome amounts to: works, fails, unreachable or not-judged"),
-        Column("ark_family", TOKEN, "the same of the best outcome of all URLs of the ARK, by which ARKs are counted"),
+        Column(
+            "family", TOKEN, "what the outcome amounts to: works, fails, unreachable or not-judged"
+        ),
+        Column(
+            "ark_family",
+            TOKEN,
+            "the same of the best outcome of all URLs of the ARK, by which ARKs are counted",
+        ),
         STATE_COLUMN,
-        Column("since", MOMENT, "moment of the check that brought it to this state", "UTC", varies=True),
+        Column(
+            "since", MOMENT, "moment of the check that brought it to this state", "UTC", varies=True
+        ),
         JUDGED_AT_COLUMN,
         Column("metadata", TOKEN, "outcome of the metadata service"),
         Column("commitment", TOKEN, "outcome of the commitment service"),
-        Column("permanence", TEXT, "what the commitment says of permanence, in the provider's words"),
+        Column(
+            "permanence", TEXT, "what the commitment says of permanence, in the provider's words"
+        ),
         GUARANTOR_COLUMN,
         Column(
             "naan_policy",
@@ -235,8 +263,17 @@ ARKS = TableDefinition(
         Column("final_url", URL, "URL that the object's chain of redirects ended at"),
         STATUS_COLUMN,
         *LAST_GOOD_COLUMNS,
-        Column("expected_url", URL, "URL at which it should land, as the inventory says; empty without one"),
-        Column("hop_count", COUNT, "redirects between the first request for the object and the last", "redirects"),
+        Column(
+            "expected_url",
+            URL,
+            "URL at which it should land, as the inventory says; empty without one",
+        ),
+        Column(
+            "hop_count",
+            COUNT,
+            "redirects between the first request for the object and the last",
+            "redirects",
+        ),
         Column(
             "request_count",
             COUNT,
@@ -244,14 +281,28 @@ ARKS = TableDefinition(
             "requests",
             varies=True,
         ),
-        Column("rests_on", TEXT, "URLs asked for others as well: controls, policies, a host's path, other readings"),
+        Column(
+            "rests_on",
+            TEXT,
+            "URLs asked for others as well: controls, policies, a host's path, other readings",
+        ),
         Column("citations", COUNT, "citations of this ARK with this URL", "citations"),
         *CITED_COLUMNS,
         Column("check", TOKEN, "what its check character says: passes, fails, none or unknown"),
-        Column("suggestions", TEXT, "ARKs that may have been meant where the check character fails"),
-        Column("did_you_mean", ARK, "the one of them that works, where this ARK is not found; empty for none"),
+        Column(
+            "suggestions", TEXT, "ARKs that may have been meant where the check character fails"
+        ),
+        Column(
+            "did_you_mean",
+            ARK,
+            "the one of them that works, where this ARK is not found; empty for none",
+        ),
         *ARCHIVED_COLUMNS,
-        Column("archive", TEXT, "what the archive answered: a capture, none, or nothing; empty where it was not asked"),
+        Column(
+            "archive",
+            TEXT,
+            "what the archive answered: a capture, none, or nothing; empty where it was not asked",
+        ),
         EVIDENCE_COLUMN,
         Column("metadata_evidence", TEXT, "why the metadata outcome is what it is"),
         Column("commitment_evidence", TEXT, "why the commitment outcome is what it is"),
@@ -268,7 +319,12 @@ CITATIONS = TableDefinition(
     citations,
     (
         DOCUMENT_COLUMN,
-        Column("citation", COUNT, "which citation of the document; a link and its text are one", "number from 1"),
+        Column(
+            "citation",
+            COUNT,
+            "which citation of the document; a link and its text are one",
+            "number from 1",
+        ),
         *PLACE_COLUMNS,
         ARK_COLUMN,
         Column("repaired", TEXT, "what was written, whole again: this is what is sent"),
@@ -276,7 +332,11 @@ CITATIONS = TableDefinition(
         Column("confidence", TOKEN, "certain, likely or ambiguous"),
         Column("reason", TEXT, "rule that led to the least certain decision"),
         Column("alternatives", TEXT, "ARKs that the other decisions would have given"),
-        Column("again", TRUTH, "whether it was decided again in the light of all documents, or of what resolvers said"),
+        Column(
+            "again",
+            TRUTH,
+            "whether it was decided again in the light of all documents, or of what resolvers said",
+        ),
         Column("spelling", TEXT, "how its spelling departs from the specifications"),
         Column(
             "is_example",
@@ -314,11 +374,17 @@ REQUESTS = TableDefinition(
     (
         Column("ark", ARK, "ARK that was asked about"),
         Column("request_url", URL, "URL of the object question that the request belongs to"),
-        Column("question", TOKEN, "what was asked: object, ?info, ??, ?, control, another form of the ARK …"),
+        Column(
+            "question",
+            TOKEN,
+            "what was asked: object, ?info, ??, ?, control, another form of the ARK …",
+        ),
         Column("attempt", COUNT, "which attempt at this question", "number from 1"),
         Column("hop", COUNT, "which request of the chain", "number from 1"),
         Column("url", URL, "URL that was requested"),
-        Column("status", COUNT, "HTTP status of the answer; empty when there was none", "HTTP status"),
+        Column(
+            "status", COUNT, "HTTP status of the answer; empty when there was none", "HTTP status"
+        ),
         Column("location", TEXT, "Location header as received"),
         Column("error", TEXT, "why there was no answer, in the failure's own words"),
         Column("at", MOMENT, "moment of the answer or failure", "UTC", varies=True),

@@ -7,7 +7,14 @@ from urllib.parse import urlsplit
 import pandas as pd
 
 from crawler.history.ark_status import ArkState
-from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Family, Question
+from crawler.model.observations import (
+    DESCRIBED,
+    ChainEnd,
+    CommitmentOutcome,
+    DocumentOutcome,
+    Family,
+    Question,
+)
 from extractors.model.naan import SHARED_NAANS
 from reports.languages import N_
 from reports.store.frames import Frames
@@ -90,17 +97,27 @@ def resolvers(frames: Frames) -> pd.DataFrame:
         landed=hosts_of(frames.verdicts["final_url"]),
         answer=frames.verdicts["metadata"].astype("str"),
     )
-    asked = _by_host(verdicts, "asked", info_answers=("answer", None), landing_hosts=("landed", _MOST))
+    asked = _by_host(
+        verdicts, "asked", info_answers=("answer", None), landing_hosts=("landed", _MOST)
+    )
     asks = frames.observations[frames.observations["question"].eq(Question.OBJECT)]
-    asked = asked.assign(role="resolver", mean_redirects=_mean_redirects(asked, asks, asks["request_url"]))
-    asked = asked.merge(_schemes(frames), on="host", how="left").merge(_certificates(frames), on="host", how="left")
+    asked = asked.assign(
+        role="resolver", mean_redirects=_mean_redirects(asked, asks, asks["request_url"])
+    )
+    asked = asked.merge(_schemes(frames), on="host", how="left").merge(
+        _certificates(frames), on="host", how="left"
+    )
     ended = verdicts[verdicts["final_url"].notna()]
     landed = _by_host(ended, "landed", resolvers=("asked", _MOST), naans=("naan", _MOST))
-    landed = landed.assign(role="landing", mean_redirects=_mean_redirects(landed, ended, ended["final_url"]))
+    landed = landed.assign(
+        role="landing", mean_redirects=_mean_redirects(landed, ended, ended["final_url"])
+    )
     return pd.concat([asked, landed], ignore_index=True)
 
 
-def _by_host(verdicts: pd.DataFrame, column: str, **tallies: tuple[str, int | None]) -> pd.DataFrame:
+def _by_host(
+    verdicts: pd.DataFrame, column: str, **tallies: tuple[str, int | None]
+) -> pd.DataFrame:
     """The ARKs of each host that *column* names, by family, with how often the values of other columns occur there."""
     rows = verdicts.rename(columns={column: "host"})
     counts = family_counts(best(rows, ["host", "ark_id"]), "host")
@@ -116,14 +133,18 @@ def documents(frames: Frames) -> pd.DataFrame:
     counts = (
         citation_counts(mentions, "document_id"),
         mentions.groupby("document_id")["repaired"].sum(),
-        family_counts(best(judged_mentions(frames, *SERVICES), ["document_id", "ark_id"]), "document_id"),
+        family_counts(
+            best(judged_mentions(frames, *SERVICES), ["document_id", "ark_id"]), "document_id"
+        ),
         frames.findings.groupby("document_id").agg(findings=("finding_id", "size")),
     )
     rows = frames.documents.rename(columns={"url": "document"})
     rows["led_to"] = rows["final_url"].where(rows["outcome"].eq(DocumentOutcome.REDIRECTED))
     for columns in counts:
         rows = rows.merge(columns, on="document_id", how="left")
-    return with_counts(rows, ["citations", "arks", *FAMILY_COLUMNS.values(), "repaired", "findings"])
+    return with_counts(
+        rows, ["citations", "arks", *FAMILY_COLUMNS.values(), "repaired", "findings"]
+    )
 
 
 def organizations_of(registered: pd.DataFrame, naans: pd.Series) -> pd.Series:
@@ -135,7 +156,9 @@ def organizations_of(registered: pd.DataFrame, naans: pd.Series) -> pd.Series:
 def sent_hops(frames: Frames, columns: list[str]) -> pd.DataFrame:
     """The hops that went out in this run: all but those that robots.txt, our own guard or a dead host held back."""
     hops = frames.hops
-    held_back = hops["chain_end"].isin([ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS]) & hops["status"].isna()
+    held_back = (
+        hops["chain_end"].isin([ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS]) & hops["status"].isna()
+    )
     is_own = hops["run_id"].isin(frames.run["run_id"])
     return hops.loc[is_own & ~held_back & hops["sent"].fillna(True).astype(bool), columns]
 
@@ -149,7 +172,9 @@ def _schemes(frames: Frames) -> pd.DataFrame:
     """One row per host that was spoken to: whether never over HTTPS."""
     urls = sent_hops(frames, ["url"])["url"]
     is_plain = ~urls.str.match("https:", case=False).astype("boolean")
-    return is_plain.groupby(hosts_of(urls)).all().rename("http_only").rename_axis("host").reset_index()
+    return (
+        is_plain.groupby(hosts_of(urls)).all().rename("http_only").rename_axis("host").reset_index()
+    )
 
 
 def _certificates(frames: Frames) -> pd.DataFrame:
@@ -167,7 +192,9 @@ def _mean_redirects(counts: pd.DataFrame, rows: pd.DataFrame, urls: pd.Series) -
 
 def _policies(frames: Frames) -> dict[str, str]:
     """Return what the NAAN registry says of the policy under each NAAN; of its shoulders, where it says it of them."""
-    policies = zip(values_of(frames.verdicts["naan"]), frames.verdicts["naan_policy"].to_list(), strict=True)
+    policies = zip(
+        values_of(frames.verdicts["naan"]), frames.verdicts["naan_policy"].to_list(), strict=True
+    )
     words: dict[str, set[str]] = {}
     for naan, policy in policies:
         if policy:
@@ -190,13 +217,28 @@ NAANS = TableDefinition(
         CITATIONS_COLUMN,
         DOCUMENTS_COLUMN,
         *FAMILY_COUNT_COLUMNS,
-        Column("described", COUNT, "ARKs that were described when asked: outcome erc, structured or html", "ARKs"),
+        Column(
+            "described",
+            COUNT,
+            "ARKs that were described when asked: outcome erc, structured or html",
+            "ARKs",
+        ),
         COMMITTED_COLUMN,
-        Column("policy", TEXT, "what the NAAN registry says about the policy of the organization that assigns there"),
+        Column(
+            "policy",
+            TEXT,
+            "what the NAAN registry says about the policy of the organization that assigns there",
+        ),
         SHARE_COLUMN,
-        Column("outcomes", TEXT, "how often each outcome was the best of an ARK, the most frequent first"),
+        Column(
+            "outcomes",
+            TEXT,
+            "how often each outcome was the best of an ARK, the most frequent first",
+        ),
         Column("purpose", TEXT, "what the NAAN is for (draft-kunze-ark-38, table 2)"),
-        Column("expected_to_resolve", TEXT, "whether its ARKs are expected to resolve: yes or maybe"),
+        Column(
+            "expected_to_resolve", TEXT, "whether its ARKs are expected to resolve: yes or maybe"
+        ),
         Column("long_term_reference", TRUTH, "whether its ARKs are fit for long-term reference"),
     ),
     order=("-arks", "naan"),
@@ -214,21 +256,38 @@ RESOLVERS = TableDefinition(
         ARKS_COLUMN,
         *FAMILY_COUNT_COLUMNS,
         SHARE_COLUMN,
-        Column("info_answers", TEXT, "URLs by metadata outcome: how ?info is answered, the most frequent first"),
+        Column(
+            "info_answers",
+            TEXT,
+            "URLs by metadata outcome: how ?info is answered, the most frequent first",
+        ),
         Column(
             "http_only",
             TRUTH,
             "whether the host was reached, but never over HTTPS; empty when it was not reached",
         ),
         Column(
-            "tls", TEXT, "whether its certificate is valid: ok, or the reason why not; empty when it was not examined"
+            "tls",
+            TEXT,
+            "whether its certificate is valid: ok, or the reason why not; empty when it was not examined",
         ),
         Column(
-            "mean_redirects", NUMBER, "mean number of redirects: after the first request, or on the way", "redirects"
+            "mean_redirects",
+            NUMBER,
+            "mean number of redirects: after the first request, or on the way",
+            "redirects",
         ),
-        Column("landing_hosts", TEXT, "the three hosts where most chains ended, with their number of URLs"),
-        Column("resolvers", TEXT, "the three hosts that led here most often, with their number of URLs"),
-        Column("naans", TEXT, "the three NAANs that land here most often, with their number of URLs"),
+        Column(
+            "landing_hosts",
+            TEXT,
+            "the three hosts where most chains ended, with their number of URLs",
+        ),
+        Column(
+            "resolvers", TEXT, "the three hosts that led here most often, with their number of URLs"
+        ),
+        Column(
+            "naans", TEXT, "the three NAANs that land here most often, with their number of URLs"
+        ),
     ),
     order=("-role", "-arks", "host"),
 )
@@ -243,7 +302,11 @@ DOCUMENTS = TableDefinition(
         Column("title", TEXT, "title that the document gives itself"),
         Column("found_on", URL, "document that led here; empty for a starting point"),
         Column("outcome", TOKEN, "what became of the request for the document"),
-        Column("led_to", URL, "where it is redirected to; that document has a row of its own. Else empty"),
+        Column(
+            "led_to",
+            URL,
+            "where it is redirected to; that document has a row of its own. Else empty",
+        ),
         Column("media_type", TEXT, "media type of the document"),
         Column("citations", COUNT, "citations of ARKs in the document", "citations"),
         ARKS_COLUMN,
@@ -266,7 +329,9 @@ def shoulders(frames: Frames) -> pd.DataFrame:
     statuses = ark_statuses(frames).fillna({"shoulder": ""})
     committed = statuses["commitment"].eq(CommitmentOutcome.STATED)
     promised = statuses.assign(committed=committed).groupby(by)["committed"].sum().reset_index()
-    cited = frames.mentions.merge(frames.arks[["ark_id", "shoulder"]].fillna({"shoulder": ""}), on="ark_id")
+    cited = frames.mentions.merge(
+        frames.arks[["ark_id", "shoulder"]].fillna({"shoulder": ""}), on="ark_id"
+    )
     names = frames.registered[frames.registered["shoulder"].ne("")]
     rows = family_counts(statuses, by).merge(promised, on=by)
     rows = rows.merge(citation_counts(cited, by), on=by, how="left")
@@ -283,30 +348,46 @@ def _sections(frames: Frames) -> pd.DataFrame:
     An ARK counts once per section, with the best outcome of the URLs that are cited there.
     """
     documents = frames.documents.assign(collection=mapped(frames.documents["url"], section))
-    cited = judged_mentions(frames, *SERVICES).merge(documents[["document_id", "collection"]], on="document_id")
+    cited = judged_mentions(frames, *SERVICES).merge(
+        documents[["document_id", "collection"]], on="document_id"
+    )
     rows = documents.groupby("collection").agg(documents=("document_id", "size")).reset_index()
     citing = citation_counts(cited, "collection").rename(columns={"documents": "citing_documents"})
     rows = rows.merge(citing, on="collection", how="left")
     families = family_counts(best(cited, ["collection", "ark_id"]), "collection")
     rows = rows.merge(families.rename(columns={"arks": "cited_arks"}), on="collection", how="left")
-    rows = with_counts(rows, ["citations", "citing_documents", "cited_arks", *FAMILY_COLUMNS.values()])
+    rows = with_counts(
+        rows, ["citations", "citing_documents", "cited_arks", *FAMILY_COLUMNS.values()]
+    )
     return rows.assign(source="section")
 
 
 def collections(frames: Frames) -> pd.DataFrame:
     """One row per collection; within a source those with most ARKs broken or failing come first."""
     statuses = ark_statuses(frames)
-    statuses = statuses.assign(level=level(statuses)).merge(ark_states(frames), on="ark_id", how="left")
+    statuses = statuses.assign(level=level(statuses)).merge(
+        ark_states(frames), on="ark_id", how="left"
+    )
     statuses = statuses.assign(standing=_standing(statuses))
     rows = _placed(frames).merge(statuses, on="ark", how="left")
     rows = rows[rows["ark_id"].notna() | rows["is_listed"]]
-    columns = {name: rows["standing"].eq(name) for name in ("alive", "failing", "broken", "undetermined")}
-    columns |= {f"level_{number}": rows["level"].eq(number).fillna(False) for number in (0, 1, 2, 3)}
+    columns = {
+        name: rows["standing"].eq(name) for name in ("alive", "failing", "broken", "undetermined")
+    }
+    columns |= {
+        f"level_{number}": rows["level"].eq(number).fillna(False) for number in (0, 1, 2, 3)
+    }
     columns["arks"] = rows["ark_id"].notna()
     columns["listed"] = rows["is_listed"]
     columns["not_met"] = rows["is_listed"] & rows["ark_id"].isna()
     by = ["source", "collection"]
-    table = rows[by].assign(**columns).astype(dict.fromkeys(columns, "Int64")).groupby(by, as_index=False).sum()
+    table = (
+        rows[by]
+        .assign(**columns)
+        .astype(dict.fromkeys(columns, "Int64"))
+        .groupby(by, as_index=False)
+        .sum()
+    )
     table = with_counts(side_by_side(by, table, _sections(frames)), [*columns])
     return table.assign(worst=table["broken"] + table["failing"])
 
@@ -315,7 +396,9 @@ def _standing(statuses: pd.DataFrame) -> pd.Series:
     """Return what an ARK amounts to in one word. Silence counts as failing only once it is the ARK's own."""
     family, state = statuses["family"].astype("str"), statuses["state"].astype("str")
     is_amiss = family.isin([Family.FAILS, Family.UNREACHABLE])
-    is_failing = family.eq(Family.FAILS) | (is_amiss & state.isin([ArkState.FAILING, ArkState.FLAPPING]))
+    is_failing = family.eq(Family.FAILS) | (
+        is_amiss & state.isin([ArkState.FAILING, ArkState.FLAPPING])
+    )
     words = pd.Series("undetermined", index=statuses.index, dtype="str").mask(is_failing, "failing")
     words = words.mask(is_amiss & state.eq(ArkState.CONFIRMED_BROKEN), "broken")
     return words.mask(family.eq(Family.WORKS), "alive")
@@ -324,12 +407,20 @@ def _standing(statuses: pd.DataFrame) -> pd.Series:
 def _placed(frames: Frames) -> pd.DataFrame:
     """One row per ARK and collection: that of the inventory, or else the sections of the documents that cite it."""
     listed = frames.inventory.loc[frames.inventory["is_chosen"], ["ark", "collection"]]
-    listed = listed.fillna({"collection": _NO_COLLECTION}).assign(source="inventory", is_listed=True)
-    cited = frames.mentions[["ark_id", "ark"]].assign(collection=mapped(frames.mentions["document"], section))
+    listed = listed.fillna({"collection": _NO_COLLECTION}).assign(
+        source="inventory", is_listed=True
+    )
+    cited = frames.mentions[["ark_id", "ark"]].assign(
+        collection=mapped(frames.mentions["document"], section)
+    )
     statuses = ark_statuses(frames)[["ark_id", "ark"]]
     alone = statuses[~statuses["ark_id"].isin(cited["ark_id"])].assign(collection=_NO_COLLECTION)
-    others = pd.concat([cited.drop_duplicates(["ark_id", "collection"]), alone])[["ark", "collection"]]
-    others = others[~others["ark"].isin(frames.inventory["ark"])].assign(source="section", is_listed=False)
+    others = pd.concat([cited.drop_duplicates(["ark_id", "collection"]), alone])[
+        ["ark", "collection"]
+    ]
+    others = others[~others["ark"].isin(frames.inventory["ark"])].assign(
+        source="section", is_listed=False
+    )
     placed = pd.concat([listed, others], ignore_index=True)
     return placed.astype({"ark": "str", "collection": "str", "source": "str", "is_listed": "bool"})
 
@@ -379,7 +470,9 @@ _AT_LEVELS = (
     N_("ARKs at level 2: The object, and either a description of it or a stated commitment."),
     N_("ARKs at level 3: The object, a description of it, and a stated commitment."),
 )
-_LEVEL_COLUMNS = tuple(Column(f"level_{number}", COUNT, meaning, "ARKs") for number, meaning in enumerate(_AT_LEVELS))
+_LEVEL_COLUMNS = tuple(
+    Column(f"level_{number}", COUNT, meaning, "ARKs") for number, meaning in enumerate(_AT_LEVELS)
+)
 
 COLLECTIONS = TableDefinition(
     "collections",
@@ -390,16 +483,43 @@ COLLECTIONS = TableDefinition(
     "section cites, each with the best outcome of the URLs that are cited there.",
     collections,
     (
-        Column("source", TOKEN, "inventory, or section (host and first step of the path, or folder)"),
+        Column(
+            "source", TOKEN, "inventory, or section (host and first step of the path, or folder)"
+        ),
         Column("collection", TEXT, "collection or section; (none) for ARKs without one"),
         ARKS_COLUMN,
-        Column("alive", COUNT, "ARKs that lead to their object or to the provider's words about it", "ARKs"),
-        Column("failing", COUNT, "ARKs that fail, or have long given no answer, not yet confirmed", "ARKs"),
-        Column("broken", COUNT, "ARKs of which several checks over days have confirmed the failure", "ARKs"),
-        Column("undetermined", COUNT, "ARKs that gave no answer today, were refused to programs, or not asked", "ARKs"),
+        Column(
+            "alive",
+            COUNT,
+            "ARKs that lead to their object or to the provider's words about it",
+            "ARKs",
+        ),
+        Column(
+            "failing",
+            COUNT,
+            "ARKs that fail, or have long given no answer, not yet confirmed",
+            "ARKs",
+        ),
+        Column(
+            "broken",
+            COUNT,
+            "ARKs of which several checks over days have confirmed the failure",
+            "ARKs",
+        ),
+        Column(
+            "undetermined",
+            COUNT,
+            "ARKs that gave no answer today, were refused to programs, or not asked",
+            "ARKs",
+        ),
         *_LEVEL_COLUMNS,
         Column("listed", COUNT, "ARKs of the collection in the inventory", "ARKs"),
-        Column("not_met", COUNT, "of these, those that this run does not cite and has no verdict on", "ARKs"),
+        Column(
+            "not_met",
+            COUNT,
+            "of these, those that this run does not cite and has no verdict on",
+            "ARKs",
+        ),
         Column("documents", COUNT, "documents of the section that were asked for", "documents"),
         Column("citing_documents", COUNT, "documents of the section that cite an ARK", "documents"),
         CITATIONS_COLUMN,

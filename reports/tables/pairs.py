@@ -14,7 +14,16 @@ from extractors.model.normalize import Profile
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
 from reports.tables.ark_statuses import FAMILY_COLUMNS, ark_statuses, families
-from reports.tables.definitions import COUNT, TEXT, TOKEN, TRUTH, Column, TableDefinition, in_order, rows_of
+from reports.tables.definitions import (
+    COUNT,
+    TEXT,
+    TOKEN,
+    TRUTH,
+    Column,
+    TableDefinition,
+    in_order,
+    rows_of,
+)
 from reports.tables.distinct import bases_of
 
 #: A kind of group, what its members share, and they.
@@ -37,9 +46,12 @@ def groups(frames: Frames) -> pd.DataFrame:
 def groups_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the rows of the table for these groups, in its order."""
     names = [column.name for column in GROUPS.columns]
-    table = pd.DataFrame(rows, columns=[*names, "is_amiss"]).astype({"members": "object", "is_amiss": "boolean"})
+    table = pd.DataFrame(rows, columns=[*names, "is_amiss"]).astype(
+        {"members": "object", "is_amiss": "boolean"}
+    )
     table = table.fillna({"is_amiss": False}).assign(
-        size=table["members"].map(len), members=table["members"].map(lambda members: JOINT.join(members[:MOST_NAMED]))
+        size=table["members"].map(len),
+        members=table["members"].map(lambda members: JOINT.join(members[:MOST_NAMED])),
     )
     return in_order(table, "kind", "-is_amiss", "-size", "shared")
 
@@ -122,7 +134,11 @@ GROUPS = TableDefinition(
             TOKEN,
             "one-object (several ARKs end there), two-objects (it ends at several URLs), equal in a text, or whole",
         ),
-        Column("shared", TEXT, "URL at which ARKs end, ARK that ends at URLs, form that ARKs share, or ARK of a whole"),
+        Column(
+            "shared",
+            TEXT,
+            "URL at which ARKs end, ARK that ends at URLs, form that ARKs share, or ARK of a whole",
+        ),
         Column("size", COUNT, "how many ARKs or URLs there are", "ARKs or URLs"),
         Column("members", TEXT, "the ARKs or URLs; 10 at most"),
         Column("object", TOKEN, "best outcome of the object service; empty when it was not asked"),

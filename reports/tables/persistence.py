@@ -59,7 +59,9 @@ def kaplan_meier(lives: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     at_risk = groups["subjects"].transform("sum") - groups["subjects"].cumsum() + rows["subjects"]
     failed = rows["failed"]
     with np.errstate(divide="ignore", invalid="ignore"):
-        rows = rows.assign(survived=1 - failed / at_risk, variance=failed / (at_risk * (at_risk - failed)))
+        rows = rows.assign(
+            survived=1 - failed / at_risk, variance=failed / (at_risk * (at_risk - failed))
+        )
         groups = rows.groupby(by, observed=True, sort=False)
         survival = groups["survived"].cumprod()
         spread = _Z * np.sqrt(groups["variance"].cumsum()) / np.log(survival)
@@ -78,7 +80,9 @@ def kaplan_meier(lives: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 def median_days(curves: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """One row per group of `kaplan_meier`: the first day on which no more than half are alive; empty if never."""
     reached = curves[curves["survival"] <= 0.5].groupby(by, observed=True, as_index=False)
-    return curves[by].drop_duplicates().merge(reached.agg(median=("days", "min")), on=by, how="left")
+    return (
+        curves[by].drop_duplicates().merge(reached.agg(median=("days", "min")), on=by, how="left")
+    )
 
 
 _GROUP = ["grouping", "group"]
@@ -115,8 +119,12 @@ def proofs(timeline: Timeline) -> pd.DataFrame:
     """The checks that prove something: `works` or a strike; with `at` and the `spell` since it worked last."""
     family = families(timeline.checks["object"])
     works = family.eq(Family.WORKS)
-    strikes = family.isin([Family.FAILS, Family.UNREACHABLE]) & ~_of_run(timeline, timeline.checks, "is_suspect")
-    checks = timeline.checks.assign(works=works, at=_of_run(timeline, timeline.checks, "started_at"))
+    strikes = family.isin([Family.FAILS, Family.UNREACHABLE]) & ~_of_run(
+        timeline, timeline.checks, "is_suspect"
+    )
+    checks = timeline.checks.assign(
+        works=works, at=_of_run(timeline, timeline.checks, "started_at")
+    )
     proving = checks[works | strikes]
     return proving.assign(spell=proving.groupby("pair")["works"].cumsum())
 
@@ -163,7 +171,9 @@ def _days(spans: pd.Series) -> pd.Series:
 
 def _grouped(rows: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
     """Each row of a pair three times: in the group of all, of its NAAN and of its resolver."""
-    owned = rows.join(timeline.standings.set_index("pair")[["naan", "host"]].astype("str"), on="pair")
+    owned = rows.join(
+        timeline.standings.set_index("pair")[["naan", "host"]].astype("str"), on="pair"
+    )
     groups: dict[str, Any] = {ALL: ALL, "naan": owned["naan"], "resolver": owned["host"]}
     parts = [owned.assign(grouping=grouping, group=group) for grouping, group in groups.items()]
     return pd.concat(parts, ignore_index=True).drop(columns=["naan", "host"])
@@ -178,7 +188,9 @@ def runs(frames: Frames) -> pd.DataFrame:
     table = timeline.runs.rename(columns={"is_suspect": "suspect"})
     counts = pd.crosstab(timeline.checks["run"], families(timeline.checks["object"]).astype("str"))
     for family, column in FAMILY_COLUMNS.items():
-        table[column] = counts.get(str(family), pd.Series(dtype="int64")).reindex(table.index, fill_value=0)
+        table[column] = counts.get(str(family), pd.Series(dtype="int64")).reindex(
+            table.index, fill_value=0
+        )
     table = pd.concat([table, _stood(timeline, len(table))], axis="columns")
     not_broken = table["working"] + table["failing"]
     proved = not_broken + table["confirmed_broken"]
@@ -197,12 +209,20 @@ def _stood(timeline: Timeline, run_count: int) -> pd.DataFrame:
     is_long = _days(failures["at"] - spelled["at"].transform("min")) >= timeline.policy.days
     status = pd.Series("working", index=checks.index)
     status[failures.index] = "failing"
-    status[failures.index[is_long & (spelled.cumcount() + 1).ge(timeline.policy.strikes)]] = "confirmed_broken"
+    status[failures.index[is_long & (spelled.cumcount() + 1).ge(timeline.policy.strikes)]] = (
+        "confirmed_broken"
+    )
     before = status.groupby(checks["pair"]).shift()
     steps = {}
     for name in ("working", "failing", "confirmed_broken"):
         change = status.eq(name).astype("int64") - before.eq(name).astype("int64")
-        steps[name] = change.groupby(checks["run"]).sum().reindex(range(run_count), fill_value=0).cumsum().to_numpy()
+        steps[name] = (
+            change.groupby(checks["run"])
+            .sum()
+            .reindex(range(run_count), fill_value=0)
+            .cumsum()
+            .to_numpy()
+        )
     return pd.DataFrame(steps)
 
 
@@ -216,7 +236,9 @@ def survival(frames: Frames) -> pd.DataFrame:
 def _lasting(timeline: Timeline) -> pd.DataFrame:
     """One row per group: how many failed, after how long, and how long it took to recover."""
     watched, failed = _grouped(lives(timeline), timeline), _grouped(_recoveries(timeline), timeline)
-    counts = watched.groupby(_GROUP, as_index=False).agg(watched=("pair", "size"), died=("died", "sum"))
+    counts = watched.groupby(_GROUP, as_index=False).agg(
+        watched=("pair", "size"), died=("died", "sum")
+    )
     spelled = failed.groupby(_GROUP, as_index=False).agg(
         spells=("pair", "size"), confirmed=("confirmed", "sum"), recovered=("died", "sum")
     )
@@ -231,19 +253,26 @@ def _recoveries(timeline: Timeline) -> pd.DataFrame:
     """Spells as lives of another kind: they end with recovery, or are still going on when last seen."""
     rows = spells(timeline)
     ended = rows["recovered_at"].fillna(rows["last_at"])
-    return rows[["pair", "confirmed"]].assign(days=_days(ended - rows["first_at"]), died=rows["recovered_at"].notna())
+    return rows[["pair", "confirmed"]].assign(
+        days=_days(ended - rows["first_at"]), died=rows["recovered_at"].notna()
+    )
 
 
 def outages(frames: Frames) -> pd.DataFrame:
     """One row per outage of a host: runs, one after the other, in which it gave no answer."""
     timeline = frames.timeline
     spell = ["host", "spell"]
-    contacts = timeline.contacts[~_of_run(timeline, timeline.contacts, "is_suspect")].astype({"host": "str"})
+    contacts = timeline.contacts[~_of_run(timeline, timeline.contacts, "is_suspect")].astype(
+        {"host": "str"}
+    )
     contacts = contacts.assign(up=contacts["answered"] > 0)
     contacts = contacts.assign(spell=contacts.groupby("host")["up"].cumsum())
     silent = contacts[~contacts["up"]].groupby(spell, as_index=False)
     rows = silent.agg(
-        since=("first_at", "min"), last_at=("last_at", "max"), runs=("run", "size"), failure=("failure", "last")
+        since=("first_at", "min"),
+        last_at=("last_at", "max"),
+        runs=("run", "size"),
+        failure=("failure", "last"),
     )
     again = contacts.loc[contacts["up"], [*spell, "first_at"]].rename(columns={"first_at": "until"})
     rows = rows.merge(again.assign(spell=again["spell"] - 1), on=spell, how="left")
@@ -258,7 +287,12 @@ def _best(timeline: Timeline) -> pd.DataFrame:
         state=rows["state"].astype(_BEST_STATE),
         described=rows["metadata"].isin(DESCRIBED) & works,
         committed=rows["commitment"].eq(CommitmentOutcome.STATED) & works,
-        permanent=rows["level"].astype("str").str.startswith("Permanent").fillna(False).astype("bool") & works,
+        permanent=rows["level"]
+        .astype("str")
+        .str.startswith("Permanent")
+        .fillna(False)
+        .astype("bool")
+        & works,
     )
     return rows.groupby("ark_id", as_index=False).agg(
         naan=("naan", "first"),
@@ -275,8 +309,12 @@ def persistence(frames: Frames) -> pd.DataFrame:
     """One row per set of ARKs: all, each NAAN, each resolver, each section of the documents; with a statement."""
     best = _best(frames.timeline)
     states = {_column_of(state): best["state"].eq(state) for state in ArkState}
-    best = best.assign(judged=best["state"].isin(_JUDGED), resolving=states.pop("healthy"), **states)
-    sections = frames.mentions[["ark_id"]].assign(group=mapped(frames.mentions["document"], section))
+    best = best.assign(
+        judged=best["state"].isin(_JUDGED), resolving=states.pop("healthy"), **states
+    )
+    sections = frames.mentions[["ark_id"]].assign(
+        group=mapped(frames.mentions["document"], section)
+    )
     parts = [
         best.assign(grouping=ALL, group=ALL),
         best.assign(grouping="naan", group=best["naan"].astype("str")),
@@ -308,13 +346,19 @@ def _share(part: pd.Series, whole: pd.Series) -> pd.Series:
 def _statement(row: Mapping[str, Any]) -> str:
     """The row in sentences that a funder can read; "permanent" only where a provider says so."""
     judged, resolving, others = row["judged"], row["resolving"], row["arks"] - row["judged"]
-    dates = f" between {row['first_at']:%Y-%m-%d} and {row['last_at']:%Y-%m-%d}" if row["last_at"] else ""
+    dates = (
+        f" between {row['first_at']:%Y-%m-%d} and {row['last_at']:%Y-%m-%d}"
+        if row["last_at"]
+        else ""
+    )
     if not judged:
         return f"None of {row['arks']:,} ARKs could be judged{dates}."
     said = f"Of {judged:,} ARKs that could be judged{dates}, {resolving:,} ({resolving / judged:.1%}) resolve"
     said += f" and {row['confirmed_broken']:,} are confirmed broken."
     if resolving:
-        described, committed = (f"{row[name]:,} ({row[name] / resolving:.1%})" for name in ("described", "committed"))
+        described, committed = (
+            f"{row[name]:,} ({row[name] / resolving:.1%})" for name in ("described", "committed")
+        )
         said += f" Of those that resolve, {described} are described and {committed} come with a stated commitment;"
         said += f" their providers call {row['permanent']:,} of them permanent."
     return said + (f" {others:,} more could not be judged." if others else "")
@@ -340,13 +384,25 @@ RUNS = TableDefinition(
         Column("checked", COUNT, "ARKs at a URL that it judged", "ARKs at a URL"),
         Column("works", COUNT, "of these, those that worked", "ARKs at a URL"),
         Column("fails", COUNT, "of these, those that failed", "ARKs at a URL"),
-        Column("unreachable", COUNT, "of these, those whose server gave no answer", "ARKs at a URL"),
+        Column(
+            "unreachable", COUNT, "of these, those whose server gave no answer", "ARKs at a URL"
+        ),
         Column("not_judged", COUNT, "of these, those that could not be judged", "ARKs at a URL"),
-        Column("working", COUNT, "known by then, and working at their last conclusive check", "ARKs at a URL"),
+        Column(
+            "working",
+            COUNT,
+            "known by then, and working at their last conclusive check",
+            "ARKs at a URL",
+        ),
         Column("failing", COUNT, "known by then, and failing, not yet confirmed", "ARKs at a URL"),
         Column("confirmed_broken", COUNT, "known by then, and confirmed broken", "ARKs at a URL"),
         Column("share_working", SHARE, "working / (working + failing + confirmed_broken)", "1"),
-        Column("share_not_broken", SHARE, "(working + failing) / (working + failing + confirmed_broken)", "1"),
+        Column(
+            "share_not_broken",
+            SHARE,
+            "(working + failing) / (working + failing + confirmed_broken)",
+            "1",
+        ),
     ),
 )
 
@@ -365,7 +421,9 @@ SURVIVAL = TableDefinition(
         Column("failed", COUNT, "subjects that died on that day", "ARKs at a URL"),
         Column("censored", COUNT, "subjects last seen alive on that day", "ARKs at a URL"),
         Column("survival", SHARE, "estimated share still alive after that day", "1"),
-        Column("low", SHARE, "lower bound of it (95 %, log-log); empty before the first death", "1"),
+        Column(
+            "low", SHARE, "lower bound of it (95 %, log-log); empty before the first death", "1"
+        ),
         Column("high", SHARE, "upper bound of it", "1"),
     ),
     is_listing=True,
@@ -381,7 +439,12 @@ OUTAGES = TableDefinition(
         Column("host", TEXT, "host, with its port unless it is the default one"),
         Column("since", MOMENT, "moment of its first failure", "UTC"),
         Column("last_at", MOMENT, "moment of the last failure that was seen", "UTC"),
-        Column("until", MOMENT, "moment at which it was first seen to answer again; empty when it was not", "UTC"),
+        Column(
+            "until",
+            MOMENT,
+            "moment at which it was first seen to answer again; empty when it was not",
+            "UTC",
+        ),
         Column("is_over", TRUTH, "whether it has answered again"),
         Column("runs", COUNT, "runs that saw it", "runs"),
         Column("days", NUMBER, "time from the first failure to the last that was seen", "days"),
@@ -400,26 +463,54 @@ PERSISTENCE = TableDefinition(
     persistence,
     (
         Column("grouping", TOKEN, "what the rows are grouped by: all, naan, resolver or documents"),
-        Column("group", TEXT, "the set: all, a NAAN, the host that is asked first, or a section of the documents"),
+        Column(
+            "group",
+            TEXT,
+            "the set: all, a NAAN, the host that is asked first, or a section of the documents",
+        ),
         ARKS_COLUMN,
-        Column("judged", COUNT, "ARKs that are healthy, flapping, failing or confirmed broken", "ARKs"),
+        Column(
+            "judged", COUNT, "ARKs that are healthy, flapping, failing or confirmed broken", "ARKs"
+        ),
         Column("resolving", COUNT, "ARKs that are healthy", "ARKs"),
         Column("share_resolving", SHARE, "resolving / judged; empty when none is judged", "1"),
-        Column("described", COUNT, "of those that resolve, those that were described when asked", "ARKs"),
+        Column(
+            "described",
+            COUNT,
+            "of those that resolve, those that were described when asked",
+            "ARKs",
+        ),
         Column("share_described", SHARE, "described / resolving; empty when none resolves", "1"),
         Column("committed", COUNT, "of those that resolve, those with a stated commitment", "ARKs"),
         Column("share_committed", SHARE, "committed / resolving; empty when none resolves", "1"),
         Column("permanent", COUNT, "of those, those that the commitment calls permanent", "ARKs"),
-        *(Column(_column_of(state), COUNT, meaning, "ARKs") for state, meaning in _OTHER_STATES.items()),
+        *(
+            Column(_column_of(state), COUNT, meaning, "ARKs")
+            for state, meaning in _OTHER_STATES.items()
+        ),
         Column("first_at", MOMENT, "moment at which the first of them was first seen", "UTC"),
         Column("last_at", MOMENT, "moment of the last check of any of them", "UTC"),
-        Column("watched", COUNT, "ARKs at a URL that were seen to work at least once", "ARKs at a URL"),
+        Column(
+            "watched", COUNT, "ARKs at a URL that were seen to work at least once", "ARKs at a URL"
+        ),
         Column("died", COUNT, "of these, those that were confirmed broken later", "ARKs at a URL"),
-        Column("days_to_failure", NUMBER, "median time from first working to the first failure of that", "days"),
+        Column(
+            "days_to_failure",
+            NUMBER,
+            "median time from first working to the first failure of that",
+            "days",
+        ),
         Column("spells", COUNT, "spells of failures, however short", "spells"),
-        Column("confirmed", COUNT, "of these, those that lasted long enough to be confirmed", "spells"),
+        Column(
+            "confirmed", COUNT, "of these, those that lasted long enough to be confirmed", "spells"
+        ),
         Column("recovered", COUNT, "of these spells, those after which it worked again", "spells"),
-        Column("days_to_recovery", NUMBER, "median time from the first failure of a spell to working again", "days"),
+        Column(
+            "days_to_recovery",
+            NUMBER,
+            "median time from the first failure of a spell to working again",
+            "days",
+        ),
         Column("statement", TEXT, "the row in sentences"),
     ),
     order=("rank", "-arks", "group"),

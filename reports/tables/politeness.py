@@ -10,20 +10,41 @@ import pandas as pd
 from crawler.model.observations import ChainEnd, ObjectOutcome, Question
 from crawler.sources.traps import WORDS, Rule, refused
 from reports.store.frames import Frames
-from reports.tables.definitions import COUNT, MOMENT, NUMBER, TEXT, TOKEN, Column, TableDefinition, rows_of
+from reports.tables.definitions import (
+    COUNT,
+    MOMENT,
+    NUMBER,
+    TEXT,
+    TOKEN,
+    Column,
+    TableDefinition,
+    rows_of,
+)
 from reports.tables.distinct import host, hosts_of
 from reports.tables.overviews import own, sent_hops
 
 #: Findings that say that something was not read, or not to its end, or that the crawl ended before it was done.
 LIMITS = (
-    *("cut-off", "time-limit", "page-limit", "source-limit", "incomplete", "undecodable", "not-fetched"),
+    *(
+        "cut-off",
+        "time-limit",
+        "page-limit",
+        "source-limit",
+        "incomplete",
+        "undecodable",
+        "not-fetched",
+    ),
     *("nofollow-page", "max-pages", "max-time"),
 )
-_NOT_ASKED = "its host seemed dead, or wanted to be left alone for longer than we wait; see requests.csv"
+_NOT_ASKED = (
+    "its host seemed dead, or wanted to be left alone for longer than we wait; see requests.csv"
+)
 #: What a question is asked for; the others are about resolvers, not objects.
 _PURPOSES = {
     Question.OBJECT.value: "objects",
-    **dict.fromkeys((Question.INFO.value, Question.DOUBLE.value, Question.SINGLE.value), "descriptions"),
+    **dict.fromkeys(
+        (Question.INFO.value, Question.DOUBLE.value, Question.SINGLE.value), "descriptions"
+    ),
 }
 _HELD_BACK = {
     ObjectOutcome.SKIPPED: "examples and tests are recorded and never requested",
@@ -39,10 +60,16 @@ def hosts(frames: Frames) -> pd.DataFrame:
     held_back = fetches["outcome"].isin([ObjectOutcome.ROBOTS, ObjectOutcome.REFUSED_ADDRESS])
     fetches = fetches.loc[fetches["url"].notna() & ~(held_back & fetches["status"].isna()), columns]
     purposes = hops["question"].astype("str").map(_PURPOSES).fillna("controls")
-    sent = pd.concat([hops[columns].assign(purpose=purposes), fetches.assign(purpose="documents")], ignore_index=True)
+    sent = pd.concat(
+        [hops[columns].assign(purpose=purposes), fetches.assign(purpose="documents")],
+        ignore_index=True,
+    )
     status = sent["status"].fillna(0)
     counted = {
-        **{name: sent["purpose"].eq(name) for name in ("documents", "objects", "descriptions", "controls")},
+        **{
+            name: sent["purpose"].eq(name)
+            for name in ("documents", "objects", "descriptions", "controls")
+        },
         "refused": status.isin([401, 403, 407, 429, 451, 999]),
         "server_errors": status.between(500, 599),
         "no_answer": sent["status"].isna(),
@@ -96,13 +123,17 @@ def _treatment(frames: Frames) -> pd.DataFrame:
 
 def left_out(frames: Frames) -> pd.DataFrame:
     """One row per reason and place; ordered by reason, then by number, the greatest first, then by place."""
-    parts = pd.concat([*_skipped(frames), *_cut_short(frames), _refused_links(frames)], ignore_index=True)
+    parts = pd.concat(
+        [*_skipped(frames), *_cut_short(frames), _refused_links(frames)], ignore_index=True
+    )
     return parts.groupby(["reason", "what", "place", "note"], as_index=False).agg(
         number=("count", "sum"), example=("example", "min")
     )
 
 
-def _rows(examples: pd.Series, what: str, reason: Any, note: Any, place: pd.Series | None = None) -> pd.DataFrame:
+def _rows(
+    examples: pd.Series, what: str, reason: Any, note: Any, place: pd.Series | None = None
+) -> pd.DataFrame:
     """One row per thing that was left out; its place is the host of the example, unless one is given."""
     places = hosts_of(examples) if place is None else place
     columns = {"reason": reason, "what": what, "place": places, "example": examples, "note": note}
@@ -149,7 +180,9 @@ def _refused_links(frames: Frames) -> pd.DataFrame:
         if (said := refused(kind, detail))
     ]
     texts = ["reason", "what", "place", "example", "note"]
-    return pd.DataFrame(rows, columns=[*texts, "count"]).astype({**dict.fromkeys(texts, "str"), "count": "int64"})
+    return pd.DataFrame(rows, columns=[*texts, "count"]).astype(
+        {**dict.fromkeys(texts, "str"), "count": "int64"}
+    )
 
 
 HOSTS = TableDefinition(
@@ -168,7 +201,9 @@ HOSTS = TableDefinition(
             varies=True,
         ),
         Column("documents", COUNT, "of these, for documents", "requests"),
-        Column("objects", COUNT, "of these, for the objects of ARKs as cited", "requests", varies=True),
+        Column(
+            "objects", COUNT, "of these, for the objects of ARKs as cited", "requests", varies=True
+        ),
         Column("descriptions", COUNT, "of these, with ?info, ?? or ?", "requests", varies=True),
         Column(
             "controls",
@@ -178,15 +213,29 @@ HOSTS = TableDefinition(
             varies=True,
         ),
         Column(
-            "refused", COUNT, "answers that keep programs out: 401, 403, 407, 429, 451 or 999", "requests", varies=True
+            "refused",
+            COUNT,
+            "answers that keep programs out: 401, 403, 407, 429, 451 or 999",
+            "requests",
+            varies=True,
         ),
         Column("server_errors", COUNT, "answers from 500 to 599", "requests", varies=True),
         Column("no_answer", COUNT, "requests without an answer", "requests", varies=True),
         Column("pauses_asked", COUNT, "answers with Retry-After", "requests", varies=True),
         Column(
-            "pauses_kept", COUNT, "how often requests to it were paused for as long as it asked", "pauses", varies=True
+            "pauses_kept",
+            COUNT,
+            "how often requests to it were paused for as long as it asked",
+            "pauses",
+            varies=True,
         ),
-        Column("paused_s", NUMBER, "how long these pauses were in all, as asked", "seconds", varies=True),
+        Column(
+            "paused_s",
+            NUMBER,
+            "how long these pauses were in all, as asked",
+            "seconds",
+            varies=True,
+        ),
         Column(
             "all_requests",
             COUNT,
@@ -194,9 +243,17 @@ HOSTS = TableDefinition(
             "requests",
             varies=True,
         ),
-        Column("interval_s", NUMBER, "least time that was kept between two requests, back-off apart", "seconds"),
         Column(
-            "crawl_delay_s", NUMBER, "interval that its robots.txt asks for; empty when it asks for none", "seconds"
+            "interval_s",
+            NUMBER,
+            "least time that was kept between two requests, back-off apart",
+            "seconds",
+        ),
+        Column(
+            "crawl_delay_s",
+            NUMBER,
+            "interval that its robots.txt asks for; empty when it asks for none",
+            "seconds",
         ),
         Column("given_up", TEXT, "why it was not asked any more; empty when it was", varies=True),
         Column("first_at", MOMENT, "moment of its first answer or failure", "UTC", varies=True),
@@ -212,10 +269,16 @@ LEFT_OUT = TableDefinition(
     "One row per reason and place: what was not requested, not followed, not read to its end, or given up.",
     left_out,
     (
-        Column("reason", TOKEN, "why: an object outcome, the limit that was hit, or the rule that refused a link"),
+        Column(
+            "reason",
+            TOKEN,
+            "why: an object outcome, the limit that was hit, or the rule that refused a link",
+        ),
         Column("what", TOKEN, "ARK, document, answer, question or link"),
         Column("place", TEXT, "NAAN or host; of a link, the host of its page"),
-        Column("number", COUNT, "how many there are", "ARKs, documents, answers, questions or links"),
+        Column(
+            "number", COUNT, "how many there are", "ARKs, documents, answers, questions or links"
+        ),
         Column("example", TEXT, "one of them"),
         Column("note", TEXT, "the reason in words"),
     ),

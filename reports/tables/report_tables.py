@@ -22,7 +22,17 @@ from reports.tables import (
 from reports.tables.definitions import COUNT, SHARE, Column, TableDefinition, rows_of
 from reports.tables.listings import ARKS
 
-__all__ = ["ARKS", "COUNT", "SHARE", "TABLES", "Column", "TableDefinition", "Tables", "rows_of", "tables_of"]
+__all__ = [
+    "ARKS",
+    "COUNT",
+    "SHARE",
+    "TABLES",
+    "Column",
+    "TableDefinition",
+    "Tables",
+    "rows_of",
+    "tables_of",
+]
 
 
 def tables_of(frames: Frames) -> Mapping[str, pd.DataFrame]:

@@ -57,7 +57,14 @@ def _answers(frames: Frames) -> pd.DataFrame:
     """One row per service and answer that occurs; ordered object, metadata, commitment, then as in the enum."""
     asked = ark_statuses(frames).dropna(subset="object")
     rows = [
-        (ALL, service, str(outcome), outcome in given, int(asked[service].eq(outcome).sum()), meaning)
+        (
+            ALL,
+            service,
+            str(outcome),
+            outcome in given,
+            int(asked[service].eq(outcome).sum()),
+            meaning,
+        )
         for service, given, meanings in (
             ("object", WORKING, OBJECT_MEANINGS),
             ("metadata", DESCRIBED, METADATA_MEANINGS),
@@ -65,7 +72,9 @@ def _answers(frames: Frames) -> pd.DataFrame:
         )
         for outcome, meaning in meanings.items()
     ]
-    table = pd.DataFrame(rows, columns=["grouping", "service", "outcome", "given", "arks", "meaning"])
+    table = pd.DataFrame(
+        rows, columns=["grouping", "service", "outcome", "given", "arks", "meaning"]
+    )
     return table[table["arks"] > 0]
 
 
@@ -73,7 +82,11 @@ def _levels(frames: Frames) -> pd.DataFrame:
     """One row per level, from 3 down to 0 and then unknown, all five always."""
     levels = level(ark_statuses(frames)).astype("str").fillna("unknown")
     table = pd.DataFrame({"outcome": map(str, LEVELS), "meaning": LEVELS.values()})
-    table = table.assign(grouping=ALL, service="level", arks=[int(levels.eq(name).sum()) for name in table["outcome"]])
+    table = table.assign(
+        grouping=ALL,
+        service="level",
+        arks=[int(levels.eq(name).sum()) for name in table["outcome"]],
+    )
     return table.assign(share=share(table["arks"], pd.Series(len(levels), index=table.index)))
 
 
@@ -98,12 +111,16 @@ def _info_answers(frames: Frames) -> pd.DataFrame:
         answered_by=tallied(rows, by, "by", most=3),
     )
     table = in_order(table.reset_index(), *by).rename(columns={"metadata": "outcome"})
-    return table.assign(grouping="resolver", service="metadata", given=table["outcome"].isin(DESCRIBED))
+    return table.assign(
+        grouping="resolver", service="metadata", given=table["outcome"].isin(DESCRIBED)
+    )
 
 
 def _promises(frames: Frames) -> pd.DataFrame:
     """One row per NAAN, guarantor and level that was stated, or placeholder; the greatest first, then in order."""
-    is_made = frames.verdicts["commitment"].isin([CommitmentOutcome.STATED, CommitmentOutcome.PLACEHOLDER])
+    is_made = frames.verdicts["commitment"].isin(
+        [CommitmentOutcome.STATED, CommitmentOutcome.PLACEHOLDER]
+    )
     rows = frames.verdicts.loc[is_made, ["ark_id", "naan", "commitment", "commitment_parsed"]]
     fields = {
         "guarantor": ("who", "guarantor"),
@@ -111,13 +128,18 @@ def _promises(frames: Frames) -> pd.DataFrame:
         "words": ("permanence", "what"),
         "since": ("since", "when"),
     }
-    said = {name: by_identity(rows["commitment_parsed"], partial(_said, names)) for name, names in fields.items()}
+    said = {
+        name: by_identity(rows["commitment_parsed"], partial(_said, names))
+        for name, names in fields.items()
+    }
     rows = rows.assign(outcome=rows["commitment"].astype("str"), **said)
     by = ["naan", "outcome", "guarantor", "level", "words"]
     table = rows.groupby(by, dropna=False).agg(
         arks=("ark_id", "nunique"), since=("since", lambda moments: tally(moments.dropna(), most=3))
     )
-    table = in_order(table.reset_index(), "-arks", *by).assign(grouping="promise", service="commitment")
+    table = in_order(table.reset_index(), "-arks", *by).assign(
+        grouping="promise", service="commitment"
+    )
     return table.assign(given=table["outcome"].eq(CommitmentOutcome.STATED))
 
 
@@ -137,20 +159,28 @@ SERVICES = TableDefinition(
     (
         Column("grouping", TOKEN, "what the rows are grouped by: all, resolver or promise"),
         Column("service", TOKEN, "object, metadata, commitment, or level for all three"),
-        Column("outcome", TOKEN, "outcome of that service; of a level how many are given, or unknown"),
+        Column(
+            "outcome", TOKEN, "outcome of that service; of a level how many are given, or unknown"
+        ),
         Column("given", TRUTH, "whether this outcome means that the service is given"),
         ARKS_COLUMN,
         Column("share", SHARE, "of a level: these ARKs / all ARKs; empty when there is none", "1"),
         Column("meaning", TEXT, "the outcome in words", is_ours=True),
         Column("resolver", TEXT, "host that was asked"),
         Column("question", TOKEN, "inflection that was sent: ?info, ?? or ?"),
-        Column("statuses", TEXT, "HTTP statuses, or failures, by number of URLs, the most frequent first"),
+        Column(
+            "statuses",
+            TEXT,
+            "HTTP statuses, or failures, by number of URLs, the most frequent first",
+        ),
         Column("media_types", TEXT, "media types of the answers, likewise"),
         Column("answered_by", TEXT, "hosts that gave the last answer, likewise; three at most"),
         Column("example", URL, "one of the URLs that were asked"),
         NAAN_COLUMN,
         GUARANTOR_COLUMN,
-        Column("level", TEXT, "level of permanence that the words name (draft-kunze-ark-38, 5.1.1)"),
+        Column(
+            "level", TEXT, "level of permanence that the words name (draft-kunze-ark-38, 5.1.1)"
+        ),
         Column("words", TEXT, "what is said of permanence, in the provider's words"),
         Column("since", TEXT, "dates of the commitment, by number of URLs; three at most"),
     ),
@@ -181,7 +211,9 @@ def conformance(frames: Frames) -> pd.DataFrame:
         compared = plain.get((record["ark_id"], record["request_url"]))
         if record["question"] != Question.OBJECT and compared and compared.succeeds:
             rows.append(_row(record, compared))
-    table = pd.DataFrame(rows, columns=[*(column.name for column in SPELLING_TABLE.columns), "rank"])
+    table = pd.DataFrame(
+        rows, columns=[*(column.name for column in SPELLING_TABLE.columns), "rank"]
+    )
     key = ["resolver", "naan", "shoulder", "rank"]
     return in_order(table, *key, "asked_url").drop_duplicates(key)
 
@@ -214,13 +246,23 @@ SPELLING_TABLE = TableDefinition(
     (
         Column("resolver", URL, "resolver that was asked: the address before the ARK"),
         NAAN_COLUMN,
-        Column("shoulder", TEXT, "shoulder of the ARK that was asked about; empty when it has none"),
+        Column(
+            "shoulder", TEXT, "shoulder of the ARK that was asked about; empty when it has none"
+        ),
         Column("form", TEXT, "form in which the ARK was asked for"),
         Column("asked_url", URL, "URL that was asked"),
         STATUS_COLUMN,
         Column("final_url", URL, "URL that the chain of redirects ended at"),
-        Column("treatment", TOKEN, "same, other, refused or undetermined, compared with the form as found"),
-        Column("conforms", TRUTH, "whether the specifications ask for this; empty where they leave it open"),
+        Column(
+            "treatment",
+            TOKEN,
+            "same, other, refused or undetermined, compared with the form as found",
+        ),
+        Column(
+            "conforms",
+            TRUTH,
+            "whether the specifications ask for this; empty where they leave it open",
+        ),
         Column("reason", TEXT, "what was seen"),
     ),
 )

@@ -8,7 +8,13 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, ObjectOutcome
+from crawler.model.observations import (
+    DESCRIBED,
+    ChainEnd,
+    CommitmentOutcome,
+    DocumentOutcome,
+    ObjectOutcome,
+)
 from reports.languages import ENGLISH, Language
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_states, ark_statuses, families, judged_mentions
@@ -35,11 +41,15 @@ def summary(frames: Frames) -> pd.DataFrame:
     measures = {column: _measures(run) if run else {} for column, run in runs.items()}
     notes = {name: note for of_run in measures.values() for name, (_, note) in of_run.items()}
     values = {
-        column: pd.array([of_run.get(name, (0, ""))[0] if of_run else None for name in notes], dtype="Int64")
+        column: pd.array(
+            [of_run.get(name, (0, ""))[0] if of_run else None for name in notes], dtype="Int64"
+        )
         for column, of_run in measures.items()
     }
     table = pd.DataFrame({"measure": notes.keys(), "note": notes.values(), **values})
-    return table.assign(change=table["value"] - table["previous"], since_change=table["value"] - table["since"])
+    return table.assign(
+        change=table["value"] - table["previous"], since_change=table["value"] - table["since"]
+    )
 
 
 def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
@@ -64,8 +74,16 @@ def document_measures(outcomes: Mapping[str, int]) -> Iterator[Measure]:
     redirected = counts[DocumentOutcome.REDIRECTED]
     yield "documents", count, "Every document that was asked for."
     yield "documents read", read, "They came, and could be read."
-    yield "documents not readable", unreadable, "They came, but no reader could make anything of them."
-    yield "documents redirected", redirected, "They led to another of these documents, which counts for itself."
+    yield (
+        "documents not readable",
+        unreadable,
+        "They came, but no reader could make anything of them.",
+    )
+    yield (
+        "documents redirected",
+        redirected,
+        "They led to another of these documents, which counts for itself.",
+    )
     yield "documents not reached", count - read - unreadable - redirected, "They did not come."
 
 
@@ -83,26 +101,46 @@ def citation_measures(
     families_of: Mapping[str, int], *, places: int, repaired: int, ambiguous: int
 ) -> Iterator[Measure]:
     """Yield the measures of citations, of which so many are of each family."""
-    yield "citations", sum(families_of.values()), "Citations of an ARK in a document; a link and its text are one."
+    yield (
+        "citations",
+        sum(families_of.values()),
+        "Citations of an ARK in a document; a link and its text are one.",
+    )
     yield "places", places, "Where they stand: link targets, texts, metadata."
     yield from _family_measures("citations", families_of)
     yield "citations repaired", repaired, "Broken by typesetting or markup, and made whole again."
-    yield "citations ambiguous", ambiguous, "More than one reading is possible; the alternatives are kept."
+    yield (
+        "citations ambiguous",
+        ambiguous,
+        "More than one reading is possible; the alternatives are kept.",
+    )
 
 
 def _ark_measures(frames: Frames) -> Iterator[Measure]:
     standings = ark_statuses(frames)
     yield from ark_measures(Counter(standings["family"]))
     described = int(standings["metadata"].isin(DESCRIBED).sum())
-    yield "ARKs described", described, "The provider answers ?info with a description of the object."
+    yield (
+        "ARKs described",
+        described,
+        "The provider answers ?info with a description of the object.",
+    )
     committed = int(standings["commitment"].eq(CommitmentOutcome.STATED).sum())
     yield "ARKs with a stated commitment", committed, "The provider says what it promises."
     later = frames.verdicts["run_id"].isin(frames.later["run_id"])
     carried = frames.verdicts[~later & ~frames.verdicts["run_id"].isin(frames.run["run_id"])]
-    yield "ARKs as found before", carried["ark_id"].nunique(), "Not asked again in this run; their last verdict counts."
+    yield (
+        "ARKs as found before",
+        carried["ark_id"].nunique(),
+        "Not asked again in this run; their last verdict counts.",
+    )
     if len(frames.later):
         again = frames.verdicts.loc[later, "ark_id"].nunique()
-        yield "ARKs checked again since", again, "Checked again by later runs; their last verdict counts."
+        yield (
+            "ARKs checked again since",
+            again,
+            "Checked again by later runs; their last verdict counts.",
+        )
     states = Counter(ark_states(frames)["state"])
     for state, meaning in STATE_MEANINGS.items():
         if states[state]:
@@ -112,7 +150,11 @@ def _ark_measures(frames: Frames) -> Iterator[Measure]:
 def ark_measures(families_of: Mapping[str, int]) -> Iterator[Measure]:
     """Yield the measures of distinct ARKs, of which so many are of each family."""
     count = sum(families_of.values())
-    yield "ARKs", count, "Distinct ARKs; one that was asked at several URLs counts once, with its best outcome."
+    yield (
+        "ARKs",
+        count,
+        "Distinct ARKs; one that was asked at several URLs counts once, with its best outcome.",
+    )
     yield from _family_measures("ARKs", families_of)
 
 
@@ -137,11 +179,17 @@ def _question_measures(frames: Frames) -> Iterator[Measure]:
     of_request = ["run_id", "chain_end", "status", "request_count"]
     asks, documents = own(frames, frames.observations[of_request]), frames.documents
     # robots.txt, or our own guard, has held back the last of them
-    is_held_back = asks["chain_end"].isin([ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS]) & asks["status"].isna()
-    is_document_held_back = documents["outcome"].isin([ObjectOutcome.ROBOTS, ObjectOutcome.REFUSED_ADDRESS])
+    is_held_back = (
+        asks["chain_end"].isin([ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS]) & asks["status"].isna()
+    )
+    is_document_held_back = documents["outcome"].isin(
+        [ObjectOutcome.ROBOTS, ObjectOutcome.REFUSED_ADDRESS]
+    )
     sent = (asks["request_count"] - is_held_back).clip(lower=0).sum()
     sent += (documents["request_count"] - is_document_held_back).clip(lower=0).sum()
-    note = "For documents and for ARKs, redirects included; without robots.txt and certificate probes."
+    note = (
+        "For documents and for ARKs, redirects included; without robots.txt and certificate probes."
+    )
     yield REQUESTS_SENT, int(sent), note
 
 
@@ -152,9 +200,14 @@ def _family_measures(of: str, families_of: Mapping[str, int]) -> Iterator[Measur
 
 def sentences(summary: pd.DataFrame, language: Language = ENGLISH) -> list[str]:
     """The summary as a few plain sentences: what was read, what the ARKs are worth, what is promised."""
-    count = {measure: int(value) for measure, value in zip(summary["measure"], summary["value"], strict=True)}
+    count = {
+        measure: int(value)
+        for measure, value in zip(summary["measure"], summary["value"], strict=True)
+    }
     described = language.ngettext(
-        "{number} ARK described when asked", "{number} ARKs described when asked", count["ARKs described"]
+        "{number} ARK described when asked",
+        "{number} ARKs described when asked",
+        count["ARKs described"],
     )
     committed = language.ngettext(
         "{number} ARK with a stated commitment",
@@ -174,7 +227,8 @@ def sentences(summary: pd.DataFrame, language: Language = ENGLISH) -> list[str]:
 
 def _families_sentence(count: Mapping[str, int], language: Language) -> str:
     works, fails, silent, not_judged = (
-        language.ngettext(forms.one, forms.many, count[f"ARKs: {family}"]) for family, forms in FAMILY_COUNTS.items()
+        language.ngettext(forms.one, forms.many, count[f"ARKs: {family}"])
+        for family, forms in FAMILY_COUNTS.items()
     )
     return language.gettext(
         "Of the ARKs, {works} and {fails}; {silent}, and {not_judged}.",
@@ -187,7 +241,9 @@ def _families_sentence(count: Mapping[str, int], language: Language) -> str:
 
 def _questions_sentence(count: Mapping[str, int], language: Language) -> str:
     questions, arks = count["questions asked"], count["ARKs asked about"]
-    requests = language.ngettext("{number} request sent", "{number} requests sent", count[REQUESTS_SENT])
+    requests = language.ngettext(
+        "{number} request sent", "{number} requests sent", count[REQUESTS_SENT]
+    )
     if not arks:
         return language.gettext("No question asked; {requests}.", requests=requests)
     return language.ngettext(
@@ -203,19 +259,33 @@ def _questions_sentence(count: Mapping[str, int], language: Language) -> str:
 def cited_sentence(count: Mapping[str, int], language: Language) -> str:
     """Return what was read and is cited, by the measures of a summary."""
     missed = [
-        language.ngettext("{number} not readable", "{number} not readable", count["documents not readable"]),
-        language.ngettext("{number} not reached", "{number} not reached", count["documents not reached"]),
+        language.ngettext(
+            "{number} not readable", "{number} not readable", count["documents not readable"]
+        ),
+        language.ngettext(
+            "{number} not reached", "{number} not reached", count["documents not reached"]
+        ),
     ]
     if count["documents redirected"]:
-        missed.append(language.ngettext("{number} redirected", "{number} redirected", count["documents redirected"]))
+        missed.append(
+            language.ngettext(
+                "{number} redirected", "{number} redirected", count["documents redirected"]
+            )
+        )
     return language.gettext(
         "{citations} of {arks} in {documents} ({missed}); {repaired}, {ambiguous}.",
         citations=language.ngettext("{number} citation", "{number} citations", count["citations"]),
         arks=language.npgettext("citations of", "{number} ARK", "{number} ARKs", count["ARKs"]),
-        documents=language.npgettext("in", "{number} document", "{number} documents", count["documents"]),
+        documents=language.npgettext(
+            "in", "{number} document", "{number} documents", count["documents"]
+        ),
         missed=", ".join(missed),
-        repaired=language.ngettext("{number} repaired", "{number} repaired", count["citations repaired"]),
-        ambiguous=language.ngettext("{number} ambiguous", "{number} ambiguous", count["citations ambiguous"]),
+        repaired=language.ngettext(
+            "{number} repaired", "{number} repaired", count["citations repaired"]
+        ),
+        ambiguous=language.ngettext(
+            "{number} ambiguous", "{number} ambiguous", count["citations ambiguous"]
+        ),
     )
 
 

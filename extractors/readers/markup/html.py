@@ -60,7 +60,9 @@ _TAG = re.compile(
 _REST_OF_TAG = re.compile(rf"{_PIECE}*+")
 
 # XML can't spell most control characters; they travel as noncharacters, which no text holds.
-_CONTROL = re.compile(r"[\x01-\x08\x0b\x0e-\x1f]|&#(?:0*([1-9]|[12][0-9]|3[01])|[xX]0*([1-9a-fA-F]|1[0-9a-fA-F]));")
+_CONTROL = re.compile(
+    r"[\x01-\x08\x0b\x0e-\x1f]|&#(?:0*([1-9]|[12][0-9]|3[01])|[xX]0*([1-9a-fA-F]|1[0-9a-fA-F]));"
+)
 _STAND_IN = 0xFDD0
 CONTROLS = {_STAND_IN + code: code for code in range(32)}
 """To be translated back when the page has been parsed."""
@@ -92,7 +94,9 @@ def parseable(markup: str) -> tuple[str, list[Finding], list[Block]]:
     markup, rests = _without_long_tags(markup)
     if rests:
         findings.append(Finding("cut-off", f"elements with too many attributes: {len(rests)}"))
-    left_out = [Block(rest, Role.METADATA) for rest in map(html.unescape, rests) if may_hold_ark(rest)]
+    left_out = [
+        Block(rest, Role.METADATA) for rest in map(html.unescape, rests) if may_hold_ark(rest)
+    ]
     return markup, findings, left_out
 
 
@@ -166,7 +170,9 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
-_ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(.))", re.DOTALL
+)
 _CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0", "\n": ""}
 _QUOTES = "\"'`"
 _END_OF_LITERAL = re.compile(rf"[{_QUOTES}\n\r\u2028\u2029]")
@@ -250,7 +256,9 @@ def _whole_characters(text: str) -> str:
     """*text* with pairs of surrogates joined, and U+FFFD for those without their other half."""
     if not _LONE_SURROGATE.search(text):
         return text
-    joined = _SURROGATE_PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
+    joined = _SURROGATE_PAIR.sub(
+        lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text
+    )
     return _LONE_SURROGATE.sub(_UNKNOWN, joined)
 
 
@@ -264,13 +272,13 @@ Element: TypeAlias = Any
 _UNSEEN = ("iframe", "noembed", "script", "style", "template")
 
 #: What raises text, as `sup` does; in a style sheet, with the class that has it.
-_RAISE = (
-    r"(?:vertical-align\s*:\s*(?:super|text-top|\+?(?!0)[0-9.]+(?:em|ex|px|pt|%))|font-variant-position\s*:\s*super)"
-)
+_RAISE = r"(?:vertical-align\s*:\s*(?:super|text-top|\+?(?!0)[0-9.]+(?:em|ex|px|pt|%))|font-variant-position\s*:\s*super)"
 _RAISED_STYLE = re.compile(_RAISE, re.IGNORECASE)
 _RAISED_CLASS = re.compile(rf"\.([\w-]+)\s*\{{[^{{}}]*{_RAISE}", re.IGNORECASE)
 #: From hyphen to hyphen, which `re` leaps to (`memchr`): it looks at each letter of a pattern that begins with one.
-_SPEAKS_OF_RAISING = re.compile("-(?:(?<=vertical-)align|(?<=font-)variant-position)", re.IGNORECASE)
+_SPEAKS_OF_RAISING = re.compile(
+    "-(?:(?<=vertical-)align|(?<=font-)variant-position)", re.IGNORECASE
+)
 _INLINE = frozenset({"a", "b", "em", "font", "i", "small", "span", "strong"})
 _MOST_STYLE_CHARS = 2**20
 _COMMENT = re.compile(
@@ -317,7 +325,9 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
         return Reading(MEDIA_TYPE, tuple(left_out), findings=tuple(findings))
     if is_hocr(markup):
         return replace(read_recognized(tree.root, MEDIA_TYPE), findings=tuple(findings))
-    facts = _beside_the_text(tree.root, speaks_of_raising=_SPEAKS_OF_RAISING.search(markup) is not None)
+    facts = _beside_the_text(
+        tree.root, speaks_of_raising=_SPEAKS_OF_RAISING.search(markup) is not None
+    )
     page = MarkupPage(_well_formed(tree.root, markup))
     following = facts.following
     links = dict.fromkeys(filter(leads_to_document, [*following.links, *following.targets]))
@@ -330,7 +340,9 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
         tuple(findings),
         documents=tuple(following.documents),
         parts=tuple(following.parts),
-        unfollowed=tuple(target for target, is_unfollowed in following.targets.items() if is_unfollowed),
+        unfollowed=tuple(
+            target for target, is_unfollowed in following.targets.items() if is_unfollowed
+        ),
         robots=tuple(following.robots),
     )
 
@@ -343,9 +355,14 @@ def _comment_findings(markup: str) -> list[Finding]:
     ['in comments, which the page does not show: ark:/12148/x5']
     """
     may_be = "<!--" in markup and _LABEL_AND_NAAN.search(markup) is not None
-    comments = (comment_match["comment"] for comment_match in _COMMENT.finditer(markup)) if may_be else ()
+    comments = (
+        (comment_match["comment"] for comment_match in _COMMENT.finditer(markup)) if may_be else ()
+    )
     hidden = dict.fromkeys(
-        word for comment in comments if comment and may_hold_ark(comment) for word in _ARK_WORD.findall(comment)
+        word
+        for comment in comments
+        if comment and may_hold_ark(comment)
+        for word in _ARK_WORD.findall(comment)
     )
     if not hidden:
         return []
@@ -384,13 +401,17 @@ def _parsed(markup: str) -> _Tree:
     A limit of libxml2, such as 2,048 open elements, ends the parsing without an exception, as the last fault.
     `huge_tree` lifts the limit of 10 MB for one run of text, and `MOST_BYTES` bounds the whole.
     """
-    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    parser = etree.HTMLParser(
+        encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True
+    )
     try:
         root = etree.fromstring(markup.encode("utf-8", "replace"), parser)
     except etree.LxmlError as error:
         return _Tree(None, is_cut_short=True, fault=str(error))
     if root is not None:
-        root.extend(list(root.itersiblings()))  # after "</html>", lxml begins another element of that name
+        root.extend(
+            list(root.itersiblings())
+        )  # after "</html>", lxml begins another element of that name
     faults = parser.error_log
     is_cut_short = bool(faults) and faults[-1].level == etree.ErrorLevels.FATAL
     return _Tree(root, is_cut_short, faults[-1].message if is_cut_short else "")
@@ -434,7 +455,9 @@ def _beside_the_text(root: Element, *, speaks_of_raising: bool) -> _PageFacts:
                 facts.scripts += script_blocks(element.text, element.get("type", ""))
             del element[:]
             element.text = None
-    for link in root.iter("a", "area", "frame", "iframe"):  # not before what isn't seen has been taken out
+    for link in root.iter(
+        "a", "area", "frame", "iframe"
+    ):  # not before what isn't seen has been taken out
         facts.following.read(link)
     return facts
 

@@ -21,7 +21,9 @@ _MOST_BEFORE = 2000
 _TAG = re.compile("<[^<>]*>")
 _MAY_BE_SIGN = re.compile(r"[:+_%\\&/<\N{FULLWIDTH COLON}]")
 #: Of the element of these, nothing is seen; or there is no element, and where it ends is another question.
-_UNSURE_TAG = re.compile(r"<(?:[!?]|/?(?:script|style|iframe|noembed|template|textarea|title|xmp)\b)", re.IGNORECASE)
+_UNSURE_TAG = re.compile(
+    r"<(?:[!?]|/?(?:script|style|iframe|noembed|template|textarea|title|xmp)\b)", re.IGNORECASE
+)
 _WORD = re.compile("(?<=[aA\uff21\uff41][rR\uff32\uff52].)", re.DOTALL)
 #: With the last digits of their escapes.
 _A = frozenset("aA\uff21\uff411")
@@ -116,7 +118,9 @@ def _may_follow(source: str, at: int, letters: frozenset[str]) -> bool:
     first = at - len(between)
     if _is_unsure(between) or first == start > 0 or source[first - 1 : first] in (*letters, ">"):
         return True
-    return "<" in between and source.rfind("<", start, first) > source.rfind(">", start, first)  # within another tag
+    return "<" in between and source.rfind("<", start, first) > source.rfind(
+        ">", start, first
+    )  # within another tag
 
 
 def _is_unsure(between: str) -> bool:

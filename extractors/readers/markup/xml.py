@@ -27,7 +27,12 @@ _IN_OCTETS = re.compile(_REFERENCE.encode("ascii"), re.VERBOSE | re.DOTALL)
 _IN_TEXT = re.compile(_REFERENCE, re.VERBOSE | re.DOTALL | re.ASCII)
 #: What is no character either, and reported as a fault, but read as U+FFFD, REPLACEMENT CHARACTER.
 _OUT_OF_BOUNDS = "&#x110000;"
-_UTF_16_SURROGATES = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
+_UTF_16_SURROGATES = {
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+    b"<\0": "utf-16-le",
+    b"\0<": "utf-16-be",
+}
 
 
 def without_surrogates(data: bytes) -> bytes:
@@ -40,7 +45,9 @@ def without_surrogates(data: bytes) -> bytes:
     if encoding is None and b"&#" not in data:  # most
         return data
     if encoding is None:
-        return _IN_OCTETS.sub(lambda reference: reference["literal"] or _OUT_OF_BOUNDS.encode(), data)
+        return _IN_OCTETS.sub(
+            lambda reference: reference["literal"] or _OUT_OF_BOUNDS.encode(), data
+        )
     text = data.decode(encoding, "surrogatepass" if len(data) % 2 == 0 else "ignore")
     mended = _IN_TEXT.sub(lambda reference: reference["literal"] or _OUT_OF_BOUNDS, text)
     return data if mended == text else mended.encode(encoding, "surrogatepass")
@@ -73,7 +80,9 @@ _APART = _IDENTIFIERS | frozenset(
 #: What is apart from a link even where it is within.
 _NOTES = frozenset({"fn", "footnote", "note"})
 #: Elements that only say how a piece of text looks; two of them side by side are one text.
-_INLINE = frozenset("b bold em emph hi highlight i italic rend sc span strong style u underline".split())  # noqa: SIM905
+_INLINE = frozenset(
+    "b bold em emph hi highlight i italic rend sc span strong style u underline".split()  # noqa: SIM905
+)
 _LINE_BREAKS = frozenset({"br", "break", "cb", "lb", "pb"})
 _TITLES = frozenset({"article-title", "title", "titleproper"})
 _LINK_ATTRIBUTES = frozenset({"facs", "href", "instanceurl", "ref", "src", "target", "uri", "url"})
@@ -111,7 +120,9 @@ def read_xml(data: bytes) -> Reading:
         collect_ids=False,
     )
     try:
-        root = etree.fromstring(without_surrogates(_BLANKS_BEFORE_MARKUP.sub(b"", _whole_words(data))), parser)
+        root = etree.fromstring(
+            without_surrogates(_BLANKS_BEFORE_MARKUP.sub(b"", _whole_words(data))), parser
+        )
     except etree.XMLSyntaxError:
         root = None
     findings = cut or faults_of(parser)  # what was cut off is also malformed
@@ -123,7 +134,9 @@ def read_xml(data: bytes) -> Reading:
         return replace(read_recognized(root, MEDIA_TYPE), findings=findings)
     document = _Document(root)
     links = tuple(dict.fromkeys(document.targets))
-    return Reading(MEDIA_TYPE, tuple(document.blocks()), links, root.get(_XML_BASE), document.title, findings)
+    return Reading(
+        MEDIA_TYPE, tuple(document.blocks()), links, root.get(_XML_BASE), document.title, findings
+    )
 
 
 def _within_limits(data: bytes) -> tuple[bytes, tuple[Finding, ...]]:
@@ -163,7 +176,10 @@ def faults_of(parser: etree.XMLParser) -> tuple[Finding, ...]:
     limits = [entry for entry in faults if entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT]
     if limits:
         return (Finding("cut-off", f"not read beyond line {limits[0].line}: {limits[0].message}"),)
-    return tuple(Finding("malformed-markup", f"line {entry.line}: {entry.message.strip()}") for entry in faults[:1])
+    return tuple(
+        Finding("malformed-markup", f"line {entry.line}: {entry.message.strip()}")
+        for entry in faults[:1]
+    )
 
 
 class _Document:
@@ -236,7 +252,9 @@ class _Document:
 
     def _end_run(self) -> None:
         name = self._unit.lower()
-        block = self._run.block(self._unit, Role.METADATA if name in _IDENTIFIERS_ALONE else Role.TEXT)
+        block = self._run.block(
+            self._unit, Role.METADATA if name in _IDENTIFIERS_ALONE else Role.TEXT
+        )
         if block is None:
             return
         self._blocks.append(block)
@@ -260,7 +278,9 @@ class _Document:
                 link, self._links = self._links, self._links + 1
             location = f"{self._written_name(element, element.tag)}/@{self._written_name(element, qualified)}"
             role = Role.LINK_TARGET if is_target else Role.METADATA
-            self._blocks.append(Block(value, role, place=location, link=link if is_target else None))
+            self._blocks.append(
+                Block(value, role, place=location, link=link if is_target else None)
+            )
         return link
 
     def _written_name(self, element: Element, qualified: str) -> str:
@@ -295,7 +315,9 @@ def _has_own_text(element: Element) -> bool:
     pieces = [element.text]
     for child in element:
         pieces.append(child.tail)
-        if child.tag is etree.Entity or (isinstance(child.tag, str) and local_name(child.tag) in _INLINE):
+        if child.tag is etree.Entity or (
+            isinstance(child.tag, str) and local_name(child.tag) in _INLINE
+        ):
             pieces.append(child.text)
     return any(piece and not piece.isspace() for piece in pieces)
 
@@ -313,4 +335,8 @@ def _declared_entities(root: Element) -> Mapping[str, str]:
     if dtd is None:
         return {}
     contents = {entity.name: entity.content or "" for entity in dtd.iterentities()}
-    return {name: content for name, content in contents.items() if "&" not in content and "<" not in content}
+    return {
+        name: content
+        for name, content in contents.items()
+        if "&" not in content and "<" not in content
+    }

@@ -13,7 +13,13 @@ from urllib.parse import unquote
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Block, Finding, Reading, Role, as_part, links_of
 from extractors.readers.markup.html import read_html
-from extractors.readers.office.package import NEEDS_PASSWORD, Package, XmlElement, natural_order, shown
+from extractors.readers.office.package import (
+    NEEDS_PASSWORD,
+    Package,
+    XmlElement,
+    natural_order,
+    shown,
+)
 
 MEDIA_TYPE = "application/epub+zip"
 
@@ -41,7 +47,11 @@ def read_epub(data: bytes) -> Reading:
     for rootfile in rootfiles:
         book.read_package_document(rootfile)
     if package.names and not rootfiles:
-        package.note(Finding("unreadable", "no package document says what belongs to it; all its pages were read"))
+        package.note(
+            Finding(
+                "unreadable", "no package document says what belongs to it; all its pages were read"
+            )
+        )
     for name in sorted(package.names, key=natural_order):
         if name.lower().endswith(_CHAPTER_SUFFIXES):
             book.read_chapter(name)
@@ -76,9 +86,13 @@ class _Book:
             member = self._member(folder, href)
             if media_type in _CHAPTER_TYPES:
                 self.read_chapter(member)
-            elif media_type == _NCX_TYPE and self._begin(member):  # of EPUB 2: it repeats the headings of the chapters
+            elif media_type == _NCX_TYPE and self._begin(
+                member
+            ):  # of EPUB 2: it repeats the headings of the chapters
                 headings = (leaf for leaf in self._package.elements(member) if leaf.text)
-                self._add(Block(heading.text, place=f"{member}/{heading.name}") for heading in headings)
+                self._add(
+                    Block(heading.text, place=f"{member}/{heading.name}") for heading in headings
+                )
 
     def read_chapter(self, name: str) -> None:
         """One XHTML page, if there is one of that name that wasn't read."""
@@ -86,17 +100,30 @@ class _Book:
             return
         reading = read_html(self._package.read(name))
         self._package.note(
-            *(replace(finding, detail=f"{shown(name)}: {finding.detail}") for finding in reading.findings)
+            *(
+                replace(finding, detail=f"{shown(name)}: {finding.detail}")
+                for finding in reading.findings
+            )
         )
         self._add(as_part(block, f"{name}/{block.place}", self._links) for block in reading.blocks)
         self._links += links_of(reading.blocks)
-        on_the_web = (link for link in reading.links if link.strip().lower().startswith(("http://", "https://")))
+        on_the_web = (
+            link
+            for link in reading.links
+            if link.strip().lower().startswith(("http://", "https://"))
+        )
         self._targets |= dict.fromkeys(on_the_web)
 
     def reading(self) -> Reading:
         """All of it."""
         findings = tuple(self._package.findings)
-        return Reading(MEDIA_TYPE, tuple(self._blocks), tuple(self._targets), title=self._title, findings=findings)
+        return Reading(
+            MEDIA_TYPE,
+            tuple(self._blocks),
+            tuple(self._targets),
+            title=self._title,
+            findings=findings,
+        )
 
     def _begin(self, name: str) -> bool:
         if name not in self._package or name in self._done:
@@ -110,20 +137,26 @@ class _Book:
     def _add(self, blocks: Iterable[Block]) -> None:
         for block in blocks:
             if len(self._blocks) >= _MOST_BLOCKS:
-                self._package.note(Finding("cut-off", f"only the first {_MOST_BLOCKS} pieces of text were kept"))
+                self._package.note(
+                    Finding("cut-off", f"only the first {_MOST_BLOCKS} pieces of text were kept")
+                )
                 return
             self._blocks.append(block)
 
     def _member(self, folder: str, href: str) -> str:
         """The member that a manifest means: relative to it, percent-encoded, and often in the wrong case."""
-        path = posixpath.normpath(posixpath.join("/", folder, unquote(href.partition("#")[0]))).lstrip("/")
+        path = posixpath.normpath(
+            posixpath.join("/", folder, unquote(href.partition("#")[0]))
+        ).lstrip("/")
         return path if path in self._package else self._names.get(path.lower(), path)
 
 
 def _rootfiles(package: Package) -> list[str]:
     """The package documents by the container file; without one, those that there are."""
     rootfiles = (element for element in package.elements(_CONTAINER) if element.name == "rootfile")
-    paths = (unquote(rootfile.attributes.get("full-path", "")).lstrip("/") for rootfile in rootfiles)
+    paths = (
+        unquote(rootfile.attributes.get("full-path", "")).lstrip("/") for rootfile in rootfiles
+    )
     listed = [name for name in dict.fromkeys(paths) if name in package]
     return listed or [name for name in package.names if name.lower().endswith(".opf")]
 
@@ -163,7 +196,9 @@ class _PackageDocument:
             if name == "metadata" or is_metadata:
                 within.add(id(element))
             if name == "item" and len(document.items) < _MOST_ITEMS:
-                document.items.setdefault(named.get("id", ""), (named.get("href", ""), named.get("media-type", "")))
+                document.items.setdefault(
+                    named.get("id", ""), (named.get("href", ""), named.get("media-type", ""))
+                )
             elif name == "itemref" and len(document.spine) < _MOST_ITEMS:
                 document.spine.append(named.get("idref", ""))
             elif is_metadata:

@@ -118,7 +118,11 @@ def _read_markup(data: bytes, media_type: str, places: Mapping[str, str]) -> Rea
     roots = parts_by_root(package)
     properties = read_properties(package, text, roots)
     main = next(iter(places))
-    raised = {style for name in _with_root(roots, "styles") for style in raised_styles(package.elements(name))}
+    raised = {
+        style
+        for name in _with_root(roots, "styles")
+        for style in raised_styles(package.elements(name))
+    }
     for root, location in places.items():
         for name in _with_root(roots, root):
             called = location if root in _ONLY_ONE else location + number_of(name)
@@ -139,7 +143,12 @@ def _read_markup_part(
 
 
 def _read_sheet(
-    package: Package, text: RunningText, name: str, sheet: str, strings: list[str], roots: Mapping[str, str]
+    package: Package,
+    text: RunningText,
+    name: str,
+    sheet: str,
+    strings: list[str],
+    roots: Mapping[str, str],
 ) -> None:
     """A sheet, and what is drawn and noted on it."""
     relations = relations_of(package, name)
@@ -160,10 +169,15 @@ def _sheet_names(package: Package, roots: Mapping[str, str]) -> dict[str, str]:
     for workbook in _with_root(roots, "workbook"):
         relations = relations_of(package, workbook)
         for element in package.elements(workbook):
-            relation = relations.get(element.attributes.get("id", "")) if element.name == "sheet" else None
+            relation = (
+                relations.get(element.attributes.get("id", "")) if element.name == "sheet" else None
+            )
             if relation is not None:
                 names[relation.target] = element.attributes.get("name", "")
-    unknown = {name: posixpath.basename(name).removesuffix(".xml") for name in _with_root(roots, "worksheet")}
+    unknown = {
+        name: posixpath.basename(name).removesuffix(".xml")
+        for name in _with_root(roots, "worksheet")
+    }
     return names | {name: stem for name, stem in unknown.items() if name not in names}
 
 
@@ -180,7 +194,13 @@ def _read_opendocument(data: bytes, media_type: str) -> Reading:
     if not data.startswith(_ZIP) and b"opendocument" in data[:4096]:
         findings = send_events(data, part)
         links = text.targets
-        return Reading(media_type, tuple(text.blocks), links, title=part.title, findings=findings + text.findings)
+        return Reading(
+            media_type,
+            tuple(text.blocks),
+            links,
+            title=part.title,
+            findings=findings + text.findings,
+        )
     package = Package(data)
     encrypted = {
         element.around.attributes.get("full-path", "")
@@ -212,7 +232,9 @@ def parts_by_root(package: Package) -> dict[str, str]:
     return {name: root_name(package.head(name)) for name in sorted(names, key=natural_order)}
 
 
-def add_unused_targets(text: RunningText, relations: Mapping[str, Relation], used: set[str], location: str) -> None:
+def add_unused_targets(
+    text: RunningText, relations: Mapping[str, Relation], used: set[str], location: str
+) -> None:
     """Add what is linked without visible text: the links of pictures, linked files, and what an editor forgot."""
     for identifier, relation in relations.items():
         if identifier in used or not relation.is_external:
@@ -266,7 +288,9 @@ def _note_missing(package: Package, what: str) -> None:
         package.note(Finding("unreadable", what))
 
 
-def _reading(media_type: str, package: Package, text: RunningText, properties: Properties) -> Reading:
+def _reading(
+    media_type: str, package: Package, text: RunningText, properties: Properties
+) -> Reading:
     return Reading(
         media_type,
         tuple(text.blocks),

@@ -160,7 +160,15 @@ _RECORD = re.compile(rb"PK(?:\x03\x04|\x07\x08|\x01\x02|\x05\x06)")
 _STORED, _DEFLATED = 0, 8
 
 #: What `zipfile` raises over a damaged directory.
-_DAMAGE = (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, EOFError, OSError, struct.error)
+_DAMAGE = (
+    zipfile.BadZipFile,
+    NotImplementedError,
+    ValueError,
+    OverflowError,
+    EOFError,
+    OSError,
+    struct.error,
+)
 
 #: An Office document under a password is no ZIP archive: the encrypted package is a stream of a compound file.
 _COMPOUND_FILE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -210,7 +218,11 @@ class Package:
     def head(self, name: str) -> bytes:
         """The first bytes of a member, to see what it is; empty where there are none to be had."""
         member = self._members.get(name)
-        return b"" if member is None or member.is_encrypted else _content(self._data, member, _HEAD_BYTES)[0]
+        return (
+            b""
+            if member is None or member.is_encrypted
+            else _content(self._data, member, _HEAD_BYTES)[0]
+        )
 
     def read(self, name: str) -> bytes:
         """All of a member that can be had; what can't, and why, is a finding. No such member is no bytes."""
@@ -225,9 +237,13 @@ class Package:
             self.note(Finding("cut-off", f"its members were not read beyond {MOST_BYTES} bytes"))
             return b""
         content, fault = _content(self._data, member, limit + 1)
-        self._bytes_left -= min(max(len(content), member.bound - member.header), limit)  # inflating nothing costs
+        self._bytes_left -= min(
+            max(len(content), member.bound - member.header), limit
+        )  # inflating nothing costs
         if len(content) > limit:
-            self.note(Finding("cut-off", f"only the first {limit} bytes of {shown(name)} were read"))
+            self.note(
+                Finding("cut-off", f"only the first {limit} bytes of {shown(name)} were read")
+            )
         elif fault:
             self.note(Finding("unreadable-part", f"{shown(name)}: {fault}"))
         return content[:limit]
@@ -253,9 +269,16 @@ class Package:
 
     def _listed(self) -> list[PackageMember]:
         """The members by the directory, or by their own headers where the directory is of no use."""
-        entries = self._data.count(_DIRECTORY_ENTRY)  # an object each, before anything could stop `zipfile`
+        entries = self._data.count(
+            _DIRECTORY_ENTRY
+        )  # an object each, before anything could stop `zipfile`
         if entries > MOST_MEMBERS:
-            self.note(Finding("cut-off", f"only the first {MOST_MEMBERS} of about {entries} members were listed"))
+            self.note(
+                Finding(
+                    "cut-off",
+                    f"only the first {MOST_MEMBERS} of about {entries} members were listed",
+                )
+            )
         else:
             try:
                 with zipfile.ZipFile(BytesIO(self._data)) as archive:
@@ -266,11 +289,18 @@ class Package:
                 pass
         met = list(_members_met(self._data))
         if not met:
-            is_encrypted = self._data.startswith(_COMPOUND_FILE) and _ENCRYPTED_PACKAGE in self._data
+            is_encrypted = (
+                self._data.startswith(_COMPOUND_FILE) and _ENCRYPTED_PACKAGE in self._data
+            )
             damaged = Finding("unreadable", "it is no ZIP archive, or damaged beyond repair")
             self.note(NEEDS_PASSWORD if is_encrypted else damaged)
         elif entries <= MOST_MEMBERS:
-            self.note(Finding("unreadable", "its directory of members is damaged; they were looked for one by one"))
+            self.note(
+                Finding(
+                    "unreadable",
+                    "its directory of members is damaged; they were looked for one by one",
+                )
+            )
         return met
 
     def _covers(self, listed: list[PackageMember]) -> bool:
@@ -287,24 +317,36 @@ class Package:
         by_name: dict[str, PackageMember] = {}
         for member, end in zip(in_order, ends, strict=True):
             if member.header == end:
-                self.note(Finding("unreadable-part", f"{shown(member.name)}: it overlaps with another member"))
+                self.note(
+                    Finding(
+                        "unreadable-part", f"{shown(member.name)}: it overlaps with another member"
+                    )
+                )
                 continue
             if member.name in by_name:
-                self.note(Finding("duplicate-member", f"{shown(member.name)}: the last of this name was read"))
+                self.note(
+                    Finding(
+                        "duplicate-member", f"{shown(member.name)}: the last of this name was read"
+                    )
+                )
             by_name[member.name] = replace(member, bound=end)
         return by_name
 
     def _is_there(self, member: PackageMember) -> bool:
         is_there = member.header >= 0 and self._data.startswith(LOCAL_SIGNATURE, member.header)
         if not is_there:
-            self.note(Finding("unreadable-part", f"{shown(member.name)}: it is not where it should be"))
+            self.note(
+                Finding("unreadable-part", f"{shown(member.name)}: it is not where it should be")
+            )
         return is_there
 
 
 def _member(info: zipfile.ZipInfo) -> PackageMember:
     is_encrypted = bool(info.flag_bits & ENCRYPTED)
     name = _member_name(info.filename)
-    return PackageMember(name, info.header_offset, info.compress_size, info.compress_type, is_encrypted, info.CRC)
+    return PackageMember(
+        name, info.header_offset, info.compress_size, info.compress_type, is_encrypted, info.CRC
+    )
 
 
 def _member_name(stored: str) -> str:
@@ -323,7 +365,9 @@ def _members_met(data: bytes) -> Iterator[PackageMember]:
         position = data.find(LOCAL_SIGNATURE, position)
         if position == -1 or position + LOCAL_HEADER.size > len(data):
             return
-        _, _, flags, method, _, _, crc, size, _, name_bytes, extra_bytes = LOCAL_HEADER.unpack_from(data, position)
+        _, _, flags, method, _, _, crc, size, _, name_bytes, extra_bytes = LOCAL_HEADER.unpack_from(
+            data, position
+        )
         start = position + LOCAL_HEADER.size + name_bytes + extra_bytes
         name = data[position + LOCAL_HEADER.size : start - extra_bytes].decode("utf-8", "replace")
         if flags & SIZE_FOLLOWS or not start + size <= len(data):
@@ -332,7 +376,9 @@ def _members_met(data: bytes) -> Iterator[PackageMember]:
         else:
             end = start + size
         if name and method in (_STORED, _DEFLATED):
-            yield PackageMember(_member_name(name), position, end - start, method, bool(flags & ENCRYPTED), crc)
+            yield PackageMember(
+                _member_name(name), position, end - start, method, bool(flags & ENCRYPTED), crc
+            )
             met += 1
         position = max(end, position + len(LOCAL_SIGNATURE))
 
@@ -386,7 +432,9 @@ def relations_of(package: Package, part: str) -> Mapping[str, Relation]:
         if element.name != "Relationship" or not target:
             continue
         kind = element.attributes.get("Type", "").rpartition("/")[2]
-        is_external = element.attributes.get("TargetMode", "").lower() == "external" or kind == "hyperlink"
+        is_external = (
+            element.attributes.get("TargetMode", "").lower() == "external" or kind == "hyperlink"
+        )
         if not is_external:
             target = posixpath.normpath(posixpath.join("/", folder, unquote(target))).lstrip("/")
         relations[element.attributes.get("Id", "")] = Relation(target, is_external, kind)

@@ -108,14 +108,22 @@ def raised_styles(elements: Iterable[XmlElement]) -> Iterator[str]:
 def _raises(name: str, attributes: Mapping[str, str]) -> bool:
     """Return whether an element of run properties raises the run: as superscript, or by half points."""
     value = attributes.get("val", "")
-    return value == "superscript" if name == "vertAlign" else name == "position" and value.isdigit() and value != "0"
+    return (
+        value == "superscript"
+        if name == "vertAlign"
+        else name == "position" and value.isdigit() and value != "0"
+    )
 
 
 class MarkupPart(EventTarget):
     """Takes the events of one part, and writes what a reader sees to a `RunningText`."""
 
     def __init__(
-        self, text: RunningText, location: str, relations: Mapping[str, Relation], raised: Collection[str] = ()
+        self,
+        text: RunningText,
+        location: str,
+        relations: Mapping[str, Relation],
+        raised: Collection[str] = (),
     ) -> None:
         self.used: set[str] = set()
         """The relations that a link of this part has."""

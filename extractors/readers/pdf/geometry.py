@@ -75,7 +75,9 @@ def line_at(lines: Lines, offset: int) -> int:
 class Glyphs:
     """The boxes of the characters of a text page, by their offsets in its text, as long as the page is open."""
 
-    def __init__(self, text_page: PdfTextPage, char_index: Callable[[int], int] | None = None) -> None:
+    def __init__(
+        self, text_page: PdfTextPage, char_index: Callable[[int], int] | None = None
+    ) -> None:
         self._page = text_page
         self._char_index = char_index
 
@@ -88,7 +90,10 @@ class Glyphs:
         units = pdfium.FPDFText_GetTextIndexFromCharIndex(text_page, count - 1) + 1 if count else 0
         if units != len(text):  # beyond the Basic Multilingual Plane
             return None
-        return cls(text_page, lambda offset: int(pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, offset)))
+        return cls(
+            text_page,
+            lambda offset: int(pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, offset)),
+        )
 
     def box(self, offset: int) -> Any:
         """The rectangle (FS_RECTF) of the character's advance width and of its font, not of its letter."""
@@ -96,7 +101,9 @@ class Glyphs:
         pdfium.FPDFText_GetLooseCharBox(self._page, self._index(offset), box)
         return box
 
-    def all_corners(self, offsets: Iterable[int]) -> tuple[list[float], list[float], list[float], list[float]]:
+    def all_corners(
+        self, offsets: Iterable[int]
+    ) -> tuple[list[float], list[float], list[float], list[float]]:
         """The corners of several characters: their lefts, tops, rights and bottoms."""
         boxes = [self.box(offset) for offset in offsets]
         lefts, tops = [box.left for box in boxes], [box.top for box in boxes]
@@ -149,7 +156,11 @@ def without_false_breaks(text: str, lines: Lines) -> str:
     for index, (line, following) in enumerate(pairwise(lines)):
         gap = following.left - line.right
         height = max(near.height for near in lines[max(0, index - 2) : min(len(lines), index + 4)])
-        if _is_level(line, following) and -_SLACK < gap < _NO_SPACE * height and text[line.end] != LINE_END_HYPHEN:
+        if (
+            _is_level(line, following)
+            and -_SLACK < gap < _NO_SPACE * height
+            and text[line.end] != LINE_END_HYPHEN
+        ):
             between = following.start - line.end
             pieces += [text[done : line.end], ZERO_WIDTH_SPACE * between]
             done = following.start
@@ -164,7 +175,9 @@ def _is_level(line: Line, following: Line) -> bool:
     line_within = line.bottom > following.bottom - _SLACK and line.top < following.top + _SLACK
     within_line = following.bottom > line.bottom - _SLACK and following.top < line.top + _SLACK
     overlap = min(line.top, following.top) - max(line.bottom, following.bottom)
-    hangs = following.bottom < line.bottom + _SLACK and 2 * overlap > min(line.height, following.height)
+    hangs = following.bottom < line.bottom + _SLACK and 2 * overlap > min(
+        line.height, following.height
+    )
     return line_within or within_line or hangs
 
 
@@ -202,7 +215,9 @@ def _stretches(lines: Lines) -> tuple[list[tuple[int, int]], set[int]]:
             continue
         overlaps = line.bottom < last.top and last.bottom < line.top and abs(leading) < 0.6 * height
         if overlaps and line.left >= last.right - _SLACK:
-            continued.add(index - 1)  # to the eye it is one line: PDFium breaks lines at raised footnote marks
+            continued.add(
+                index - 1
+            )  # to the eye it is one line: PDFium breaks lines at raised footnote marks
             continue
         ranges.append((first, index))
         first = index
@@ -215,7 +230,9 @@ def _column_of(lines: Lines, first: int, stretches: Iterable[tuple[int, int]]) -
     """The lines, by index, of all *stretches* that begin at the left where the one from *first* on does."""
     line = lines[first]
     near = 2 * (line.right - line.left) / (line.end - line.start)
-    alike = (range(*stretch) for stretch in stretches if abs(lines[stretch[0]].left - line.left) < near)
+    alike = (
+        range(*stretch) for stretch in stretches if abs(lines[stretch[0]].left - line.left) < near
+    )
     return [index for stretch in alike for index in stretch]
 
 
@@ -263,9 +280,16 @@ class Rows:
             return None
         start, end = line.start, line.end
         if line.left < rectangle.left - _SLACK:
-            start = bisect_left(range(end), rectangle.left - _SLACK / 2, lo=start, key=self._glyphs.center)
+            start = bisect_left(
+                range(end), rectangle.left - _SLACK / 2, lo=start, key=self._glyphs.center
+            )
         if rectangle.right + _SLACK < line.right:
-            end = bisect_left(range(end), rectangle.right + _SLACK / 2, lo=start, key=self._glyphs.center)
+            end = bisect_left(
+                range(end), rectangle.right + _SLACK / 2, lo=start, key=self._glyphs.center
+            )
         words = self._text[start:end]
-        start, end = start + len(words) - len(words.lstrip()), end - len(words) + len(words.rstrip())
+        start, end = (
+            start + len(words) - len(words.lstrip()),
+            end - len(words) + len(words.rstrip()),
+        )
         return (start, end) if start < end else None

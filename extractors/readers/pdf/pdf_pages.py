@@ -178,9 +178,13 @@ def _last_word(lines: list[str]) -> str:
 
 
 _SLACK = 1.0  # points
-_WIDE_GAP = 1.2  # heights of the font: no blank in a line is as wide, not even in narrow justified columns
+_WIDE_GAP = (
+    1.2  # heights of the font: no blank in a line is as wide, not even in narrow justified columns
+)
 _MARK_GAP = 0.5  # heights of the font: a raised mark is nearer
-_CHAR_WIDTH = 0.5  # of the height of the font, at least: lines of narrow letters end before a wide one
+_CHAR_WIDTH = (
+    0.5  # of the height of the font, at least: lines of narrow letters end before a wide one
+)
 _FEWEST_RETURNS = 2
 _FEWEST_LINES = 3  # that begin at one left, for their right edge to be known
 
@@ -200,7 +204,8 @@ def is_table_like(lines: Lines) -> bool:
     Columns of running text don't.
     """
     returns = (
-        line.right <= last.left + _SLACK and line.bottom < last.bottom - _SLACK for last, line in pairwise(lines)
+        line.right <= last.left + _SLACK and line.bottom < last.bottom - _SLACK
+        for last, line in pairwise(lines)
     )
     return sum(returns) >= _FEWEST_RETURNS
 
@@ -208,7 +213,11 @@ def is_table_like(lines: Lines) -> bool:
 def _edge(rights: list[float], width: float) -> float:
     """Return where the lines of a column of cells end at most, one that reaches into the next cell apart."""
     ordered = sorted(rights, reverse=True)
-    near = (right for right, third in zip(ordered, ordered[2:], strict=False) if right - third < 2 * width)
+    near = (
+        right
+        for right, third in zip(ordered, ordered[2:], strict=False)
+        if right - third < 2 * width
+    )
     return next(near, ordered[0])
 
 
@@ -221,13 +230,21 @@ class CellTable:
         self._glyphs = glyphs
         self._wanted = [index for index, is_wanted in enumerate(wanted) if is_wanted]
         near = sorted(
-            {near_index for index in self._wanted for near_index in (index, index + 1) if near_index < len(lines)}
+            {
+                near_index
+                for index in self._wanted
+                for near_index in (index, index + 1)
+                if near_index < len(lines)
+            }
         )
         self._cells = {index: self._cells_of(lines[index]) for index in near}
 
     def has_cells_beside(self) -> bool:
         """Return whether the text continues in another cell after one of the wanted lines."""
-        return any(index + 1 in self._cells and self._is_elsewhere(index, index + 1) for index in self._wanted)
+        return any(
+            index + 1 in self._cells and self._is_elsewhere(index, index + 1)
+            for index in self._wanted
+        )
 
     def line_slack(self) -> tuple[tuple[int, float], ...]:
         """Return for the wanted lines where each ends, and how many of its characters still fit into its cell."""
@@ -238,9 +255,14 @@ class CellTable:
         slack = []
         for index in self._wanted:
             cell = self._cells[index][-1]
-            alike = [right for left in (-1, 0, 1) for right in rights.get(round(cell.left) + left, ())]
+            alike = [
+                right for left in (-1, 0, 1) for right in rights.get(round(cell.left) + left, ())
+            ]
             if len(alike) >= _FEWEST_LINES and cell.right > cell.left:
-                width = max((cell.right - cell.left) / (cell.end - cell.start), _CHAR_WIDTH * self._lines[index].height)
+                width = max(
+                    (cell.right - cell.left) / (cell.end - cell.start),
+                    _CHAR_WIDTH * self._lines[index].height,
+                )
                 slack.append((cell.end, round((_edge(alike, width) - cell.right) / width, 2)))
         return tuple(slack)
 
@@ -251,7 +273,9 @@ class CellTable:
             return True
         height = self._lines[index].height
         is_beside = abs(self._lines[index].middle - self._lines[following].middle) < height
-        return other.left >= cell.right - _SLACK and not (is_beside and other.left - cell.right < _MARK_GAP * height)
+        return other.left >= cell.right - _SLACK and not (
+            is_beside and other.left - cell.right < _MARK_GAP * height
+        )
 
     def _cells_of(self, line: Line) -> list[_LineCell]:
         """Return the parts of *line*: between them is more space than a blank takes."""
@@ -315,7 +339,12 @@ class PdfPage:
 
 def plain(page: PdfPage) -> PdfPage:
     """Return *page* as if nothing were known of where its text is."""
-    return PdfPage(page.number, page.text, tuple(link._replace(ranges=()) for link in page.links), page.comments)
+    return PdfPage(
+        page.number,
+        page.text,
+        tuple(link._replace(ranges=()) for link in page.links),
+        page.comments,
+    )
 
 
 class _Parts:
@@ -381,7 +410,11 @@ def _with_text(page: PdfiumPage, read: PdfPage, parts: _Parts, *, continues: boo
                 shown = without_false_breaks(text, lines)
                 lines = lines_of(shown, glyphs)
             may_go_on = any(_may_end(lines, after) for after in open_ends)
-            sizes = tuple(glyphs.font_size(line.start) for line in lines) if continues or may_go_on else ()
+            sizes = (
+                tuple(glyphs.font_size(line.start) for line in lines)
+                if continues or may_go_on
+                else ()
+            )
             placed = replace(read, text=shown, lines=lines, font_sizes=sizes, may_go_on=may_go_on)
             return _with_geometry(placed, labels, ark_links, glyphs)
 
@@ -394,14 +427,18 @@ def _from_right_to_left(read: PdfPage, text_page: PdfTextPage) -> PdfPage:
     if glyphs is None:
         return read
     in_order = ordered(read.text, lines_of(read.text, glyphs), glyphs)
-    links = (link._replace(ranges=in_order.under(link.box)) if link.box else link for link in read.links)
+    links = (
+        link._replace(ranges=in_order.under(link.box)) if link.box else link for link in read.links
+    )
     return replace(read, text=in_order.text, line_slack=in_order.line_slack, links=tuple(links))
 
 
 def _has_drawing(page: PdfiumPage) -> bool:
     """Return whether anything but text is among the first objects of a page."""
     count = min(pdfium.FPDFPage_CountObjects(page), _FIRST_OBJECTS)
-    types = (pdfium.FPDFPageObj_GetType(pdfium.FPDFPage_GetObject(page, index)) for index in range(count))
+    types = (
+        pdfium.FPDFPageObj_GetType(pdfium.FPDFPage_GetObject(page, index)) for index in range(count)
+    )
     return any(type_ != pdfium.FPDF_PAGEOBJ_TEXT for type_ in types)
 
 
@@ -410,10 +447,15 @@ def _is_unseen(page: PdfiumPage) -> bool:
     count = min(pdfium.FPDFPage_CountObjects(page), _FIRST_OBJECTS)
     objects = (pdfium.FPDFPage_GetObject(page, index) for index in range(count))
     texts = (
-        page_object for page_object in objects if pdfium.FPDFPageObj_GetType(page_object) == pdfium.FPDF_PAGEOBJ_TEXT
+        page_object
+        for page_object in objects
+        if pdfium.FPDFPageObj_GetType(page_object) == pdfium.FPDF_PAGEOBJ_TEXT
     )
     first = next(texts, None)
-    return first is not None and pdfium.FPDFTextObj_GetTextRenderMode(first) == pdfium.FPDF_TEXTRENDERMODE_INVISIBLE
+    return (
+        first is not None
+        and pdfium.FPDFTextObj_GetTextRenderMode(first) == pdfium.FPDF_TEXTRENDERMODE_INVISIBLE
+    )
 
 
 def _may_end(lines: Lines, after: int) -> bool:
@@ -426,24 +468,33 @@ def _may_end(lines: Lines, after: int) -> bool:
     return not 0 < line.bottom - following.bottom < _SET_APART * line.height
 
 
-def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], glyphs: Glyphs) -> PdfPage:
+def _with_geometry(
+    page: PdfPage, labels: Sequence[int], ark_links: set[str], glyphs: Glyphs
+) -> PdfPage:
     """*page* with the slack in its lines and the text under its links, and with its spaces put right."""
     text, lines, links = page.text, page.lines, page.links
     if ark_links:
         rows = Rows(text, lines, glyphs)
         links = tuple(
-            link._replace(ranges=tuple(rows.under(link.box))) if link.box and link.uri in ark_links else link
+            link._replace(ranges=tuple(rows.under(link.box)))
+            if link.box and link.uri in ark_links
+            else link
             for link in links
         )
     if not labels:
         return replace(page, links=links)
     wrong = corrections(text, labels, lines, glyphs)
-    table = CellTable(text, lines, glyphs, _near(text, labels, lines)) if is_table_like(lines) else None
+    table = (
+        CellTable(text, lines, glyphs, _near(text, labels, lines)) if is_table_like(lines) else None
+    )
     if wrong:
         moved = wrong.moved
         text, labels = wrong.applied(text), [moved(label) for label in labels]
         lines = [line._replace(start=moved(line.start), end=moved(line.end)) for line in lines]
-        links = tuple(link._replace(ranges=tuple((moved(a), moved(b)) for a, b in link.ranges)) for link in links)
+        links = tuple(
+            link._replace(ranges=tuple((moved(a), moved(b)) for a, b in link.ranges))
+            for link in links
+        )
     placed = replace(page, text=text, links=links, lines=lines, seams=wrong.seams)
     if table is None:
         return replace(placed, line_slack=rooms_of(lines, _near(text, labels, lines)))

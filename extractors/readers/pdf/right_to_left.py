@@ -38,7 +38,9 @@ class OrderedText(NamedTuple):
     def under(self, box: Box) -> tuple[tuple[int, int], ...]:
         """The ranges of the text that lie in *box*."""
         within = [box.left <= x <= box.right and box.bottom <= y <= box.top for x, y in self.glyphs]
-        edges = [at for at, (one, two) in enumerate(pairwise([False, *within, False])) if one != two]
+        edges = [
+            at for at, (one, two) in enumerate(pairwise([False, *within, False])) if one != two
+        ]
         return tuple(zip(edges[::2], edges[1::2], strict=True))
 
 
@@ -70,7 +72,9 @@ def ordered(text: str, lines: Lines, glyphs: Glyphs) -> OrderedText:
     rows = [
         _runs(row, line.height)
         for line in lines
-        for row in _rows(text, range(line.start, line.end + text.startswith(LINE_END_HYPHEN, line.end)), glyphs)
+        for row in _rows(
+            text, range(line.start, line.end + text.startswith(LINE_END_HYPHEN, line.end)), glyphs
+        )
     ]
     is_by_line = any(len(runs) > 1 and runs[-1][0].char in "/:" for runs in rows if runs)
     chars: list[str] = []
@@ -113,7 +117,11 @@ def _runs(line: Sequence[_Glyph], height: float) -> list[list[_Glyph]]:
     """The runs of a *line* (from left to right) as they are read, with a blank for each gap between words."""
     spaced: list[_Glyph] = []
     for glyph in line:
-        is_apart = spaced and spaced[-1].is_right_to_left != glyph.is_right_to_left and glyph.char.isalnum()
+        is_apart = (
+            spaced
+            and spaced[-1].is_right_to_left != glyph.is_right_to_left
+            and glyph.char.isalnum()
+        )
         if spaced and (is_apart or glyph.left - spaced[-1].right > _WORD_GAP * height):
             spaced.append(_Glyph(spaced[-1].right, glyph.left, glyph.middle, " "))
         spaced.append(glyph)

@@ -138,17 +138,25 @@ class _Spacing:
     def _usual_gap(self) -> float:
         """The gap at a space of this page; 0 if spaces are characters here, as most programs write them."""
         text = self._text
-        probes = {text.find(" ", probe * len(text) // _PROBES) for probe in range(_PROBES)} - {-1, 0, len(text) - 1}
+        probes = {text.find(" ", probe * len(text) // _PROBES) for probe in range(_PROBES)} - {
+            -1,
+            0,
+            len(text) - 1,
+        }
         generated = list(filter(self._glyphs.is_generated, probes))
         return median(self._gaps_at(generated)) if generated else 0.0
 
     def _real_spaces(self) -> frozenset[int]:
         """Of the spaces next to a label on both sides, those that are as wide as spaces of this page are."""
         text, labels = self._text, self._labels
-        spaces = {text.find(" ", label) for label in labels} | {text.rfind(" ", 0, label) for label in labels}
+        spaces = {text.find(" ", label) for label in labels} | {
+            text.rfind(" ", 0, label) for label in labels
+        }
         spaces -= {-1, 0, len(text) - 1}
         narrow = min(_SURE_SPACE, _UNUSUAL * self._usual)
-        return frozenset(space for space, gap in zip(spaces, self._gaps_at(spaces), strict=True) if gap >= narrow)
+        return frozenset(
+            space for space, gap in zip(spaces, self._gaps_at(spaces), strict=True) if gap >= narrow
+        )
 
     def _gaps_at(self, spaces: Collection[int]) -> list[float]:
         """The gaps at *spaces* in heights of the font."""
@@ -156,7 +164,8 @@ class _Spacing:
         lefts, _, _, _ = self._glyphs.all_corners([space + 1 for space in spaces])
         corners = zip(lefts, tops, rights, bottoms, strict=True)
         return [
-            (left - right) / (top - bottom) if top > bottom else _SURE_SPACE for left, top, right, bottom in corners
+            (left - right) / (top - bottom) if top > bottom else _SURE_SPACE
+            for left, top, right, bottom in corners
         ]
 
     # -- letterspaced words
@@ -165,7 +174,11 @@ class _Spacing:
         """The gaps in the letterspaced words around *label* that were taken for spaces, over the lines around *at*."""
         start, end = self._lines[at].start, self._lines[at].end
         before = self._text.rfind(" ", max(start, label - _NEAR), label)
-        if before < 0 or label in self._spread or self._text.find(" ", label, min(end, label + _NEAR)) < 0:
+        if (
+            before < 0
+            or label in self._spread
+            or self._text.find(" ", label, min(end, label + _NEAR)) < 0
+        ):
             return
         letters, gaps = self._letters(start, end)
         middle = bisect_left(letters, label)
@@ -178,7 +191,9 @@ class _Spacing:
         if first == 0:
             yield from self._spread_lines(range(at - 1, max(-1, at - _MOST_LINES), -1), usual)
         if last == len(letters) - 1:
-            yield from self._spread_lines(range(at + 1, min(len(self._lines), at + _MOST_LINES)), usual)
+            yield from self._spread_lines(
+                range(at + 1, min(len(self._lines), at + _MOST_LINES)), usual
+            )
 
     def _spread_lines(self, indexes: range, usual: float) -> Iterator[int]:
         """The same in the lines of these *indexes*, as far as one letterspaced word goes on over them."""
@@ -198,9 +213,13 @@ class _Spacing:
         _, _, ends, _ = self._glyphs.all_corners([letter.end() - 1 for letter in printed])
         rights = list(map(max, rights, ends))
         height = max(top - bottom for top, bottom in zip(tops, bottoms, strict=True)) or 1.0
-        return letters, [(left - right) / height for left, right in zip(lefts[1:], rights, strict=False)]
+        return letters, [
+            (left - right) / height for left, right in zip(lefts[1:], rights, strict=False)
+        ]
 
-    def _spread_from(self, index: int, letters: list[int], gaps: list[float], usual: float, step: int) -> int:
+    def _spread_from(
+        self, index: int, letters: list[int], gaps: list[float], usual: float, step: int
+    ) -> int:
         """The index of the last letter, going on from *index* by *step*, with the *usual* gap before it.
 
         Where two letters are close together, the first of them already belongs to a word that isn't letterspaced.
@@ -208,8 +227,12 @@ class _Spacing:
         while 0 <= index + step < len(letters):
             gap = gaps[min(index, index + step)]
             if gap < _KERNED * usual:
-                is_first = not 0 <= index - step < len(letters) or self._touch(letters, index, index - step)
-                is_word = self._text[letters[index + step]].isalnum()  # and no bracket, after a last letter
+                is_first = not 0 <= index - step < len(letters) or self._touch(
+                    letters, index, index - step
+                )
+                is_word = self._text[
+                    letters[index + step]
+                ].isalnum()  # and no bracket, after a last letter
                 return index if is_first or not is_word else index - step
             between = range(*sorted((letters[index], letters[index + step])))
             if gap > usual + _WORD_SPACE or any(self._is_real(offset) for offset in between):
@@ -266,7 +289,9 @@ class _Spacing:
         if gap < _NO_SPACE:
             return True
         wider = [other for other in self._gaps(index) if other > 1.3 * gap]
-        return (bool(wider) and wider[0] > _CONTRAST * gap) or gap < _CONTRAST * self._letter_gap(space)
+        return (bool(wider) and wider[0] > _CONTRAST * gap) or gap < _CONTRAST * self._letter_gap(
+            space
+        )
 
     def _letter_gap(self, space: int) -> float:
         """The gap between the letters before *space*: a line that is filled by force has wide ones."""
@@ -283,7 +308,9 @@ class _Spacing:
         if not 0 < gap < _SURE_SPACE:
             return False
         _, tops, _, bottoms = self._glyphs.all_corners([space - 1, space + 1])
-        if abs(bottoms[0] - bottoms[1]) > _RAISED * (tops[0] - bottoms[0]):  # of another line, or raised
+        if abs(bottoms[0] - bottoms[1]) > _RAISED * (
+            tops[0] - bottoms[0]
+        ):  # of another line, or raised
             return False
         others = self._gaps(line_at(self._lines, space))
         usual = median(others) if len(others) > _FEW else self._usual
@@ -293,7 +320,10 @@ class _Spacing:
         """The gaps at the spaces of a line that PDFium made, in order of size."""
         if index not in self._gaps_of_line:
             start, end = self._lines[index].start, self._lines[index].end
-            spaces = (start + match.start() for match in re.finditer(r"(?<=\S) (?=\S)", self._text[start:end]))
+            spaces = (
+                start + match.start()
+                for match in re.finditer(r"(?<=\S) (?=\S)", self._text[start:end])
+            )
             generated = list(islice(filter(self._glyphs.is_generated, spaces), _MOST_SPACES))
             self._gaps_of_line[index] = sorted(self._gaps_at(generated))
         return self._gaps_of_line[index]
@@ -312,22 +342,36 @@ class _Spacing:
         Its font is smaller and raised; or its letters are higher, for some faces have raised digits of their own.
         """
         text = self._text
-        first = max(start, end - _LAST)  # no mark is longer, with what may follow it before the next space
+        first = max(
+            start, end - _LAST
+        )  # no mark is longer, with what may follow it before the next space
         offsets = [offset for offset in range(first, end) if text[offset] != " "]
         _, tops, _, bottoms = self._glyphs.all_corners(offsets)
-        if base is not None and min(bottoms) == max(bottoms):  # all of one font: only digits of its own can be raised
+        if base is not None and min(bottoms) == max(
+            bottoms
+        ):  # all of one font: only digits of its own can be raised
             offsets, tops, bottoms = offsets[-_SHORT:], tops[-_SHORT:], bottoms[-_SHORT:]
         feet = self._glyphs.feet(offsets)
         if base is None:
-            standing = (foot for offset, foot in zip(offsets, feet, strict=True) if text[offset] in _STANDING)
+            standing = (
+                foot
+                for offset, foot in zip(offsets, feet, strict=True)
+                if text[offset] in _STANDING
+            )
             base = min(standing, default=inf)
         not_hanging = zip(offsets, bottoms, strict=True)
-        floor = min((bottom for offset, bottom in not_hanging if text[offset] not in _HANGING), default=inf)
+        floor = min(
+            (bottom for offset, bottom in not_hanging if text[offset] not in _HANGING), default=inf
+        )
         rise = _RAISED * height
         for offset, foot, top, bottom in zip(offsets, feet, tops, bottoms, strict=True):
             char = text[offset]
-            is_smaller = top - bottom <= _SMALLER * height and bottom < foot  # else half of a ligature
-            if bottom > floor + rise and (char in _MARKS or (is_smaller and (char.isalnum() or char in "[("))):
+            is_smaller = (
+                top - bottom <= _SMALLER * height and bottom < foot
+            )  # else half of a ligature
+            if bottom > floor + rise and (
+                char in _MARKS or (is_smaller and (char.isalnum() or char in "[("))
+            ):
                 return offset
             if foot > base + rise and char.isalnum():
                 return offset
