@@ -153,8 +153,10 @@ def _text(value: bytes, is_utf8: bool) -> str:
             return _CONTROLS.sub(" ", text).strip()
     except UnicodeDecodeError:
         pass
-    if is_utf8 or _TORN_EACC.search(value):
-        text = value.decode("utf-8" if is_utf8 else "ascii", "replace")
+    if is_utf8:
+        text = value.decode("utf-8", "replace")
+    elif _TORN_EACC.search(value):
+        text = value.decode("ascii", "replace")
     else:
         text = _from_marc8(value)
     return _CONTROLS.sub(" ", text).strip()
