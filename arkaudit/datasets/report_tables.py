@@ -179,10 +179,10 @@ def _collections(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
 def _repairs(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
     yield from dataset.frames(
         f"""
-        SELECT repair, citations, documents, {_NOT_JUDGED.format("places")}, example.as_written AS as_written,
+        SELECT repair, places, citations, documents, {_NOT_JUDGED.format("places")}, example.as_written AS as_written,
             example.repaired AS repaired, example.document AS document
         FROM (
-            SELECT repair, sum(places)::BIGINT AS sum(citations)::BIGINT AS citations,
+            SELECT repair, sum(places)::BIGINT AS places, sum(citations)::BIGINT AS citations,
                 sum(documents)::BIGINT AS documents, min(example) AS example
             FROM by_repair GROUP BY repair
         )
