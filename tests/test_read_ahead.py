@@ -108,6 +108,20 @@ def test_what_is_put_between_does_not_wait_for_a_slow_iterator() -> None:
     assert asyncio.run(read()) == ["between", "slow"]
 
 
+def test_what_was_read_and_is_not_taken_yet_is_still_being_read() -> None:
+    async def read() -> list[bool]:
+        ahead: ReadAhead[tuple[int, int]] = ReadAhead(1)
+        await ahead.begin(counted(1, [0]))
+        for _ in range(50):  # the iterator comes to its end, and its item waits
+            await asyncio.sleep(0)
+        states = [ahead.is_reading]
+        async for _ in ahead.items(ahead.end()):
+            states.append(ahead.is_reading)
+        return states
+
+    assert asyncio.run(read()) == [True, False], "or it would be taken for lost"
+
+
 def test_a_crawl_of_files_keeps_the_same_with_any_number_of_processes(tmp_path: Path) -> None:
     folder = tmp_path / "papers"
     folder.mkdir()

@@ -468,8 +468,8 @@ class ReadAhead(Generic[T]):
 
     @property
     def is_reading(self) -> bool:
-        """True if an iterator is not at its end."""
-        return not self._last.is_set()
+        """True if an iterator is not at its end, or no one has taken what came out last."""
+        return not self._last.is_set() or not self._out.empty()
 
     async def begin(self, iterator: AsyncIterator[T]) -> None:
         """Run *iterator*, as soon as there is a slot for it."""

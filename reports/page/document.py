@@ -25,11 +25,11 @@ from reports.page.shown_tables import (
     TONES,
     TOPICS,
     ShownTable,
-    columns_of,
     described,
     names_in,
     nothing_words,
     packed,
+    packed_table,
     shown_table,
     tiles_of,
 )
@@ -106,7 +106,7 @@ def part_of(definition: TableDefinition, table: pd.DataFrame, frames: Frames) ->
     )  # also no row of it would keep all its memory
     return PagePart(
         shown=shown_table(definition, table, nothing),
-        packed=packed(table.head(MOST_EMBEDDED), columns_of(definition)),
+        packed=packed_table(definition, table),
         sentences=tuple(str(text) for texts in ours for text in texts),
         rows=table[table["number"].le(MOST_CAUSES)] if definition.name == "failures" else rows,
         ways=ways_of(table) if definition.name == "arks" else None,
