@@ -41,7 +41,7 @@ def hosts_of(urls: pd.Series) -> pd.Series:
 
 def netlocs_of(urls: pd.Series) -> pd.Series:
     """The `netloc` of each of *urls*, as text; nothing for nothing."""
-    return urls.astype("str").str.replace(_NETLOC, r"\1", regex=True).str.lower()
+    return mapped(urls.astype("str").str.replace(_NETLOC, r"\1", regex=True), str.lower)
 
 
 def netloc(url: str) -> str:
