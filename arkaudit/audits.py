@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,6 @@ from arkaudit.resuming import ResumeDecision
 from crawler.model.observations import DocumentRecord, Verdict
 from crawler.model.registry import cache_folder, dns_look_up, with_resolvers
 from crawler.model.registry import load as load_registry
-from crawler.model.resolving import sendable
 from crawler.politeness.pacing import host_of
 from crawler.process import SpiderStage, run_stages
 from crawler.runs.doubtful_mentions import settle_readings
@@ -29,7 +28,6 @@ from crawler.runs.judging import Background, judge_run, judge_settled
 from crawler.sources.gate import CrawlPlan, Rules
 from crawler.spiders.arks_spider import ArksSpider
 from crawler.spiders.conversation import AskingRules
-from crawler.spiders.document_reading import source_worker
 from crawler.spiders.documents_spider import DocumentsSpider
 from crawler.spiders.mementos_spider import MementosSpider
 from crawler.spiders.seeds import Seeds
@@ -38,7 +36,7 @@ from crawler.store.frontier import ARKS, Frontier, FrontierState
 from crawler.store.store import FINISHED, Store
 from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.documents import Document, document_name
-from extractors.isolated import document_executor, document_worker
+from extractors.isolated import document_executor
 from extractors.model.ark import Ark
 from extractors.model.errors import RunInterrupted
 from extractors.model.naan import Registry
@@ -48,44 +46,13 @@ if TYPE_CHECKING:
     from arkaudit.datasets.documents import DatasetDocuments
 
 
-# The documents of a run: from seeds and configuration to the stage that crawls them.
-
-
-@contextmanager
-def documents_stage(
-    config: Config, seeds: Seeds, executor: WorkerExecutor, of_run: Callable[[], Mapping[str, Any]]
-) -> Iterator[SpiderStage]:
-    """Give the stage that crawls *seeds*, with the processes that parse documents and sources.
-
-    *of_run* gives the arguments that all spiders of the run have; it is called when the stage begins.
-    """
-    with document_worker() as worker, source_worker() as sources:
-
-        def arguments() -> dict[str, Any]:
-            return {
-                **of_run(),
-                "plan": crawl_plan(config, seeds, today=datetime.now(UTC).date()),
-                "files": seeds.files,
-                "source_files": seeds.named_files,
-                "resolver": config.resolver,
-                "worker": worker,
-                "source_worker": sources,
-                "executor": executor,
-                "patience": config.patience,
-            }
-
-        yield SpiderStage(DocumentsSpider, arguments)
-
-
 def crawl_plan(config: Config, seeds: Seeds, *, today: date) -> CrawlPlan:
     """The plan of a crawl that begins at *seeds* on this day."""
     crawl = config.crawl
-    return CrawlPlan(
+    return CrawlPlan.of(
+        seeds.urls,
+        seeds.orders,
         year=today.year,
-        urls=tuple(map(sendable, seeds.urls)),
-        orders={
-            sendable(name) if "://" in name else name: order for name, order in seeds.orders.items()
-        },
         rules=Rules(
             depth=crawl.depth,
             include=crawl.included,
@@ -231,10 +198,8 @@ class AuditRun:
         if self._dataset is not None:
             self._take(self._dataset, progress)
         if self._seeds is not None:
-            documents = documents_stage(
-                self._config, self._seeds, executor, partial(self._documents, progress)
-            )
-            stages.append(stack.enter_context(documents))
+            documents = partial(self._documents, self._seeds, executor, progress)
+            stages.append(SpiderStage(DocumentsSpider, documents))
         if self._resolve:
             stages.append(SpiderStage(ArksSpider, partial(self._arks, progress)))
             if self._config.memento.timegate:
@@ -255,10 +220,20 @@ class AuditRun:
         for subject, finding in dataset.notes:
             self._store.record_findings(self._run_id, subject, [finding])
 
-    def _documents(self, progress: RunProgress) -> dict[str, Any]:
-        """The arguments of the documents spider that are those of any spider of the run."""
+    def _documents(
+        self, seeds: Seeds, executor: WorkerExecutor, progress: RunProgress
+    ) -> dict[str, Any]:
+        """The arguments of the documents spider; *executor* has the processes that parse documents and sources."""
         progress.stage("documents", done=self._store.counts(self._run_id)["documents"])
-        return self._of_run
+        return {
+            **self._of_run,
+            "plan": crawl_plan(self._config, seeds, today=datetime.now(UTC).date()),
+            "files": seeds.files,
+            "source_files": seeds.named_files,
+            "resolver": self._config.resolver,
+            "executor": executor,
+            "patience": self._config.patience,
+        }
 
     def _arks(self, progress: RunProgress) -> dict[str, Any]:
         """The arguments of the arks spider, when all documents are there."""

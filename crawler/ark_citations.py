@@ -13,7 +13,7 @@ from scrapy import signals
 from crawler.spiders.document_reading import DocumentReader, DocumentSource
 from crawler.spiders.items import citations
 from crawler.wire.middlewares import chain_of
-from extractors.isolated import document_worker
+from extractors.isolated import document_executor
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -32,14 +32,17 @@ class ArkCitations:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._worker = document_worker()
+        self._executor = document_executor(1)
         resolver = crawler.settings.get("ARKAUDIT_RESOLVER") or RESOLVER
-        self._reader = DocumentReader(self._worker, resolver=resolver)
-        crawler.signals.connect(self._worker.close, signal=signals.engine_stopped)
+        self._reader = DocumentReader(self._executor, resolver=resolver)
+        crawler.signals.connect(self._close, signal=signals.engine_stopped)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ArkCitations:
         return cls(crawler)
+
+    def _close(self) -> None:
+        self._executor.shutdown(wait=False)
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]

@@ -325,26 +325,26 @@ def with_room_for(pages: int) -> None:
 
 def with_a_fault() -> None:
     """Let our own code stumble over every document that begins with "broken" in this process."""
-    before = crawler.spiders.document_reading.read_member
+    before = crawler.spiders.document_reading.extraction_of
 
-    def faulty(worker: Any, member: Any) -> Any:
-        if member.data.startswith(b"broken"):
+    def faulty(data: bytes, **labels: Any) -> Any:
+        if data.startswith(b"broken"):
             raise RuntimeError("a fault of ours")
-        return before(worker, member)
+        return before(data, **labels)
 
-    crawler.spiders.document_reading.read_member = faulty
+    crawler.spiders.document_reading.extraction_of = faulty
 
 
 def with_a_pause() -> None:
     """Let our own code be at every document that begins with "slow" until it is killed, in this process."""
-    before = crawler.spiders.document_reading.read_member
+    before = crawler.spiders.document_reading.extraction_of
 
-    def slow(worker: Any, member: Any) -> Any:
-        if member.data.startswith(b"slow"):
+    def slow(data: bytes, **labels: Any) -> Any:
+        if data.startswith(b"slow"):
             time.sleep(PATIENCE_S)
-        return before(worker, member)
+        return before(data, **labels)
 
-    crawler.spiders.document_reading.read_member = slow
+    crawler.spiders.document_reading.extraction_of = slow
 
 
 def is_made(store: Path) -> bool:

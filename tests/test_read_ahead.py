@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model.observations import Hop
-from crawler.spiders.document_reading import DocumentReader, DocumentSource, ReadAhead, Row
-from extractors.isolated import document_executor, document_worker
+from crawler.spiders.document_reading import DocumentReader, DocumentSource, Row, read_ahead
+from extractors.isolated import document_executor
 from extractors.processes.worker_executor import WorkerExecutor
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.test_pdf_reader import typeset
@@ -44,17 +44,22 @@ async def counted(name: int, pauses: list[int]) -> AsyncIterator[tuple[int, int]
         yield name, number
 
 
-@given(st.lists(st.lists(st.integers(0, 5), max_size=6), max_size=8), st.integers(1, 4))
-def test_items_come_in_the_order_of_their_iterators(pauses: list[list[int]], most: int) -> None:
+@given(
+    st.lists(st.lists(st.integers(0, 5), max_size=6), max_size=8),
+    st.integers(1, 4),
+    st.integers(1, 4),
+)
+def test_items_come_in_the_order_of_their_iterators(
+    pauses: list[list[int]], most: int, waiting: int
+) -> None:
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def begun() -> AsyncIterator[AsyncIterator[tuple[int, int]]]:
+        for name, each in enumerate(pauses):
+            yield read_ahead(counted(name, each), waiting, tasks)
+
     async def read() -> list[tuple[int, int]]:
-        ahead: ReadAhead[tuple[int, int]] = ReadAhead(most)
-
-        async def begin() -> None:
-            for name, each in enumerate(pauses):
-                await ahead.begin(counted(name, each))
-            await ahead.end()
-
-        return [item async for item in ahead.items(begin())]
+        return [item async for items in read_ahead(begun(), most, tasks) async for item in items]
 
     expected = [(name, number) for name, each in enumerate(pauses) for number in range(len(each))]
     assert asyncio.run(read()) == expected
@@ -62,64 +67,41 @@ def test_items_come_in_the_order_of_their_iterators(pauses: list[list[int]], mos
 
 @pytest.mark.parametrize("fails_at", [0, 1, 2])
 def test_a_failure_comes_out_behind_what_came_before(fails_at: int) -> None:
-    async def failing(name: int) -> AsyncIterator[int]:
-        yield name
-        if name == fails_at:
-            raise OSError("the disk is gone")
-        yield name
+    async def failing() -> AsyncIterator[int]:
+        for number in range(3):
+            if number == fails_at:
+                raise OSError("the disk is gone")
+            yield number
 
     got: list[int] = []
 
     async def read() -> None:
-        ahead: ReadAhead[int] = ReadAhead(3)
-
-        async def begin() -> None:
-            for name in range(3):
-                await ahead.begin(failing(name))
-            await ahead.end()
-
-        async for item in ahead.items(begin()):
+        async for item in read_ahead(failing(), 5, set()):
             got.append(item)
 
     with pytest.raises(OSError, match="the disk is gone"):
         asyncio.run(read())
-    assert got == [name for name in range(fails_at) for _ in range(2)] + [fails_at]
+    assert got == list(range(fails_at))
 
 
-def test_what_is_put_between_does_not_wait_for_a_slow_iterator() -> None:
-    async def read() -> list[str]:
-        ahead: ReadAhead[str] = ReadAhead(2)
-        goes_on = asyncio.Event()
+def test_no_more_is_read_before_it_is_asked_for_than_may_wait() -> None:
+    read: list[int] = []
 
-        async def slow() -> AsyncIterator[str]:
-            await goes_on.wait()
-            yield "slow"
+    async def numbers() -> AsyncIterator[int]:
+        for number in range(100):
+            read.append(number)
+            yield number
 
-        async def begin() -> None:
-            await ahead.begin(slow())
-            assert ahead.is_reading
-            await ahead.put("between")
-            goes_on.set()
-            await ahead.end()
-            assert not ahead.is_reading
-
-        return [item async for item in ahead.items(begin())]
-
-    assert asyncio.run(read()) == ["between", "slow"]
-
-
-def test_what_was_read_and_is_not_taken_yet_is_still_being_read() -> None:
-    async def read() -> list[bool]:
-        ahead: ReadAhead[tuple[int, int]] = ReadAhead(1)
-        await ahead.begin(counted(1, [0]))
-        for _ in range(50):  # the iterator comes to its end, and its item waits
+    async def wait() -> None:
+        tasks: set[asyncio.Task[None]] = set()
+        read_ahead(numbers(), 3, tasks)
+        for _ in range(50):
             await asyncio.sleep(0)
-        states = [ahead.is_reading]
-        async for _ in ahead.items(ahead.end()):
-            states.append(ahead.is_reading)
-        return states
+        for task in tasks:
+            task.cancel()
 
-    assert asyncio.run(read()) == [True, False], "or it would be taken for lost"
+    asyncio.run(wait())
+    assert read == [0, 1, 2, 3], "three wait, and the next has no place yet"
 
 
 def test_a_crawl_of_files_keeps_the_same_with_any_number_of_processes(tmp_path: Path) -> None:
@@ -262,7 +244,7 @@ def rows(reader: DocumentReader, source: DocumentSource) -> list[Row]:
 def test_what_ends_its_process_is_a_finding_about_the_document() -> None:
     pdf = fetched(_PDFS[0], "/d0.pdf", "application/pdf")
     with Ending(2) as executor:
-        reader = DocumentReader(document_worker(), resolver="https://n2t.net/", ahead=executor)
+        reader = DocumentReader(executor, resolver="https://n2t.net/")
         first, second = (
             rows(reader, pdf),
             rows(reader, fetched(_PDFS[0], "/d0.pdf", "application/pdf")),
@@ -273,7 +255,7 @@ def test_what_ends_its_process_is_a_finding_about_the_document() -> None:
 
 def test_small_pages_and_archives_are_read_in_their_turn() -> None:
     with document_executor(2) as executor:
-        reader = DocumentReader(document_worker(), resolver="https://n2t.net/", ahead=executor)
+        reader = DocumentReader(executor, resolver="https://n2t.net/")
         assert reader.begin(fetched(b"<p>See ark:/12148/btv1b84", "/a.html", "text/html")) is None
         assert (
             reader.begin(fetched(b"PK\x03\x04" + b"x" * 100_000, "/a.zip", "application/zip"))

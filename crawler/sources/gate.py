@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import PurePosixPath
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import regex
@@ -28,7 +29,7 @@ from crawler.model.crawl_requests import (
     document_key,
     site_of,
 )
-from crawler.model.resolving import names_skipped_ark
+from crawler.model.resolving import names_skipped_ark, sendable
 from crawler.sources.link_targets import (
     Headers,
     LinkTarget,
@@ -524,14 +525,16 @@ class CrawlPlan:
     max_pages: int | None = None
     max_time_s: float | None = None
 
-    @property
-    def scope(self) -> Scope:
-        """Return what the crawl stays within."""
-        return Scope.of(self.urls, extent=self.extent, content_hosts=self.content_hosts)
+    @classmethod
+    def of(cls, urls: Iterable[str], orders: Mapping[str, SourceKind], **options: Any) -> CrawlPlan:
+        """The plan of a crawl from *urls* as the user has written them, in the form in which they are sent."""
+        sent = {sendable(name) if "://" in name else name: order for name, order in orders.items()}
+        return cls(urls=tuple(map(sendable, urls)), orders=sent, **options)
 
     def gate(self) -> Gate:
         """The gate that every URL passes which the crawl discovers, as it is at the beginning."""
-        return Gate(self.scope, self.rules, Traps(self.year))
+        scope = Scope.of(self.urls, extent=self.extent, content_hosts=self.content_hosts)
+        return Gate(scope, self.rules, Traps(self.year))
 
     def seeds(self) -> Iterable[CrawlRequest]:
         """The requests for the URLs, in their order; of a repository the first request of its harvest."""

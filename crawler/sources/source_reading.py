@@ -27,7 +27,8 @@ from crawler.sources.xml_sources import (
 from extractors.find import find_arks
 from extractors.model.decoding import decode
 from extractors.model.documents import Finding
-from extractors.processes.worker import Worker, WorkerError
+from extractors.processes.worker import WorkerError
+from extractors.processes.worker_executor import WorkerExecutor
 
 # -- collections and manifests of the IIIF Presentation API, versions 2 and 3
 #
@@ -322,9 +323,6 @@ def _kind_of_root(data: bytes) -> SourceKind | None:
 
 # Reads documents as sources, the large ones in a process that can be killed.
 
-#: The process that reads what might hang or crash its parser.
-SourceWorker = Worker[..., "SourceReading | None"]
-
 #: Larger sources are read in that process.
 _INLINE_BYTES = 2**16
 
@@ -333,7 +331,7 @@ _INLINE_BYTES = 2**16
 class SourceReader:
     """Reads each document as a source, if it is one, and the links that it leads to."""
 
-    worker: SourceWorker
+    executor: WorkerExecutor
     selection: Selection
     """Of the records of repositories."""
 
@@ -341,13 +339,17 @@ class SourceReader:
         self, data: bytes, *, url: str, order: SourceKind | None, harvests: bool
     ) -> SourceReading | None:
         """As `read_source`; what kills its reader is a finding."""
-        options = {"url": url, "order": order, "harvests": harvests, "selection": self.selection}
         if len(data) <= _INLINE_BYTES:
-            return read_source(data, **options)  # type: ignore[arg-type]
+            return read_source(
+                data, url=url, order=order, harvests=harvests, selection=self.selection
+            )
         if order is None and not may_be_source(data):
             return None
+        reading = self.executor.submit(
+            read_source, data, url=url, order=order, harvests=harvests, selection=self.selection
+        )
         try:
-            return await asyncio.to_thread(self.worker.call, data, **options)
+            return await asyncio.wrap_future(reading)
         except WorkerError as failure:
             fault = Finding("unreadable-source", f"its reader failed: {failure}")
             return SourceReading(order or SourceKind.PAGE, findings=(fault,), is_faulty=True)

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from crawler.answers.answer import read_answer
 from crawler.model.crawl_requests import CrawlRequest
-from crawler.model.observations import ACCESS, CONFORMANCE, Observation, Question
+from crawler.model.observations import ACCESS, CONFORMANCE, Observation, Question, Verdict
+from crawler.model.registry import cache_folder
+from crawler.model.registry import load as load_registry
 from crawler.model.resolving import sendable
+from crawler.politeness.throttle import patience_of
 from crawler.rendering import RenderOptions
 from crawler.rendering.pages import RENDERED, PageRenderer
-from crawler.spiders.auditing import AuditSpider
+from crawler.runs.judging import Background, judge_run, judge_settled
+from crawler.spiders.auditing import AuditSpider, OwnRun
 from crawler.spiders.conversation import Ask, AskingRules, Conversation, Finished, Outgoing, Target
-from crawler.spiders.items import CheckedArk
-from crawler.spiders.own_run import ArksRun
-from crawler.spiders.seeds import targets_in
+from crawler.spiders.items import CheckedArk, checked_ark
+from crawler.spiders.seeds import targets_in, words_of
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import SettledEntry
 from crawler.verdicts.readings import CandidateReading
@@ -30,6 +36,8 @@ from crawler.wire.failures import INCOMPLETE, STOPPED, incomplete
 from crawler.wire.middlewares import chain_of
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
+
+logger = logging.getLogger(__name__)
 
 # From a question to its request, and from the end of the chain to an observation.
 
@@ -169,9 +177,9 @@ class ArksSpider(AuditSpider):
     def __init__(
         self,
         *,
-        targets: Iterable[Target],
+        targets: Sequence[Target],
         readings: Mapping[str, Sequence[CandidateReading]] | None = None,
-        rules: AskingRules | None = None,
+        rules: AskingRules,
         rendering: RenderOptions | None = None,
         **kwargs: Any,
     ) -> None:
@@ -179,14 +187,51 @@ class ArksSpider(AuditSpider):
         self.frontier.add(
             CrawlRequest.to_ark(ark, url) for ark, url in targets if not ark.is_skipped
         )
+        self._targets = targets
+        self._rules = rules
         self._conversation = Conversation(
-            self.frontier.targets, rules or AskingRules(), readings, recall=self._recalled
+            self.frontier.targets, rules, readings, recall=self._recalled
         )
         self._rendering = rendering
         self._renderer: PageRenderer | None = None
 
     exported = CheckedArk
-    run_type = ArksRun
+
+    @classmethod
+    def begin_run(cls, crawler: Crawler, given: Mapping[str, Any]) -> tuple[OwnRun, dict[str, Any]]:
+        """Begin a check of the ARKs and URLs in *arks*, between blanks or commas, or in the file *arks_from*, one a
+        line.
+        """
+        others = dict(given)
+        named = words_of(str(others.pop("arks", "")))
+        if "arks_from" in others:
+            named += Path(str(others.pop("arks_from"))).read_text("utf-8").splitlines()
+        resolver = crawler.settings.get("ARKAUDIT_RESOLVER")
+        targets, faults = targets_in(filter(None, map(str.strip, named)), resolver=resolver)
+        for fault in faults:
+            logger.warning(fault)
+        if not targets:
+            logger.warning("there is nothing to check: give -a arks=ARK")
+        rules = AskingRules(
+            registry=load_registry(cache_folder()),
+            resolver=resolver,
+            patience=patience_of(crawler.settings),
+        )
+        run = OwnRun(crawler, command="check", seeds=named)
+        return run, others | {"targets": targets, "rules": rules}
+
+    def results(self, *, is_whole: bool) -> Iterable[CheckedArk]:
+        """Judge what was answered, in the order of the targets."""
+        verdicts: list[Verdict] = []
+        judge = judge_run if is_whole else judge_settled
+        judge(
+            self.store,
+            self.run_id,
+            self._targets,
+            Background(self._rules.registry),
+            on_verdict=verdicts.append,
+        )
+        return map(checked_ark, verdicts)
 
     async def parse(self, response: Response) -> AsyncIterator[Observation]:
         """Yield what *response* says for the object of the ARK in its URL: for ``scrapy parse``."""

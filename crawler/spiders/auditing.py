@@ -1,10 +1,15 @@
-"""The base of both spiders: what they ask for and record, how they wait, and how they stop at once."""
+"""The base of all spiders: what they ask for and record, how they wait, and how they stop at once.
+
+And the run of a spider that Scrapy itself starts: its store, the processes that parse, and how it ends.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import scrapy
@@ -13,17 +18,18 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
 from scrapy.settings import BaseSettings
 
-from crawler.model.observations import DocumentRecord
-from crawler.politeness.throttle import throttle_of
+from crawler.model.observations import DocumentRecord, now
+from crawler.model.registry import cache_folder
+from crawler.politeness.throttle import share_pace, throttle_of
 from crawler.spiders import settings as ours
-from crawler.spiders.own_run import ArksRun, DocumentsRun, OwnRun
 from crawler.store import StoreUnwritable
 from crawler.store.feeding import Bounds, Feed, Recorder
 from crawler.store.frontier import Frontier, FrontierEntry, SettledEntry
-from crawler.store.store import Recordable, Store
+from crawler.store.store import FINISHED, Recordable, Store
 from crawler.wire.credentialed import Withholding
 from crawler.wire.credentials import Credentials
 from crawler.wire.middlewares import RunStopped
+from extractors.isolated import document_executor
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +41,48 @@ _LOOK_S = 0.05
 _OF_PROJECTS = frozenset({"BOT_NAME", "SPIDER_MODULES", "NEWSPIDER_MODULE"})
 #: Settings of ours for which the value of the project counts.
 _THEIRS = frozenset({"USER_AGENT", "DOWNLOAD_TIMEOUT", "TWISTED_DNS_RESOLVER"})
+
+
+class OwnRun:
+    """A run in the store that the setting ``ARKAUDIT_STORE`` names, or in one that is gone with the process.
+
+    It begins with the spider, and ends when Scrapy's engine has stopped: everything is recorded by then.
+    """
+
+    def __init__(self, crawler: Crawler, *, command: str, seeds: Iterable[str]) -> None:
+        settings = crawler.settings
+        path = settings.get("ARKAUDIT_STORE")
+        self.store = Store.open(Path(path) if path else None)
+        self.resolver: str = settings.get("ARKAUDIT_RESOLVER")
+        try:
+            own_version = version("arkaudit")
+        except PackageNotFoundError:  # run from its sources
+            own_version = "unknown"
+        self.run_id = self.store.begin_run(
+            command=command,
+            at=now(),
+            version=own_version,
+            resolver=self.resolver,
+            user_agent=settings.get("USER_AGENT"),
+            seeds=seeds,
+        )
+        self.executor = document_executor(1)
+        self._reason = ""
+        share_pace(crawler, settings, cache_folder())
+        crawler.signals.connect(self._closed, signal=signals.spider_closed)
+        crawler.signals.connect(self._stopped, signal=signals.engine_stopped)
+
+    def _closed(self, reason: str) -> None:
+        self._reason = reason
+
+    def _stopped(self) -> None:
+        self.executor.shutdown(wait=False)
+        state = FINISHED if self._reason == "finished" else "interrupted"
+        try:
+            self.store.end_run(self.run_id, at=now(), state=state)
+        except StoreUnwritable as failure:
+            logger.error("%s", failure)
+        self.store.close()
 
 
 class AuditSpider(scrapy.Spider):
@@ -65,6 +113,8 @@ class AuditSpider(scrapy.Spider):
         )
         self.own_run: OwnRun | None = None
         """What Scrapy's commands run it in; None within a run that it was given."""
+        self._results: Iterator[Any] | None = None
+        """What its own run has come to, as far as that was not given away; None before its end."""
         self.withheld = Withholding(Credentials())
         """Takes secrets out of what is recorded."""
         self._stopped = asyncio.Event()
@@ -74,8 +124,6 @@ class AuditSpider(scrapy.Spider):
 
     exported: ClassVar[type]
     """The class of the items that feeds have, unless ``item_classes`` says otherwise."""
-    run_type: ClassVar[type[ArksRun | DocumentsRun]]
-    """The kind of run that ``scrapy crawl`` begins."""
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -94,8 +142,8 @@ class AuditSpider(scrapy.Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         own_run = None
         if "store" not in kwargs:
-            own_run = cls.run_type(crawler, kwargs)
-            kwargs = own_run.arguments
+            own_run, kwargs = cls.begin_run(crawler, kwargs)
+            kwargs |= {"store": own_run.store, "run_id": own_run.run_id}
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.own_run = own_run
         if own_run is not None:  # before the extensions are made, so that feeds are still open then
@@ -103,6 +151,32 @@ class AuditSpider(scrapy.Spider):
         crawler.signals.connect(spider._stay_for_what_waits, signal=signals.spider_idle)
         spider.withheld = Withholding.from_crawler(crawler)
         return spider
+
+    # -- a run of its own
+
+    @classmethod
+    def begin_run(cls, crawler: Crawler, given: Mapping[str, Any]) -> tuple[OwnRun, dict[str, Any]]:
+        """Begin the run of a spider that ``scrapy crawl`` has started, with the arguments that its *given* ones mean."""
+        raise NotImplementedError
+
+    def results(self, *, is_whole: bool) -> Iterable[Any]:
+        """Conclude the run, which has come to its end or was broken off, and return what goes to feeds for it."""
+        raise NotImplementedError
+
+    def _concluded(self, *, is_whole: bool) -> Iterator[Any]:
+        """Return what its own run has come to, as far as it was not given away."""
+        if self._results is None:
+            self.recorder.commit()
+            self._results = iter(list(self.results(is_whole=is_whole)))
+        return self._results
+
+    def _give_what_is_left(self) -> None:
+        """Give to feeds what the run has come to, if it ended before `start` could; pipelines are closed by now."""
+        if self.store_failure is None:
+            for item in self._concluded(is_whole=False):
+                self.crawler.signals.send_catch_log(
+                    signals.item_scraped, item=item, response=None, spider=self
+                )
 
     # -- what is asked for, and recorded
 
@@ -113,27 +187,14 @@ class AuditSpider(scrapy.Spider):
             if self.own_run is not None:
                 while not self._is_idle() and not self.is_stopping:
                     await self.pause(_LOOK_S)
-                self.recorder.commit()
                 if not self.is_stopping:
-                    self.own_run.conclude()
-                    for item in self.own_run.items():
+                    for item in self._concluded(is_whole=True):
                         yield item
         except asyncio.CancelledError:  # Ctrl-C, where Scrapy itself runs the spider
             self.drop_what_is_queued()
             raise
         except StoreUnwritable as failure:
             self._store_failed(failure)
-
-    def _give_what_is_left(self) -> None:
-        """Give to feeds what the run has come to, if it ended before `start` could; pipelines are closed by now."""
-        if self.own_run is None or self.store_failure is not None:
-            return
-        self.recorder.commit()
-        self.own_run.break_off()
-        for item in self.own_run.items():
-            self.crawler.signals.send_catch_log(
-                signals.item_scraped, item=item, response=None, spider=self
-            )
 
     def begin(self) -> AsyncIterator[Any]:
         """The first requests and records, as the entries of `feed` come."""
@@ -175,13 +236,17 @@ class AuditSpider(scrapy.Spider):
         except TimeoutError:
             return
 
+    def ask_now(self, request: Request) -> None:
+        """Send *request* when it is its turn, unless the run is stopped."""
+        if self.crawler.engine is not None and not self.is_stopping:
+            self.crawler.engine.crawl(request)
+
     def ask_later(self, request: Request, wait_s: float) -> None:
         """Send *request* after so many seconds, unless the run is stopped before."""
 
         def ask() -> None:
             self._later.discard(timer)
-            if self.crawler.engine is not None and not self.is_stopping:
-                self.crawler.engine.crawl(request)
+            self.ask_now(request)
 
         if not self.is_stopping:
             logger.info(

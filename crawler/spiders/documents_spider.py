@@ -6,8 +6,9 @@ import asyncio
 import io
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
 from typing import Any, Self
@@ -21,6 +22,7 @@ from twisted.python.failure import Failure
 from crawler.answers.facts import OUTCOME_OF_END, status_outcome
 from crawler.model.crawl_requests import (
     CrawlRequest,
+    Extent,
     Outlinks,
     RequestKind,
     SourceKind,
@@ -29,21 +31,25 @@ from crawler.model.crawl_requests import (
     same_document,
 )
 from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, now
+from crawler.model.registry import cache_folder
+from crawler.model.registry import load as load_registry
 from crawler.model.resolving import SUCCESSES, Patience, next_fetch
-from crawler.sources.gate import CrawlPlan, Passed
+from crawler.politeness.throttle import patience_of
+from crawler.runs.doubtful_mentions import conclude_documents
+from crawler.sources.gate import CrawlPlan, LinkPatterns, Passed, Rules
 from crawler.sources.link_targets import Headers
-from crawler.sources.source_reading import SourceReader, SourceWorker, may_be_source
-from crawler.spiders.auditing import AuditSpider
+from crawler.sources.source_reading import SourceReader, may_be_source
+from crawler.spiders.auditing import AuditSpider, OwnRun
 from crawler.spiders.document_reading import (
     BegunReading,
     DocumentReader,
     DocumentSource,
-    ReadAhead,
     Row,
+    read_ahead,
     source_record,
 )
 from crawler.spiders.items import Citation, citations
-from crawler.spiders.own_run import DocumentsRun
+from crawler.spiders.seeds import Seeds
 from crawler.store import StoreUnwritable
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import FrontierEntry, FrontierState
@@ -51,7 +57,6 @@ from crawler.store.store import Recordable
 from crawler.wire.failures import INCOMPLETE
 from crawler.wire.middlewares import chain_of
 from extractors.documents import document_name
-from extractors.isolated import DocumentWorker
 from extractors.model.documents import Finding
 from extractors.processes.worker_executor import WorkerExecutor
 
@@ -67,6 +72,8 @@ WAYS_ON = {
 }
 #: So many documents of a host are asked for, or read, at a time; with more processes as many as keep them busy.
 DOCUMENTS_A_HOST = 4
+#: Records of a file that wait while those of the files before it are taken.
+_MOST_WAITING = 256
 #: Bytes of a local file that are looked at as a source.
 _SOURCE_BYTES = 64 * 2**20
 
@@ -100,27 +107,28 @@ class DocumentsSpider(AuditSpider):
         files: Sequence[Path] = (),
         source_files: Collection[Path] = (),
         resolver: str,
-        worker: DocumentWorker,
-        source_worker: SourceWorker,
-        executor: WorkerExecutor | None = None,
-        patience: Patience | None = None,
+        executor: WorkerExecutor,
+        patience: Patience,
         **kwargs: Any,
     ) -> None:
-        ahead = executor if executor is not None and executor.jobs > 1 else None
-        per_host = DOCUMENTS_A_HOST if ahead is None else max(DOCUMENTS_A_HOST, 2 * ahead.jobs)
+        per_host = DOCUMENTS_A_HOST
+        if executor.jobs > 1:
+            per_host = max(per_host, 2 * executor.jobs)
         super().__init__(bounds=Bounds(most=plan.max_pages, per_host=per_host), **kwargs)
         self._plan = plan
         self._files = {document_name(path): path for path in files}
         self._source_files = frozenset(source_files)
         """Those that the user has named themselves, so that what they list is asked for."""
         self._gate = plan.gate()
-        self._reader = DocumentReader(worker, resolver=resolver, ahead=ahead)
-        self._file_reader = DocumentReader(worker, resolver=resolver, executor=executor)
-        self._reading: ReadAhead[Request | DocumentRecord] = ReadAhead(
-            executor.jobs + 1 if executor else 1
-        )
-        self._sources = SourceReader(source_worker, plan.selection)
-        self._patience = patience or Patience()
+        self._resolver = resolver
+        self._jobs = executor.jobs
+        self._reader = DocumentReader(executor, resolver=resolver)
+        self._reading: set[asyncio.Task[None]] = set()
+        """What reads files before their turn."""
+        self._files_open = 0
+        """How many files have records that no one has taken."""
+        self._sources = SourceReader(executor, plan.selection)
+        self._patience = patience
         self._sitemaps: dict[str, Sequence[str]] = {}
         """What each robots.txt that was read names, by its URL as it is compared."""
         self._end_of_time: asyncio.TimerHandle | None = None
@@ -129,7 +137,42 @@ class DocumentsSpider(AuditSpider):
         document is found first every time."""
 
     exported = Citation
-    run_type = DocumentsRun
+
+    @classmethod
+    def begin_run(cls, crawler: Crawler, given: Mapping[str, Any]) -> tuple[OwnRun, dict[str, Any]]:
+        """Begin a crawl of *seeds*, between blanks, with *scope*, *include* and *exclude* as the command has them."""
+        others = dict(given)
+        seeds = Seeds.of(str(others.pop("seeds", "")).split())
+        if not seeds.urls and not seeds.files:
+            logger.warning("there is nothing to crawl: give -a seeds=URL")
+        include, exclude = (
+            LinkPatterns(str(others.pop(name, "")).split()) for name in ("include", "exclude")
+        )
+        depth = crawler.settings.getint("DEPTH_LIMIT") or None
+        plan = CrawlPlan.of(
+            seeds.urls,
+            seeds.orders,
+            year=datetime.now(UTC).year,
+            rules=Rules(depth=depth, include=include, exclude=exclude),
+            extent=Extent(others.pop("scope", Extent.SITE)),
+        )
+        names = [*seeds.urls, *map(document_name, seeds.files)]
+        run = OwnRun(crawler, command="crawl", seeds=names)
+        return run, others | {
+            "plan": plan,
+            "files": seeds.files,
+            "source_files": seeds.named_files,
+            "resolver": run.resolver,
+            "executor": run.executor,
+            "patience": patience_of(crawler.settings),
+        }
+
+    def results(self, *, is_whole: bool) -> Iterable[Any]:
+        """Settle who found what, and what was doubtful, as `arkaudit crawl` does at its end."""
+        if is_whole:
+            registry = load_registry(cache_folder())
+            conclude_documents(self.store, self.run_id, registry, resolver=self._resolver)
+        return ()
 
     async def parse(self, response: Response) -> AsyncIterator[Citation]:
         """Yield the citations in any response: for ``scrapy parse``, and as a callback of other spiders."""
@@ -149,7 +192,7 @@ class DocumentsSpider(AuditSpider):
         return spider
 
     @_with_citations
-    async def begin(self) -> AsyncIterator[Request | DocumentRecord]:
+    async def begin(self) -> AsyncIterator[DocumentRecord]:
         if self._plan.max_time_s is not None:
             self._end_of_time = asyncio.get_running_loop().call_later(
                 self._plan.max_time_s, self._time_is_up
@@ -160,22 +203,27 @@ class DocumentsSpider(AuditSpider):
         self._gate.remember_listed(self.frontier.listed())
         self.frontier.add(map(CrawlRequest.to_file, self._files))
         self.frontier.add(self._plan.seeds())
-        async for item in self._reading.items(self._hand_out()):
-            yield item
+        async for records in read_ahead(self._files_in_turn(), self._jobs, self._reading):
+            async for record in records:
+                yield record
+            self._files_open -= 1
         self._tell_of_limit()
 
-    async def _hand_out(self) -> None:
-        """Have what the feed hands out asked for, or read; several files at a time, where they have processes."""
+    async def _files_in_turn(self) -> AsyncIterator[AsyncIterator[DocumentRecord]]:
+        """Have what the feed hands out asked for, or read: the records of each file, read before they are taken."""
         async for entry in self.feed.entries():
-            if entry.crawl_request.kind is RequestKind.FILE:
-                await self._reading.begin(self._file_records(entry.crawl_request.url))
-                self.feed.answered(entry.crawl_request.canonical)
+            crawl_request = entry.crawl_request
+            if crawl_request.kind is RequestKind.FILE:
+                self._files_open += 1
+                records = self._file_records(crawl_request.url)
+                yield read_ahead(records, _MOST_WAITING, self._reading)
+                self.feed.answered(crawl_request.canonical)
             else:
-                await self._reading.put(self._request(entry.crawl_request))
-        await self._reading.end()
+                self.ask_now(self._request(crawl_request))
+                await asyncio.sleep(0)
 
     def _is_idle(self) -> bool:
-        return not self._reading.is_reading and super()._is_idle()
+        return not self._files_open and super()._is_idle()
 
     def outcome_of_lost(self, entry: FrontierEntry) -> DocumentRecord:
         finding = Finding("no-outcome", "it was asked for, and nothing came of it")
@@ -216,43 +264,48 @@ class DocumentsSpider(AuditSpider):
     ) -> AsyncIterator[DocumentRecord]:
         request = response.request
         assert request is not None
-        if self._asks_again(request):
-            self.feed.answered(crawl_request.canonical)
+        hops, end, _ = chain_of(request)
+        if end is not ChainEnd.ANSWERED or response.status not in SUCCESSES:
+            async for record in self._unfetched(request, response):
+                yield record
             return
-        hops, end, detail = chain_of(request)
         hops = (*earlier, *hops)
-        if end is ChainEnd.ANSWERED and response.status in SUCCESSES:
-            begun = self._begin_reading(crawl_request, response, hops)
-            try:
-                async with self._turns[crawl_request.host]:
-                    self.feed.answered(crawl_request.canonical)
-                    async for record in self._landed(crawl_request, response, hops, begun):
-                        yield record
-            except StoreUnwritable as failure:
-                self._store_failed(failure)
-            finally:
-                if begun is not None:
-                    begun.cancel()  # if no one wanted it
-            return
-        self.feed.answered(crawl_request.canonical)
-        async with self._turns[crawl_request.host]:
-            record = unfetched(crawl_request, hops, end, detail, response.status)
-            findings = (*record.findings, *await self._faults(crawl_request, response))
-            sitemaps = tuple(self._sitemaps_for(crawl_request, response.url))
-            yield replace(record, findings=findings, leads=sitemaps, outlinks=outlinks_of(sitemaps))
+        begun = self._begin_reading(crawl_request, response, hops)
+        try:
+            async with self._turns[crawl_request.host]:
+                self.feed.answered(crawl_request.canonical)
+                async for record in self._landed(crawl_request, response, hops, begun):
+                    yield record
+        except StoreUnwritable as failure:
+            self._store_failed(failure)
+        finally:
+            if begun is not None:
+                begun.cancel()  # if no one wanted it
 
     async def failed(self, failure: Failure) -> AsyncIterator[DocumentRecord]:
-        request: Request = failure.request  # type: ignore[attr-defined]
+        async for record in self._unfetched(failure.request, None):  # type: ignore[attr-defined]
+            yield record
+
+    async def _unfetched(
+        self, request: Request, response: Response | None
+    ) -> AsyncIterator[DocumentRecord]:
+        """The row about a document that could not be had, unless it is asked for once more."""
         crawl_request: CrawlRequest = request.cb_kwargs["crawl_request"]
         self.feed.answered(crawl_request.canonical)
         if self._asks_again(request):
             return
         hops, end, detail = chain_of(request)
+        hops = (*request.cb_kwargs["earlier"], *hops)
+        status = None if response is None else response.status
         async with self._turns[crawl_request.host]:
-            record = unfetched(
-                crawl_request, (*request.cb_kwargs["earlier"], *hops), end, detail, None
-            )
-            sitemaps = tuple(self._sitemaps_for(crawl_request, request.url))
+            record = unfetched(crawl_request, hops, end, detail, status)
+            if response is not None and response.body:
+                read = await self._read(crawl_request, response)
+                # Some repositories send their errors with 404 or 422.
+                faults = read.findings if read is not None and not read.is_document else ()
+                record = replace(record, findings=(*record.findings, *faults))
+            url = request.url if response is None else response.url
+            sitemaps = tuple(self._sitemaps_for(crawl_request, url))
             yield replace(record, leads=sitemaps, outlinks=outlinks_of(sitemaps))
 
     def _asks_again(self, request: Request) -> bool:
@@ -276,11 +329,7 @@ class DocumentsSpider(AuditSpider):
         self, crawl_request: CrawlRequest, response: Response, hops: tuple[Hop, ...]
     ) -> BegunReading | None:
         """Begin to read a large document before its turn: what it says depends on nothing else."""
-        if (
-            not self._reader.reads_ahead
-            or crawl_request.source is not None
-            or may_be_source(response.body)
-        ):
+        if crawl_request.source is not None or may_be_source(response.body):
             return None
         there = crawl_request.led_to(hops[-1].url)
         return self._reader.begin(
@@ -386,11 +435,6 @@ class DocumentsSpider(AuditSpider):
             whole_lines(response), url=response.url, order=crawl_request.source, harvests=harvests
         )
 
-    async def _faults(self, crawl_request: CrawlRequest, response: Response) -> Sequence[Finding]:
-        """Return what a repository says next to a status that is no success: some send its errors with 404 or 422."""
-        read = await self._read(crawl_request, response) if response.body else None
-        return read.findings if read is not None and not read.is_document else ()
-
     def _requests_of(
         self, crawl_request: CrawlRequest, read: SourceReading | None, row: Row, response: Response
     ) -> Passed:
@@ -428,7 +472,7 @@ class DocumentsSpider(AuditSpider):
         path = self._files.get(name, Path(name))
         try:
             with path.open("rb") as stream:
-                async for row in self._file_reader.rows(DocumentSource(name, stream, path.name)):
+                async for row in self._reader.rows(DocumentSource(name, stream, path.name)):
                     passed = Passed() if row.is_member else await self._requests_of_file(path, name)
                     yield row.record if row.is_member else _led(row.record, passed, name)
         except OSError as problem:
@@ -480,7 +524,8 @@ class DocumentsSpider(AuditSpider):
             self._store_failed(failure)
 
     def _closed(self) -> None:
-        self._reading.close()  # where Scrapy has stopped to take what it gives, while the loop still goes round
+        for task in self._reading:  # where Scrapy has stopped to take what they give
+            task.cancel()
         if self._end_of_time is not None:
             self._end_of_time.cancel()
         for kind, count in sorted(self._gate.left_out.items()):

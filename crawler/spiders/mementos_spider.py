@@ -23,7 +23,6 @@ from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import Hop
 from crawler.model.resolving import Patience, next_fetch
 from crawler.spiders.auditing import AuditSpider
-from crawler.spiders.own_run import ArksRun
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import FrontierEntry, SettledEntry
 from crawler.wire.middlewares import chain_of
@@ -49,8 +48,6 @@ class MementosSpider(AuditSpider):
     """One search for each ARK on its frontier; each request depends on the answer to the one before."""
 
     name = "mementos"
-    exported = MementoRecord
-    run_type = ArksRun
 
     def __init__(
         self,
