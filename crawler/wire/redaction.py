@@ -1,8 +1,8 @@
 """Pure: takes secrets out of what a host, a proxy or a library says, in whatever form they are repeated there.
 
 A secret comes back as it was sent, but also percent-encoded, once or several times, as a form has it, escaped for JSON
-or HTML, in base64, in UTF-16, or in a mixture of these. So each character is looked for in all of its spellings, and
-then once more in the text as it reads when its escapes are decoded, as often as there are any.
+or HTML, in base64, in UTF-16, or in a mixture of these. So it is looked for in the text, and then once more in the text
+as it reads when its escapes are decoded, as often as there are any.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from html.entities import html5
+from operator import itemgetter
 from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
@@ -24,8 +25,8 @@ HIDDEN = "[secret]"
 LEAST_CHARS = 6
 #: Escapes within escapes are decoded so often.
 _LEVELS = 3
-#: In longer bodies, which are no text, escapes are not decoded; each character is looked for in all of its spellings.
-_MOST_DECODED = 8 * 2**20
+#: Longer bodies are looked through in pieces of so many bytes, each with so much of the next as a secret may take.
+_PIECE_BYTES, _OVERLAP_BYTES = 8 * 2**20, 2**16
 #: Shorter pieces of what is cut off at the edge of an excerpt say nothing.
 _LEAST_PIECE = 6
 #: An escape of which the end, or some characters of the beginning, were cut off.
@@ -34,19 +35,14 @@ _CUT_OFF, _MOST_CUT = (
     6,
 )
 
-_NAMES: dict[str, list[str]] = {}
-for _name, _characters in html5.items():
-    if len(_characters) == 1:
-        _NAMES.setdefault(_characters, []).append(_name.rstrip(";"))
-
-#: ``%2F``, ``\u002f``, ``\u{2f}``, ``\x2f``, ``\/``, ``&#47;``, ``&#x2F;``, ``&sol;``, and ``%u002F`` of old scripts.
+#: ``%2F``, ``\u002f``, ``\u{2f}``, ``\x2f``, ``&#47;``, ``&#x2F;``, ``&sol;``, and ``%u002F`` of old scripts.
 _ESCAPE = re.compile(
     rb"%u([0-9a-fA-F]{4})|%([0-9a-fA-F]{2})"
-    rb"|\\u\{0*([0-9a-fA-F]{1,6})\}|\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})|\\([/\"'\\])"
+    rb"|\\u\{0*([0-9a-fA-F]{1,6})\}|\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})"
     rb"|&#0*([0-9]{1,7});?|&#[xX]0*([0-9a-fA-F]{1,6});?|&([a-zA-Z][a-zA-Z0-9]{1,30});"
 )
 #: Its groups; in all others are hexadecimal numbers of characters.
-_BYTE_GROUPS, _SELF, _DECIMAL, _NAMED = (2, 5), 6, 7, 9
+_BYTE_GROUPS, _DECIMAL, _NAMED = (2, 5), 6, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +70,13 @@ class Redactor:
         """*data* with each secret replaced."""
         if not self.words or not data:
             return data
-        spans = sorted(_spans(data, _patterns(self.words), _LEVELS))
-        return _replaced(data, spans) if spans else data
+        patterns = [pattern for word in self.words for pattern in _patterns(word)]
+        spans: list[tuple[int, int]] = []
+        for begin in range(0, len(data), _PIECE_BYTES):
+            piece = data[begin : begin + _PIECE_BYTES + _OVERLAP_BYTES]
+            for start, end in _spans(piece, patterns, _LEVELS):
+                spans.append((begin + start, begin + end))
+        return _replaced(data, sorted(spans)) if spans else data
 
     def text(self, text: str) -> str:
         """*text* with each secret replaced, and what of one is at its edge, where an excerpt was cut."""
@@ -125,11 +126,10 @@ def _spans(
     """Return where secrets are in *data*, and in what its escapes decode to."""
     for pattern in patterns:
         yield from (match.span() for match in pattern.finditer(data))
-    if levels and len(data) <= _MOST_DECODED:
-        decoded = _decoded(data)
-        if decoded is not None:
-            for start, end in _spans(decoded.data, patterns, levels - 1):
-                yield decoded.source(start, end)
+    decoded = _decoded(data) if levels else None
+    if decoded is not None:
+        for start, end in _spans(decoded.data, patterns, levels - 1):
+            yield decoded.source(start, end)
 
 
 def _pieces(data: bytes, words: Sequence[bytes], levels: int) -> Iterator[tuple[int, int]]:
@@ -180,55 +180,42 @@ class _Decoded:
     """The bytes that escapes mean, and where each of them came from."""
 
     data: bytes
-    starts: list[int]
-    """Where pieces begin in `data`; one that means an escape, or one that was copied."""
-    sources: list[tuple[int, int]]
-    """The pieces of the source, in the same order."""
+    escapes: list[tuple[int, int, int, int]]
+    """Of each escape: the beginning and end of what it means in `data`, and its own in the source."""
 
     def source(self, start: int, end: int) -> tuple[int, int]:
         """Return what of the source the bytes from *start* to *end* mean; an escape is never cut."""
-        first, last = (bisect_right(self.starts, at) - 1 for at in (start, end - 1))
-        begin, until = self.sources[first]
-        if until - begin == self._size(first):
-            begin += start - self.starts[first]
-        last_begin, finish = self.sources[last]
-        if finish - last_begin == self._size(last):
-            finish = last_begin + end - self.starts[last]
-        return begin, finish
+        return self._span_of(start)[0], self._span_of(end - 1)[1]
 
-    def _size(self, piece: int) -> int:
-        after = self.starts[piece + 1] if piece + 1 < len(self.starts) else len(self.data)
-        return after - self.starts[piece]
+    def _span_of(self, at: int) -> tuple[int, int]:
+        """Where the byte *at* a place comes from."""
+        before = bisect_right(self.escapes, at, key=itemgetter(0)) - 1
+        if before < 0:
+            return at, at + 1
+        _, end, source_start, source_end = self.escapes[before]
+        if at < end:
+            return source_start, source_end
+        source = source_end + at - end
+        return source, source + 1
 
 
 def _decoded(data: bytes) -> _Decoded | None:
     """*data* with its escapes decoded once; None where it has none. UTF-16 loses its zeros, for a start."""
-    pattern = re.compile(rb"\x00") if 0 < len(data) <= 3 * data.count(0) else _ESCAPE
+    is_utf16 = 0 < len(data) <= 3 * data.count(0)
     pieces: list[bytes] = []
-    starts: list[int] = []
-    sources: list[tuple[int, int]] = []
+    escapes: list[tuple[int, int, int, int]] = []
     size = at = 0
-    for match in pattern.finditer(data):
-        stands_for = b"" if pattern is not _ESCAPE else _meant(match)
+    for match in re.finditer(rb"\x00+" if is_utf16 else _ESCAPE, data):
+        stands_for = b"" if is_utf16 else _meant(match)
         if stands_for is None:
             continue
-        for piece, start, end in (
-            (data[at : match.start()], at, match.start()),
-            (stands_for, *match.span()),
-        ):
-            if piece:
-                pieces.append(piece)
-                starts.append(size)
-                sources.append((start, end))
-                size += len(piece)
-        at = match.end()
-    if not at:
-        return None
-    if at < len(data):
-        pieces.append(data[at:])
-        starts.append(size)
-        sources.append((at, len(data)))
-    return _Decoded(b"".join(pieces), starts, sources)
+        start, end = match.span()
+        size += start - at
+        escapes.append((size, size + len(stands_for), start, end))
+        pieces += (data[at:start], stands_for)
+        size += len(stands_for)
+        at = end
+    return _Decoded(b"".join((*pieces, data[at:])), escapes) if escapes else None
 
 
 def _meant(escape: re.Match[bytes]) -> bytes | None:
@@ -237,8 +224,6 @@ def _meant(escape: re.Match[bytes]) -> bytes | None:
     value = escape[group]
     if group in _BYTE_GROUPS:
         return bytes.fromhex(value.decode())
-    if group == _SELF:
-        return value
     if group == _NAMED:
         named = html5.get(f"{value.decode()};") or html5.get(value.decode())
         return None if named is None else named.encode()
@@ -260,57 +245,20 @@ def _decoded_text(text: str) -> str:
 # -- spellings
 
 
-@lru_cache(maxsize=64)
-def _patterns(words: tuple[str, ...]) -> tuple[re.Pattern[bytes], ...]:
-    """Return what finds *words* in bytes, in all of their spellings."""
-    return tuple(dict.fromkeys(pattern for word in words for pattern in _patterns_of(word)))
-
-
 @lru_cache(maxsize=256)
-def _patterns_of(word: str) -> tuple[re.Pattern[bytes], ...]:
-    """Return the same for one word: of a session that changes with each answer only the new value is made anew."""
-    spelled = b"".join(_spellings(character) for character in word)
-    in_hex = b"".join(map(_hex, word.encode("utf-8", "surrogatepass")))
+def _patterns(word: str) -> tuple[re.Pattern[bytes], ...]:
+    """Return what finds *word* in bytes, in all of its spellings."""
+    spelled = rb"\\*".join(map(_spellings, word))  # JSON has backslashes in between
+    in_hex = b"(?i:%s)" % word.encode("utf-8", "surrogatepass").hex().encode()
     return tuple(re.compile(form) for form in dict.fromkeys((spelled, *_in_base64(word), in_hex)))
 
 
 def _spellings(character: str) -> bytes:
-    r"""A pattern of all forms of one character, each of which begins with a literal, so that `re` skips quickly.
-
-    >>> import re
-    >>> slash = re.compile(_spellings("/"))
-    >>> all(slash.fullmatch(each) for each in [rb"/", rb"\/", b"%2f", b"%25252F", rb"\u002F", b"&#x2f;", b"&amp;sol;"])
-    True
-    """
-    number = ord(character)
-    encoded = dict.fromkeys([character.encode("utf-8", "surrogatepass"), *_in_one_byte(character)])
-    forms = [re.escape(encoded_form) for encoded_form in encoded]
-    forms += [
-        b"".join(b"%%(?:25)*%s" % _hex(byte) for byte in encoded_form) for encoded_form in encoded
-    ]
-    units = character.encode("utf-16-be", "surrogatepass")
-    for mark in (rb"\\\\*u", b"%(?:25)*u"):
-        forms.append(
-            b"".join(mark + _hex(units[at]) + _hex(units[at + 1]) for at in range(0, len(units), 2))
-        )
-    forms.append(rb"\\\\*u\{0*%s\}" % _any_case(b"%x" % number))
-    if number < 0x100:
-        forms.append(rb"\\\\*x%s" % _hex(number))
-    if not character.isalnum():
-        forms.append(rb"\\\\*" + re.escape(character.encode("utf-8", "surrogatepass")))
-    names = b"".join(b"|" + re.escape(name.encode()) for name in _NAMES.get(character, ()))
-    forms.append(b"&(?:amp;)*(?:#0*%d|#[xX]0*%s%s);?" % (number, _any_case(b"%x" % number), names))
+    """A pattern of all forms of one character, but for escapes: these are decoded."""
     if character in " +":  # each means the other where a form was encoded, or decoded
-        forms += [
-            rb" ",
-            rb"\+",
-            b"%(?:25)*20",
-            b"%(?:25)*2[bB]",
-            rb"\\\\*u00(?:20|2[bB])",
-            rb"[\t\r\n]",
-            b"&nbsp;?",
-        ]
-    return b"(?:" + b"|".join(dict.fromkeys(forms)) + b")"
+        return rb"(?:[ +\t\r\n\xa0]|\xc2\xa0)"
+    encoded = [character.encode("utf-8", "surrogatepass"), *_in_one_byte(character)]
+    return b"(?:%s)" % b"|".join(map(re.escape, dict.fromkeys(encoded)))
 
 
 def _in_one_byte(text: str) -> Iterator[bytes]:
@@ -322,17 +270,6 @@ def _in_one_byte(text: str) -> Iterator[bytes]:
             continue
 
 
-def _hex(byte: int) -> bytes:
-    return _any_case(b"%02x" % byte)
-
-
-def _any_case(digits: bytes) -> bytes:
-    letters = (
-        b"[%c%c]" % (digit, digit - 32) if digit >= ord("a") else b"%c" % digit for digit in digits
-    )
-    return b"".join(letters)
-
-
 def _in_base64(word: str) -> Iterator[bytes]:
     """Return what *word* makes certain of a base64 text that holds it, at each of three places within a group
     of four.
@@ -342,13 +279,9 @@ def _in_base64(word: str) -> Iterator[bytes]:
             encoded = base64.b64encode(bytes(before) + data + bytes(2)).decode()
             # A character has six bits: those whose bits are all of the word are certain.
             core = encoded[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
-            yield rb"(?:\\?[\r\n][ \t]?)*".join(map(_base64_spelling, core))
+            spelled = (_BASE64.get(character, character.encode()) for character in core)
+            yield rb"(?:\\?[\r\n][ \t]?)*".join(spelled)
 
 
-def _base64_spelling(character: str) -> bytes:
-    match character:
-        case "+":
-            return rb"(?:\+| |-|%(?:25)*2[bB])"
-        case "/":
-            return rb"(?:/|_|\\/|%(?:25)*2[fF])"
-    return character.encode()
+#: The forms of characters of base64: as forms and URLs have them, and JSON.
+_BASE64 = {"+": rb"[+ -]", "/": rb"\\?[/_]"}
