@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.observations import ChainEnd, Hop, Observation, Question, TlsResult
 from crawler.model.resolving import LONGEST_WISH_S, Patience, next_attempt, retry_after_s
 from crawler.pipelines import NOT_IN_TIME, TlsProbePipeline, not_probed
 from crawler.verdicts.remarks import tls_remarks
-from crawler.wire.endpoints import LookUpNotBegun, NameNotFound, NameServerSilent, _AllowedAddresses
+from crawler.wire.endpoints import GuardedEndpoint, LookUpNotBegun, NameNotFound, NameServerSilent
 from crawler.wire.failures import failure_kind, failure_text
 from crawler.wire.middlewares import exception_names, failure_words
 from extractors.model.ark import Ark
@@ -107,29 +108,25 @@ def test_a_look_up_that_took_too_long_is_repeated(failure: Exception, wait_s: fl
 
 def test_an_address_is_no_name_to_look_up() -> None:
     class NoNames:
+        def connectTCP(self, host: str, port: int, *_: Any, **__: Any) -> None:
+            connected.append((host, port))
+
         @property
         def nameResolver(self) -> Any:
-            raise AssertionError("an address was looked up")
+            raise AssertionError("it was looked up")
 
-    class Heard:
-        told: ClassVar[list[Any]] = []
-
-        def resolutionBegan(self, resolution: Any) -> None:
-            self.told.append("begun")
-
-        def addressResolved(self, address: Any) -> None:
-            self.told.append((address.host, address.port))
-
-        def resolutionComplete(self) -> None:
-            self.told.append("complete")
-
-    names = _AllowedAddresses(NoNames(), lambda address: None)
-    for literal in ("192.0.2.7", "2001:db8::7"):
-        Heard.told.clear()
-        names.resolveHostName(Heard(), literal, portNumber=80)
-        assert Heard.told == ["begun", (literal, 80), "complete"]
-    with pytest.raises(AssertionError):
-        names.resolveHostName(Heard(), "0x7f.1", portNumber=80)
+    connected: list[tuple[str, int]] = []
+    guard = AddressGuard.allowing(["0.0.0.0/0", "::/0"])
+    for host in ("192.0.2.7", "2001:db8::7", "0x7f.1"):
+        endpoint = GuardedEndpoint(
+            NoNames(), host, 80, guard=guard, routes=Routes(), timeout=5, bind=None
+        )
+        if host.startswith("0x"):
+            with pytest.raises(AssertionError, match="looked up"):
+                endpoint.connect(None)
+        else:
+            endpoint.connect(None)
+    assert connected == [("192.0.2.7", 80), ("2001:db8::7", 80)]
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,15 @@ import re
 import socket
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from scrapy.exceptions import DownloadTimeoutError
 from scrapy.resolver import CachingHostnameResolver
 from twisted.internet._resolver import GAIResolver
-from twisted.internet.address import IPv4Address, IPv6Address
-from twisted.internet.endpoints import HostnameEndpoint
+from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, TCP6ClientEndpoint
 from twisted.internet.error import DNSLookupError
 from twisted.internet.interfaces import (
     IHostnameResolver,
-    IHostResolution,
     IReactorPluggableNameResolver,
     IResolutionReceiver,
     IStreamClientEndpoint,
@@ -42,6 +41,14 @@ _ADDRESS = re.compile(
 
 class AddressRefused(ArkauditError):
     """Raised when all that a host leads to may not be reached; no connection has been tried then."""
+
+
+class NotConnectedInTime(DownloadTimeoutError):
+    """Raised when the time was up before a connection was made."""
+
+
+class NoAnswerInTime(DownloadTimeoutError):
+    """Raised when the time was up and the host, though connected, had said nothing."""
 
 
 class NameNotRouted(ArkauditError):
@@ -92,12 +99,16 @@ class GuardedEndpoint:
         self._options = {"timeout": timeout, "bindAddress": bind}
 
     def connect(self, factory: Any) -> Deferred[Any]:
-        names = _AllowedAddresses(self._reactor, self._refusal)
-        endpoint = HostnameEndpoint(
-            names, *self._target, **self._options
-        )  # most requests find a connection
-        checking: Any = _Checking(factory, self._refusal)
-        return endpoint.connect(checking).addErrback(self._explained)
+        host, port = self._target
+        endpoint: Any
+        if _ADDRESS.fullmatch(host):  # nothing to look up, and no look-up to wait for
+            at_address = TCP6ClientEndpoint if ":" in host else TCP4ClientEndpoint
+            endpoint = at_address(self._reactor, host, port, **self._options)
+        else:
+            names = _AllowedAddresses(self._reactor, self._refusal)
+            endpoint = HostnameEndpoint(names, host, port, **self._options)
+        connected: Deferred[Any] = endpoint.connect(factory)
+        return connected.addErrback(self._explained)
 
     def _refusal(self, address: str) -> str | None:
         refusal = self._guard.refusal(address) if self._guard is not None else None
@@ -127,40 +138,9 @@ class _AllowedAddresses:
     def nameResolver(self) -> Any:
         return self
 
-    def installNameResolver(self, resolver: Any) -> Any:
-        return self._reactor.installNameResolver(resolver)
-
     def resolveHostName(self, receiver: Any, *args: Any, **kwargs: Any) -> Any:
         sieve = _Sieve(receiver, self._refusal)
-        name = args[0] if args else kwargs["hostName"]
-        if _ADDRESS.fullmatch(name):  # nothing to look up, and no look-up to wait for
-            return _resolve_at_once(
-                sieve, name, args[1] if len(args) > 1 else kwargs.get("portNumber", 0)
-            )
         return self._reactor.nameResolver.resolveHostName(sieve, *args, **kwargs)
-
-
-@implementer(IHostResolution)
-class _Literal:
-    """The resolution of what is an address already."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def cancel(self) -> None:
-        """It is over before anybody could."""
-
-
-def _resolve_at_once(receiver: _Sieve, address: str, port: int) -> IHostResolution:
-    """Report an address as its own only address."""
-    resolution: Any = _Literal(address)
-    resolved: Any = (
-        IPv6Address("TCP", address, port) if ":" in address else IPv4Address("TCP", address, port)
-    )
-    receiver.resolutionBegan(resolution)
-    receiver.addressResolved(resolved)
-    receiver.resolutionComplete()
-    return cast("IHostResolution", resolution)
 
 
 @implementer(IResolutionReceiver)
@@ -171,31 +151,12 @@ class _Sieve:
         self._receiver = receiver
         self._refusal = refusal
 
-    def resolutionBegan(self, resolution: IHostResolution) -> None:
-        self._receiver.resolutionBegan(resolution)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._receiver, name)
 
     def addressResolved(self, address: IAddress) -> None:
         if self._refusal(getattr(address, "host", "")) is None:
             self._receiver.addressResolved(address)
-
-    def resolutionComplete(self) -> None:
-        self._receiver.resolutionComplete()
-
-
-class _Checking:
-    """A protocol factory that looks at the address that was connected to, before anything is sent."""
-
-    def __init__(self, factory: Any, refusal: Any) -> None:
-        self._factory = factory
-        self._refusal = refusal
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._factory, name)
-
-    def buildProtocol(self, addr: Any) -> Any:
-        if refusal := self._refusal(getattr(addr, "host", "")):
-            raise AddressRefused(refusal)
-        return self._factory.buildProtocol(addr)
 
 
 # Looks names up, IPv4 and IPv6 alike, and remembers why a name had no address: Twisted forgets it.
@@ -254,22 +215,19 @@ class TellingResolver(CachingHostnameResolver):
 
     def _look_up(self, host: str, *arguments: Any) -> Any:
         """`socket.getaddrinfo`, called in a thread."""
-        begun = time.monotonic()
-        self._under_way[host.lower()] += 1
+        name, begun = host.lower(), time.monotonic()
+        self._under_way[name] += 1
+        self._failures.pop(name, None)
         try:
-            addresses = self._getaddrinfo(host, *arguments)
+            return self._getaddrinfo(host, *arguments)
         except socket.gaierror as problem:
-            self._failures[host.lower()] = name_failure(
-                host, problem.errno, time.monotonic() - begun
-            )
+            self._failures[name] = name_failure(host, problem.errno, time.monotonic() - begun)
             raise
         except UnicodeError as problem:  # a label too long, or an empty one
-            self._failures[host.lower()] = NameNotFound(host)
+            self._failures[name] = NameNotFound(host)
             raise socket.gaierror(socket.EAI_NONAME, str(problem)) from problem
         finally:
-            self._under_way[host.lower()] -= 1
-        self._failures.pop(host.lower(), None)
-        return addresses
+            self._under_way[name] -= 1
 
 
 def name_failure(host: str, code: int | None, elapsed_s: float) -> NameFailure:

@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -23,9 +24,8 @@ from crawler.model.crawl_requests import is_public_suffix
 from crawler.model.observations import ChainEnd, Hop, now
 from crawler.model.resolving import Follow, Stop, is_too_long, next_step, url_fault
 from crawler.politeness.throttle import NotAsked
-from crawler.wire.codings import Content, codings_of, content
 from crawler.wire.failures import UNDECODABLE, UNPACKED_IN_PART, failure_kind, failure_text
-from crawler.wire.robots import RobotsUnreachable
+from extractors.archives.compression import PIECE_BYTES, Compression, Decompressed, SizeBudget
 from extractors.model.formats import parse_content_type
 
 if TYPE_CHECKING:
@@ -55,6 +55,10 @@ class RunStopped(IgnoreRequest):
 
 class NotSent(IgnoreRequest):
     """Raised where something of ours keeps a request back; nothing has been sent for it then."""
+
+
+class RobotsUnreachable(IgnoreRequest):
+    """Raised when the host gave no answer for robots.txt; the cause is the failure, which is the host's."""
 
 
 class UnusableUrl(NotSent):
@@ -252,6 +256,104 @@ def failure_words(exception: BaseException) -> str:
         if hasattr(reason, "value")
     ]
     return "; ".join(words) or str(exception) or type(exception).__name__
+
+
+# -- bodies: the content of what was sent compressed, as far as it can be had within bounds; and how much is read
+
+#: A body is a bomb when it grows to more than so many bytes, and to so many times what was sent of it.
+BOMB_BYTES, BOMB_RATIO = 2**20, 200
+_SIP_BYTES = 2**12
+#: No one compresses a page more often than that.
+MOST_CODINGS = 5
+
+_CODINGS: Mapping[str, tuple[Compression, ...]] = {
+    "gzip": (Compression.GZIP,),
+    "x-gzip": (Compression.GZIP,),
+    "deflate": (Compression.ZLIB, Compression.DEFLATE),  # some servers leave the wrapper out
+    "br": (Compression.BROTLI,),
+    "zstd": (Compression.ZSTD,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The decoded content of a body."""
+
+    data: bytes
+    fault: str = ""
+    """Why this isn't all, in words; empty when it is."""
+
+
+def codings_of(headers: Sequence[str]) -> list[str]:
+    """The content codings that some Content-Encoding headers name, the one applied first in front.
+
+    >>> codings_of(["deflate, GZip", "br"])
+    ['deflate', 'gzip', 'br']
+    """
+    names = (name.strip().lower() for header in headers for name in header.split(","))
+    return [name for name in names if name and name != "identity"]
+
+
+def content(body: bytes, codings: Sequence[str], *, limit: int) -> Content:
+    """The content of *body*, no more than *limit* bytes of it. Codings that no one knows are taken for none.
+
+    Of what is damaged or too large the beginning is given; of a bomb, nothing.
+
+    >>> import gzip
+    >>> content(gzip.compress(b"ark:/12148/btv1b84"), ["gzip"], limit=100)
+    Content(data=b'ark:/12148/btv1b84', fault='')
+    >>> content(gzip.compress(b"ark:/12148/btv1b84"), ["gzip"], limit=5)
+    Content(data=b'ark:/', fault='only the first 5 bytes were decompressed')
+    >>> content(gzip.compress(bytes(10**8)), ["gzip"], limit=10**7)
+    Content(data=b'', fault='it grows to more than 200 times its size')
+    """
+    if not body:
+        return Content(b"")
+    if len(codings) > MOST_CODINGS:
+        return Content(b"", f"it was compressed {len(codings)} times")
+    faults: list[str] = []
+    given = body
+    for coding in reversed(codings):
+        ways = _CODINGS.get(coding)
+        if ways is None:
+            break
+        readings = [_read(given, way, limit) for way in ways]
+        if None in readings:
+            return Content(b"", f"it grows to more than {BOMB_RATIO} times its size")
+        read = max(filter(None, readings), key=lambda reading: len(reading.data))
+        given = read.data
+        faults += [read.fault] if read.fault else []
+    return Content(given, "; ".join(faults))
+
+
+class _Sips:
+    """A body in small pieces, so that the ratio of its size to the content is known."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+        self.taken = 0
+
+    def read(self, size: int, /) -> bytes:
+        piece = self._body[self.taken : self.taken + min(size, _SIP_BYTES)]
+        self.taken += len(piece)
+        return piece
+
+
+def _read(body: bytes, compression: Compression, limit: int) -> Content | None:
+    """The content of a body that was compressed once; None for what grows as nothing does that anybody wrote."""
+    sips = _Sips(body)
+    stream = Decompressed(sips, compression, SizeBudget(bytes_left=limit, members_left=1))
+    data = bytearray()
+    while piece := stream.read(PIECE_BYTES):
+        data += piece
+        if len(data) > BOMB_BYTES and len(data) > BOMB_RATIO * sips.taken:
+            return None
+    fault = ""
+    if stream.damage:
+        fault = f"its {compression.value} coding is damaged: {stream.damage}"
+    elif not stream.is_at_end:
+        fault = f"only the first {len(data)} bytes were decompressed"
+    return Content(bytes(data), fault)
 
 
 class BoundedCompression(HttpCompressionMiddleware):

@@ -20,9 +20,9 @@ from scrapy.utils.misc import build_from_crawler
 from crawler.model.resolving import PASSING_STATUSES, wait_s
 from crawler.politeness.pacing import host_of
 from crawler.politeness.throttle import NotAsked, patience_of, throttle_of
-from crawler.wire.agents import NoAnswerInTime
-from crawler.wire.codings import content
+from crawler.wire.endpoints import NoAnswerInTime
 from crawler.wire.failures import BODY_TIMEOUT
+from crawler.wire.middlewares import RobotsUnreachable, content
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -49,10 +49,6 @@ class RobotsUnavailable(IgnoreRequest):
 
 class RobotsTooSlow(IgnoreRequest):
     """Raised when robots.txt wants longer intervals than we keep: nothing is asked then, rather than too fast."""
-
-
-class RobotsUnreachable(IgnoreRequest):
-    """Raised when the host gave no answer for robots.txt; the cause is the failure, which is the host's."""
 
 
 class ObeyRobots(RobotsTxtMiddleware):
