@@ -17,7 +17,6 @@ from arkaudit.config import Config
 from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, end, say
 from arkaudit.output_rows import whole, write_jsonl
 from crawler.model.registry import cache_folder, load
-from crawler.registry_update import REGISTRY_URL, CacheUnwritable, RegistryRefused, update
 from crawler.spiders.seeds import Seeds
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
@@ -34,6 +33,8 @@ def bring_up_to_date(source: str | None, config: Config) -> None:
 
     Ends with 3 when a URL gave nothing usable. Raises `UserMistake` for a file that doesn't, or an unusable cache.
     """
+    from crawler.registry_update import REGISTRY_URL, CacheUnwritable, RegistryRefused, update
+
     path = _place(source or REGISTRY_URL)
     try:
         done = update(path, cache_folder(), now=datetime.now(UTC), settings=config.settings())

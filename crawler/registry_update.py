@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+from twisted.python.failure import Failure
 
 from crawler.model.observations import ChainEnd
 from crawler.model.registry import COPY, PROVENANCE, REGISTRY_LIMIT, Provenance, bounded, kept, load
+from crawler.model.resolving import sendable
+from crawler.process import SpiderStage, run_stages
+from crawler.spiders import settings as ours
+from crawler.wire.credentialed import verifying_policy
+from crawler.wire.failures import STOPPED, incomplete
+from crawler.wire.handlers import ExactDownloadHandler
+from crawler.wire.middlewares import chain_of
 from extractors.model.errors import ArkauditError
 from extractors.model.naan import NotARegistry, Registry, read_registry
-
-if TYPE_CHECKING:
-    from crawler.spiders.naan_registry_spider import RegistryAnswer
 
 #: The public registry, where the README of CDLUC3/naan_reg_public, which came before it, sends its readers.
 REGISTRY_URL = "https://cdluc3.github.io/naan_reg_priv/naan_records.json"
@@ -59,10 +68,8 @@ def update(
             folder, _file_bytes(source), Provenance(source=name, checked_at=now, sha256="")
         )
     provenance = _unchanged_since(folder, source)
-    answer = _fetched(source, provenance.conditions if provenance else {}, settings)
-    if fault := answer.fault:
-        raise RegistryRefused(f"{source} has no registry: {fault}")
-    if answer.status == 304:
+    response = _fetched(source, provenance.conditions if provenance else {}, settings)
+    if response.status == 304:
         if provenance is None:
             raise RegistryRefused(
                 f"{source} has no registry: it answered 304 though nothing was known of it"
@@ -74,42 +81,106 @@ def update(
         source=source,
         checked_at=now,
         sha256="",
-        etag=answer.etag,
-        last_modified=answer.last_modified,
+        etag=_header(response, "ETag"),
+        last_modified=_header(response, "Last-Modified"),
     )
-    return _replaced(folder, answer.body, fetched)
+    return _replaced(folder, response.body, fetched)
 
 
-def _fetched(
-    url: str, conditions: Mapping[str, str], settings: Mapping[str, Any]
-) -> RegistryAnswer:
-    """Return what *url* answers, redirects followed, if it has something newer than the *conditions* say."""
-    from crawler.process import SpiderStage, run_stages  # Scrapy is heavy, and only this needs it
-    from crawler.spiders.naan_registry_spider import (
-        RegistryAnswer,
-        RegistrySpider,
-        VerifyingDownloadHandler,
-    )
-    from crawler.spiders.settings import DOWNLOAD_HANDLERS
+# -- what is fetched: by one request, through the same guard, routes and redirects as all others
 
-    answers: list[RegistryAnswer] = []
-    arguments = {"url": url, "headers": conditions, "deliver": answers.append}
+#: Takes the request that a chain ended with, and what was answered.
+Deliver = Callable[[Request, Response | None], object]
+
+
+class VerifyingDownloadHandler(ExactDownloadHandler):
+    """Trusts only certificates that a known authority has signed: what comes is believed, not just observed."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._contextFactory = verifying_policy(crawler.settings.get("ARKAUDIT_CA_FILE"))
+
+
+class RegistrySpider(Spider):
+    """One chain; what it ended in is delivered, whatever it is."""
+
+    name = "registry"
+
+    def __init__(
+        self, *, url: str, headers: Mapping[str, str], deliver: Deliver, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self._url = url
+        self._headers = dict(headers)
+        self._deliver = deliver
+
+    async def start(self) -> AsyncIterator[Request]:
+        limit = {"body_limit": REGISTRY_LIMIT + 1}
+        yield Request(
+            sendable(self._url),
+            headers=self._headers,
+            callback=self.answered,
+            errback=self.failed,
+            dont_filter=True,
+            meta={"verbatim_url": True, "dont_merge_cookies": True, **limit},
+        )
+
+    def answered(self, response: Response) -> None:
+        assert response.request is not None
+        self._deliver(response.request, response)
+
+    def failed(self, failure: Failure) -> None:
+        self._deliver(failure.request, None)  # type: ignore[attr-defined]
+
+
+def _fetched(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any]) -> Response:
+    """Return what *url* answers, redirects followed, if it has something newer than the *conditions* say.
+
+    Raises `RegistryRefused` when that is no answer to rely on.
+    """
+    answers: list[tuple[Request, Response | None]] = []
+
+    def deliver(request: Request, response: Response | None) -> None:
+        answers.append((request, response))
+
+    arguments = {"url": url, "headers": conditions, "deliver": deliver}
     handler = f"{VerifyingDownloadHandler.__module__}.{VerifyingDownloadHandler.__name__}"
-    ours = {
-        "DOWNLOAD_HANDLERS": {**DOWNLOAD_HANDLERS, "https": handler},
+    own = {
+        "DOWNLOAD_HANDLERS": {**ours.DOWNLOAD_HANDLERS, "https": handler},
         "ITEM_PIPELINES": {},  # nothing is recorded: this is no part of an audit
         "ARKAUDIT_DECOMPRESSED_LIMIT": REGISTRY_LIMIT,
     }
     run_stages(
         [SpiderStage(RegistrySpider, lambda: arguments)],
-        {**settings, **ours},
+        {**settings, **own},
         on_start=lambda crawler: None,
     )
-    return (
-        answers[0]
-        if answers
-        else RegistryAnswer((), ChainEnd.UNDETERMINED, "the request was never sent")
-    )
+    fault: str | None = "undetermined: the request was never sent"
+    for request, response in answers:
+        fault = _fault(request, response)
+        if response is not None and fault is None:
+            return response
+    raise RegistryRefused(f"{url} has no registry: {fault}")
+
+
+def _fault(request: Request, response: Response | None) -> str | None:
+    """Return why what a chain ended in is no answer to rely on; None when it is."""
+    hops, end, detail = chain_of(request)
+    if response is None or end is not ChainEnd.ANSWERED:
+        return f"{end.value}: {detail}" if detail else end.value
+    secure = [hop.url.lower().startswith("https:") for hop in hops]
+    if secure[:1] == [True] and not all(secure):
+        return f"a redirect from https to {hops[secure.index(False)].url}"
+    if response.status not in (200, 304):
+        return f"{hops[-1].url} answered {response.status}"
+    if STOPPED in response.flags:
+        return f"more than {REGISTRY_LIMIT} bytes"
+    return next((lack.detail for lack in incomplete(response.flags, len(response.body))), None)
+
+
+def _header(response: Response, name: str) -> str | None:
+    value = response.headers.get(name)
+    return value.decode("latin-1") if value else None
 
 
 # -- what is there

@@ -42,7 +42,7 @@ IMPORTED = (
     "crawler.process",
     "crawler.spiders.arks_spider",
     "crawler.spiders.documents_spider",
-    "crawler.spiders.naan_registry_spider",
+    "crawler.registry_update",
     "pandas.core.methods.to_dict",
     "pandas.core.reshape.reshape",
     "pyarrow.acero",
