@@ -12,7 +12,7 @@ import pytest
 
 from crawler.model.observations import CONFORMANCE, Hop, ObjectOutcome, Observation, Question
 from crawler.model.resolving import Patience
-from crawler.runs.judging import verdicts_of_run
+from crawler.runs import verdicts_of_run
 from crawler.spiders.conversation import Ask, AskingRules, Conversation, Finished, Outgoing
 from crawler.store.store import Store
 from crawler.verdicts.readings import CandidateReading

@@ -27,7 +27,7 @@ from crawler.model.observations import (
     Verdict,
 )
 from crawler.model.schema import SCHEMA_VERSION
-from crawler.runs.judging import judge_run
+from crawler.runs import judge_run
 from crawler.store import NotOurStore, StoreUnopenable, StoreUnwritable, UnknownStoreVersion
 from crawler.store.database import observation_row
 from crawler.store.store import Store

@@ -35,7 +35,7 @@ from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import SUCCESSES, Patience, next_fetch
 from crawler.politeness.throttle import patience_of
-from crawler.runs.doubtful_mentions import conclude_documents
+from crawler.runs import conclude_documents
 from crawler.sources.gate import CrawlPlan, LinkPatterns, Passed, Rules
 from crawler.sources.link_targets import Headers
 from crawler.sources.source_reading import SourceReader, may_be_source
