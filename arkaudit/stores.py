@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 from arkaudit.exits import EXIT_FINDING, say
 from crawler.history.integrity import problems, unknown_words
 from crawler.store import NotCopied, StoreDamaged
+from crawler.store.database import unreadable_rows
 from crawler.store.files import is_damage, is_ours, plain_copy, scratch_beside
-from crawler.store.row_checks import unreadable_rows
 from crawler.store.store import Store
 from extractors.model.errors import UserMistake
 from reports.exports import ReportUnwritable

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from crawler.store import StoreDamaged
+from crawler.store.database import unreadable_rows
 from crawler.store.files import LOOKED_THROUGH_BYTES, damage_in
-from crawler.store.row_checks import unreadable_rows
 from crawler.store.store import Store
 from reports.store.frames import load_frames, read
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command

@@ -78,7 +78,7 @@ def crawl(
                 on_start=_watch_findings,
             )
         counts = begun.store.counts(run_id)
-        unread = begun.store.unread_documents(run_id)
+        unread = begun.store.unread(run_id)
         is_read = begun.store.has_read_seed(run_id)
     read = f"{counts['read']} read" + (
         f", {counts['redirected']} redirected" if counts["redirected"] else ""
@@ -182,7 +182,7 @@ def run(
                 )
             tell_idle(begun.store.idle_decisions(), decided, store_file)
             is_read = begun.store.has_read_seed(run_id)
-            unread = begun.store.unread(run_id)
+            unread = [words for words, _ in begun.store.unread(run_id)]
             dead_sources = begun.store.dead_sources(run_id)
         reported = report_on(
             store_file,

@@ -51,7 +51,6 @@ from crawler.store.database import (
     adding,
     ark_of,
     observation_of,
-    observation_row,
     record_of,
     row_of,
 )
@@ -65,6 +64,9 @@ _LANDED = [
 ]
 
 
+_OBSERVATIONS = select(schema.observation, *ARK_PARTS).join_from(schema.observation, schema.ark)
+
+
 class ArkTables(Database):
     """The tables of answers, verdicts, known problems and captures; of certificates, pauses and traffic."""
 
@@ -76,7 +78,14 @@ class ArkTables(Database):
             connection, list(dict.fromkeys(observation.ark for observation in observations))
         )
         rows = [
-            observation_row(observation, run_id, self._ark_id(connection, observation.ark))
+            row_of(
+                observation,
+                schema.observation,
+                run_id=run_id,
+                ark_id=self._ark_id(connection, observation.ark),
+                chain_end=observation.end.value,
+                hop_count=max(len(observation.hops) - 1, 0),
+            )
             for observation in observations
         ]
         connection.execute(adding(schema.observation), rows)
@@ -88,44 +97,30 @@ class ArkTables(Database):
 
         Only those of some *questions*, if there are any.
         """
-        observation = schema.observation
-        query = (
-            select(observation, *ARK_PARTS)
-            .join_from(observation, schema.ark)
-            .where(observation.c.run_id + 0 == run_id)  # + 0: not by that index
-        )
+        observation = schema.observation.c
+        query = _OBSERVATIONS.where(observation.run_id + 0 == run_id)  # + 0: not by that index
         if questions:
             query = query.where(
-                observation.c.question.in_([question.value for question in questions])
+                observation.question.in_([question.value for question in questions])
             )
-        with self.reading() as connection:
-            first = connection.scalar(
-                select(func.min(observation.c.observation_id)).where(observation.c.run_id == run_id)
-            )
+        of_run = select(func.min(observation.observation_id)).where(observation.run_id == run_id)
+        first = self.rows(of_run)[0][0]
         if first is not None:
-            for rows in self.pages(query, observation.c.observation_id, after=first - 1):
+            for rows in self.pages(query, observation.observation_id, after=first - 1):
                 yield from map(observation_of, rows)
 
     def observations_about(self, run_id: int, request_urls: Sequence[str]) -> Iterator[Observation]:
         """Return what a run observed for these URLs of object questions; in the order in which they were made
         for each.
         """
-        observation = schema.observation
-        query = (
-            select(observation, *ARK_PARTS)
-            .join_from(observation, schema.ark)
-            .where(
-                observation.c.run_id == run_id,
-                observation.c.request_url.in_(bindparam("urls", expanding=True)),
-            )
-            .order_by(observation.c.observation_id)
-        )
+        observation = schema.observation.c
+        query = _OBSERVATIONS.where(
+            observation.run_id == run_id,
+            observation.request_url.in_(bindparam("urls", expanding=True)),
+        ).order_by(observation.observation_id)
         for start in range(0, len(request_urls), PAGE):
-            with self.reading() as connection:
-                rows = connection.execute(
-                    query, {"urls": list(request_urls[start : start + PAGE])}
-                ).all()
-            yield from map(observation_of, rows)
+            urls = list(request_urls[start : start + PAGE])
+            yield from map(observation_of, self.rows(query, {"urls": urls}))
 
     def observations_at(
         self,
@@ -137,19 +132,15 @@ class ArkTables(Database):
         """Return what a run observed for one URL of an object question, by attempts; or the one answer to one
         of these.
         """
-        observation = schema.observation
-        query = (
-            select(observation, *ARK_PARTS)
-            .join_from(observation, schema.ark)
-            .where(observation.c.run_id == run_id, observation.c.request_url == request_url)
-            .order_by(observation.c.attempt, observation.c.observation_id)
-        )
+        observation = schema.observation.c
+        query = _OBSERVATIONS.where(
+            observation.run_id == run_id, observation.request_url == request_url
+        ).order_by(observation.attempt, observation.observation_id)
         if question is not None:
             query = query.where(
-                observation.c.question == question.value, observation.c.attempt == attempt
+                observation.question == question.value, observation.attempt == attempt
             )
-        with self.reading() as connection:
-            return [observation_of(row) for row in connection.execute(query)]
+        return list(map(observation_of, self.rows(query)))
 
     def landings(self, run_id: int) -> Mapping[str, str]:
         """Return where redirects have led to a success, by the URL of the object question; of several attempts the
@@ -166,20 +157,17 @@ class ArkTables(Database):
             .where(observation.run_id == run_id, observation.question == Question.OBJECT.value)
             .order_by(observation.request_url, observation.attempt)
         )
-        landings: dict[str, str] = {}
-        with self.reading() as connection:
-            for row in connection.execute(query):
-                landings.pop(row.request_url, None)
-                if row.hop_count and row.status in SUCCESSES:
-                    landings[row.request_url] = row.final_url
-        return landings
+        last = {row.request_url: row for row in self.rows(query)}
+        return {
+            url: row.final_url
+            for url, row in last.items()
+            if row.hop_count and row.status in SUCCESSES
+        }
 
     def tls_results(self, run_id: int) -> Iterator[TlsResult]:
         """Return what was seen of the certificates of a run's hosts."""
         query = select(schema.tls_probe).where(schema.tls_probe.c.run_id == run_id)
-        with self._engine.connect() as connection:
-            for row in connection.execute(query):
-                yield record_of(TlsResult, row)
+        return (record_of(TlsResult, row) for row in self.rows(query))
 
     def tls_result_of_day(self, host: str, port: int, *, day: str, means: str) -> TlsResult | None:
         """Return the result of a handshake with a host on a *day* (ISO 8601, UTC) in any run, by these *means*, if
@@ -198,9 +186,7 @@ class ArkTables(Database):
             .order_by(probe.at.desc())
             .limit(1)
         )
-        with self._engine.connect() as connection:
-            row = connection.execute(query).first()
-            return None if row is None else record_of(TlsResult, row)
+        return next((record_of(TlsResult, row) for row in self.rows(query)), None)
 
     # -- verdicts, the status over time, and decisions
 
@@ -214,7 +200,16 @@ class ArkTables(Database):
                 "PRAGMA defer_foreign_keys=ON"
             )  # of `latest`, which is made again below
             connection.execute(delete(schema.verdict).where(schema.verdict.c.run_id == run_id))
-            of_run, replacing = iter(verdicts), _replacing_verdict()
+            of_run = iter(verdicts)
+            new = insert(schema.verdict)
+            replacing = new.on_conflict_do_update(
+                index_elements=["run_id", "request_url"],
+                set_={
+                    column.name: new.excluded[column.name]
+                    for column in schema.verdict.c
+                    if not column.primary_key
+                },
+            )
             while some := list(islice(of_run, PAGE)):
                 self._learn_ark_ids(
                     connection, list(dict.fromkeys(verdict.ark for verdict in some))
@@ -291,18 +286,13 @@ class ArkTables(Database):
 
     def treated(self, run_id: int) -> dict[tuple[str, str], Treated]:
         """Return what was decided of the ARKs that a run has judged, by ARK and URL; those with a decision alone."""
-        verdict, ark = schema.verdict, schema.ark
+        judged = select(schema.verdict.c.verdict_id).where(schema.verdict.c.run_id == run_id)
         with self._engine.connect() as connection:
-            judged = select(verdict.c.verdict_id).where(verdict.c.run_id == run_id)
             treatments = triaging.treated(connection, judged, run_id)
-            if not treatments:
-                return {}
-            names = {
-                row.ark_id: row.ark for row in connection.execute(select(ark.c.ark_id, ark.c.ark))
-            }
-            return {
-                (names[ark_id], url): treatment for (ark_id, url), treatment in treatments.items()
-            }
+        if not treatments:
+            return {}
+        names = {row.ark_id: row.ark for row in self.rows(select(schema.ark))}
+        return {(names[ark_id], url): treatment for (ark_id, url), treatment in treatments.items()}
 
     # -- what archives have of ARKs that fail: which are asked about, and what they answered
 
@@ -325,35 +315,33 @@ class ArkTables(Database):
         Those that fail, and those whose failure, of whatever kind, is confirmed; but for those about which *timegate*
         has given an answer in any run that is not too old. Examples and tests are never among them.
         """
-        with self.reading() as connection:
-            failing = connection.execute(self._failing(run_id)).all()
-        for row in failing:
+        memento = schema.memento.c
+        for row in self.rows(self._failing(run_id)):
             ark = ark_of(row)
             if ark.is_skipped:
                 continue
-            with self.reading() as connection:
-                last_answer = connection.execute(_last_answer(row.request_url, timegate)).first()
-                worked = self._last_good(connection, row)
+            answers = (
+                select(memento.outcome, memento.at)
+                .where(memento.request_url == row.request_url, memento.timegate == timegate)
+                .order_by(memento.at.desc())
+                .limit(1)
+            )
+            last_answer = next(iter(self.rows(answers)), None)
             if last_answer is None or is_due(
                 MementoOutcome(last_answer.outcome),
                 datetime.fromisoformat(last_answer.at),
                 now=now,
                 max_age_s=max_age_s,
-                worked_at=None if worked is None else datetime.fromisoformat(worked.started_at),
+                worked_at=self._last_good(row)[1],
             ):
                 yield ark, row.request_url
 
     def capture_wish(self, run_id: int, request_url: str) -> CaptureWish:
         """Return what an archive is asked for about the ARK that a run saw fail at a URL."""
-        with self.reading() as connection:
-            row = connection.execute(self._failing(run_id, request_url)).one()
-            worked = self._last_good(connection, row)
+        [row] = self.rows(self._failing(run_id, request_url))
+        good_url, worked_at = self._last_good(row)
         return capture_wish(
-            ark_of(row),
-            request_url,
-            led_to=row.final_url,
-            good_url=None if worked is None else worked.final_url,
-            worked_at=None if worked is None else datetime.fromisoformat(worked.started_at),
+            ark_of(row), request_url, led_to=row.final_url, good_url=good_url, worked_at=worked_at
         )
 
     def mementos(self, run_id: int) -> Iterator[MementoRecord]:
@@ -366,10 +354,8 @@ class ArkTables(Database):
             .where(verdict.c.run_id == run_id, memento.c.ark_id == verdict.c.ark_id)
             .order_by(memento.c.at)
         )
-        with self.reading() as connection:
-            last = {row.request_url: row for row in connection.execute(query)}
-        for row in last.values():
-            yield record_of(MementoRecord, row, ark=ark_of(row))
+        last = {row.request_url: row for row in self.rows(query)}
+        return (record_of(MementoRecord, row, ark=ark_of(row)) for row in last.values())
 
     @staticmethod
     def _failing(run_id: int, request_url: str | None = None) -> Any:
@@ -397,9 +383,8 @@ class ArkTables(Database):
             return query.where(verdict.c.request_url == request_url)
         return query.where(verdict.c.object.in_(_FAILING) | is_confirmed)
 
-    @staticmethod
-    def _last_good(connection: Connection, row: Row[Any]) -> Any:
-        """The last verdict of an earlier run that has reached the ARK's object, and when that run began; or None."""
+    def _last_good(self, row: Row[Any]) -> tuple[str | None, datetime | None]:
+        """The URL at which the last earlier run that reached an ARK's object found it, and when that run began."""
         verdict, run = schema.verdict, schema.run
         query = (
             select(verdict.c.final_url, run.c.started_at)
@@ -408,22 +393,14 @@ class ArkTables(Database):
                 verdict.c.ark_id == row.ark_id,
                 verdict.c.object.in_(_LANDED),
                 verdict.c.final_url.is_not(None),
+                run.c.started_at < row.started_at,
             )
-            .where(run.c.started_at < row.started_at)
             .order_by(run.c.started_at.desc(), verdict.c.verdict_id.desc())
             .limit(1)
         )
-        return connection.execute(query).first()
-
-
-def _last_answer(request_url: str, timegate: str) -> Any:
-    memento = schema.memento.c
-    return (
-        select(memento.outcome, memento.at)
-        .where(memento.request_url == request_url, memento.timegate == timegate)
-        .order_by(memento.at.desc())
-        .limit(1)
-    )
+        for url, started_at in self.rows(query):
+            return url, datetime.fromisoformat(started_at)
+        return None, None
 
 
 def adding_up() -> Insert:
@@ -436,14 +413,3 @@ def adding_up() -> Insert:
     }
     latest = {name: new.excluded[name] for name in ("interval_s", "crawl_delay_s", "given_up")}
     return new.on_conflict_do_update(index_elements=["run_id", "host"], set_={**added, **latest})
-
-
-def _replacing_verdict() -> Insert:
-    """The statement that records a verdict, in place of an earlier one about the same."""
-    new = insert(schema.verdict)
-    values = {
-        column.name: new.excluded[column.name]
-        for column in schema.verdict.c
-        if not column.primary_key
-    }
-    return new.on_conflict_do_update(index_elements=["run_id", "request_url"], set_=values)

@@ -1,19 +1,29 @@
-"""The file of a store: its one connection, and one transaction after the other."""
+"""The file of a store: its one connection, one transaction after the other, and the records in its rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import fields
-from functools import cache
+from datetime import date, datetime
+from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from cattrs import Converter
 from filelock import FileLock
 from sqlalchemy import (
+    JSON,
+    Boolean,
     Column,
     Connection,
+    Executable,
+    Float,
+    Integer,
+    LargeBinary,
     Row,
     Select,
     Table,
@@ -24,11 +34,16 @@ from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.engine import Engine
 from sqlalchemy.exc import DatabaseError
 
+from crawler.history import triaging
+from crawler.history.latest import status_in
 from crawler.model import schema
-from crawler.model.observations import Observation
+from crawler.model.crawl_requests import KEY_BYTES
+from crawler.model.observations import Hop, Observation, TlsResult
 from crawler.store import StoreUnwritable
+from extractors.find import UnresolvedMention
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
+from extractors.processes.codec import from_plain
 from extractors.wraps.rules import Confidence
 
 #: Rows that are read at a time: nothing of a run that may be long is taken whole, and no reading lasts long.
@@ -89,6 +104,12 @@ class Database:
         with self._engine.connect() as connection:
             yield connection
 
+    def rows(self, query: Executable, values: Mapping[str, Any] | None = None) -> Sequence[Any]:
+        """Return all rows of *query*, with these *values* for its parameters."""
+        with self.reading() as connection:
+            rows: Sequence[Any] = connection.execute(query, values).all()
+        return rows
+
     def _learn_ark_ids(self, connection: Connection, arks: Sequence[Ark]) -> None:
         """Record *arks* that are not there yet, and remember the keys of all; `_ark_id` knows them then."""
         unknown = [ark for ark in arks if ark not in self._ark_ids]
@@ -115,8 +136,7 @@ class Database:
         """The rows of *query* in the order of their *key*, a page at a time: nothing is being read in between."""
         query = query.where(key > bindparam("last")).order_by(key).limit(PAGE)
         while True:
-            with self.reading() as connection:
-                rows = connection.execute(query, {"last": after}).all()
+            rows = self.rows(query, {"last": after})
             if not rows:
                 return
             after = getattr(rows[-1], key.name)
@@ -165,18 +185,6 @@ def mention_of(row: Any) -> Mention:
     return record_of(Mention, row, ark=ark_of(row), confidence=Confidence[row.confidence.upper()])
 
 
-def observation_row(observation: Observation, run_id: int, ark_id: int) -> dict[str, Any]:
-    """The row of an observation."""
-    hop_count = max(len(observation.hops) - 1, 0)
-    others = {
-        "run_id": run_id,
-        "ark_id": ark_id,
-        "chain_end": observation.end.value,
-        "hop_count": hop_count,
-    }
-    return row_of(observation, schema.observation, **others)
-
-
 @cache
 def _writers(kind: Any, table: Table) -> dict[str, Callable[[Any], Any]]:
     """What makes the value of a column of a field, or a property, of the same name."""
@@ -186,3 +194,138 @@ def _writers(kind: Any, table: Table) -> dict[str, Callable[[Any], Any]]:
         for column in table.columns
         if column.name in hints or hasattr(kind, column.name)
     }
+
+
+# -- rows that can't be read: each cell is checked against its column, each row against its record
+
+#: So many rows of each table are reported; the first show enough.
+_MOST_ROWS = 5
+_ROWS_AT_ONCE = 500
+
+
+def unreadable_rows(connection: Connection) -> Iterator[str]:
+    """The rows that hold what can't be read, in words, each with its table and key."""
+    is_sound = True
+    for table in schema.tables.sorted_tables:
+        for problem in _bad_cells(connection, table):
+            is_sound = False
+            yield problem
+    if is_sound:
+        for name, query, read in _READERS:
+            yield from _bad_rows(connection, name, query, read)
+
+
+def _bad_cells(connection: Connection, table: Table) -> Iterator[str]:
+    key = next(iter(table.primary_key)).name
+    columns = list(table.columns)
+    cells_sql = ", ".join(f"typeof({cell.name}), CAST({cell.name} AS BLOB)" for cell in columns)
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, sqlite3.Connection)
+    count = 0
+    with closing(raw.cursor()) as cursor:
+        for number, *cells in cursor.execute(f"SELECT {key}, {cells_sql} FROM {table.name}"):
+            for column, kind, data in zip(columns, cells[::2], cells[1::2], strict=True):
+                fault = _fault(column, kind, data)
+                if fault:
+                    yield f"{table.name} row {number}: {column.name} {fault}"
+                    count += 1
+            if count >= _MOST_ROWS:
+                return
+
+
+def _fault(column: Column[Any], kind: str, data: bytes | None) -> str:
+    """Return what is wrong with a cell, in words; empty where nothing is."""
+    is_json = isinstance(column.type, JSON)
+    if kind == "null" or data is None:
+        return "" if column.nullable else "is empty"
+    if isinstance(column.type, Integer | Boolean):
+        return "" if kind == "integer" else "is no number"
+    if isinstance(column.type, Float):
+        return "" if kind in ("integer", "real") else "is no number"
+    if column.foreign_keys and not is_json and kind == "integer":
+        return ""
+    if isinstance(column.type, LargeBinary):
+        return "" if kind == "blob" and len(data) % KEY_BYTES == 0 else "is no row of keys"
+    if kind != "text":
+        return "is no text"
+    try:
+        text = data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return "is not UTF-8"
+    if is_json:
+        return _json_fault(text, column)
+    is_moment = column.name == "at" or column.name.endswith("_at")
+    return "is no moment" if is_moment and not _is_moment(text) else ""
+
+
+def _json_fault(text: str, column: Column[Any]) -> str:
+    kind = list if column.info.get("unit", "").startswith("list") else dict
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        return f"is no JSON: {problem}"
+    if isinstance(value, kind) or (value is None and column.nullable):
+        return ""
+    return f"is JSON of another shape: a {kind.__name__} was expected"
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        try:
+            return bool(date.fromisoformat(text))
+        except ValueError:
+            return False
+
+
+def _bad_rows(
+    connection: Connection, name: str, query: Select[Any], read: Callable[[Any], object]
+) -> Iterator[str]:
+    count = 0
+    for row in connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
+        try:
+            read(row)
+        except Exception as problem:  # whatever it is: the row is what we could not have written
+            yield f"{name} row {row[0]}: can't be read: {type(problem).__name__}: {problem}"
+            count += 1
+            if count >= _MOST_ROWS:
+                return
+
+
+def _lists_of_text(row: Any) -> None:
+    evidence = (row.object_evidence, row.metadata_evidence, row.commitment_evidence)
+    for text in chain(*evidence, row.remarks, row.rests_on):
+        if not isinstance(text, str):
+            raise ValueError("a list of texts was expected")
+
+
+def _mention(row: Any) -> None:
+    mention_of(row)
+    if row.doubt is not None:
+        from_plain(row.doubt, UnresolvedMention)
+
+
+_READERS: tuple[tuple[str, Select[Any], Callable[[Any], object]], ...] = (
+    ("document", select(schema.document), lambda row: [Hop(**hop) for hop in row.hops]),
+    (
+        "observation",
+        select(schema.observation, *ARK_PARTS).join_from(schema.observation, schema.ark),
+        observation_of,
+    ),
+    (
+        "mention",
+        select(schema.mention, *ARK_PARTS).join_from(schema.mention, schema.ark),
+        _mention,
+    ),
+    ("verdict", select(schema.verdict), _lists_of_text),
+    (
+        "latest",
+        select(schema.latest, schema.verdict.c.object).join(
+            schema.verdict, schema.verdict.c.verdict_id == schema.latest.c.verdict_id
+        ),
+        status_in,
+    ),
+    ("tls_probe", select(schema.tls_probe), partial(record_of, TlsResult)),
+    ("triage", select(schema.triage), triaging.decision_of),
+)

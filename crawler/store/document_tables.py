@@ -5,8 +5,8 @@ The only place that reads or writes the table `outlinks`, which keeps links as k
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import asdict
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -139,12 +139,9 @@ class DocumentTables(Database):
 
     def document_url(self, document_id: int) -> str:
         """Return the URL, or the path, of a document."""
-        document = schema.document
-        with self._engine.connect() as connection:
-            url: str = connection.execute(
-                select(document.c.url).where(document.c.document_id == document_id)
-            ).scalar_one()
-        return url
+        document = schema.document.c
+        query = select(document.url).where(document.document_id == document_id)
+        return str(self.rows(query)[0].url)
 
     def record_findings(self, run_id: int, subject: str, findings: Iterable[Finding]) -> None:
         """Record findings that belong to no document, such as a seed that is none."""
@@ -183,8 +180,7 @@ class DocumentTables(Database):
             .group_by(schema.ark.c.ark_id, schema.mention.c.request_url)
             .order_by(first)
         )
-        with self._engine.connect() as connection:
-            return [(ark_of(row), row.request_url) for row in connection.execute(query)]
+        return [(ark_of(row), row.request_url) for row in self.rows(query)]
 
     def arks_cited(self, run_id: int) -> Iterator[Ark]:
         """The ARKs that the documents of a run cite, before answers settle anything, each once; to be taken whole."""
@@ -206,8 +202,7 @@ class DocumentTables(Database):
             .distinct()
             .order_by(schema.ark.c.ark)
         )
-        with self._engine.connect() as connection:
-            return [ark_of(row) for row in connection.execute(query)]
+        return [ark_of(row) for row in self.rows(query)]
 
     def unresolved_mentions(self, run_id: int) -> Iterator[KeptUnresolvedMention]:
         """The mentions of a run that were not certain when their document was read, in the order of the documents."""
@@ -217,15 +212,11 @@ class DocumentTables(Database):
             .where(mention.c.doubt.is_not(None), mention.c.decided == DecidedOn.READ.value)
             .order_by(mention.c.mention_id)
         )
-        with self._engine.connect() as connection:
-            for row in connection.execute(query):
-                yield KeptUnresolvedMention(
-                    row.document_id,
-                    row.ordinal,
-                    row.request_url,
-                    mention_of(row),
-                    from_plain(row.doubt, UnresolvedMention),
-                )
+        for row in self.rows(query):
+            doubt = from_plain(row.doubt, UnresolvedMention)
+            yield KeptUnresolvedMention(
+                row.document_id, row.ordinal, row.request_url, mention_of(row), doubt
+            )
 
     def open_mentions(self, run_id: int) -> Iterator[KeptMention]:
         """The mentions of a run that may mean something else, in the order of the documents.
@@ -237,31 +228,30 @@ class DocumentTables(Database):
             .where(_is_open)
             .order_by(schema.mention.c.mention_id)
         )
-        with self._engine.connect() as connection:
-            for row in connection.execute(query):
-                yield KeptMention(row.document_id, row.ordinal, row.request_url, mention_of(row))
+        for row in self.rows(query):
+            yield KeptMention(row.document_id, row.ordinal, row.request_url, mention_of(row))
 
     def counts(self, run_id: int) -> Mapping[str, int]:
         """Return how many documents and citations a run has, how many documents were read, and how many only led to
         others.
         """
-        document, mention = schema.document, schema.mention
-        with self._engine.connect() as connection:
-            of_run = select(document.c.document_id).where(document.c.run_id == run_id)
-            cited = select(mention.c.document_id, mention.c.citation).distinct()
-            cited = cited.where(mention.c.document_id.in_(of_run), schema.is_current_mention)
-            by_outcome = select(document.c.outcome, func.count()).where(document.c.run_id == run_id)
-            outcomes = {
-                outcome: int(count)
-                for outcome, count in connection.execute(by_outcome.group_by("outcome"))
-            }
-            return {
-                "documents": sum(outcomes.values()),
-                "read": outcomes.get(DocumentOutcome.READ, 0),
-                "redirected": outcomes.get(DocumentOutcome.REDIRECTED, 0),
-                "citations": connection.scalar(select(func.count()).select_from(cited.subquery()))
-                or 0,
-            }
+        document, mention = schema.document.c, schema.mention.c
+        of_run = document.run_id == run_id
+        cited = (
+            select(mention.document_id, mention.citation)
+            .where(mention.document_id.in_(select(document.document_id).where(of_run)))
+            .where(schema.is_current_mention)
+            .distinct()
+        )
+        by_outcome = select(document.outcome, func.count()).where(of_run).group_by(document.outcome)
+        outcomes = {outcome: int(count) for outcome, count in self.rows(by_outcome)}
+        [(citations,)] = self.rows(select(func.count()).select_from(cited.subquery()))
+        return {
+            "documents": sum(outcomes.values()),
+            "read": outcomes.get(DocumentOutcome.READ, 0),
+            "redirected": outcomes.get(DocumentOutcome.REDIRECTED, 0),
+            "citations": citations,
+        }
 
     def note_finders(self, run_id: int) -> None:
         """Let each document of a run say which of all that link to it has found it, now that all are read.
@@ -305,25 +295,21 @@ class DocumentTables(Database):
     def dead_sources(self, run_id: int) -> list[str]:
         """The seeds of a run that are sources, and of which none of the documents that they list could be read."""
         with self._engine.connect() as connection:
-            return [source.url for source in dead_sources(connection, run_id)]
+            return list(_dead_sources(connection, run_id))
 
     def has_read_seed(self, run_id: int) -> bool:
         """Return whether anything was read of what the user has named: more than lists of documents that are
         all dead.
         """
-        read = self.counts(run_id)["read"]
-        document = schema.document
-        of_seeds = (
-            document.c.run_id == run_id,
-            document.c.found_on.is_(None),
-            document.c.outcome.in_(_LIVE),
+        document = schema.document.c
+        of_seeds = select(document.document_id).where(
+            document.run_id == run_id, document.found_on.is_(None), document.outcome.in_(_LIVE)
         )
+        if not self.rows(of_seeds.limit(1)):
+            return False
         with self._engine.connect() as connection:
-            if connection.scalar(select(document.c.document_id).where(*of_seeds).limit(1)) is None:
-                return False
-            return read > len(
-                {part for source in dead_sources(connection, run_id) for part in source.parts}
-            )
+            dead = set[bytes]().union(*_dead_sources(connection, run_id).values())
+        return self.counts(run_id)["read"] > len(dead)
 
     def places_of(
         self, pairs: Sequence[tuple[str, str]]
@@ -343,30 +329,27 @@ class DocumentTables(Database):
             .order_by(document.c.url, mention.c.page)
         )
         places: dict[tuple[str, str], list[tuple[str, int | None]]] = {pair: [] for pair in pairs}
-        if pairs:
-            with self._engine.connect() as connection:
-                for name, url, document_url, page in connection.execute(query):
-                    if (name, url) in places:
-                        places[name, url].append((document_url, page))
+        for name, url, document_url, page in self.rows(query) if pairs else ():
+            if (name, url) in places:
+                places[name, url].append((document_url, page))
         return places
 
-    def unread(self, run_id: int) -> list[str]:
-        """The documents of a run that could not be had or read, in order, each with its outcome."""
-        return [words for words, _ in self.unread_documents(run_id)]
+    def unread(self, run_id: int) -> list[tuple[str, str | None]]:
+        """The documents of a run that could not be had or read, in order, each with its outcome; and what leads there.
 
-    def unread_documents(self, run_id: int) -> list[tuple[str, str | None]]:
-        """The same, each with the document that leads there; a seed has none."""
-        document = schema.document
-        query = select(document.c.url, document.c.outcome, document.c.status, document.c.found_on)
-        query = query.where(document.c.run_id == run_id, document.c.outcome.not_in(_LIVE))
-        with self._engine.connect() as connection:
-            rows = connection.execute(
-                query.order_by(document.c.document_id).limit(_MOST_UNREAD)
-            ).all()
-        words = (
-            f"{row.url} ({row.status if (row.status or 0) >= 400 else row.outcome})" for row in rows
+        A seed has nothing that leads there.
+        """
+        document = schema.document.c
+        query = (
+            select(document.url, document.outcome, document.status, document.found_on)
+            .where(document.run_id == run_id, document.outcome.not_in(_LIVE))
+            .order_by(document.document_id)
+            .limit(_MOST_UNREAD)
         )
-        return [(said, row.found_on) for said, row in zip(words, rows, strict=True)]
+        return [
+            (f"{url} ({status if (status or 0) >= 400 else outcome})", found_on)
+            for url, outcome, status, found_on in self.rows(query)
+        ]
 
 
 def add_outlinks(
@@ -433,19 +416,10 @@ def _links_of(
     return links
 
 
-@dataclass(frozen=True, slots=True)
-class DeadSource:
-    """A seed that lists documents, of which none could be read."""
-
-    url: str
-    parts: frozenset[bytes]
-    """The keys of the source itself, and of the sources that it lists, such as the sitemaps of an index."""
-
-
-def dead_sources(connection: Connection, run_id: int) -> list[DeadSource]:
+def _dead_sources(connection: Connection, run_id: int) -> dict[str, set[bytes]]:
     """Return the seeds of a run that list documents, of which none could be read; in the order of the seeds.
 
-    One that cites an ARK itself is none of them, nor is one that lists nothing.
+    With the keys of each one's parts. One that cites an ARK itself is none of them, nor is one that lists nothing.
     """
     query = (
         select(schema.frontier.c.canonical, schema.frontier.c.url, schema.frontier.c.found_on)
@@ -456,64 +430,49 @@ def dead_sources(connection: Connection, run_id: int) -> list[DeadSource]:
         )
         .order_by(schema.frontier.c.frontier_id)
     )
-    listing = connection.execute(query).all()
-    keys = {document_key(row.canonical) for row in listing}
-    seeds = [(row.url, document_key(row.canonical)) for row in listing if row.found_on is None]
-    sources = ((url, _dead_parts(connection, run_id, seed, keys)) for url, seed in seeds)
-    return [DeadSource(url, parts) for url, parts in sources if parts is not None]
+    listing = {document_key(row.canonical): row for row in connection.execute(query)}
+    parts = {
+        row.url: _dead_parts(connection, run_id, key, listing.keys())
+        for key, row in listing.items()
+        if row.found_on is None
+    }
+    return {url: keys for url, keys in parts.items() if keys}
 
 
 def _dead_parts(
-    connection: Connection, run_id: int, seed: bytes, listing: Container[bytes]
-) -> frozenset[bytes] | None:
-    """The keys of a source and its parts, where none of what they list could be read, and something could not."""
-    parts: dict[bytes, None] = {seed: None}
-    looked_at = 0
+    connection: Connection, run_id: int, seed: bytes, listing: Set[bytes]
+) -> set[bytes]:
+    """The keys of a source and of the sources that it lists, such as the sitemaps of an index.
+
+    None where one of the documents that they list was read, or nothing is known of any.
+    """
+    cites = schema.mention.c.document_id == schema.outlinks.c.document_id
+    parts, pending = {seed}, [seed]
     has_dead = False
-    while looked_at < len(parts):
-        part = list(parts)[looked_at]
-        looked_at += 1
+    while pending:
+        part = pending.pop()
+        is_cited = select(schema.mention.c.mention_id).where(cites).exists()
+        citing = select(schema.outlinks.c.key).where(_is_one_of(run_id, [part]), is_cited).limit(1)
         links = _links_of(connection, run_id, [part]).get(part, ())
         targets = {key for link in links for key in link.target_keys()}
-        parts |= dict.fromkeys(key for key in targets if key in listing)
-        state = _outcomes_of(
-            connection, run_id, part, [key for key in targets if key not in listing]
-        )
-        if state is None:
-            return None
-        has_dead = has_dead or state
-    return frozenset(parts) if has_dead else None
+        outcomes = _outcomes_of(connection, run_id, sorted(targets - listing))
+        if outcomes & _LIVE or connection.scalar(citing) is not None:
+            return set()
+        has_dead = has_dead or bool(outcomes)
+        pending += targets & listing - parts
+        parts |= targets & listing
+    return parts if has_dead else set()
 
 
-def _outcomes_of(
-    connection: Connection, run_id: int, part: bytes, targets: Sequence[bytes]
-) -> bool | None:
-    """Return whether documents that *part* lists could not be had or read; None if one was read, or *part* cites an
-    ARK.
-    """
-    has_mention = (
-        select(schema.mention.c.mention_id)
-        .where(schema.mention.c.document_id == schema.outlinks.c.document_id)
-        .exists()
-    )
-    if (
-        connection.scalar(
-            select(schema.outlinks.c.key).where(_is_one_of(run_id, [part]), has_mention).limit(1)
-        )
-        is not None
-    ):
-        return None
-    has_dead = False
+def _outcomes_of(connection: Connection, run_id: int, targets: Sequence[bytes]) -> set[str]:
+    """The outcomes of documents, by their keys."""
+    outcomes: set[str] = set()
     for start in range(0, len(targets), PAGE):
-        some = list(targets[start : start + PAGE])
         query = (
             select(schema.document.c.outcome)
             .join_from(schema.outlinks, schema.document)
-            .where(_is_one_of(run_id, some))
+            .where(_is_one_of(run_id, targets[start : start + PAGE]))
             .distinct()
         )
-        outcomes = set(connection.scalars(query))
-        if outcomes & _LIVE:
-            return None
-        has_dead = has_dead or bool(outcomes)
-    return has_dead
+        outcomes.update(connection.scalars(query))
+    return outcomes

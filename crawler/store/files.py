@@ -33,7 +33,7 @@ from crawler.store import (
     StoreUnopenable,
     UnknownStoreVersion,
 )
-from crawler.store.row_checks import unreadable_rows
+from crawler.store.database import unreadable_rows
 
 #: Stores up to this size are looked through whole as they are opened (1 s a GiB, were it more); of larger ones, the
 #: tables of runs. What is damaged elsewhere in them comes to light where it is read, or by `store check`.
