@@ -21,8 +21,8 @@ from crawler.model import schema
 from crawler.sources.source_reading import read_source
 from crawler.sources.xml_sources import Selection
 from crawler.store import StoreError
+from crawler.store.database import unreadable_rows
 from crawler.store.files import damage_in
-from crawler.store.row_checks import unreadable_rows
 from crawler.store.store import Store
 from crawler.wire.redaction import HIDDEN, Redactor
 from extractors.extraction import extraction_of

@@ -29,7 +29,7 @@ from crawler.model.observations import (
 from crawler.model.schema import SCHEMA_VERSION
 from crawler.runs import judge_run
 from crawler.store import NotOurStore, StoreUnopenable, StoreUnwritable, UnknownStoreVersion
-from crawler.store.database import observation_row
+from crawler.store.database import row_of
 from crawler.store.store import Store
 from extractors.find import find_arks
 from extractors.model.ark import Ark
@@ -277,5 +277,5 @@ def test_all_facts_of_a_page_are_stored_as_they_are() -> None:
         ChainEnd.ANSWERED,
         facts=facts,
     )
-    stored = observation_row(seen, 1, 1)["facts"]
+    stored = row_of(seen, schema.observation)["facts"]
     assert json.dumps(stored) == json.dumps(asdict(facts))
