@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from crawler.model import schema
 from crawler.model.observations import (
     ChainEnd,
     CitedMention,
