@@ -5,7 +5,7 @@ What is asked depends on the answers, in their order, and on nothing else: the s
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -229,10 +229,8 @@ class Conversation:
         self._paths: dict[str, str | None] = {}
         """The path of a host's resolver by its own word, None for hosts that say nothing."""
         self._policies: set[str] = set()
-        self._landings: set[str] = set()
-        """The patterns of addresses to which redirects have led, and at which a control was asked for."""
-        self._landing_hosts = Counter[str]()
-        """How many of them each host has."""
+        self._landings: defaultdict[str, set[str]] = defaultdict(set)
+        """By host, the patterns of addresses to which redirects have led, and at which a control was asked for."""
         self._label_forms = LabelForms()
         self._asked: set[tuple[Neighbourhood, Question]] = set()
         neighbours = Counter[Neighbourhood]()
@@ -251,7 +249,18 @@ class Conversation:
 
     def begin(self, ark: Ark, url: str) -> list[Outgoing]:
         """The first question about a target; one that was asked about as another's reading goes on from there."""
-        return list(self._begin(ark, url))
+        if hash(url) in self._finished:
+            return [Finished(url)]
+        readings = readings_of(ark, url, self._readings.get(url, ()))
+        case = self._cases.get(url)
+        if case is None:
+            return [self._open(ark, url, readings)]
+        if case.readings:
+            return []  # a replay has begun it
+        case.readings, case.is_guess = readings, False
+        case.meant = meant_by(readings[0], self._evidence)
+        following = self._next(case) if Question.OBJECT in case.answers else ()
+        return [*following, *self._finish(case)]
 
     def on_answer(self, observation: Observation, *, is_last: bool = False) -> list[Outgoing]:
         """The questions that an answer calls for: the same once more, unless it *is last*, or the next ones."""
@@ -259,26 +268,6 @@ class Conversation:
         case.open -= 1
         case.asking.discard(observation.question)
         return [*self._following(case, observation, is_last=is_last), *self._finish(case)]
-
-    def _begin(self, ark: Ark, url: str) -> Iterator[Outgoing]:
-        if hash(url) in self._finished:
-            yield Finished(url)
-            return
-        readings = readings_of(ark, url, self._readings.get(url, ()))
-        case = self._cases.get(url)
-        if case is None:
-            yield self._open(ark, url, readings)
-            return
-        if case.readings:
-            return  # a replay has begun it
-        case.readings, case.meant, case.is_guess = (
-            readings,
-            meant_by(readings[0], self._evidence),
-            False,
-        )
-        if Question.OBJECT in case.answers:
-            yield from self._next(case)
-        yield from self._finish(case)
 
     def _following(
         self, case: Case, observation: Observation, *, is_last: bool
@@ -321,25 +310,20 @@ class Conversation:
         *,
         is_guess: bool = False,
     ) -> Ask:
-        case = self._cases[url] = self._case(ark, url, readings, is_guess=is_guess)
+        case = self._cases[url] = self._case(ark, url)
+        case.readings, case.is_guess = readings, is_guess
+        if readings:
+            case.meant = meant_by(readings[0], self._evidence)
         return self._ask(case, Question.OBJECT, case.first_url)
 
-    def _case(
-        self,
-        ark: Ark,
-        url: str,
-        readings: tuple[CandidateReading, ...] = (),
-        *,
-        is_guess: bool = False,
-    ) -> Case:
+    def _case(self, ark: Ark, url: str) -> Case:
         places = Places.of(
             ark, url, registry=self._rules.registry, global_resolver=self._rules.resolver
         )
         first_url = url
         if self._rules.direct and places.at_registry and not places.at_global:
             first_url, places = places.at_registry, Places(at_global=url, is_target=True)
-        meant = meant_by(readings[0], self._evidence) if readings else ()
-        return Case(ark, url, first_url, places, readings, meant, is_guess)
+        return Case(ark, url, first_url, places)
 
     def _ask(
         self,
@@ -374,7 +358,9 @@ class Conversation:
 
     def _next(self, case: Case) -> Iterator[Outgoing]:
         """The next question about an ARK: the spellings that mean the same, other readings, other places, metadata."""
-        if self._waits_for_control(case):
+        if self._awaits_control(case) and self._may_be_soft(case):
+            # Only the control can show whether to ask for its object elsewhere.
+            self._wait_for_control(case)
             return
         following = next_question(
             case.answers, self._context(case), case.places, first_url=case.first_url
@@ -413,48 +399,34 @@ class Conversation:
             question_url(following, case.first_url, case.answers, case.places, own_path=own_path),
         )
 
-    def _waits_for_control(self, case: Case) -> bool:
-        """Have a case wait where only the control can show whether to ask for its object elsewhere."""
-        living, neighbourhood = reached(case.answers), self._neighbourhood(case)
-        if (
-            living is None
-            or neighbourhood in self._controls
-            or (neighbourhood, Question.CONTROL) not in self._asked
-        ):
-            return False
-        if not self._may_be_soft(case, living):
-            return False
-        self._wait_for_control(case, neighbourhood)
-        return True
-
-    def _wait_for_control(self, case: Case, neighbourhood: Neighbourhood) -> None:
-        waiting = self._waiting_for_control.setdefault(neighbourhood, [])
+    def _wait_for_control(self, case: Case) -> None:
+        waiting = self._waiting_for_control.setdefault(self._neighbourhood(case), [])
         if not any(other is case for other in waiting):
             waiting.append(case)
             case.open += 1
 
-    def _may_be_soft(self, case: Case, living: AnswerFacts) -> bool:
+    def _may_be_soft(self, case: Case) -> bool:
         """Return whether a page that may be of nothing answers where the object was written, and another place can be
         asked.
         """
-        if case.is_guess or living is not case.answers.get(Question.OBJECT):
-            return False
-        return place_beside(case.answers, case.places) is not None and seems_absent(living)
+        living = reached(case.answers)
+        return (
+            living is not None
+            and not case.is_guess
+            and living is case.answers.get(Question.OBJECT)
+            and place_beside(case.answers, case.places) is not None
+            and seems_absent(living)
+        )
 
     def _is_soft(self, case: Case) -> bool:
         """Return whether such a page is that of a name that can't exist."""
         living, control = reached(case.answers), self._controls.get(self._neighbourhood(case))
-        if (
-            living is None
-            or control is None
-            or not control.is_success
-            or not self._may_be_soft(case, living)
-        ):
+        if living is None or control is None:
             return False
-        return (
-            judge_object(facts_beside(living, case.answers, control)).outcome
-            is ObjectOutcome.SOFT_404
-        )
+        if not control.is_success or not self._may_be_soft(case):
+            return False
+        verdict = judge_object(facts_beside(living, case.answers, control))
+        return verdict.outcome is ObjectOutcome.SOFT_404
 
     def _rendering(self, case: Case) -> Iterator[Ask]:
         """Have a browser show the page of an app shell, and, once a neighbourhood, that of the control.
@@ -474,7 +446,7 @@ class Conversation:
         control = self._controls.get(neighbourhood)
         if control is None:
             if (neighbourhood, Question.CONTROL) in self._asked and living.seen.facts.runs_scripts:
-                self._wait_for_control(case, neighbourhood)
+                self._wait_for_control(case)
             return
         if not is_app_shell(facts_beside(living, case.answers, control)):
             return
@@ -488,23 +460,18 @@ class Conversation:
 
     def _reading(self, case: Case) -> tuple[CandidateReading | None, bool]:
         """The reading of a case's mention to ask about before anything else, and whether to wait for one."""
-        begun = [
-            case_at_reading
-            for case_ in (*case.readings, *case.meant)
-            if (case_at_reading := self._case_at(case_)) is not None
-        ]
-        if len(case.readings) + len(case.meant) > 1 and any(map(self._awaits_control, begun)):
+        others = (*case.readings, *case.meant)
+        begun = [begun for reading in others if (begun := self._case_at(reading)) is not None]
+        if len(others) > 1 and any(map(self._awaits_control, begun)):
             return None, True
-        by_url = {case_.request_url: case_.answer for case_ in begun}
+        by_url = {other.request_url: other.answer for other in begun}
         controls = {
-            case_.request_url: self._controls.get(self._neighbourhood(case_)) for case_ in begun
+            other.request_url: self._controls.get(self._neighbourhood(other)) for other in begun
         }
         reading = next_reading(case.readings, case.meant, by_url, controls)
-        return (
-            (reading, False)
-            if reading is None or isinstance(reading, CandidateReading)
-            else (None, True)
-        )
+        if reading is None or isinstance(reading, CandidateReading):
+            return reading, False
+        return None, True
 
     def _case_at(self, reading: CandidateReading) -> Case | None:
         """The case of a reading that was asked about, recalled if it was finished."""
@@ -518,11 +485,9 @@ class Conversation:
     def _awaits_control(self, case: Case) -> bool:
         """Return whether it is still open what the answer about a case is worth."""
         neighbourhood = self._neighbourhood(case)
-        is_asked = (
-            neighbourhood,
-            Question.CONTROL,
-        ) in self._asked and neighbourhood not in self._controls
-        return is_asked and reached(case.answers) is not None
+        is_asked = (neighbourhood, Question.CONTROL) in self._asked
+        is_open = is_asked and neighbourhood not in self._controls
+        return is_open and reached(case.answers) is not None
 
     # -- what is known of a resolver, and asked about it
 
@@ -550,12 +515,9 @@ class Conversation:
     def _about_resolver(self, case: Case, question: Question) -> Iterator[Outgoing]:
         """The control, once a neighbourhood; the question that was answered with a description, of the control too;
         and the other forms of one ARK."""
-        living, neighbourhood, described = (
-            reached(case.answers),
-            self._neighbourhood(case),
-            case.described,
-        )
-        telling = living or self._refusal_as_expected(case) or self._claim_of_withdrawal(case)
+        living, described = reached(case.answers), case.described
+        neighbourhood = self._neighbourhood(case)
+        telling = living or self._refusal(case)
         if telling is None:
             return
         wants_control = question in ACCESS and self._is_new(neighbourhood, Question.CONTROL)
@@ -565,10 +527,12 @@ class Conversation:
         if policy is not None and (policy in self._policies or not is_worth_asking(policy)):
             policy = None
         is_sample = (
-            question is Question.OBJECT and living is not None and neighbourhood in self._to_sample
+            question is Question.OBJECT
+            and living is not None
+            and neighbourhood in self._to_sample
+            and self._sampled[neighbourhood.place] < SHOULDERS_A_RESOLVER
+            and not seems_absent(telling)
         )
-        is_sample = is_sample and self._sampled[neighbourhood.place] < SHOULDERS_A_RESOLVER
-        is_sample = is_sample and not seems_absent(telling)
         if not (
             wants_control or wants_info or policy or is_sample
         ):  # as for most: a name is invented where it is asked
@@ -601,45 +565,29 @@ class Conversation:
         nothing.
         """
         answer = case.answers[question]
-        if (
-            question not in ACCESS
-            or case.is_guess
-            or case.is_landing_asked
-            or not answer.is_redirected
-        ):
+        is_asked = question not in ACCESS or case.is_guess or case.is_landing_asked
+        if is_asked or not answer.is_redirected or not answer.is_success:
             return
         url = answer.seen.final_url
-        pattern, host = landing_pattern(url), urlsplit(url).netloc
-        if (
-            not answer.is_success
-            or pattern in self._landings
-            or host == urlsplit(answer.seen.asked_url).netloc
-        ):
+        pattern, host, control = landing_pattern(url), urlsplit(url).netloc, landing_control(url)
+        patterns = self._landings[host]
+        if pattern in patterns or host == urlsplit(answer.seen.asked_url).netloc:
             return
-        control = landing_control(url)
-        if self._landing_hosts[host] >= PATTERNS_A_HOST or not is_worth_asking(control):
+        if len(patterns) >= PATTERNS_A_HOST or not is_worth_asking(control):
             return
-        self._landings.add(pattern)
-        self._landing_hosts[host] += 1
+        patterns.add(pattern)
         case.is_landing_asked = True
         yield self._ask(case, Question.CONTROL_LANDING, control)
 
-    def _refusal_as_expected(self, case: Case) -> AnswerFacts | None:
-        """The answer for an object that is meant to be closed, and is: a control says whether it is known at all."""
+    def _refusal(self, case: Case) -> AnswerFacts | None:
+        """The answer for an object that is closed, as it is meant to be, or withdrawn: a control says whether each
+        name is.
+        """
         answer = case.answers[Question.OBJECT]
-        return (
-            answer if closed_for(case.ark, self._rules.closed) and answer.asks_for_a_right else None
-        )
-
-    def _claim_of_withdrawal(self, case: Case) -> AnswerFacts | None:
-        """The 404 that says that the object was withdrawn: a control says whether it says so of any name."""
-        answer = case.answers[Question.OBJECT]
-        is_claim = (
-            answer.is_answered
-            and answer.seen.status == 404
-            and ObjectFacts(answer).claim is not None
-        )
-        return answer if is_claim else None
+        if closed_for(case.ark, self._rules.closed) and answer.asks_for_a_right:
+            return answer
+        is_gone = answer.is_answered and answer.seen.status == 404
+        return answer if is_gone and ObjectFacts(answer).claim is not None else None
 
     def _is_new(self, neighbourhood: Neighbourhood, question: Question) -> bool:
         return (neighbourhood, question) not in self._asked
