@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from http.cookiejar import Cookie
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.request import getproxies
@@ -102,10 +103,10 @@ class Sessions:
         cookies = {**own.cookies, **self._cookies[origin]}
         return origin, Credential(own.headers, cookies, (*log_in.secrets, *self._former[origin]))
 
-    def keep(self, origin: Origin, request: Request, response: Response) -> list[str]:
+    def keep(self, origin: Origin, given: Iterable[Cookie]) -> list[str]:
         """Keep the cookies that an answer of *origin* sets, and return their names."""
         cookies, named = self._cookies[origin], []
-        for cookie in CookieJar().make_cookies(response, request):
+        for cookie in given:
             if cookie.value is None or cookie.is_expired():
                 cookies.pop(cookie.name, None)
                 continue
@@ -164,12 +165,11 @@ class LogIns:
         log_in = self._sessions.log_in(request.url)
         if log_in is None or not response.headers.get("Set-Cookie"):
             return response
-        origin = log_in.origin
         cookies = CookieJar().make_cookies(response, request)
         if "log_in" in request.meta:
-            request.meta["log_in"] += self._sessions.keep(origin, request, response)
-        elif any(self._sessions.knows(origin, cookie.name) for cookie in cookies):
-            self._sessions.keep(origin, request, response)
+            request.meta["log_in"] += self._sessions.keep(log_in.origin, cookies)
+        elif any(self._sessions.knows(log_in.origin, cookie.name) for cookie in cookies):
+            self._sessions.keep(log_in.origin, cookies)
         return response
 
     async def _log_in(self, log_in: LogIn) -> None:
@@ -190,12 +190,16 @@ class LogIns:
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Referer": page.url}
         sent = Request(form.url, method="POST", body=form.body, headers=headers)
         answer, cookies = await self._answer(sent, log_in)
-        status, text = answer.status, _text(answer)
-        if log_in.text is not None and status in REDIRECTS:
-            host = _place(answer)
-            if host is not None and self._sessions.log_in(host) is log_in:
-                text = _text((await self._answer(Request(host), log_in))[0])
-        require_success(log_in, status, cookies, text)
+        shown = answer
+        if log_in.text is not None and answer.status in REDIRECTS:
+            location = (answer.headers.get("Location") or b"").decode("latin-1")
+            with suppress(BadLocation):
+                place = resolved_location(answer.url, location)
+                if self._sessions.log_in(place) is log_in:
+                    shown, _ = await self._answer(Request(place), log_in)
+        is_text = hasattr(shown, "encoding")
+        text = shown.text if is_text else shown.body.decode("utf-8", "replace")
+        require_success(log_in, answer.status, cookies, text)
 
     async def _answer(self, request: Request, log_in: LogIn) -> tuple[Response, list[str]]:
         """The answer to a request of the log-in, with the cookies that it set; a form's redirect is not followed."""
@@ -216,21 +220,6 @@ class LogIns:
         return response, response.meta["log_in"]
 
 
-def _place(answer: Response) -> str | None:
-    try:
-        return resolved_location(
-            answer.url, (answer.headers.get("Location") or b"").decode("latin-1")
-        )
-    except BadLocation:
-        return None
-
-
-def _text(answer: Response) -> str:
-    return answer.text if hasattr(answer, "encoding") else answer.body.decode("utf-8", "replace")
-
-
-logger = logging.getLogger(__name__)
-
 T = TypeVar("T")
 
 _DISTRUST = frozenset({"VerificationError", "CertificateError"})
@@ -242,7 +231,8 @@ class CredentialedDownloadHandler(ExactDownloadHandler):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._credentials = sessions_of(crawler)
-        self._distrusted: set[Origin] = set()
+        self._distrusted: dict[Origin, str] = {}
+        """Why credentials are not sent to hosts."""
         if self._credentials:
             verifying = verifying_policy(crawler.settings.get("ARKAUDIT_CA_FILE"))
             policy: Any = _TrustWhereItCounts(
@@ -255,28 +245,24 @@ class CredentialedDownloadHandler(ExactDownloadHandler):
 
     async def _exchange(self, request: Request, *rest: Any) -> Response:
         origin_and_credential = self._credentials.find(request.url)
-        if (
-            origin_and_credential is not None
-            and origin_and_credential[0] in self._distrusted
-            and "log_in" in request.meta
-        ):
-            raise NoLogIn("its certificate can't be trusted, so the form is not sent")
-        if origin_and_credential is None or origin_and_credential[0] in self._distrusted:
+        if origin_and_credential is None:
             return await super()._exchange(request, *rest)
         origin, credential = origin_and_credential
-        try:
-            with _dressed(request, credential):
-                return await super()._exchange(request, *rest)
-        except Exception as failure:
-            why = _distrust(failure)
-            if why is None:
-                raise
-            if "log_in" in request.meta:
-                raise NoLogIn(f"{why}, so the form is not sent") from failure
+        if origin not in self._distrusted:
+            try:
+                with _dressed(request, credential):
+                    return await super()._exchange(request, *rest)
+            except Exception as failure:
+                why = _distrust(failure)
+                if why is None:
+                    raise
             # Nothing has been sent, for the handshake failed; whatever connects there now, is asked as a stranger.
-            self._distrusted.add(origin)
-            logger.warning("%s: %s, so no credentials are sent there", origin, why)
-            return await super()._exchange(request, *rest)
+            self._distrusted[origin] = why
+            if "log_in" not in request.meta:
+                logger.warning("%s: %s, so no credentials are sent there", origin, why)
+        if "log_in" in request.meta:
+            raise NoLogIn(f"{self._distrusted[origin]}, so the form is not sent")
+        return await super()._exchange(request, *rest)
 
 
 @implementer(IPolicyForHTTPS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +92,7 @@ class HopRecorder:
             for challenge in quirks().challenge
             for header in challenge.header
         )
-        self._kept_headers = {name: Headers().normkey(name) for name in (*KEPT_HEADERS, *signs)}
+        self._kept_headers = (*KEPT_HEADERS, *signs)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> HopRecorder:
@@ -149,21 +149,26 @@ class HopRecorder:
         if isinstance(exception, RunStopped) or isinstance(exception.__cause__, RunStopped):
             request.errback = None
             return
-        end, error = _chain_end(exception)
-        is_unsent = (
-            end in _HELD_BACK or _not_asked(exception) is not None or isinstance(exception, NotSent)
-        )
+        errors = (exception, exception.__cause__)
+        not_asked = next((error for error in errors if isinstance(error, NotAsked)), None)
+        if not_asked is not None:  # the host is not asked any more
+            end, words = not_asked.reason.end, not_asked.reason.words
+        else:
+            end, words = end_and_words(exception)
+            if isinstance(exception, RobotsUnreachable) and end is not ChainEnd.REFUSED_ADDRESS:
+                words = f"when asked for robots.txt: {words}"
+        is_ours = end in _HELD_BACK or isinstance(exception, NotSent)
         hop = Hop(
             request.url,
             request.method,
             now(),
             elapsed_s=_elapsed(request),
-            error=error,
-            sent=not is_unsent,
+            error=words,
+            sent=not_asked is None and not is_ours,
         )
         _tell(hop)
         request.meta["hops"] = (*request.meta.get("hops", ()), hop)
-        request.meta["chain_end"], request.meta["chain_detail"] = end, error
+        request.meta["chain_end"], request.meta["chain_detail"] = end, words
 
 
 def _tell(hop: Hop) -> None:
@@ -200,28 +205,10 @@ _PER_HOP = frozenset(
 _HELD_BACK = frozenset({ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS})
 
 
-def _chain_end(exception: Exception) -> tuple[ChainEnd, str]:
-    """Return how a chain ends by an exception, and the words for it."""
-    not_asked = _not_asked(exception)
-    if not_asked is not None:
-        return not_asked.reason.end, not_asked.reason.words
-    end, error = end_and_words(exception)
-    if isinstance(exception, RobotsUnreachable) and end is not ChainEnd.REFUSED_ADDRESS:
-        error = f"when asked for robots.txt: {error}"
-    return end, error
-
-
 def end_and_words(failure: Exception) -> tuple[ChainEnd, str]:
     """Return how a request ended that *failure* ended, and the words for it."""
     kind = failure_kind(list(exception_names(failure)))
     return kind.end, failure_text(kind, failure_words(failure))
-
-
-def _not_asked(exception: Exception) -> NotAsked | None:
-    """That a host is not asked any more, where *exception* says that."""
-    return next(
-        (error for error in (exception, exception.__cause__) if isinstance(error, NotAsked)), None
-    )
 
 
 def exception_names(exception: BaseException) -> Iterator[str]:
@@ -367,9 +354,9 @@ class BoundedCompression(HttpCompressionMiddleware):
         self._most = crawler.settings.getint("ARKAUDIT_DECOMPRESSED_LIMIT")
         self._of_bodies = crawler.settings.getint("ARKAUDIT_DOCUMENT_LIMIT")
 
-    def process_response(  # type: ignore[override]
+    async def process_response(  # type: ignore[override]
         self, request: Request, response: Response, spider: Spider | None = None
-    ) -> Response | Awaitable[Response]:
+    ) -> Response:
         codings = codings_of(
             [header.decode("latin-1") for header in response.headers.getlist("Content-Encoding")]
         )
@@ -377,26 +364,16 @@ class BoundedCompression(HttpCompressionMiddleware):
             return response
         limit = min(self._most, GROWTH * body_limit_of(request, self._of_bodies))
         if len(response.body) > _UNPACKED_AT_ONCE:
-            return self._unpacked_apart(response, codings, limit)
-        body = content(response.body, codings, limit=limit)
-        if body.fault and not body.data and request.meta.get("dont_obey_robotstxt"):
+            body = await asyncio.to_thread(content, response.body, codings, limit=limit)
+        else:
+            body = content(response.body, codings, limit=limit)
+        if not body.fault:
+            return response.replace(body=body.data)
+        if not body.data and request.meta.get("dont_obey_robotstxt"):
             return response  # rules that only say that they are compressed are obeyed all the same
-        return _unpacked(response, body)
-
-    async def _unpacked_apart(
-        self, response: Response, codings: Sequence[str], limit: int
-    ) -> Response:
-        return _unpacked(
-            response, await asyncio.to_thread(content, response.body, codings, limit=limit)
-        )
-
-
-def _unpacked(response: Response, body: Content) -> Response:
-    if not body.fault:
-        return response.replace(body=body.data)
-    logger.info("%s: %s", response.url, body.fault)
-    flag = UNPACKED_IN_PART if body.data else UNDECODABLE
-    return response.replace(body=body.data, flags=[*response.flags, flag])
+        logger.info("%s: %s", response.url, body.fault)
+        flag = UNPACKED_IN_PART if body.data else UNDECODABLE
+        return response.replace(body=body.data, flags=[*response.flags, flag])
 
 
 class BodyBounds:
@@ -446,17 +423,12 @@ def chain_of(request: Request) -> tuple[tuple[Hop, ...], ChainEnd, str]:
     )
 
 
-def _kept(headers: Headers, names: Mapping[str, bytes]) -> dict[str, str]:
-    """Return what is kept of *headers*: by name, as it is written and as Scrapy has it for a key."""
-    headers_kept = {
-        name: headers.getlist(key)
-        for name, key in names.items()
-        if key in headers.keys()  # noqa: SIM118
-    }
+def _kept(headers: Headers, names: Iterable[str]) -> dict[str, str]:
+    """Return what is kept of *headers*, by name."""
     return {
         name: b", ".join(values).decode("latin-1")[:HEADER_CHARS]
-        for name, values in headers_kept.items()
-        if values
+        for name in names
+        if (values := headers.getlist(name))
     }
 
 

@@ -99,31 +99,29 @@ class ObeyRobots(RobotsTxtMiddleware):
         while True:
             response = await self._answer(url)
             if response.status < 500 and response.status != 429:
-                body = (
-                    _with_our_name(rules_text(response.body))
-                    if 200 <= response.status < 300
-                    else b""
-                )
+                body = rules_text(response.body) if 200 <= response.status < 300 else b""
+                # We are named by our name alone, which is what Protego compares (RFC 9309, 2.2.1).
+                body = _NAMED_AT_LENGTH.sub(rb"\g<name>", body)
                 parser: RobotParser = build_from_crawler(self._parserimpl, self.crawler, body)
                 await self.crawler.signals.send_catch_log_async(
                     signals.robots_parsed, robotparser=parser, request=Request(url)
                 )
-                self._keep_interval(url, parser)
+                agent = self._robotstxt_useragent or self._default_useragent
+                interval_s = wanted_interval_s(parser, agent)
+                if not self._throttle.keep(url, interval_s):
+                    longest_s = self._throttle.longest_wait_s
+                    raise RobotsTooSlow(
+                        f"{interval_s:g} s between two requests; we wait {longest_s:g} s"
+                    )
                 return parser
-            pause_s = self._pause_s(response, attempt)
-            if pause_s is None:
+            header = (response.headers.get("Retry-After") or b"").decode("latin-1")
+            pause_s = wait_s(header, attempt, self._patience, at=datetime.now(UTC).isoformat())
+            may_pass = response.status in PASSING_STATUSES and attempt < self._patience.attempts
+            if pause_s is None or not may_pass:
                 times = f", asked {attempt} times" if attempt > 1 else ""
                 raise RobotsUnavailable(f"{url} answered {response.status}{times}")
             await getattr(self.crawler.spider, "pause", asyncio.sleep)(pause_s)
             attempt += 1
-
-    def _keep_interval(self, url: str, parser: RobotParser) -> None:
-        """Ask the host no faster than its rules want. Raises `RobotsTooSlow` when that is slower than we ever ask."""
-        interval_s = wanted_interval_s(parser, self._robotstxt_useragent or self._default_useragent)
-        if not self._throttle.keep(url, interval_s):
-            raise RobotsTooSlow(
-                f"{interval_s:g} s between two requests; we wait {self._throttle.longest_wait_s:g} s"
-            )
 
     async def _answer(self, url: str) -> Response:
         meta = {"dont_obey_robotstxt": True, "dont_merge_cookies": True}
@@ -136,12 +134,6 @@ class ObeyRobots(RobotsTxtMiddleware):
         except Exception as failure:
             raise RobotsUnreachable(url) from failure
         return response
-
-    def _pause_s(self, response: Response, attempt: int) -> float | None:
-        if response.status not in PASSING_STATUSES or attempt >= self._patience.attempts:
-            return None
-        header = (response.headers.get("Retry-After") or b"").decode("latin-1")
-        return wait_s(header, attempt, self._patience, at=datetime.now(UTC).isoformat())
 
 
 def rules_text(body: bytes) -> bytes:
@@ -167,15 +159,6 @@ _BYTE_ORDER_MARKS = (  # the longer ones first: that of UTF-16 begins like that 
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-
-
-def _with_our_name(rules: bytes) -> bytes:
-    """*rules* in which we are named by our name alone, which is what Protego compares (RFC 9309, 2.2.1).
-
-    >>> _with_our_name(b"User-agent: ArkAudit/0.1 (+https://pypi.org/)")
-    b'User-agent: ArkAudit'
-    """
-    return _NAMED_AT_LENGTH.sub(rb"\g<name>", rules)
 
 
 def wanted_interval_s(parser: RobotParser, agent: str) -> float:
