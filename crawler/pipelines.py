@@ -20,21 +20,16 @@ from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.observations import (
     ChainEnd,
     DocumentRecord,
-    HostTraffic,
     ObjectOutcome,
     Observation,
-    Pause,
     TlsResult,
     now,
 )
 from crawler.politeness.throttle import NotAsked, routes_and_guard, throttle_of
 from crawler.spiders.auditing import AuditSpider
-from crawler.store import StoreUnwritable
 from crawler.wire.middlewares import RunStopped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scrapy.crawler import Crawler
 
 
@@ -42,56 +37,62 @@ if TYPE_CHECKING:
 PROBES = 3
 
 
-class StorePipeline:
-    """Records what the spiders yield, in grouped commits."""
+class _Part:
+    """A part of a crawler whose spider has a store."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> StorePipeline:
-        _require_store(crawler)
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        if not issubclass(crawler.spidercls, AuditSpider):
+            raise NotConfigured("this spider has no store")
         return cls(crawler)
+
+    @property
+    def _spider(self) -> AuditSpider:
+        return cast("AuditSpider", self._crawler.spider)
+
+
+class StorePipeline(_Part):
+    """Records what the spiders yield, in grouped commits."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
 
     async def process_item(self, item: Any) -> Any:
         if not isinstance(
             item, DocumentRecord | Observation
         ):  # one for feeds, of what is on record
             return item
-        spider = _spider_of(self._crawler)
-        item = spider.withheld(item)
+        item = self._spider.withheld(item)
         if not isinstance(
             item, Observation
         ):  # the spider has recorded it, in the order of its decisions
-            spider.recorder.add(item)
+            self._spider.recorder.add(item)
         return item
 
     def spider_closed(self) -> None:
-        _spider_of(self._crawler).recorder.commit()
+        self._spider.recorder.commit()
 
 
-class TlsProbePipeline:
+class TlsProbePipeline(_Part):
     """Looks once a day at the certificate of every https host that a chain went through.
 
     What the store has of the same day (UTC), seen by the same means, becomes a row of this run with its own moment.
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         settings = crawler.settings
-        self._crawler = crawler
         self._routes, self._guard = routes_and_guard(settings)
         self._ca_file: str | None = settings.get("ARKAUDIT_CA_FILE")
         self._timeout_s = settings.getfloat("DOWNLOAD_TIMEOUT")
         self._may_be_proxied = settings.getbool("HTTPPROXY_ENABLED")
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> TlsProbePipeline:
-        _require_store(crawler)
-        return cls(crawler)
-
     async def process_item(self, item: Any) -> Any:
-        spider = _spider_of(self._crawler)
+        spider = self._spider
         for host, port in https_hosts(item):
             if (host, port) in spider.probed_hosts or spider.store_failure is not None:
                 continue
@@ -106,7 +107,7 @@ class TlsProbePipeline:
         """Return what a probe gave, repeated where it was late: that may have been our own slowness."""
         result = await self._probed(host, port)
         for _ in range(PROBES - 1):
-            if not is_late(result) or _spider_of(self._crawler).is_stopping:
+            if not is_late(result) or self._spider.is_stopping:
                 break
             result = await self._probed(host, port)
         return result
@@ -130,16 +131,6 @@ class TlsProbePipeline:
             return not_probed(host, port, str(failure))
 
 
-def _spider_of(crawler: Crawler) -> AuditSpider:
-    return cast("AuditSpider", crawler.spider)
-
-
-def _require_store(crawler: Crawler) -> None:
-    """Raise `NotConfigured` for a spider that has no store."""
-    if not issubclass(crawler.spidercls, AuditSpider):
-        raise NotConfigured("this spider has no store")
-
-
 def https_hosts(item: Any) -> Iterator[tuple[str, int]]:
     """The https hosts of an item's chain that answered, or with which no secure connection could be made."""
     match item:
@@ -160,7 +151,7 @@ def https_hosts(item: Any) -> Iterator[tuple[str, int]]:
 # An extension that records how hosts were treated: what went to each, and the pauses that they asked for.
 
 
-class TrafficRecorder:
+class TrafficRecorder(_Part):
     """Takes what a governor remembers into the store: pauses when they are asked for, the rest with what is recorded.
 
     A turn is counted before anything is sent. It is on record in a moment (`crawler.store.feeding.COMMIT_AFTER_S`),
@@ -168,37 +159,27 @@ class TrafficRecorder:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
+        super().__init__(crawler)
         self._throttle = throttle_of(crawler)
         crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        _require_store(crawler)
-        return cls(crawler)
-
     def spider_opened(self) -> None:
-        spider = _spider_of(self._crawler)
-        spider.recorder.others = lambda: [
-            spider.withheld(traffic) for traffic in self._throttle.take_traffic()
+        recorder = self._spider.recorder
+        recorder.others = lambda: [
+            self._spider.withheld(traffic) for traffic in self._throttle.take_traffic()
         ]
-        self._throttle.on_turn = spider.recorder.add
-        self._throttle.on_pause = lambda: self._record(self._throttle.take_pauses())
+        self._throttle.on_turn = recorder.add
+        self._throttle.on_pause = self._record_pauses
 
     def spider_closed(self) -> None:
         self._throttle.on_turn = self._throttle.on_pause = lambda: None
-        self._record([*self._throttle.take_pauses(), *self._throttle.take_traffic()])
+        self._record_pauses()
 
-    def _record(self, records: Sequence[Pause | HostTraffic]) -> None:
-        spider = _spider_of(self._crawler)
-        if not records or spider.store_failure is not None:
-            return
-        try:
-            spider.store.record(spider.run_id, [spider.withheld(record) for record in records])
-        except StoreUnwritable as failure:
-            spider.store_failure = failure
-            spider.stop(reason="store-unwritable")
+    def _record_pauses(self) -> None:
+        recorder = self._spider.recorder
+        recorder.add(*self._throttle.take_pauses())
+        recorder.commit()
 
 
 #: OpenSSL's verify codes, by the names of this vocabulary.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import event
 
-from crawler.model.crawl_requests import CrawlRequest, RequestKind, page_requests
+from crawler.model.crawl_requests import CrawlRequest, RequestKind
 from crawler.model.observations import DocumentOutcome, DocumentRecord
 from crawler.store import StoreUnwritable
 from crawler.store.frontier import ARKS, DOCUMENTS, Frontier, FrontierState, SettledEntry
@@ -17,6 +18,21 @@ from extractors.model.ark import Ark
 
 AT = "2026-11-21T00:00:00.000+00:00"
 SITE = "https://library.example"
+
+
+def page_requests(
+    urls: Iterable[str], *, depth: int, found_on: str | None
+) -> Iterator[CrawlRequest]:
+    """The requests that *urls* give, in their order, once each; what is no URL leads nowhere."""
+    keys: set[str] = set()
+    for url in urls:
+        try:
+            crawl_request = CrawlRequest.to_page(url, depth=depth, found_on=found_on)
+        except ValueError:
+            continue
+        if crawl_request.canonical not in keys:
+            keys.add(crawl_request.canonical)
+            yield crawl_request
 
 
 def begun(store: Store) -> int:

@@ -276,21 +276,6 @@ def document_key(canonical: str) -> bytes:
     return blake2b(canonical.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
 
 
-def page_requests(
-    urls: Iterable[str], *, depth: int, found_on: str | None
-) -> Iterator[CrawlRequest]:
-    """The requests that *urls* give, in their order, once each; what is no URL leads nowhere."""
-    keys: set[str] = set()
-    for url in urls:
-        try:
-            crawl_request = CrawlRequest.to_page(url, depth=depth, found_on=found_on)
-        except ValueError:
-            continue
-        if crawl_request.canonical not in keys:
-            keys.add(crawl_request.canonical)
-            yield crawl_request
-
-
 def host_of(url: str) -> str:
     """The host that *url* is asked at, with its port if it names one.
 

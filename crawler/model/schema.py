@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from sqlalchemy import (
@@ -37,19 +38,27 @@ class Moment(Text):
 
 
 def required(
-    name: str, kind: Any, comment: str, unit: str | None = None, **options: Any
+    name: str,
+    kind: Any,
+    comment: str,
+    unit: str | None = None,
+    *,
+    nullable: bool = False,
+    **options: Any,
 ) -> Column[Any]:
     """Return a column that has a value in each row; *unit* says more of its values than their type."""
-    return Column(
-        name, kind, nullable=False, comment=comment, info={"unit": unit} if unit else {}, **options
-    )
+    info = {"unit": unit} if unit else {}
+    return Column(name, kind, nullable=nullable, comment=comment, info=info, **options)
 
 
-def optional(
-    name: str, kind: Any, comment: str, unit: str | None = None, **options: Any
-) -> Column[Any]:
-    """Return a column that may be without a value."""
-    return Column(name, kind, comment=comment, info={"unit": unit} if unit else {}, **options)
+#: A column that may be without a value.
+optional = partial(required, nullable=True)
+
+
+def reference(name: str, comment: str, **options: Any) -> Column[Any]:
+    """Return the column that refers to a row of another table by its key, which has the same *name*."""
+    kind = ForeignKey(f"{name.removesuffix('_id')}.{name}")
+    return required(name, kind, comment, **options)
 
 
 def key(name: str, comment: str = "key") -> Column[int]:
@@ -84,7 +93,7 @@ document = Table(
     "document",
     tables,
     key("document_id"),
-    required("run_id", ForeignKey("run.run_id"), "run that asked for it"),
+    reference("run_id", "run that asked for it"),
     required("url", Text, "URL that was asked for, or path of a file"),
     optional("found_on", Text, "document that led here; missing for a starting point"),
     required("fetched_at", Moment, "moment of the last answer or failure"),
@@ -123,11 +132,9 @@ finding = Table(
     "finding",
     tables,
     key("finding_id"),
-    required("run_id", ForeignKey("run.run_id"), "run that made the remark"),
-    optional(
-        "document_id",
-        ForeignKey("document.document_id"),
-        "document that it is about; missing when it is about none",
+    reference("run_id", "run that made the remark"),
+    reference(
+        "document_id", "document that it is about; missing when it is about none", nullable=True
     ),
     required("subject", Text, "what the finding is about: mostly the URL of a document"),
     required(
@@ -158,7 +165,7 @@ mention = Table(
     "mention",
     tables,
     key("mention_id"),
-    required("document_id", ForeignKey("document.document_id"), "document that it is in"),
+    reference("document_id", "document that it is in"),
     required("ordinal", Integer, "place among the mentions of the document", "number from 1"),
     required(
         "decided",
@@ -172,7 +179,7 @@ mention = Table(
         "which citation of the document; a link and its visible text are one",
         "number from 1",
     ),
-    required("ark_id", ForeignKey("ark.ark_id"), "ARK that is cited"),
+    reference("ark_id", "ARK that is cited"),
     required("as_written", Text, "what the document has, unchanged"),
     required("repaired", Text, "the same, whole again; hyphens, label and resolver as found"),
     optional("request_url", Text, "URL that is asked for this mention; missing when none is"),
@@ -242,8 +249,8 @@ observation = Table(
     "observation",
     tables,
     key("observation_id"),
-    required("run_id", ForeignKey("run.run_id"), "run that asked"),
-    required("ark_id", ForeignKey("ark.ark_id"), "ARK that the question is about"),
+    reference("run_id", "run that asked"),
+    reference("ark_id", "ARK that the question is about"),
     required(
         "request_url", Text, "URL of the object question that this belongs to, without inflection"
     ),
@@ -307,7 +314,7 @@ tls_probe = Table(
     "tls_probe",
     tables,
     key("tls_probe_id"),
-    required("run_id", ForeignKey("run.run_id"), "run that looked"),
+    reference("run_id", "run that looked"),
     required("host", Text, "name of the host"),
     required("port", Integer, "port of the handshake"),
     required(
@@ -341,7 +348,7 @@ pause = Table(
     "pause",
     tables,
     key("pause_id"),
-    required("run_id", ForeignKey("run.run_id"), "run that was asked"),
+    reference("run_id", "run that was asked"),
     required("host", Text, "scheme, name and port of the host"),
     required("url", Text, "URL of the request that was answered so"),
     required("at", Moment, "moment of the answer"),
@@ -359,7 +366,7 @@ host_traffic = Table(
     "host_traffic",
     tables,
     key("host_traffic_id"),
-    required("run_id", ForeignKey("run.run_id"), "run that asked"),
+    reference("run_id", "run that asked"),
     required("host", Text, "scheme, name and port of the host"),
     required(
         "requests",
@@ -387,8 +394,8 @@ verdict = Table(
     "verdict",
     tables,
     key("verdict_id"),
-    required("run_id", ForeignKey("run.run_id"), "run that judged"),
-    required("ark_id", ForeignKey("ark.ark_id"), "ARK that is judged"),
+    reference("run_id", "run that judged"),
+    reference("ark_id", "ARK that is judged"),
     required("request_url", Text, "URL that was asked for the object"),
     required("object", Text, "outcome of the object service"),
     required("object_evidence", JSON, "sentences that support it", "list of text"),
@@ -450,8 +457,8 @@ memento = Table(
     "memento",
     tables,
     key("memento_id"),
-    required("run_id", ForeignKey("run.run_id"), "run that asked"),
-    required("ark_id", ForeignKey("ark.ark_id"), "ARK that failed"),
+    reference("run_id", "run that asked"),
+    reference("ark_id", "ARK that failed"),
     required("request_url", Text, "URL at which it failed"),
     required("timegate", Text, "TimeGate of the archive that was asked (RFC 7089)"),
     required("at", Moment, "moment of the archive's last answer"),
@@ -482,7 +489,7 @@ frontier = Table(
     "frontier",
     tables,
     key("frontier_id", "key; grows in the order of discovery"),
-    required("run_id", ForeignKey("run.run_id"), "run that asks"),
+    reference("run_id", "run that asks"),
     required("spider", Text, "which part of the run asks: documents or arks"),
     required("canonical", Text, "form that two equal ones share; of an ARK the URL itself"),
     required("url", Text, "URL as it is sent, or path of a file"),
@@ -539,8 +546,8 @@ outlinks = Table(
     "outlinks",
     tables,
     key("outlinks_id"),
-    required("run_id", ForeignKey("run.run_id"), "run that read the document"),
-    required("document_id", ForeignKey("document.document_id"), "document"),
+    reference("run_id", "run that read the document"),
+    reference("document_id", "document"),
     required(
         "key",
         LargeBinary,
@@ -566,7 +573,7 @@ outlinks = Table(
 provenance = Table(
     "provenance",
     tables,
-    required("run_id", ForeignKey("run.run_id"), "run", primary_key=True),
+    reference("run_id", "run", primary_key=True),
     required("uuid", Text, "key of the run, drawn when it began", unique=True),
     optional(
         "imported_at",
@@ -580,7 +587,7 @@ contact = Table(
     "contact",
     tables,
     key("contact_id"),
-    required("run_id", ForeignKey("run.run_id"), "run that asked"),
+    reference("run_id", "run that asked"),
     required("host", Text, "host, with its port unless it is the default one"),
     required(
         "answered", Integer, "requests that got an HTTP answer, whatever its status", "requests"
@@ -613,7 +620,7 @@ contact = Table(
 assessment = Table(
     "assessment",
     tables,
-    required("run_id", ForeignKey("run.run_id"), "run", primary_key=True),
+    reference("run_id", "run", primary_key=True),
     required(
         "is_suspect", Boolean, "whether most hosts failed in it, so that its failures prove nothing"
     ),
@@ -650,7 +657,7 @@ latest = Table(
     "latest",
     tables,
     key("latest_id"),
-    required("ark_id", ForeignKey("ark.ark_id"), "ARK"),
+    reference("ark_id", "ARK"),
     required("request_url", Text, "URL at which it is asked for"),
     required("host", Text, "host that is asked first; empty for a URL without one"),
     required(
@@ -668,11 +675,7 @@ latest = Table(
         Moment,
         "beginning of the run that showed that no document cites it any more; missing while one does",
     ),
-    optional(
-        "verdict_id",
-        ForeignKey("verdict.verdict_id"),
-        "last verdict; missing when it was never checked",
-    ),
+    reference("verdict_id", "last verdict; missing when it was never checked", nullable=True),
     optional("checked_at", Moment, "moment of the last check"),
     required(
         "state",
@@ -700,8 +703,8 @@ event = Table(
     "event",
     tables,
     key("event_id"),
-    required("run_id", ForeignKey("run.run_id"), "run that showed it"),
-    required("ark_id", ForeignKey("ark.ark_id"), "ARK"),
+    reference("run_id", "run that showed it"),
+    reference("ark_id", "ARK"),
     required("request_url", Text, "URL at which it is asked for"),
     required(
         "at",

@@ -6,10 +6,9 @@ import asyncio
 import io
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import wraps
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urljoin
@@ -76,23 +75,6 @@ DOCUMENTS_A_HOST = 4
 _MOST_WAITING = 256
 #: Bytes of a local file that are looked at as a source.
 _SOURCE_BYTES = 64 * 2**20
-
-
-Callback = Callable[..., AsyncIterator[Any]]
-
-
-def _with_citations(callback: Callback) -> Callback:
-    """Yield after each record of *callback* what the document cites, where Scrapy itself runs the spider."""
-
-    @wraps(callback)
-    async def yielding(self: DocumentsSpider, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        async for item in callback(self, *args, **kwargs):
-            yield item
-            if self.own_run is not None and isinstance(item, DocumentRecord):
-                for citation in citations(self.withheld(item)):
-                    yield citation
-
-    return yielding
 
 
 class DocumentsSpider(AuditSpider):
@@ -191,8 +173,7 @@ class DocumentsSpider(AuditSpider):
         crawler.signals.connect(spider._closed, signal=signals.spider_closed)
         return spider
 
-    @_with_citations
-    async def begin(self) -> AsyncIterator[DocumentRecord]:
+    async def begin(self) -> AsyncIterator[DocumentRecord | Citation]:
         if self._plan.max_time_s is not None:
             self._end_of_time = asyncio.get_running_loop().call_later(
                 self._plan.max_time_s, self._time_is_up
@@ -205,7 +186,8 @@ class DocumentsSpider(AuditSpider):
         self.frontier.add(self._plan.seeds())
         async for records in read_ahead(self._files_in_turn(), self._jobs, self._reading):
             async for record in records:
-                yield record
+                for item in self._items(record):
+                    yield item
             self._files_open -= 1
         self._tell_of_limit()
 
@@ -221,6 +203,12 @@ class DocumentsSpider(AuditSpider):
             else:
                 self.ask_now(self._request(crawl_request))
                 await asyncio.sleep(0)
+
+    def _items(self, record: DocumentRecord) -> Iterator[DocumentRecord | Citation]:
+        """Return *record*, and what the document cites where Scrapy itself runs the spider."""
+        yield record
+        if self.own_run is not None:
+            yield from citations(self.withheld(record))
 
     def _is_idle(self) -> bool:
         return not self._files_open and super()._is_idle()
@@ -254,14 +242,13 @@ class DocumentsSpider(AuditSpider):
             },
         )
 
-    @_with_citations
     async def fetched(
         self,
         response: Response,
         crawl_request: CrawlRequest,
         attempt: int,
         earlier: tuple[Hop, ...],
-    ) -> AsyncIterator[DocumentRecord]:
+    ) -> AsyncIterator[DocumentRecord | Citation]:
         request = response.request
         assert request is not None
         hops, end, _ = chain_of(request)
@@ -275,7 +262,8 @@ class DocumentsSpider(AuditSpider):
             async with self._turns[crawl_request.host]:
                 self.feed.answered(crawl_request.canonical)
                 async for record in self._landed(crawl_request, response, hops, begun):
-                    yield record
+                    for item in self._items(record):
+                        yield item
         except StoreUnwritable as failure:
             self._store_failed(failure)
         finally:
