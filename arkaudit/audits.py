@@ -23,12 +23,12 @@ from crawler.model.registry import cache_folder, dns_look_up, with_resolvers
 from crawler.model.registry import load as load_registry
 from crawler.politeness.pacing import host_of
 from crawler.process import SpiderStage, run_stages
-from crawler.runs import Background, judge_run, judge_settled, settle_readings
 from crawler.sources.gate import CrawlPlan, Rules
 from crawler.spiders.arks_spider import ArksSpider
 from crawler.spiders.conversation import AskingRules
 from crawler.spiders.documents_spider import DocumentsSpider
 from crawler.spiders.mementos_spider import MementosSpider
+from crawler.spiders.runs import Background, judge_run, judge_settled, settle_readings
 from crawler.spiders.seeds import Seeds
 from crawler.store import StoreUnwritable
 from crawler.store.frontier import ARKS, Frontier, FrontierState
@@ -288,7 +288,7 @@ class AuditRun:
         if self._targets is not None:
             return list(self._targets)
         if not self._is_read:
-            from crawler.runs import conclude_documents
+            from crawler.spiders.runs import conclude_documents
 
             conclude_documents(
                 self._store, self._run_id, self._registry, resolver=self._config.resolver

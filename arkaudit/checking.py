@@ -23,7 +23,7 @@ from crawler.model.observations import FAMILY_OF, Family, Verdict
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import request_url
-from crawler.runs import Background, verdicts_of_run
+from crawler.spiders.runs import Background, verdicts_of_run
 from crawler.spiders.seeds import mention_in
 from crawler.verdicts.readings import CandidateReading, other_readings, readings_of_mentions
 from crawler.verdicts.verdict import unasked

@@ -51,7 +51,7 @@ def _judged(arks: int) -> tuple[int, float]:
 
 
 def _judge(path: Path, connection: Connection) -> None:
-    from crawler.runs import judge_run
+    from crawler.spiders.runs import judge_run
     from crawler.store.store import Store
 
     with Store.open(path) as store:

@@ -24,10 +24,10 @@ from tests.waiting import PATIENCE_S
 #: What takes long to import. `arkaudit` itself is not among it: its consoles look at the environment as they are made.
 IMPORTED = (
     "click",
-    "crawler.runs",
+    "crawler.spiders.runs",
     "crawler.history.integrity",
     "crawler.history.triaging",
-    "crawler.runs",
+    "crawler.spiders.runs",
     "crawler.pipelines",
     "crawler.politeness.request_queue",
     "crawler.wire.middlewares",

@@ -12,8 +12,8 @@ import pytest
 
 from crawler.model.observations import CONFORMANCE, Hop, ObjectOutcome, Observation, Question
 from crawler.model.resolving import Patience
-from crawler.runs import verdicts_of_run
 from crawler.spiders.conversation import Ask, AskingRules, Conversation, Finished, Outgoing
+from crawler.spiders.runs import verdicts_of_run
 from crawler.store.store import Store
 from crawler.verdicts.readings import CandidateReading
 from crawler.verdicts.verdict import ClosedCollection

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.runs import decide_unresolved, record_registry_findings, url_again
+from crawler.spiders.runs import decide_unresolved, record_registry_findings, url_again
 from crawler.store.store import Store
 from extractors.find import find_arks
 from extractors.model.ark import Ark

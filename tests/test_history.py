@@ -23,7 +23,7 @@ from crawler.model.observations import (
     Observation,
     Question,
 )
-from crawler.runs import judge_run
+from crawler.spiders.runs import judge_run
 from crawler.store.store import Store
 from extractors.find import find_arks
 from extractors.model.ark import Ark

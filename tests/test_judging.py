@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model.observations import Observation, Question, TlsResult, Verdict
-from crawler.runs import judge_run, verdicts_of_run
+from crawler.spiders.runs import judge_run, verdicts_of_run
 from crawler.store.store import Store
 from crawler.verdicts.remarks import Findings, RunFindings
 from extractors.find import find_arks

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model.observations import ChainEnd, Hop
-from crawler.rendering.page_requests import (
+from crawler.rendering import (
     PageRequest,
     Treatment,
     fault_of_answer,

@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from crawler.runs import LIVES, settle_readings
+from crawler.spiders.runs import LIVES, settle_readings
 from crawler.store.store import Store
 from tests.interrupted import Command, counts, tables
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, reply, run_command
@@ -307,10 +307,10 @@ def test_the_report_lists_what_was_probably_meant(
 
 #: Functions at the end of a run that are killed as soon as they begin, or as soon as they are done.
 ENDINGS = (
-    ("crawler.runs", "decide_unresolved", "done"),
-    ("crawler.runs", "settle_readings", "begun"),
-    ("crawler.runs", "settle_readings", "done"),
-    ("crawler.runs", "judge_run", "done"),
+    ("crawler.spiders.runs", "decide_unresolved", "done"),
+    ("crawler.spiders.runs", "settle_readings", "begun"),
+    ("crawler.spiders.runs", "settle_readings", "done"),
+    ("crawler.spiders.runs", "judge_run", "done"),
 )
 
 

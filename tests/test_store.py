@@ -28,7 +28,7 @@ from crawler.model.observations import (
     Verdict,
 )
 from crawler.model.schema import SCHEMA_VERSION
-from crawler.runs import judge_run
+from crawler.spiders.runs import judge_run
 from crawler.store import NotOurStore, StoreUnopenable, StoreUnwritable, UnknownStoreVersion
 from crawler.store.database import row_of
 from crawler.store.store import Store

@@ -28,7 +28,7 @@ from crawler.history.triage import (
     target_of,
     treatment,
 )
-from crawler.runs import judge_run
+from crawler.spiders.runs import judge_run
 from crawler.store.store import Store
 from extractors.model.ark import Ark
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command

@@ -23,7 +23,7 @@ from crawler.history.ark_status import (
 )
 from crawler.history.rechecking import KnownArk, due
 from crawler.model.observations import ObjectOutcome
-from crawler.runs import judge_run
+from crawler.spiders.runs import judge_run
 from crawler.store.store import Store
 from tests.year import (
     ARKS_A_HOST,

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 from crawler.answers.answer import read_answer
 from crawler.answers.likeness import same_page
 from crawler.model.observations import Hop, Rendering
-from crawler.rendering import RenderOptions
-from crawler.rendering.page_requests import (
+from crawler.rendering import (
     MOST_DOCUMENTS,
     REQUEST_BYTES,
     PageRequest,
+    RenderOptions,
     Treatment,
     may_read,
     passed_on,

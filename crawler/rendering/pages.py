@@ -23,10 +23,10 @@ from crawler.answers.answer import read_answer
 from crawler.answers.likeness import same_answer
 from crawler.model.observations import ChainEnd, Hop, Observation, Question, Rendering
 from crawler.model.resolving import SUCCESSES, Follow, next_step
-from crawler.rendering import RenderOptions
-from crawler.rendering.page_requests import (
+from crawler.rendering import (
     REQUEST_BYTES,
     PageRequest,
+    RenderOptions,
     fault_of_answer,
     origin,
     short,

@@ -24,10 +24,10 @@ from crawler.model.resolving import sendable
 from crawler.politeness.throttle import patience_of
 from crawler.rendering import RenderOptions
 from crawler.rendering.pages import RENDERED, PageRenderer
-from crawler.runs import Background, judge_run, judge_settled
 from crawler.spiders.auditing import AuditSpider, OwnRun
 from crawler.spiders.conversation import Ask, AskingRules, Conversation, Finished, Outgoing, Target
 from crawler.spiders.items import CheckedArk, checked_ark
+from crawler.spiders.runs import Background, judge_run, judge_settled
 from crawler.spiders.seeds import targets_in, words_of
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import SettledEntry

@@ -34,7 +34,6 @@ from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import SUCCESSES, Patience, next_fetch
 from crawler.politeness.throttle import patience_of
-from crawler.runs import conclude_documents
 from crawler.sources.gate import CrawlPlan, LinkPatterns, Passed, Rules
 from crawler.sources.link_targets import Headers
 from crawler.sources.source_reading import SourceReader, may_be_source
@@ -48,6 +47,7 @@ from crawler.spiders.document_reading import (
     source_record,
 )
 from crawler.spiders.items import Citation, citations
+from crawler.spiders.runs import conclude_documents
 from crawler.spiders.seeds import Seeds
 from crawler.store import StoreUnwritable
 from crawler.store.feeding import Bounds
