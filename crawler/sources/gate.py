@@ -7,7 +7,7 @@ where the link is has a finding for each of them.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -141,24 +141,8 @@ class Passed:
     """All links that are followed, also those that *leads* leave out as they are on record."""
 
 
-@dataclass(slots=True)
-class _Refused:
-    """Links that were refused: how many by each rule, and the first."""
-
-    counts: Counter[Rule] = field(default_factory=Counter)
-    first: dict[Rule, str] = field(default_factory=dict)
-
-    def add(self, rule: Rule, url: str, count: int = 1) -> None:
-        self.counts[rule] += count
-        self.first.setdefault(rule, url)
-
-    def findings(self) -> tuple[Finding, ...]:
-        """One for each rule, in their order."""
-        return tuple(
-            Finding(rule, refusal_text(rule, self.counts[rule], _cut(self.first[rule])))
-            for rule in Rule
-            if self.counts[rule]
-        )
+#: Links that were refused, by rule.
+_Refused = defaultdict[Rule, list[str]]
 
 
 class Gate:
@@ -259,7 +243,7 @@ class Gate:
             for url in further
         ]
         leads += ((crawl_request.url, document_key(held.name)) for held in read.records)
-        refused = _Refused()
+        refused: _Refused = defaultdict(list)
         for item in read.items:
             is_in_reach = (reach is Reach.ITEM and item.is_elsewhere) or self._is_near(item.url)
             if (
@@ -288,11 +272,18 @@ class Gate:
     ) -> Passed:
         """Return what a document leads to, and count what was refused."""
         for url in self._untold:
-            refused.add(Rule.PATTERN, url)
+            refused[Rule.PATTERN].append(url)
         self._untold.clear()
-        self.left_out.update(refused.counts)
+        refusals = []
+        for rule in Rule:
+            if urls := refused.get(rule):
+                self.left_out[rule] += len(urls)
+                first = urls[0]
+                if len(first) > _LENGTH_OF_EXAMPLE:
+                    first = f"{first[:_LENGTH_OF_EXAMPLE]}…"
+                refusals.append(Finding(rule, refusal_text(rule, len(urls), first)))
         leads, outlinks = _leads_and_links(links)
-        return Passed(leads, (*findings, *refused.findings()), listed, outlinks)
+        return Passed(leads, (*findings, *refusals), listed, outlinks)
 
     def _fault_of_chain(
         self,
@@ -329,7 +320,7 @@ class Gate:
     def _followed(
         self, crawl_request: CrawlRequest, targets: Sequence[tuple[LinkTarget, Reach]], url: str
     ) -> tuple[list[_Found | _Known], _Refused]:
-        refused = _Refused()
+        refused: _Refused = defaultdict(list)
         leads: list[_Found | _Known] = []
         for target, reach in targets[:MOST_LINKS]:
             depth = (
@@ -338,15 +329,14 @@ class Gate:
                 else crawl_request.depth + 1
             )
             if target.is_nofollow and not self._rules.follows_nofollow:
-                refused.add(Rule.NOFOLLOW, target.url)
+                refused[Rule.NOFOLLOW].append(target.url)
             elif depth > MOST_DEPTH and self._rules.depth is None:
-                refused.add(Rule.DEPTH, target.url)
+                refused[Rule.DEPTH].append(target.url)
             elif (key := self._let_through.get(target.url)) is not None:
                 leads.append((crawl_request.url, key))
             elif not self._is_refused(target.url, refused):
                 leads.append((target.url, crawl_request.url, depth, reach, None, 0))
-        if len(targets) > MOST_LINKS:
-            refused.add(Rule.LINKS, targets[MOST_LINKS][0].url, len(targets) - MOST_LINKS)
+        refused[Rule.LINKS] += (target.url for target, _ in targets[MOST_LINKS:])
         return leads, refused
 
     def _reach(self, crawl_request: CrawlRequest, target: LinkTarget, url: str) -> Reach | None:
@@ -405,7 +395,7 @@ class Gate:
         except ValueError:  # it is no URL after all
             return True
         if rule is not None:
-            refused.add(rule, url)
+            refused[rule].append(url)
             return True
         self._traps.remember(url)
         return False
@@ -497,10 +487,6 @@ def _share_site(one: str, other: str) -> bool:
         return site_of(one) == site_of(other)
     except ValueError:
         return False
-
-
-def _cut(url: str) -> str:
-    return url if len(url) <= _LENGTH_OF_EXAMPLE else f"{url[:_LENGTH_OF_EXAMPLE]}…"
 
 
 # -- what the user has said of where a crawl goes, as one value

@@ -46,11 +46,6 @@ _NO_DOCUMENT_TYPES = ("image/", "audio/", "video/")
 MOST_ITEMS = 50_000
 
 
-def may_be_iiif(data: bytes) -> bool:
-    """Return whether a JSON document names the context of the Presentation API near its beginning."""
-    return _CONTEXT in data[:_IIIF_HEAD_BYTES].replace(b"\\/", b"/")
-
-
 def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
     """Return what the collection or manifest at *url* leads to; None for any other JSON.
 
@@ -224,7 +219,8 @@ def source_kind(data: bytes) -> SourceKind | None:
     if _MARKUP.match(head):
         return _kind_of_root(data)
     if _JSON.match(head):
-        return SourceKind.IIIF if may_be_iiif(data) else None
+        is_iiif = _CONTEXT in data[:_IIIF_HEAD_BYTES].replace(b"\\/", b"/")
+        return SourceKind.IIIF if is_iiif else None
     return SourceKind.LIST if is_list(data) else None
 
 
@@ -240,15 +236,21 @@ def read_source(
         return None
     data = unpacked(data)
     kind = SourceKind.LIST if order is SourceKind.LIST else source_kind(data)
+    read: SourceReading | None
     try:
-        read = _read(
-            kind,
-            data,
-            url,
-            is_ordered=order is SourceKind.LIST,
-            harvests=harvests,
-            selection=selection,
-        )
+        match kind:
+            case SourceKind.SITEMAP:
+                read = read_sitemap(data, url=url)
+            case SourceKind.OAI:
+                read = read_oai(data, url=url, selection=selection) if harvests else None
+            case SourceKind.FEED:
+                read = read_feed(data, url=url)
+            case SourceKind.IIIF:
+                read = read_iiif(data, url=url)
+            case SourceKind.LIST:
+                read = read_list(data, url=url, is_ordered=order is SourceKind.LIST)
+            case _:
+                read = None
     except MemoryError:  # says something about this process, nothing about the document
         raise
     except Exception as error:
@@ -258,30 +260,6 @@ def read_source(
         fault = Finding("not-a-source", f"it was to be read as a source ({order}), and is none")
         return SourceReading(order, findings=(fault,), is_faulty=True)
     return read
-
-
-def _read(
-    kind: SourceKind | None,
-    data: bytes,
-    url: str,
-    *,
-    is_ordered: bool,
-    harvests: bool,
-    selection: Selection,
-) -> SourceReading | None:
-    match kind:
-        case SourceKind.SITEMAP:
-            return read_sitemap(data, url=url)
-        case SourceKind.OAI:
-            return read_oai(data, url=url, selection=selection) if harvests else None
-        case SourceKind.FEED:
-            return read_feed(data, url=url)
-        case SourceKind.IIIF:
-            return read_iiif(data, url=url)
-        case SourceKind.LIST:
-            return read_list(data, url=url, is_ordered=is_ordered)
-        case _:
-            return None
 
 
 def unpacked(data: bytes) -> bytes:
@@ -356,18 +334,12 @@ class SourceReader:
 
 
 def may_be_source(data: bytes) -> bool:
-    """Return whether *data* is a source by its beginning."""
-    return source_kind(unpacked_head(data)) is not None
-
-
-def unpacked_head(data: bytes) -> bytes:
-    """The beginning of *data* without gzip around it: enough to say whether it is a source.
+    """Return whether *data* is a source by its beginning.
 
     A list is recognized by all of its lines; of a long one the first must do here, and the reader looks at the rest.
     """
-    return unpacked(data[:_INLINE_BYTES])[:_INLINE_BYTES].rpartition(b"\n")[0] or unpacked(
-        data[:_INLINE_BYTES]
-    )
+    head = unpacked(data[:_INLINE_BYTES])
+    return source_kind(head[:_INLINE_BYTES].rpartition(b"\n")[0] or head) is not None
 
 
 # -- which of all documents that link to another has found it, whichever was read first

@@ -198,15 +198,17 @@ class Frontier:
             .group_by(frontier.c.host)
             .order_by(func.min(frontier.c.frontier_id))
         )
-        with self._store.reading() as connection:
-            return list(connection.scalars(query))
+        return [host for (host,) in self._store.rows(query)]
 
     def claim(self, shares: Mapping[str, int]) -> list[FrontierEntry]:
         """Claim up to so many entries of each host, in the order of their discovery; one transaction."""
-        statement, until = (
-            self._claiming(self._waiting_at(bindparam("at"), bindparam("most"))),
-            claim_end(),
+        waiting = (
+            select(frontier.c.frontier_id)
+            .where(self._ours, is_in(FrontierState.WAITING), frontier.c.host == bindparam("at"))
+            .order_by(frontier.c.rank, frontier.c.frontier_id)
+            .limit(bindparam("most"))
         )
+        statement, until = self._claiming(frontier.c.frontier_id.in_(waiting)), claim_end()
         with self._store.transaction() as connection:
             rows = [
                 row
@@ -228,17 +230,6 @@ class Frontier:
             rows = connection.execute(claiming, {"until": claim_end()}).all()
         return sorted((entry_in(row) for row in rows), key=lambda entry: entry.entry_id)
 
-    def _waiting_at(
-        self, host: ColumnElement[str], most: ColumnElement[int]
-    ) -> ColumnElement[bool]:
-        waiting = (
-            select(frontier.c.frontier_id)
-            .where(self._ours, is_in(FrontierState.WAITING), frontier.c.host == host)
-            .order_by(frontier.c.rank, frontier.c.frontier_id)
-            .limit(most)
-        )
-        return frontier.c.frontier_id.in_(waiting)
-
     def _claiming(self, which: ColumnElement[bool]) -> ReturningUpdate[Any]:
         return (
             update(frontier)
@@ -254,9 +245,7 @@ class Frontier:
     def find(self, canonical: str) -> CrawlRequest | None:
         """The lead with this canonical form, whatever its state; None when there is none."""
         query = select(frontier).where(self._ours, frontier.c.canonical == canonical)
-        with self._store.reading() as connection:
-            row = connection.execute(query).one_or_none()
-        return None if row is None else entry_in(row).crawl_request
+        return next((entry_in(row).crawl_request for row in self._store.rows(query)), None)
 
     def requests(self) -> Iterator[CrawlRequest]:
         """Everything that was ever to be asked for, settled or not, in the order of discovery; a page at a time."""
@@ -274,14 +263,12 @@ class Frontier:
     def settled(self) -> set[str]:
         """The canonical forms of all that has its outcome."""
         query = select(frontier.c.canonical).where(self._ours, is_in(FrontierState.DONE))
-        with self._store.reading() as connection:
-            return set(connection.execute(query).scalars())
+        return {value for (value,) in self._store.rows(query)}
 
     def listed(self) -> set[str]:
         """The digests of what the sources that have their outcome have listed."""
         query = select(frontier.c.listed).where(self._ours, frontier.c.listed.is_not(None))
-        with self._store.reading() as connection:
-            return set(connection.execute(query).scalars())
+        return {value for (value,) in self._store.rows(query)}
 
     def counts(self) -> Mapping[FrontierState, int]:
         """Return how many entries are in each state; files are not counted."""
@@ -290,11 +277,8 @@ class Frontier:
             .where(self._ours, frontier.c.kind != RequestKind.FILE)
             .group_by(frontier.c.state)
         )
-        with self._store.reading() as connection:
-            counts = {
-                FrontierState(state): int(count) for state, count in connection.execute(query)
-            }
-        return {state: counts.get(state, 0) for state in FrontierState}
+        counts = {state: int(count) for state, count in self._store.rows(query)}
+        return {state: counts.get(state.value, 0) for state in FrontierState}
 
     def handed_out(self) -> int:
         """Return how many entries were ever claimed to be asked for; neither files nor what redirects led to are
@@ -303,8 +287,8 @@ class Frontier:
         query = select(func.count()).where(
             self._ours, frontier.c.kind != RequestKind.FILE, frontier.c.attempts > 0
         )
-        with self._store.reading() as connection:
-            return connection.scalar(query) or 0
+        [(count,)] = self._store.rows(query)
+        return int(count)
 
     @property
     def _ours(self) -> ColumnElement[bool]:

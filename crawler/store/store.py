@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import stat
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -34,7 +35,6 @@ from crawler.history import latest
 from crawler.history.latest import DERIVED, rebuild
 from crawler.history.news import News, news_of
 from crawler.model import schema
-from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
 from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
 from crawler.store.ark_tables import ArkTables, adding_up
@@ -132,47 +132,36 @@ class Store(DocumentTables, ArkTables):
 
         Those that are there already stay as they are.
         """
-        leads: list[CrawlRequest] = []
-        settled: list[SettledEntry] = []
-        documents: list[DocumentRecord] = []
-        observations: list[Observation] = []
-        traffic: list[HostTraffic] = []
+        of_kind: defaultdict[type, list[Any]] = defaultdict(list)
+        for item in items:
+            of_kind[type(item)].append(item)
+        documents: list[DocumentRecord] = [
+            row for record in of_kind[DocumentRecord] for row in record.rows
+        ]
+        leads = [crawl_request for row in documents for crawl_request in row.leads]
+        settled = [
+            SettledEntry(DOCUMENTS, row.settles, row.listed)
+            for row in documents
+            if row.settles is not None
+        ]
+        statements = {
+            TlsResult: adding(schema.tls_probe),
+            Pause: adding(schema.pause),
+            HostTraffic: adding_up(),
+        }
         with self.transaction() as connection:
-            for item in items:
-                match item:
-                    case DocumentRecord():
-                        documents += item.rows
-                        leads += (crawl_request for row in item.rows for crawl_request in row.leads)
-                        settled += (
-                            SettledEntry(DOCUMENTS, row.settles, row.listed)
-                            for row in item.rows
-                            if row.settles is not None
-                        )
-                    case Observation():
-                        observations.append(item)
-                    case MementoRecord():
-                        self._record_memento(connection, run_id, item)
-                    case TlsResult():
-                        connection.execute(
-                            adding(schema.tls_probe), {"run_id": run_id, **asdict(item)}
-                        )
-                    case Pause():
-                        connection.execute(adding(schema.pause), {"run_id": run_id, **asdict(item)})
-                    case HostTraffic():
-                        traffic.append(item)
-                    case SettledEntry():
-                        settled.append(item)
             if documents:
                 self._record_documents(connection, run_id, documents)
-            if observations:
-                self._record_observations(connection, run_id, observations)
-            if traffic:
-                connection.execute(
-                    adding_up(),
-                    [{"run_id": run_id, **asdict(host_traffic)} for host_traffic in traffic],
-                )
+            if of_kind[Observation]:
+                self._record_observations(connection, run_id, of_kind[Observation])
+            for record in of_kind[MementoRecord]:
+                self._record_memento(connection, run_id, record)
+            for kind, statement in statements.items():
+                rows = [{"run_id": run_id, **asdict(record)} for record in of_kind[kind]]
+                if rows:
+                    connection.execute(statement, rows)
             add_requests(connection, run_id, DOCUMENTS, leads)
-            settle(connection, run_id, settled)
+            settle(connection, run_id, [*settled, *of_kind[SettledEntry]])
 
     # -- runs
 
@@ -194,21 +183,18 @@ class Store(DocumentTables, ArkTables):
         that it is brought into.
         """
         with self.transaction() as connection:
-            done = connection.execute(
-                insert(schema.run).values(
-                    command=command,
-                    started_at=at,
-                    state=RUNNING,
-                    version=version,
-                    resolver=resolver,
-                    user_agent=user_agent,
-                    seeds=list(seeds),
-                    plan=None if plan is None else dict(plan),
-                )
+            values = insert(schema.run).values(
+                command=command,
+                started_at=at,
+                state=RUNNING,
+                version=version,
+                resolver=resolver,
+                user_agent=user_agent,
+                seeds=list(seeds),
+                plan=None if plan is None else dict(plan),
             )
-            key = done.inserted_primary_key
-            assert key is not None
-            run_id = int(key[0])
+            added = connection.execute(values.returning(schema.run.c.run_id))
+            run_id = int(added.scalar_one())
             connection.execute(
                 insert(schema.provenance).values(run_id=run_id, uuid=uuid or str(uuid4()))
             )
@@ -221,24 +207,22 @@ class Store(DocumentTables, ArkTables):
             .where(schema.run.c.command == command)
             .order_by(schema.run.c.run_id.desc())
         )
-        with self.reading() as connection:
-            return [
-                Run(row.run_id, row.command, row.started_at, row.state, row.plan)
-                for row in connection.execute(query)
-            ]
+        return [
+            Run(row.run_id, row.command, row.started_at, row.state, row.plan)
+            for row in self.rows(query)
+        ]
 
     def run_ids(self) -> list[int]:
         """The runs, in the order in which they began."""
         query = select(schema.run.c.run_id).order_by(schema.run.c.started_at, schema.run.c.run_id)
-        with self._engine.connect() as connection:
-            return list(connection.scalars(query))
+        return [run_id for (run_id,) in self.rows(query)]
 
     def go_on_with_run(self, run_id: int) -> None:
         """Note that a run that did not finish is running again."""
+        of_run = schema.run.c.run_id == run_id
         with self.transaction() as connection:
-            values = {"ended_at": None, "state": RUNNING}
             connection.execute(
-                update(schema.run).where(schema.run.c.run_id == run_id).values(values)
+                update(schema.run).where(of_run).values(ended_at=None, state=RUNNING)
             )
 
     def end_run(self, run_id: int, *, at: str, state: str) -> None:
