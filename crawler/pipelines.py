@@ -1,4 +1,4 @@
-"""From the spiders to the store: grouped commits, and one TLS probe a host and day."""
+"""From the spiders to the store: one TLS probe a host and day, and how hosts were treated."""
 
 from __future__ import annotations
 
@@ -52,29 +52,6 @@ class _Part:
     @property
     def _spider(self) -> AuditSpider:
         return cast("AuditSpider", self._crawler.spider)
-
-
-class StorePipeline(_Part):
-    """Records what the spiders yield, in grouped commits."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
-
-    async def process_item(self, item: Any) -> Any:
-        if not isinstance(
-            item, DocumentRecord | Observation
-        ):  # one for feeds, of what is on record
-            return item
-        item = self._spider.withheld(item)
-        if not isinstance(
-            item, Observation
-        ):  # the spider has recorded it, in the order of its decisions
-            self._spider.recorder.add(item)
-        return item
-
-    def spider_closed(self) -> None:
-        self._spider.recorder.commit()
 
 
 class TlsProbePipeline(_Part):

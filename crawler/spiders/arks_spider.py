@@ -301,7 +301,8 @@ class ArksSpider(AuditSpider):
         ):  # nothing was asked again
             return [*self._requests(self._conversation.on_answer(ask.after, is_last=True))]
         self.recorder.add(observation)
-        return [observation, *self._requests(self._conversation.on_answer(observation))]
+        following = self._requests(self._conversation.on_answer(observation))
+        return [self.withheld(observation), *following]
 
     # -- what was observed before the run was interrupted
 

@@ -149,6 +149,7 @@ class AuditSpider(scrapy.Spider):
         if own_run is not None:  # before the extensions are made, so that feeds are still open then
             crawler.signals.connect(spider._give_what_is_left, signal=signals.spider_closed)
         crawler.signals.connect(spider._stay_for_what_waits, signal=signals.spider_idle)
+        crawler.signals.connect(spider.recorder.commit, signal=signals.spider_closed)
         spider.withheld = Withholding.from_crawler(crawler)
         return spider
 

@@ -205,10 +205,12 @@ class DocumentsSpider(AuditSpider):
                 await asyncio.sleep(0)
 
     def _items(self, record: DocumentRecord) -> Iterator[DocumentRecord | Citation]:
-        """Return *record*, and what the document cites where Scrapy itself runs the spider."""
-        yield record
+        """Record what became of a document, and return it, with what it cites where Scrapy itself runs the spider."""
+        self.recorder.add(record)
+        shown = self.withheld(record)
+        yield shown
         if self.own_run is not None:
-            yield from citations(self.withheld(record))
+            yield from citations(shown)
 
     def _is_idle(self) -> bool:
         return not self._files_open and super()._is_idle()
@@ -253,8 +255,8 @@ class DocumentsSpider(AuditSpider):
         assert request is not None
         hops, end, _ = chain_of(request)
         if end is not ChainEnd.ANSWERED or response.status not in SUCCESSES:
-            async for record in self._unfetched(request, response):
-                yield record
+            async for item in self._unfetched(request, response):
+                yield item
             return
         hops = (*earlier, *hops)
         begun = self._begin_reading(crawl_request, response, hops)
@@ -270,13 +272,13 @@ class DocumentsSpider(AuditSpider):
             if begun is not None:
                 begun.cancel()  # if no one wanted it
 
-    async def failed(self, failure: Failure) -> AsyncIterator[DocumentRecord]:
-        async for record in self._unfetched(failure.request, None):  # type: ignore[attr-defined]
-            yield record
+    async def failed(self, failure: Failure) -> AsyncIterator[DocumentRecord | Citation]:
+        async for item in self._unfetched(failure.request, None):  # type: ignore[attr-defined]
+            yield item
 
     async def _unfetched(
         self, request: Request, response: Response | None
-    ) -> AsyncIterator[DocumentRecord]:
+    ) -> AsyncIterator[DocumentRecord | Citation]:
         """The row about a document that could not be had, unless it is asked for once more."""
         crawl_request: CrawlRequest = request.cb_kwargs["crawl_request"]
         self.feed.answered(crawl_request.canonical)
@@ -294,7 +296,9 @@ class DocumentsSpider(AuditSpider):
                 record = replace(record, findings=(*record.findings, *faults))
             url = request.url if response is None else response.url
             sitemaps = tuple(self._sitemaps_for(crawl_request, url))
-            yield replace(record, leads=sitemaps, outlinks=outlinks_of(sitemaps))
+            record = replace(record, leads=sitemaps, outlinks=outlinks_of(sitemaps))
+            for item in self._items(record):
+                yield item
 
     def _asks_again(self, request: Request) -> bool:
         """Return whether what *request* ran into may pass, and the document is asked for once more after a while."""

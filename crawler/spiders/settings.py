@@ -72,10 +72,7 @@ EXTENSIONS = {
     "crawler.wire.middlewares.BodyBounds": 0,
     "crawler.pipelines.TrafficRecorder": 0,
 }
-ITEM_PIPELINES = {
-    "crawler.pipelines.StorePipeline": 100,
-    "crawler.pipelines.TlsProbePipeline": 200,
-}
+ITEM_PIPELINES = {"crawler.pipelines.TlsProbePipeline": 200}
 COOKIES_ENABLED = False  # default True. ChainCookies keeps them within one chain of requests.
 DOWNLOAD_FAIL_ON_DATALOSS = False  # default True. A truncated body has a status all the same.
 DOWNLOAD_MAXSIZE = (
