@@ -11,10 +11,10 @@ import errno
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from crawler.model.addresses import AddressGuard, Routes
@@ -149,12 +149,30 @@ class HostThrottle:
 
     # -- turns
 
-    def slot(self, url: str) -> HostSlot:
-        """A turn at the host of *url*, as an asynchronous context manager: inside it, one request may be made.
+    @asynccontextmanager
+    async def slot(self, url: str) -> AsyncIterator[HostSlot]:
+        """A turn at the host of *url*: inside it, one request may be made, and what came of it must be reported.
 
         Raises `NotAsked` on entering when the host is not asked any more.
         """
-        return HostSlot(self, self._host(host_of(url)), url)
+        host = self._host(host_of(url))
+        if host.pace.state is HostState.GIVEN_UP and host.pace.reason is not None:
+            raise NotAsked(host.pace.reason)
+        slot = HostSlot(self, host, url)
+        waiting: asyncio.Future[HostLease | None] = asyncio.get_running_loop().create_future()
+        host.waiting.append(waiting)
+        self._move_on(host)
+        try:
+            slot.claim = await waiting
+        except asyncio.CancelledError:
+            if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
+                slot.claim = waiting.result()  # granted, but the one who wanted it has gone
+                self._end(slot)
+            raise
+        try:
+            yield slot
+        finally:
+            self._end(slot)
 
     def free_slots(self, host: str) -> int:
         """Return how many requests may be taken out of a queue for *host*: one more than may be under way, to be at
@@ -242,14 +260,6 @@ class HostThrottle:
                 logger.warning(words, name, LEAST_INTERVAL_S)
         return host_state
 
-    def _line_up(self, host: _Host) -> asyncio.Future[HostLease | None]:
-        if host.pace.state is HostState.GIVEN_UP and host.pace.reason is not None:
-            raise NotAsked(host.pace.reason)
-        waiting: asyncio.Future[HostLease | None] = asyncio.get_running_loop().create_future()
-        host.waiting.append(waiting)
-        self._move_on(host)
-        return waiting
-
     def _move_on(self, host: _Host) -> None:
         """Grant what may be granted, and come back when there will be more."""
         if host.timer is not None:
@@ -304,8 +314,13 @@ class HostThrottle:
             f"{problem.strerror or problem}: {problem.filename}" if problem.filename else problem,
         )
 
-    def _done(self, host: _Host, claim: HostLease | None, wish_s: float | None) -> None:
-        """A turn has ended, and *host* knows what came of it."""
+    def _end(self, slot: HostSlot) -> None:
+        """End a turn: its host knows what came of it."""
+        host, claim, wish_s = slot.host, slot.claim, slot.wish_s
+        if not slot.is_reported:
+            host.pace = host.pace.ended()
+        if host.pace.state is HostState.GIVEN_UP:
+            self._give_up(host)
         if self._files is not None and (claim is not None or wish_s):
             pause_s = host.pace.pause_s(self._clock())
             try:
@@ -316,12 +331,6 @@ class HostThrottle:
             except OSError as problem:
                 self._do_without_files(problem)
         self._move_on(host)
-
-    def _heed(self, host: _Host, url: str, wish_s: float) -> None:
-        """Keep on record that a host has asked for a pause, and whether it gets it."""
-        is_kept = wish_s <= self._patience.longest_wait_s
-        self._pauses.append(Pause(host.name, url, now(), wish_s, is_kept=is_kept))
-        self.on_pause()
 
     # -- when there is nothing else to do
 
@@ -348,72 +357,48 @@ class HostThrottle:
             self._look_later()
 
     def _give_up(self, host: _Host) -> None:
-        reason = host.pace.reason
-        assert reason is not None
-        host.given_up = reason.words
-        host.refuse(NotAsked(reason))
+        if host.pace.reason is not None:
+            host.given_up = host.pace.reason.words
+            host.refuse(NotAsked(host.pace.reason))
 
 
+@dataclass(slots=True)
 class HostSlot:
-    """One request to a host, from the moment it may start to its end; what came of it must be reported."""
+    """One request to a host, from the moment it may start to its end."""
 
-    def __init__(self, throttle: HostThrottle, host: _Host, url: str) -> None:
-        self._throttle = throttle
-        self._host = host
-        self._url = url
-        self._claim: HostLease | None = None
-        self._after: Pace | None = None
-        self._wish_s: float | None = None
-        self._is_sent = False
-
-    async def __aenter__(self) -> Self:
-        waiting = self._throttle._line_up(self._host)
-        try:
-            self._claim = await waiting
-        except asyncio.CancelledError:
-            if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
-                self._claim = waiting.result()  # granted, but the one who wanted it has gone
-                await self.__aexit__(None, None, None)
-            raise
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        host, throttle = self._host, self._throttle
-        if self._after is None:
-            host.pace = host.pace.ended()
-        if host.pace.state is HostState.GIVEN_UP:
-            throttle._give_up(host)
-        throttle._done(host, self._claim, self._wish_s)
+    throttle: HostThrottle
+    host: _Host
+    url: str
+    claim: HostLease | None = None
+    wish_s: float | None = None
+    is_sent: bool = False
+    is_reported: bool = False
 
     def sent(self) -> None:
         """The request is really on its way only now: intervals count from here."""
-        self._is_sent = True
-        self._host.pace = self._host.pace.sent(self._throttle._clock())
-        if self._claim is not None:
-            self._claim.sent()
+        self.is_sent = True
+        self.host.pace = self.host.pace.sent(self.throttle._clock())
+        if self.claim is not None:
+            self.claim.sent()
 
     def answered(self, status: int, wish_s: float | None = None) -> None:
         """The host has answered, with the wish to be left alone for *wish_s* seconds if it is not None."""
-        throttle, host = self._throttle, self._host
-        self._after = host.pace = host.pace.answered(
-            status, wish_s, throttle._clock(), throttle._patience
-        )
-        self._wish_s = wish_s
+        throttle, host, patience = self.throttle, self.host, self.throttle._patience
+        host.pace = host.pace.answered(status, wish_s, throttle._clock(), patience)
+        self.wish_s, self.is_reported = wish_s, True
         if wish_s:
-            throttle._heed(host, self._url, wish_s)
+            is_kept = wish_s <= patience.longest_wait_s
+            throttle._pauses.append(Pause(host.name, self.url, now(), wish_s, is_kept=is_kept))
+            throttle.on_pause()
 
     def failed(self, end: ChainEnd, words: str) -> None:
         """The request got no answer; *words* say what it ran into."""
-        throttle, host = self._throttle, self._host
-        description = f"{words} ({self._url})"
-        self._after = host.pace = host.pace.failed(
-            end, description, throttle._clock(), throttle._patience, is_sent=self._is_sent
+        throttle, host = self.throttle, self.host
+        description = f"{words} ({self.url})"
+        host.pace = host.pace.failed(
+            end, description, throttle._clock(), throttle._patience, is_sent=self.is_sent
         )
+        self.is_reported = True
         host.failures += 1
 
 
