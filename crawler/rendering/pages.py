@@ -9,7 +9,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -92,28 +92,39 @@ class PageFetcher:
     async def _answer(
         self, asked: PageRequest, limit: int, page_url: str, jar: CookieJar
     ) -> PageAnswer:
+        engine = self._crawler.engine
+        assert engine is not None
         url = asked.url.partition("#")[0]
         hops: tuple[Hop, ...] = ()
         while True:
-            why_not = url_not_asked(url) or self._why_not_sent(url, page_url)
+            why_not = url_not_asked(url)
+            is_elsewhere = origin(url) != origin(page_url)
+            if why_not is None and is_elsewhere and self._sessions.find(url) is not None:
+                # What a host shows to us alone is for no page of others.
+                words = "a page of another host may not ask a host of ours that knows us"
+                why_not = f"{short(url)}: {words}"
             if why_not is not None:
                 return PageAnswer(hops=hops, fault=why_not)
             request = self._request(url, asked, limit, jar)
-            response = await self._downloaded(request)
-            own, end, detail = chain_of(
-                request if response is None else response.request or request
-            )
+            response = None
+            with suppress(Exception):  # of any kind: the chain says why there is no answer
+                response = await engine.download_async(request)
+            ended = request if response is None else response.request or request
+            own, end, detail = chain_of(ended)
             hops = (*hops, *own)
             if response is None:
                 return PageAnswer(hops=hops, fault=fault_of_answer(url, end, detail, None))
-            location = hops[-1].location
-            step = next_step(
-                [hop.url for hop in hops], response.status, location, max_hops=self._max_hops
-            )
+            urls = [hop.url for hop in hops]
+            step = next_step(urls, response.status, hops[-1].location, max_hops=self._max_hops)
             if isinstance(step, Follow):
                 url = step.url
                 continue
-            return _answer_of(response, url, hops, step.end, step.detail)
+            fault = fault_of_answer(url, step.end, step.detail, response.status)
+            lost = next(incomplete(response.flags, len(response.body)), None)
+            if fault is None and lost is not None:
+                fault = f"{short(url)}: {lost.detail}"
+            status = response.status if step.end is ChainEnd.ANSWERED else 0
+            return PageAnswer(status, headers_of(response), response.body, hops, fault)
 
     def _request(self, url: str, asked: PageRequest, limit: int, jar: CookieJar) -> Request:
         named = ("accept", "x-requested-with")
@@ -122,32 +133,6 @@ class PageFetcher:
             headers["Origin"] = asked.asking_origin
         meta = {"verbatim_url": True, "body_limit": limit, "dont_redirect": True, "jar": jar}
         return Request(url, headers=headers, meta=meta, dont_filter=True, callback=NO_CALLBACK)
-
-    async def _downloaded(self, request: Request) -> Response | None:
-        """The answer; None where there is none: its chain says why."""
-        engine = self._crawler.engine
-        assert engine is not None
-        try:
-            return await engine.download_async(request)
-        except Exception:  # of any kind, as an errback would have it
-            return None
-
-    def _why_not_sent(self, url: str, page_url: str) -> str | None:
-        """Return why a page can't have what it asks for: what a host shows to us alone is for no page of others."""
-        if origin(url) != origin(page_url) and self._sessions.find(url) is not None:
-            return f"{short(url)}: a page of another host may not ask a host of ours that knows us"
-        return None
-
-
-def _answer_of(
-    response: Response, url: str, hops: tuple[Hop, ...], end: ChainEnd, detail: str
-) -> PageAnswer:
-    fault = fault_of_answer(url, end, detail, response.status)
-    lost = next(incomplete(response.flags, len(response.body)), None)
-    if fault is None and lost is not None:
-        fault = f"{short(url)}: {lost.detail}"
-    status = response.status if end is ChainEnd.ANSWERED else 0
-    return PageAnswer(status, headers_of(response), response.body, hops, fault)
 
 
 def headers_of(response: Response) -> Mapping[str, str]:

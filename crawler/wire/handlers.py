@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -24,7 +25,6 @@ from scrapy.core.downloader.handlers.http11 import (
     _LenientHTTPClientParser,
     _ScrapyAgent,
     _ScrapyProxyAgent,
-    _TunnelingAgent,
 )
 from scrapy.exceptions import CannotResolveHostError, DownloadTimeoutError
 from scrapy.utils._download_handlers import make_response, wrap_twisted_exceptions
@@ -212,26 +212,44 @@ class BoundedFactory(_LenientHTTP11ClientFactory):
         return _BoundedProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
 
 
-class _Exact:
-    """Mixed into an agent: sends *target* as the request target."""
+def _exactly(send: Callable[..., Any], target: bytes) -> Callable[..., Any]:
+    """Return what sends a request as *send* does, but with this request target, which is its last argument."""
 
-    target: bytes
+    def sending(*args: Any, **kwargs: Any) -> Any:
+        if "requestPath" in kwargs:
+            return send(*args, **{**kwargs, "requestPath": target})
+        return send(*args[:-1], target, **kwargs)
+
+    return sending
+
+
+class ExactScrapyAgent(_ScrapyAgent):
+    """Scrapy's own agent; what it makes connects where it may, and sends the request target exactly."""
+
     routes: Routes
     guard: AddressGuard
+    sending: Sending
+    _reader: Any = None
 
-    def _requestWithEndpoint(self, *args: Any, **kwargs: Any) -> Any:
-        if "requestPath" in kwargs:
-            kwargs["requestPath"] = self.target
-        else:
-            args = (*args[:-1], self.target)
-        return super()._requestWithEndpoint(*args, **kwargs)  # type: ignore[misc]
+    def _get_agent(self, request: Request, timeout: float) -> Agent:
+        # Scrapy builds its agents in one long method, so they are changed when they are there.
+        made = super()._get_agent(request, timeout)
+        agent: Any = made
+        target = request_target(request.url)
+        if type(agent) is _BindAddressAgent:  # and none through a proxy, of which these are kinds
+            agent._getEndpoint = partial(self._endpoint, agent._endpointFactory)
+        elif refusal := self.guard.refusal(urlsplit(request.url).hostname or ""):
+            # Names are looked up by the proxy, which has to guard itself.
+            raise AddressRefused(refusal)
+        if isinstance(agent, _ScrapyProxyAgent):  # to http: the target is the whole URL
+            scheme, rest = request.url.split("://", 1)
+            target = f"{scheme}://{rest.split('/', 1)[0].split('?', 1)[0]}{target}"
+        agent._requestWithEndpoint = _exactly(agent._requestWithEndpoint, target.encode("ascii"))
+        agent._pool = WatchedPool(agent._pool, self.sending)
+        return made
 
-
-class _DirectAgent(_Exact, _BindAddressAgent):
-    """Connects where it may, the routes first; the URL's own host stays in SNI and in the Host header."""
-
-    def _getEndpoint(self, uri: URI) -> Any:
-        factory = self._endpointFactory
+    def _endpoint(self, factory: Any, uri: URI) -> Any:
+        """Connects where it may, the routes first; the URL's own host stays in SNI and in the Host header."""
         endpoint = GuardedEndpoint(
             factory._reactor,
             uri.host.decode("ascii"),
@@ -245,50 +263,6 @@ class _DirectAgent(_Exact, _BindAddressAgent):
             return endpoint
         creator = factory._policyForHTTPS.creatorForNetloc(uri.host, uri.port)
         return wrapClientTLS(creator, endpoint)  # type: ignore[arg-type]
-
-
-class _TunnelAgent(_Exact, _TunnelingAgent):
-    """Through a proxy to https: the tunnel's target is the URL's own host."""
-
-
-class _ProxyAgent(_Exact, _ScrapyProxyAgent):
-    """Through a proxy to http: the target is the whole URL."""
-
-
-_EXACT: dict[type[Agent], type[_Exact]] = {
-    _BindAddressAgent: _DirectAgent,
-    _TunnelingAgent: _TunnelAgent,
-    _ScrapyProxyAgent: _ProxyAgent,
-}
-
-
-class ExactScrapyAgent(_ScrapyAgent):
-    """Scrapy's own agent, with our agents inside."""
-
-    routes: Routes
-    guard: AddressGuard
-    sending: Sending
-    _reader: Any = None
-
-    def _get_agent(self, request: Request, timeout: float) -> Agent:
-        agent = super()._get_agent(request, timeout)
-        exact = _EXACT[type(agent)]
-        if exact is not _DirectAgent and (
-            refusal := self.guard.refusal(urlsplit(request.url).hostname or "")
-        ):
-            raise AddressRefused(
-                refusal
-            )  # names are looked up by the proxy, which has to guard itself
-        # Scrapy itself swaps the class of the response parser like this: its agents are built in one long method.
-        agent.__class__ = exact  # type: ignore[assignment]
-        target = request_target(request.url)
-        if exact is _ProxyAgent:
-            scheme, rest = request.url.split("://", 1)
-            target = f"{scheme}://{rest.split('/', 1)[0].split('?', 1)[0]}{target}"
-        agent.target = target.encode("ascii")  # type: ignore[attr-defined]
-        agent.routes, agent.guard = self.routes, self.guard  # type: ignore[attr-defined]
-        agent._pool = WatchedPool(agent._pool, self.sending)  # type: ignore[assignment]
-        return agent
 
     def _cb_timeout(self, result: Any, request: Request, url: str, timeout: float) -> Any:
         try:
