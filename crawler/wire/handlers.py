@@ -236,7 +236,7 @@ class ExactScrapyAgent(_ScrapyAgent):
         made = super()._get_agent(request, timeout)
         agent: Any = made
         target = request_target(request.url)
-        if type(agent) is _BindAddressAgent:  # and none through a proxy, of which these are kinds
+        if type(made) is _BindAddressAgent:  # and none through a proxy, of which these are kinds
             agent._getEndpoint = partial(self._endpoint, agent._endpointFactory)
         elif refusal := self.guard.refusal(urlsplit(request.url).hostname or ""):
             # Names are looked up by the proxy, which has to guard itself.
