@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -46,30 +47,18 @@ logger = logging.getLogger(__name__)
 _PRIORITY = {Question.OBJECT: 0, **dict.fromkeys(set(CONFORMANCE) - set(ACCESS), -1)}
 
 
-def request_of(
-    ask: Ask, callback: Callable[..., Any], errback: Callable[..., Any], *, body_limit: int
-) -> Request:
-    """Return the request that puts a question; *callback* gets it as ``ask`` next to the answer."""
-    return Request(
-        sendable(ask.url),
-        callback=callback,
-        errback=errback,
-        cb_kwargs={"ask": ask},
-        dont_filter=True,  # two ARKs may land on one page, and a loop comes by twice
-        priority=_PRIORITY.get(ask.question, 1),
-        meta={"verbatim_url": True, "text_only": True, "body_limit": body_limit},
-    )
-
-
 def observe(ask: Ask, request: Request, response: Response | None) -> Observation:
     """Return the observation of an *ask*: the chain that *request* ended, and what its last answer says."""
     hops, end, detail = chain_of(request)
     body = b"" if response is None else response.body
-    answer = read_answer(
-        body,
-        (hops[-1].headers.get("Content-Type") if hops else None),
-        _asked_about(ask.ark, ask.url),
-    )
+    flags = () if response is None else response.flags
+    content_type = hops[-1].headers.get("Content-Type") if hops else None
+    ark = ask.ark
+    with suppress(NotAnArk):  # a control asks about one of its own
+        ark = Ark.parse(ask.url.partition("?")[0])
+    answer = read_answer(body, content_type, ark)
+    # What kept it from coming whole, but for our own having read enough of it.
+    lacks = () if STOPPED in flags else incomplete(flags, len(body))
     return Observation(
         ark=ask.ark,
         request_url=ask.request_url,
@@ -84,38 +73,11 @@ def observe(ask: Ask, request: Request, response: Response | None) -> Observatio
         text=answer.text,
         body_bytes=None if response is None else len(body),
         body_sha256=hashlib.sha256(body).hexdigest() if body else None,
-        body_complete=response is not None and not INCOMPLETE.intersection(response.flags),
+        body_complete=response is not None and INCOMPLETE.isdisjoint(flags),
         record=answer.record,
         similarity=answer.similarity,
         facts=answer.facts,
-        remarks=() if response is None else _not_whole(response.flags, len(body)),
-    )
-
-
-def observations_of(response: Response) -> Iterator[Observation]:
-    """Return what *response* says for the object of each ARK in the URL that it was asked for by."""
-    request = response.request
-    assert request is not None
-    hops, _, _ = chain_of(request)
-    url = hops[0].url if hops else request.url
-    for ark, asked in targets_in([url], resolver=url)[0]:
-        yield observe(Ask(ark, asked, Question.OBJECT, url), request, response)
-
-
-def _asked_about(ark: Ark, asked: str) -> Ark:
-    """The ARK that a URL asks about, a control's own where it holds one; else *ark*."""
-    try:
-        return Ark.parse(asked.partition("?")[0])
-    except NotAnArk:
-        return ark
-
-
-def _not_whole(flags: Sequence[str], size: int) -> tuple[str, ...]:
-    """Return what kept an answer from coming whole, but for our own having read enough of it."""
-    return (
-        ()
-        if STOPPED in flags
-        else tuple(f"not the whole answer: {flaw.detail}" for flaw in incomplete(flags, size))
+        remarks=tuple(f"not the whole answer: {lack.detail}" for lack in lacks),
     )
 
 
@@ -235,8 +197,12 @@ class ArksSpider(AuditSpider):
 
     async def parse(self, response: Response) -> AsyncIterator[Observation]:
         """Yield what *response* says for the object of the ARK in its URL: for ``scrapy parse``."""
-        for observation in observations_of(response):
-            yield observation
+        request = response.request
+        assert request is not None
+        hops, _, _ = chain_of(request)
+        url = hops[0].url if hops else request.url
+        for ark, asked in targets_in([url], resolver=url)[0]:
+            yield observe(Ask(ark, asked, Question.OBJECT, url), request, response)
 
     def _recalled(self, url: str) -> list[Observation]:
         """Return what was observed for a target that was finished."""
@@ -274,8 +240,16 @@ class ArksSpider(AuditSpider):
                 yield self._request(ask)
 
     def _request(self, ask: Ask) -> Request:
-        return request_of(
-            ask, self.answered, self.failed, body_limit=self.settings.getint("ARKAUDIT_BODY_LIMIT")
+        """The request that puts a question; the callbacks get it as ``ask`` next to the answer."""
+        limit = self.settings.getint("ARKAUDIT_BODY_LIMIT")
+        return Request(
+            sendable(ask.url),
+            callback=self.answered,
+            errback=self.failed,
+            cb_kwargs={"ask": ask},
+            dont_filter=True,  # two ARKs may land on one page, and a loop comes by twice
+            priority=_PRIORITY.get(ask.question, 1),
+            meta={"verbatim_url": True, "text_only": True, "body_limit": limit},
         )
 
     async def answered(self, response: Response, ask: Ask) -> AsyncIterator[Observation | Request]:

@@ -13,9 +13,19 @@ from io import BufferedReader, BytesIO
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-from crawler.model.observations import CitedMention, DocumentOutcome, DocumentRecord, Hop, now
+from crawler.answers.facts import OUTCOME_OF_END, status_outcome
+from crawler.model.crawl_requests import CrawlRequest
+from crawler.model.observations import (
+    ChainEnd,
+    CitedMention,
+    DocumentOutcome,
+    DocumentRecord,
+    Hop,
+    now,
+)
 from crawler.model.resolving import mention_url
-from crawler.wire.failures import STOPPED, incomplete
+from crawler.sources.link_targets import Headers
+from crawler.wire.failures import INCOMPLETE, STOPPED, incomplete
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import archive_kind, members
 from extractors.extraction import Extraction, extraction_of
@@ -92,6 +102,22 @@ class DocumentSource:
             media_type=self.media_type,
             charset=self.charset,
         )
+
+
+def whole_lines(response: Response) -> bytes:
+    """The body; of one that was cut off all but the last line, where it has several: half a URL leads elsewhere."""
+    if INCOMPLETE.isdisjoint(response.flags):
+        return response.body
+    return response.body[: response.body.rfind(b"\n") + 1] or response.body
+
+
+def headers_of(response: Response) -> Headers:
+    """Return what the headers of *response* may say about where it leads."""
+
+    def values(name: str) -> tuple[str, ...]:
+        return tuple(value.decode("latin-1") for value in response.headers.getlist(name))
+
+    return Headers(values("Link"), values("X-Robots-Tag"), values("Refresh"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +304,44 @@ def _unread(part: ArchiveMember | Finding, failure: WorkerError) -> MemberReadin
         return part
     return MemberReading.of(
         part, extraction_of_member(failed_extraction(failure, part.media_type), part), None
+    )
+
+
+def redirected(
+    crawl_request: CrawlRequest, hops: tuple[Hop, ...], there: CrawlRequest
+) -> DocumentRecord:
+    """The row about a URL that led to the document *there*, by *hops* of its own."""
+    return DocumentRecord(
+        url=crawl_request.url,
+        found_on=crawl_request.found_on,
+        fetched_at=hops[-1].at,
+        outcome=DocumentOutcome.REDIRECTED,
+        hops=hops,
+        settles=crawl_request.canonical,
+        led_to=there.url,
+    )
+
+
+def unfetched(
+    crawl_request: CrawlRequest,
+    hops: tuple[Hop, ...],
+    end: ChainEnd,
+    detail: str,
+    status: int | None,
+) -> DocumentRecord:
+    """The row about a document that could not be had: the outcome of its chain, with the words for it."""
+    if end is ChainEnd.ANSWERED and status is not None:
+        outcome, words = status_outcome(status), f"answered {status}"
+    else:
+        outcome, words = OUTCOME_OF_END[end], detail or end.value
+    return DocumentRecord(
+        url=crawl_request.url,
+        found_on=crawl_request.found_on,
+        fetched_at=hops[-1].at if hops else now(),
+        outcome=outcome,
+        hops=hops,
+        findings=(Finding("not-fetched", words),),
+        settles=crawl_request.canonical,
     )
 
 

@@ -18,7 +18,6 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from crawler.answers.facts import OUTCOME_OF_END, status_outcome
 from crawler.model.crawl_requests import (
     CrawlRequest,
     Extent,
@@ -35,7 +34,6 @@ from crawler.model.registry import load as load_registry
 from crawler.model.resolving import SUCCESSES, Patience, next_fetch
 from crawler.politeness.throttle import patience_of
 from crawler.sources.gate import CrawlPlan, LinkPatterns, Passed, Rules
-from crawler.sources.link_targets import Headers
 from crawler.sources.source_reading import SourceReader, may_be_source
 from crawler.spiders.auditing import AuditSpider, OwnRun
 from crawler.spiders.document_reading import (
@@ -43,8 +41,12 @@ from crawler.spiders.document_reading import (
     DocumentReader,
     DocumentSource,
     Row,
+    headers_of,
     read_ahead,
+    redirected,
     source_record,
+    unfetched,
+    whole_lines,
 )
 from crawler.spiders.items import Citation, citations
 from crawler.spiders.runs import conclude_documents
@@ -53,7 +55,6 @@ from crawler.store import StoreUnwritable
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import FrontierEntry, FrontierState
 from crawler.store.store import Recordable
-from crawler.wire.failures import INCOMPLETE
 from crawler.wire.middlewares import chain_of
 from extractors.documents import document_name
 from extractors.model.documents import Finding
@@ -340,29 +341,31 @@ class DocumentsSpider(AuditSpider):
         It is theirs who get there first. What was found before this lead, or is asked for already, is left to that.
         """
         there = crawl_request.led_to(hops[-1].url)
-        if there is crawl_request:
-            async for record in self._records(crawl_request, response, hops, begun):
-                yield record
-            return
-        self.recorder.commit()  # what was found until now was found before
-        if self._arrives(there, crawl_request):
-            self._gate.remember(there)
-            way = redirected(crawl_request, hops[:-1], there)
-            async for record in self._records(there, response, hops[-1:], begun):
-                yield record if record.settles is None else replace(record, led_by=way)
-            return
-        way = redirected(crawl_request, hops, self.frontier.find(there.canonical) or there)
-        if (
-            crawl_request.is_seed or crawl_request.source is not None
-        ):  # which leads further than what someone has come upon
-            async for record in self._records(there, response, hops[-1:], begun):
+        way: DocumentRecord | None = None
+        is_ours = True
+        if there is not crawl_request:
+            self.recorder.commit()  # what was found until now was found before
+            is_ours = self._arrives(there, crawl_request)
+            if is_ours:
+                self._gate.remember(there)
+                way = redirected(crawl_request, hops[:-1], there)
+            else:
+                target = self.frontier.find(there.canonical) or there
+                way = redirected(crawl_request, hops, target)
+            hops = hops[-1:]
+        leads_further = crawl_request.is_seed or crawl_request.source is not None
+        if is_ours or leads_further:  # than what someone has come upon
+            async for record in self._records(there, response, hops, begun):
                 if record.settles is None:
                     yield record
+                elif is_ours or way is None:
+                    yield replace(record, led_by=way)
                 else:
                     way = replace(
                         way, leads=record.leads, listed=record.listed, outlinks=record.outlinks
                     )
-        yield way
+        if way is not None and not is_ours:
+            yield way
 
     def _arrives(self, there: CrawlRequest, crawl_request: CrawlRequest) -> bool:
         """Return whether *there* is ours, to which redirects of *lead* have led; no one else asks for it then."""
@@ -540,57 +543,3 @@ def _led(record: DocumentRecord, passed: Passed, canonical: str) -> DocumentReco
         listed=passed.listed,
         outlinks=passed.outlinks,
     )
-
-
-def redirected(
-    crawl_request: CrawlRequest, hops: tuple[Hop, ...], there: CrawlRequest
-) -> DocumentRecord:
-    """The row about a URL that led to the document *there*, by *hops* of its own."""
-    return DocumentRecord(
-        url=crawl_request.url,
-        found_on=crawl_request.found_on,
-        fetched_at=hops[-1].at,
-        outcome=DocumentOutcome.REDIRECTED,
-        hops=hops,
-        settles=crawl_request.canonical,
-        led_to=there.url,
-    )
-
-
-def unfetched(
-    crawl_request: CrawlRequest,
-    hops: tuple[Hop, ...],
-    end: ChainEnd,
-    detail: str,
-    status: int | None,
-) -> DocumentRecord:
-    """The row about a document that could not be had: the outcome of its chain, with the words for it."""
-    if end is ChainEnd.ANSWERED and status is not None:
-        outcome, words = status_outcome(status), f"answered {status}"
-    else:
-        outcome, words = OUTCOME_OF_END[end], detail or end.value
-    return DocumentRecord(
-        url=crawl_request.url,
-        found_on=crawl_request.found_on,
-        fetched_at=hops[-1].at if hops else now(),
-        outcome=outcome,
-        hops=hops,
-        findings=(Finding("not-fetched", words),),
-        settles=crawl_request.canonical,
-    )
-
-
-def whole_lines(response: Response) -> bytes:
-    """The body; of one that was cut off all but the last line, where it has several: half a URL leads elsewhere."""
-    if INCOMPLETE.isdisjoint(response.flags):
-        return response.body
-    return response.body[: response.body.rfind(b"\n") + 1] or response.body
-
-
-def headers_of(response: Response) -> Headers:
-    """Return what the headers of *response* may say about where it leads."""
-
-    def values(name: str) -> tuple[str, ...]:
-        return tuple(value.decode("latin-1") for value in response.headers.getlist(name))
-
-    return Headers(values("Link"), values("X-Robots-Tag"), values("Refresh"))

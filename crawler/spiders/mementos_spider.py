@@ -108,7 +108,12 @@ class MementosSpider(AuditSpider):
             under_way.earlier += hops
             self.ask_later(self._request(under_way), wait_s)
             return
-        text, fault = ("", None) if response is None else _said(response, under_way.ask)
+        text, fault = "", None
+        if response is not None and under_way.ask.wants_list:
+            text = response.body.decode("utf-8", "replace")
+        elif response is not None:
+            content_type = (response.headers.get("Content-Type") or b"").decode("latin-1") or None
+            fault = page_fault(read_answer(response.body, content_type))
         try:
             under_way.ask = under_way.search.send(ArchiveAnswer(hops, end, detail, text, fault))
         except StopIteration as over:
@@ -124,11 +129,3 @@ class MementosSpider(AuditSpider):
         else:
             under_way.attempt = 1
             yield self._request(under_way)
-
-
-def _said(response: Response, ask: ArchiveAsk) -> tuple[str, str | None]:
-    """The text of a list of captures; of a page why it is not the thing itself."""
-    if ask.wants_list:
-        return response.body.decode("utf-8", "replace"), None
-    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1") or None
-    return "", page_fault(read_answer(response.body, content_type))
