@@ -391,10 +391,14 @@ def read_sitemap(data: bytes, *, url: str) -> SourceReading:
     pages: dict[str, None] = {}
     sitemaps: dict[str, None] = {}
     left_out = 0
-    for name, address in _addresses(data, url):
+    for entry in elements(data, "{*}url", "{*}sitemap"):
+        location = entry.find("{*}loc")
+        address = absolute(url, text_of(location)) if location is not None else None
+        if address is None:
+            continue
         if len(pages) + len(sitemaps) >= MOST_ENTRIES:
             left_out += 1
-        elif name == "sitemap":
+        elif local_name(entry) == "sitemap":
             sitemaps[address] = None
         else:
             pages[address] = None
@@ -411,12 +415,3 @@ def read_sitemap(data: bytes, *, url: str) -> SourceReading:
         tuple(sitemaps),
         findings=tuple(findings),
     )
-
-
-def _addresses(data: bytes, url: str) -> Iterator[tuple[str, str]]:
-    """Each address in order, with the name of the element that holds it: ``url`` or ``sitemap``."""
-    for entry in elements(data, "{*}url", "{*}sitemap"):
-        location = entry.find("{*}loc")
-        address = absolute(url, text_of(location)) if location is not None else None
-        if address is not None:
-            yield local_name(entry), address

@@ -236,11 +236,7 @@ def verdicts_of_run(
         urls = list(dict.fromkeys(url for case in cases for url in case.urls))
         answer_sets = shared.with_those_about(store.observations_about(run_id, urls))
         for case in cases:
-            verdict = (
-                _skipped(case.ark, case.url)
-                if case.ark.is_skipped
-                else run_judge.verdict(case, answer_sets)
-            )
+            verdict = run_judge.verdict(case, answer_sets)
             if verdict is not None:
                 yield verdict
 
@@ -285,11 +281,6 @@ def judge_settled(
     done = [(ark, url) for ark, url in targets if url in finished or ark.is_skipped]
     if done:
         judge_run(store, run_id, done, background, is_whole=False, on_verdict=on_verdict)
-
-
-def _skipped(ark: Ark, url: str) -> Verdict:
-    purpose = SHARED_NAANS[ark.naan].purpose if ark.naan in SHARED_NAANS else "examples and tests"
-    return skipped(ark, url, f"NAAN {ark.naan} is for {purpose}; recorded, not requested")
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,8 +330,14 @@ class RunJudge:
 
     def verdict(self, case: JudgedTarget, answer_sets: AnswerSets) -> Verdict | None:
         """The verdict on one target; None where its object was never asked for."""
+        ark = case.ark
+        if ark.is_skipped:
+            shared = SHARED_NAANS.get(ark.naan)
+            purpose = shared.purpose if shared is not None else "examples and tests"
+            words = f"NAAN {ark.naan} is for {purpose}; recorded, not requested"
+            return skipped(ark, case.url, words)
         answer_set = answer_sets.about.get(case.url)
-        context = self._context(case.ark, answer_set) if answer_set is not None else None
+        context = self._context(ark, answer_set) if answer_set is not None else None
         if answer_set is None or context is None:
             return None
         verdict = judge(answer_set.last, context=context)

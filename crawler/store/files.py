@@ -132,11 +132,8 @@ def damage_in(path: Path) -> str | None:
     try:
         return next(_all_faults(path), None)
     except Exception as problem:
-        return (
-            str(getattr(problem, "orig", problem))
-            if is_damage(getattr(problem, "orig", problem))
-            else None
-        )
+        cause = getattr(problem, "orig", problem)
+        return str(cause) if is_damage(cause) else None
 
 
 def damage_in_opened() -> str | None:
@@ -284,23 +281,17 @@ def locked(path: Path) -> FileLock:
     """The lock of the store at *path*, which ends with this process. Raises `StoreUnopenable`."""
     lock = FileLock(f"{path}.lock", timeout=0.1)
     try:
-        lock.acquire()
-    except Timeout:
-        _refuse_where_nothing_can_be_made(Path(lock.lock_file))
-        raise StoreBusy(
-            f"another arkaudit is at work on {path}; wait for its end, or take another store"
-        ) from None
+        try:
+            lock.acquire()
+        except Timeout:
+            # Some file systems say so where no file can be made.
+            Path(lock.lock_file).touch()
+            raise StoreBusy(
+                f"another arkaudit is at work on {path}; wait for its end, or take another store"
+            ) from None
     except OSError as problem:
         raise StoreUnopenable(f"the store can't be written: {problem}") from problem
     return lock
-
-
-def _refuse_where_nothing_can_be_made(file: Path) -> None:
-    """Raise `StoreUnopenable` where *file* neither is nor can be: some file systems say then that it has just gone."""
-    try:
-        file.touch()
-    except OSError as problem:
-        raise StoreUnopenable(f"the store can't be written: {problem}") from problem
 
 
 def plain_copy(path: Path, copy: Path) -> None:

@@ -110,18 +110,14 @@ def _in(value: str) -> Iterable[str]:
             data = base64.b64decode(token, validate=True)
         except ValueError:
             return
-        text = _text(data)
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            text = data.decode("latin-1")
         yield text
         yield text.partition(":")[2]
     elif ":" in token and " " not in token:  # ``ApiKey id:key``
         yield token.partition(":")[2]
-
-
-def _text(data: bytes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
 
 
 def of_proxy(url: str) -> Credential:
@@ -238,7 +234,11 @@ def filled_form(page: bytes, url: str, log_in: LogIn) -> Form:
         tree = lxml.html.document_fromstring(page, parser=lxml.html.HTMLParser(huge_tree=False))
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         raise NoLogIn(f"{url} gave no page with a form") from None
-    form = _form_with(tree, log_in.fields.keys())
+    fields = ("input", "select", "textarea")
+    named = (
+        (form, {field_.get("name") for field_ in form.iter(*fields)}) for form in tree.iter("form")
+    )
+    form = next((form for form, names in named if names.issuperset(log_in.fields)), None)
     if form is None:
         raise NoLogIn(f"{url} has no form with the fields {', '.join(log_in.fields)}")
     if (form.get("method") or "get").strip().lower() != "post":
@@ -265,15 +265,6 @@ def filled_form(page: bytes, url: str, log_in: LogIn) -> Form:
 
 
 _ENCODING = "application/x-www-form-urlencoded"
-
-
-def _form_with(tree: lxml.html.HtmlElement, names: Collection[str]) -> lxml.html.HtmlElement | None:
-    for form in tree.iter("form"):
-        if set(names) <= {
-            input_.get("name") for input_ in form.iter("input", "select", "textarea")
-        }:
-            return form
-    return None
 
 
 def require_success(log_in: LogIn, status: int, cookies: Collection[str], page: str) -> None:
