@@ -6,7 +6,7 @@ What is asked depends on the answers, in their order, and on nothing else: the s
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -45,7 +45,7 @@ from crawler.model.resolving import (
     url_fault,
 )
 from crawler.verdicts.access import is_app_shell, judge_object
-from crawler.verdicts.answer_sets import is_about_resolver
+from crawler.verdicts.answer_sets import SHARED, is_about_resolver
 from crawler.verdicts.readings import CandidateReading, learned, meant_by, next_reading, readings_of
 from crawler.verdicts.verdict import (
     ClosedCollection,
@@ -67,17 +67,6 @@ PATTERNS_A_HOST = 3
 _DESCRIPTIVE = frozenset(INFLECTED)
 #: Questions whose answers show which form of the label is taken.
 _IN_SOME_FORM = frozenset({Question.OBJECT, Question.OTHER_LABEL, Question.PLAIN})
-#: Questions that are put for many ARKs at once.
-_SHARED = frozenset(
-    {
-        Question.CONTROL,
-        Question.CONTROL_ELSEWHERE,
-        Question.CONTROL_LANDING,
-        Question.CONTROL_INFO,
-        Question.CONTROL_RENDERED,
-        Question.POLICY_LINK,
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +211,9 @@ class Conversation:
         """Hashes of the URLs of cases that were finished."""
         self._waiting: dict[str, Case] = {}
         """Cases whose next question depends on the answer about another reading."""
-        self._waiting_for_path: dict[str, list[Case]] = {}
-        self._waiting_for_control: dict[Neighbourhood, list[Case]] = {}
-        """Cases of which the control says whether their pages are of nothing, or app shells."""
+        self._waiting_for: dict[Hashable, list[Case]] = {}
+        """Cases by the origin whose path they wait for, or by the neighbourhood of which the control says whether
+        their pages are of nothing, or app shells."""
         self._controls: dict[Neighbourhood, AnswerFacts] = {}
         self._paths: dict[str, str | None] = {}
         """The path of a host's resolver by its own word, None for hosts that say nothing."""
@@ -280,15 +269,13 @@ class Conversation:
         if question in (Question.CONTROL, Question.CONTROL_ELSEWHERE):
             self._controls[self._neighbourhood(case)] = AnswerFacts(observation)
             yield from self._go_on_with(list(self._waiting.values()))
-            for case_ in self._waiting_for_control.pop(self._neighbourhood(case), []):
-                yield from self._go_on(case_)
+            yield from self._go_on_after(self._neighbourhood(case))
         if question is Question.WELL_KNOWN:
             origin = origin_of(observation.asked_url)
             self._paths[origin] = resolver_path(observation)
-            for case_ in self._waiting_for_path.pop(origin, []):
-                yield from self._go_on(case_)
+            yield from self._go_on_after(origin)
             return
-        if question in _SHARED or is_about_resolver(question, case.answers.get(Question.OBJECT)):
+        if question in SHARED or is_about_resolver(question, case.answers.get(Question.OBJECT)):
             return
         case.add(question, AnswerFacts(observation))
         if question in _IN_SOME_FORM:
@@ -350,6 +337,10 @@ class Conversation:
             if self._waiting.pop(case.request_url, None) is not None:
                 yield from self._go_on(case)
 
+    def _go_on_after(self, subject: Hashable) -> Iterator[Outgoing]:
+        for case in self._waiting_for.pop(subject, []):
+            yield from self._go_on(case)
+
     def _go_on(self, case: Case) -> Iterator[Outgoing]:
         """The next question about an ARK that waited for the answer about another."""
         case.open -= 1
@@ -360,7 +351,7 @@ class Conversation:
         """The next question about an ARK: the spellings that mean the same, other readings, other places, metadata."""
         if self._awaits_control(case) and self._may_be_soft(case):
             # Only the control can show whether to ask for its object elsewhere.
-            self._wait_for_control(case)
+            self._wait_for(self._neighbourhood(case), case)
             return
         following = next_question(
             case.answers, self._context(case), case.places, first_url=case.first_url
@@ -385,10 +376,9 @@ class Conversation:
         if following is Question.OTHER_LABEL:
             self._label_forms.tried(case.first_url, case.answers.get(Question.OBJECT))
         if following is Question.WELL_KNOWN:
-            waiting = self._waiting_for_path.setdefault(origin_of(case.first_url), [])
-            waiting.append(case)
-            case.open += 1
-            if len(waiting) > 1:
+            is_asked = origin_of(case.first_url) in self._waiting_for
+            self._wait_for(origin_of(case.first_url), case)
+            if is_asked:
                 return
         if following is Question.DOUBLE and case.described.by is not None:
             self._asked.add((self._neighbourhood(case), Question.DOUBLE))
@@ -399,8 +389,9 @@ class Conversation:
             question_url(following, case.first_url, case.answers, case.places, own_path=own_path),
         )
 
-    def _wait_for_control(self, case: Case) -> None:
-        waiting = self._waiting_for_control.setdefault(self._neighbourhood(case), [])
+    def _wait_for(self, subject: Hashable, case: Case) -> None:
+        """Have a case wait for what bears on many: the control of a neighbourhood, or the path of an origin."""
+        waiting = self._waiting_for.setdefault(subject, [])
         if not any(other is case for other in waiting):
             waiting.append(case)
             case.open += 1
@@ -446,7 +437,7 @@ class Conversation:
         control = self._controls.get(neighbourhood)
         if control is None:
             if (neighbourhood, Question.CONTROL) in self._asked and living.seen.facts.runs_scripts:
-                self._wait_for_control(case)
+                self._wait_for(neighbourhood, case)
             return
         if not is_app_shell(facts_beside(living, case.answers, control)):
             return
