@@ -97,43 +97,11 @@ class WatchedPool:
 
     def getConnection(self, key: Hashable, endpoint: IStreamClientEndpoint) -> Deferred[Any]:
         """A connection that says when the request is written to it."""
-        return self._pool.getConnection(key, endpoint).addCallback(_Watched, self._sending)
+        return self._pool.getConnection(key, endpoint).addCallback(self._watched)
 
-
-class _Watched:
-    """A connection, for one request."""
-
-    def __init__(self, protocol: Any, sending: Sending) -> None:
-        self._protocol = protocol
-        self._sending = sending
-
-    def request(self, request: TxRequest) -> Deferred[IResponse]:
-        self._sending.is_reused = getattr(self._protocol, "has_served", False)
-        self._protocol.has_served = True
-        self._protocol.on_handshake = self._goes_out_soon
-        response: Deferred[IResponse] = self._protocol.request(request)
-        self._goes_out()
-        if ISSLTransport.providedBy(self._protocol.transport):
-            self._goes_out_soon()
-        return response
-
-    def _goes_out_soon(self) -> None:
-        """TLS gathers what is written until the event loop comes round."""
-        asyncio.get_running_loop().call_later(0, self._goes_out)
-
-    def _goes_out(self) -> None:
-        """Write what is buffered now, and not when the event loop comes round to it: that may take a while."""
-        transport = self._protocol.transport
-        while isinstance(transport, ProtocolWrapper):
-            transport = transport.transport
-        # One that is being closed is closed by the event loop, which then wants the last word of doWrite for itself.
-        if (
-            isinstance(transport, Connection)
-            and transport.connected
-            and not transport.disconnecting
-        ):
-            transport.doWrite()  # type: ignore[no-untyped-call]
-        self._sending.on_sent()
+    def _watched(self, protocol: Any) -> Any:
+        protocol.sending = self._sending
+        return protocol
 
 
 #: Bytes of an answer's status line and headers; a single header may take them all.
@@ -189,20 +157,49 @@ class _BoundedParser(_LenientHTTPClientParser):
 
 @implementer(IHandshakeListener)
 class _BoundedProtocol(_LenientHTTP11ClientProtocol):
-    """Parses answers with `_BoundedParser`; like Scrapy's own, it can only swap the class of the parser."""
+    """Parses answers with `_BoundedParser`, and says when a request goes out.
 
-    on_handshake: Callable[[], None] | None = None
+    Like Scrapy's own, it can only swap the class of the parser.
+    """
+
+    sending: Sending | None = None
+    """The progress of the request that it is for."""
+    _has_served = False
 
     def handshakeCompleted(self) -> None:
-        """Return what was written before this goes out only now."""
-        if self.on_handshake is not None:
-            self.on_handshake()
+        """Send what was written before this, which goes out only now."""
+        self._go_out_soon()
 
     def request(self, request: TxRequest) -> Deferred[IResponse]:
+        if self.sending is not None:
+            self.sending.is_reused = self._has_served
+        self._has_served = True
         response = super().request(request)
         assert self._parser is not None
         self._parser.__class__ = _BoundedParser
+        self._go_out()
+        if ISSLTransport.providedBy(self.transport):
+            self._go_out_soon()
         return response
+
+    def _go_out_soon(self) -> None:
+        """TLS gathers what is written until the event loop comes round."""
+        asyncio.get_running_loop().call_later(0, self._go_out)
+
+    def _go_out(self) -> None:
+        """Write what is buffered now, and not when the event loop comes round to it: that may take a while."""
+        transport: Any = self.transport
+        while isinstance(transport, ProtocolWrapper):
+            transport = transport.transport
+        # One that is being closed is closed by the event loop, which then wants the last word of doWrite for itself.
+        if (
+            isinstance(transport, Connection)
+            and transport.connected
+            and not transport.disconnecting
+        ):
+            transport.doWrite()  # type: ignore[no-untyped-call]
+        if self.sending is not None:
+            self.sending.on_sent()
 
 
 class BoundedFactory(_LenientHTTP11ClientFactory):
