@@ -369,9 +369,9 @@ class DocumentsSpider(AuditSpider):
 
     def _arrives(self, there: CrawlRequest, crawl_request: CrawlRequest) -> bool:
         """Return whether *there* is ours, to which redirects of *lead* have led; no one else asks for it then."""
-        if self.frontier.arrive(there) or self.frontier.take_over(
-            there, FrontierState.WAITING, by=crawl_request
-        ):
+        if self.frontier.arrive(there):
+            return True
+        if self.frontier.take_over(there, FrontierState.WAITING, by=crawl_request):
             return True
         if self.feed.has_handed_out(there.canonical):
             return False

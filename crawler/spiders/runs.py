@@ -171,27 +171,26 @@ def _decisions(
 ) -> Iterator[tuple[KeptMention, CitedMention]]:
     """The mentions that the *living* reading is one of, as that reading; of others it says nothing."""
     for kept in mentions:
+        mention = kept.mention
+        own = CandidateReading(mention.ark, kept.request_url)
         others = other_readings([kept]).get(kept.request_url, ())
-        if others and living in (CandidateReading(kept.mention.ark, kept.request_url), *others):
-            yield kept, CitedMention(_as(living, kept), living.url)
-
-
-def _as(living: CandidateReading, kept: KeptMention) -> Mention:
-    mention = kept.mention
-    label = LABEL.search(mention.repaired)
-    before = mention.repaired[: label.end()] if label else "ark:"
-    is_first = living.url == kept.request_url
-    possible = dict.fromkeys((str(mention.ark), *mention.alternatives))
-    return replace(
-        mention,
-        ark=living.ark,
-        repaired=mention.repaired if is_first else before + living.spelled.removeprefix("ark:"),
-        alternatives=tuple(
-            alternative for alternative in possible if alternative != str(living.ark)
-        ),
-        confidence=max(mention.confidence, Confidence.LIKELY),
-        reason=LIVES,
-    )
+        if not others or living not in (own, *others):
+            continue
+        repaired = mention.repaired
+        if living.url != kept.request_url:
+            label = LABEL.search(repaired)
+            before = repaired[: label.end()] if label else "ark:"
+            repaired = before + living.spelled.removeprefix("ark:")
+        possible = dict.fromkeys((str(mention.ark), *mention.alternatives))
+        again = replace(
+            mention,
+            ark=living.ark,
+            repaired=repaired,
+            alternatives=tuple(other for other in possible if other != str(living.ark)),
+            confidence=max(mention.confidence, Confidence.LIKELY),
+            reason=LIVES,
+        )
+        yield kept, CitedMention(again, living.url)
 
 
 # -- verdicts

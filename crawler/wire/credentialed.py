@@ -275,10 +275,10 @@ class _TrustWhereItCounts:
         self._has_credentials = has_credentials
 
     def creatorForNetloc(self, hostname: bytes, port: int) -> Any:
-        is_strict = self._has_credentials(
-            Origin("https", hostname.decode("ascii").strip("[]").lower(), port)
-        )
-        return (self._verifying if is_strict else self._observing).creatorForNetloc(hostname, port)
+        host = hostname.decode("ascii").strip("[]").lower()
+        is_strict = self._has_credentials(Origin("https", host, port))
+        policy = self._verifying if is_strict else self._observing
+        return policy.creatorForNetloc(hostname, port)
 
 
 class Redaction:
@@ -296,7 +296,12 @@ class Redaction:
         return cls(credentials)
 
     def process_response(self, request: Request, response: Response) -> Response:
-        for credential in self._sent_with(request):
+        origin_and_credential = self._credentials.find(request.url)
+        sent = [] if origin_and_credential is None else [origin_and_credential[1]]
+        to_proxy = request.headers.get("Proxy-Authorization")
+        if to_proxy:
+            sent.append(Credential({"Proxy-Authorization": to_proxy.decode("latin-1")}))
+        for credential in sent:
             quiet = Redactor.of(credential.secrets)
             for name, values in response.headers.items():
                 response.headers[name] = [quiet.bytes(value) for value in values]
@@ -305,15 +310,6 @@ class Redaction:
             ):  # of a log-in nothing is kept, and a form repeats what it wants back
                 response = response.replace(body=quiet.bytes(response.body))
         return response
-
-    def _sent_with(self, request: Request) -> Iterator[Credential]:
-        """Return what went out with *request*, for the host and for a proxy on the way."""
-        origin_and_credential = self._credentials.find(request.url)
-        if origin_and_credential is not None:
-            yield origin_and_credential[1]
-        to_proxy = request.headers.get("Proxy-Authorization")
-        if to_proxy:
-            yield Credential({"Proxy-Authorization": to_proxy.decode("latin-1")})
 
 
 class Withholding:
