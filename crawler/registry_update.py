@@ -64,10 +64,19 @@ def update(
         name = (
             str(source.absolute()).encode("utf-8", "backslashreplace").decode()
         )  # file names hold what no text can
-        return _replaced(
-            folder, _file_bytes(source), Provenance(source=name, checked_at=now, sha256="")
-        )
-    provenance = _unchanged_since(folder, source)
+        try:
+            data = bounded(source)
+        except OSError as problem:
+            words = problem.strerror or problem
+            raise RegistryRefused(f"{source} can't be read: {words}") from None
+        except NotARegistry as problem:
+            raise RegistryRefused(f"{source} has no registry: {problem}") from None
+        return _replaced(folder, data, Provenance(source=name, checked_at=now, sha256=""))
+    provenance = None
+    with suppress(OSError, NotARegistry):
+        provenance = kept(folder / COPY)[1]
+    if provenance is not None and provenance.source != source:
+        provenance = None  # "not modified" would be no answer about what came from elsewhere
     response = _fetched(source, provenance.conditions if provenance else {}, settings)
     if response.status == 304:
         if provenance is None:
@@ -181,26 +190,6 @@ def _fault(request: Request, response: Response | None) -> str | None:
 def _header(response: Response, name: str) -> str | None:
     value = response.headers.get(name)
     return value.decode("latin-1") if value else None
-
-
-# -- what is there
-
-
-def _unchanged_since(folder: Path, url: str) -> Provenance | None:
-    """The provenance of a usable copy that came from *url*: only then is "not modified" an answer."""
-    with suppress(OSError, NotARegistry):
-        provenance = kept(folder / COPY)[1]
-        return provenance if provenance and provenance.source == url else None
-    return None
-
-
-def _file_bytes(path: Path) -> bytes:
-    try:
-        return bounded(path)
-    except OSError as problem:
-        raise RegistryRefused(f"{path} can't be read: {problem.strerror or problem}") from None
-    except NotARegistry as problem:
-        raise RegistryRefused(f"{path} has no registry: {problem}") from None
 
 
 # -- what is put there

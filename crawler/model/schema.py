@@ -9,6 +9,7 @@ from sqlalchemy import (
     JSON,
     Boolean,
     Column,
+    ColumnElement,
     Float,
     ForeignKey,
     Index,
@@ -220,29 +221,27 @@ mention = Table(
     "last decision counts.",
 )
 _later = mention.alias("later")
-#: Of the rows about one place in a document, the one that was decided last.
-is_current_mention = ~(
-    select(_later.c.mention_id)
-    .where(
-        _later.c.document_id == mention.c.document_id,
-        _later.c.ordinal == mention.c.ordinal,
-        _later.c.decided > mention.c.decided,
-    )
-    .exists()
-)
-#: Of these rows, the one by which resolvers were asked: what their answers have settled comes later.
-is_asked_mention = and_(
-    mention.c.decided < DecidedOn.SETTLED.value,
-    ~(
+
+
+def _is_last(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Of the rows about one place in a document, the one that was decided last of those with these *conditions*."""
+    return ~(
         select(_later.c.mention_id)
         .where(
             _later.c.document_id == mention.c.document_id,
             _later.c.ordinal == mention.c.ordinal,
             _later.c.decided > mention.c.decided,
-            _later.c.decided < DecidedOn.SETTLED.value,
+            *conditions,
         )
         .exists()
-    ),
+    )
+
+
+is_current_mention = _is_last()
+#: The row by which resolvers were asked: what their answers have settled comes later.
+is_asked_mention = and_(
+    mention.c.decided < DecidedOn.SETTLED.value,
+    _is_last(_later.c.decided < DecidedOn.SETTLED.value),
 )
 
 observation = Table(

@@ -217,7 +217,14 @@ def source_kind(data: bytes) -> SourceKind | None:
     if _HTML.match(head):
         return None
     if _MARKUP.match(head):
-        return _kind_of_root(data)
+        namespace, name = root_name(data) or ("", "")
+        if name == "OAI-PMH" and namespace == NAMESPACE:
+            return SourceKind.OAI
+        if name in _SITEMAP_ROOTS and (not namespace or "sitemap" in namespace.lower()):
+            return SourceKind.SITEMAP
+        is_rss_1 = name == "RDF" and _RSS_1 in head
+        is_feed = name == "rss" or (name == "feed" and "atom" in namespace.lower())
+        return SourceKind.FEED if is_feed or is_rss_1 else None
     if _JSON.match(head):
         is_iiif = _CONTEXT in data[:_IIIF_HEAD_BYTES].replace(b"\\/", b"/")
         return SourceKind.IIIF if is_iiif else None
@@ -283,20 +290,6 @@ def unpacked(data: bytes) -> bytes:
         if unpacking.eof or len(data_out) >= MOST_BYTES:
             break
     return bytes(data_out)
-
-
-def _kind_of_root(data: bytes) -> SourceKind | None:
-    root = root_name(data)
-    if root is None:
-        return None
-    namespace, name = root
-    if name == "OAI-PMH" and namespace == NAMESPACE:
-        return SourceKind.OAI
-    if name in _SITEMAP_ROOTS and (not namespace or "sitemap" in namespace.lower()):
-        return SourceKind.SITEMAP
-    if name == "rss" or (name == "feed" and ("atom" in namespace.lower())):
-        return SourceKind.FEED
-    return SourceKind.FEED if name == "RDF" and _RSS_1 in data[:4096] else None
 
 
 # Reads documents as sources, the large ones in a process that can be killed.

@@ -56,7 +56,10 @@ class Seeds:
                 raise UserMistake(f"a seed that names nothing: {text!r}")
             elif (path := Path(location)).is_dir() and order is None:
                 passed_over: list[str] = []
-                folder_files = _sorted_files(path, passed_over)
+                try:
+                    folder_files = sorted(files_in(path, passed_over))
+                except SourceUnreadable as problem:
+                    raise UserMistake(str(problem)) from None
                 files += folder_files
                 if passed_over:
                     folder_findings[path] = hidden_finding(passed_over)
@@ -137,13 +140,6 @@ def _checked_url(text: str) -> str:
     except ValueError:
         pass
     raise UserMistake(f"not a URL that can be asked for: {text!r}")
-
-
-def _sorted_files(folder: Path, hidden: list[str]) -> list[Path]:
-    try:
-        return sorted(files_in(folder, hidden))
-    except SourceUnreadable as problem:
-        raise UserMistake(str(problem)) from None
 
 
 # The ARKs that a user names, each in a line of its own, with the URL that asks for its object.
