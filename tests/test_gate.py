@@ -23,8 +23,7 @@ from crawler.model.crawl_requests import (
     same_document,
 )
 from crawler.sources.gate import MOST_CUT_OFF, Gate, LinkPatterns, Passed, Rules, TooSlow
-from crawler.sources.link_targets import Headers
-from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, Rule, Traps, turns_page
+from crawler.sources.links import MOST_DEPTH, MOST_LINKS, Headers, Rule, Traps, turns_page
 from extractors.document_reading import read_document
 from extractors.model.documents import Reading
 from tests.vectors import vectors

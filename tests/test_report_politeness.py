@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from crawler.model import schema
-from crawler.sources.traps import Rule, refusal_text, refused
+from crawler.sources.links import Rule, refusal_text, refused
 from reports.store.frames import Frames, load_frames
 from reports.tables import politeness
 from tests.report_world import GUIDE, MOMENT, ark_row, hop, observation_row, write_store

@@ -18,7 +18,7 @@ from crawler.answers.answer import Answer
 from crawler.answers.notices import PageWords
 from crawler.model.observations import ChainEnd, Hop
 from crawler.model.resolving import REDIRECTS, BadLocation, resolved_location, sendable
-from crawler.sources.link_targets import header_links
+from crawler.sources.links import header_links
 from extractors.model.ark import Ark
 
 #: Characters of a page's words that evidence repeats.

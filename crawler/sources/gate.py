@@ -30,14 +30,19 @@ from crawler.model.crawl_requests import (
     site_of,
 )
 from crawler.model.resolving import names_skipped_ark, sendable
-from crawler.sources.link_targets import (
+from crawler.sources.links import (
+    MOST_DEPTH,
+    MOST_LINKS,
     Headers,
     LinkTarget,
+    Rule,
+    Traps,
     absolute,
     asked_by,
     page_targets,
+    refusal_text,
+    turns_page,
 )
-from crawler.sources.traps import MOST_DEPTH, MOST_LINKS, Rule, Traps, refusal_text, turns_page
 from crawler.sources.xml_sources import Selection, harvest_url
 from extractors.archives.members import names_no_document
 from extractors.model.documents import Finding, Reading

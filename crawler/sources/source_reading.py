@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crawler.model.crawl_requests import ListedItem, Outlinks, SourceKind, SourceReading
-from crawler.sources.link_targets import absolute
+from crawler.sources.links import absolute
 from crawler.sources.xml_sources import (
     NAMESPACE,
     Selection,

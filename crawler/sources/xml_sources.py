@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from lxml import etree
 
 from crawler.model.crawl_requests import ListedItem, ListedRecord, SourceKind, SourceReading
-from crawler.sources.link_targets import absolute
+from crawler.sources.links import absolute
 from extractors.archives.members import INSIDE
 from extractors.model.documents import Finding
 from extractors.readers.markup.xml import without_surrogates

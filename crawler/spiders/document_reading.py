@@ -24,7 +24,7 @@ from crawler.model.observations import (
     now,
 )
 from crawler.model.resolving import mention_url
-from crawler.sources.link_targets import Headers
+from crawler.sources.links import Headers
 from crawler.wire.failures import INCOMPLETE, STOPPED, incomplete
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import archive_kind, members

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from crawler.model.observations import ChainEnd, ObjectOutcome, Question
-from crawler.sources.traps import WORDS, Rule, refused
+from crawler.sources.links import WORDS, Rule, refused
 from reports.store.frames import Frames
 from reports.tables.definitions import (
     COUNT,
