@@ -207,8 +207,8 @@ class DocumentsSpider(AuditSpider):
 
     def _items(self, record: DocumentRecord) -> Iterator[DocumentRecord | Citation]:
         """Record what became of a document, and return it, with what it cites where Scrapy itself runs the spider."""
-        self.recorder.add(record)
         shown = self.withheld(record)
+        self.recorder.add(shown)
         yield shown
         if self.own_run is not None:
             yield from citations(shown)
