@@ -173,19 +173,10 @@ class HopRecorder:
 
 def _tell(hop: Hop) -> None:
     """Write a request down, for who wants to know of each."""
-    if logger.isEnabledFor(logging.DEBUG):
-        fields = {
-            "url": hop.url,
-            "status": hop.status,
-            "elapsed_s": hop.elapsed_s,
-            "address": hop.address,
-        }
-        words = (
-            f"{hop.status} {hop.location or ''}".strip() if hop.status is not None else hop.error
-        )
-        logger.debug(
-            "%s: %s (%s s)", hop.url, words, hop.elapsed_s, extra={**fields, "error": hop.error}
-        )
+    names = ("url", "status", "elapsed_s", "address", "error")
+    fields = {name: getattr(hop, name) for name in names}
+    words = hop.error if hop.status is None else f"{hop.status} {hop.location or ''}".strip()
+    logger.debug("%s: %s (%s s)", hop.url, words, hop.elapsed_s, extra=fields)
 
 
 #: What belongs to one hop and not to the chain: the next host has its own slot and proxy, and counts its own bytes.
