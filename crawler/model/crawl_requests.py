@@ -411,7 +411,11 @@ class Scope:
     ) -> Scope:
         """The scope of some seeds: the registered domain of each, or as much of it as *extent* says."""
         urls = list(seeds)
-        places = [] if extent is Extent.SITE else [_place(urlsplit(url), extent) for url in urls]
+        places = []
+        for url in urls if extent is not Extent.SITE else ():
+            beginning = _host_and_path(urlsplit(url))
+            last = beginning.rindex("/") if extent is Extent.PATH else beginning.index("/")
+            places.append(beginning[: last + 1])
         hosts = (host.lower().rstrip(".") for host in content_hosts)
         return cls(frozenset(map(site_of, urls)), frozenset(places), frozenset(hosts))
 
@@ -460,18 +464,6 @@ class Scope:
             return False
 
 
-def _place(parts: SplitResult, extent: Extent) -> str:
-    host_and_path = _host_and_path(parts)
-    return (
-        host_and_path[: host_and_path.rindex("/") + 1]
-        if extent is Extent.PATH
-        else f"{_scope_host(parts)}/"
-    )
-
-
 def _host_and_path(parts: SplitResult) -> str:
-    return _scope_host(parts) + (parts.path or "/")
-
-
-def _scope_host(parts: SplitResult) -> str:
-    return parts.netloc.lower().rpartition("@")[2].removesuffix(":80").removesuffix(":443")
+    host = parts.netloc.lower().rpartition("@")[2].removesuffix(":80").removesuffix(":443")
+    return host + (parts.path or "/")
