@@ -6,7 +6,7 @@ from extractors.mentions.mention import Mention as Mention
 from extractors.model.ark import Ark as Ark
 from extractors.model.errors import ArkauditError as ArkauditError
 from extractors.two_passes import extract as extract
-from reports.load import load_report as load_report
 from reports.store.frames import Frames as Frames
+from reports.tables.report_tables import load_report as load_report
 
 __version__: str

@@ -110,10 +110,10 @@ from extractors.processes.worker import (
     WorkerTimeout,
 )
 from reports.exports import ReportUnwritable
-from reports.load import UnknownTable
 from reports.store.frames import StoreUnreadable
 from reports.store.inventory import InventoryUnreadable
 from reports.store.typed_columns import UnknownWord
+from reports.tables.report_tables import UnknownTable
 
 __all__ = [
     "AddressRefused",

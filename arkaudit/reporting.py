@@ -25,7 +25,6 @@ from extractors.model.errors import UserMistake
 from extractors.model.normalize import NotAnArk
 from reports.ark_history import SPARKS, Checked, Life, LifeAtUrl, life
 from reports.exports import FORMATS, check_out, text_of, write_report
-from reports.formats.report import Report
 from reports.hints import failing_arks
 from reports.languages import Spoken
 from reports.languages.display import escaped
@@ -33,6 +32,7 @@ from reports.store.frames import Frames, load_frames
 from reports.store.inventory import InventoryUnreadable, read_inventory
 from reports.tables.filters import Choice, chosen
 from reports.tables.known import raised_events, without_known
+from reports.tables.report_tables import Report
 from reports.terminal import main_table, place_sentence, summary_lines
 
 logger = logging.getLogger(__name__)
@@ -144,7 +144,7 @@ def _read_as_far_as_wanted() -> Iterator[None]:
 
 
 def _refuse_many(formats: Sequence[str]) -> None:
-    one_file = [name for name, form in FORMATS.items() if form.is_one_file]
+    one_file = [name for name, form in FORMATS.items() if form.text]
     if len(formats) != 1 or formats[0] not in one_file:
         raise UserMistake(
             f"only one format can go to standard output, of {', '.join(one_file)}: give one --format"

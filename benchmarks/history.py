@@ -62,9 +62,8 @@ def _measured(part: str, *paths: Path) -> dict[str, Any]:
 
 def _report(store: Path, out: Path) -> dict[str, Any]:
     from reports.exports import write_report
-    from reports.formats.report import Report
     from reports.store.frames import load_frames
-    from reports.tables.report_tables import Tables
+    from reports.tables.report_tables import Report, Tables
 
     tables: dict[str, float] = {}
 

@@ -53,8 +53,8 @@ def _made_by(checkout: Path, store: Path) -> Mapping[str, str]:
 def digests(name: str) -> Iterator[tuple[str, str]]:
     """The digest of each file of each report about a store."""
     from reports.exports import FORMATS, write_report
-    from reports.formats.report import Report
     from reports.store.frames import load_frames
+    from reports.tables.report_tables import Report
 
     store = Path(name)
     formats = [form for form in FORMATS if store.stat().st_size < LARGE or form not in _SLOW]

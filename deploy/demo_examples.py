@@ -13,11 +13,10 @@ from pathlib import Path
 import pandas as pd
 
 from reports.formats.markdown_report import markdown
-from reports.formats.report import Report
 from reports.formats.table_files import csv_text
 from reports.store.frames import load_frames
 from reports.tables.definitions import TableDefinition
-from reports.tables.report_tables import TABLES
+from reports.tables.report_tables import TABLES, Report
 from reports.tables.summary import REQUESTS_SENT
 
 #: Tables whose very rows depend on which answer came first (which ARK represents its shoulder is a matter of chance),

@@ -5,67 +5,109 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-import pandas as pd
 from filelock import lock_descriptor
 
 from extractors.documents import unwritable
 from extractors.model.errors import ArkauditError
-from reports.formats.badge import BADGE
-from reports.formats.json_document import JSON
-from reports.formats.junit import JUNIT, SARIF
-from reports.formats.markdown_report import MARKDOWN
-from reports.formats.report import Failed, Files, Report, ReportFormat, written
-from reports.formats.table_files import CSV, PARQUET, csv_text
-from reports.formats.workbook import XLSX
-from reports.languages.display import defused
-from reports.page.document import PagePart, page_pieces, part_of
+from reports.formats.badge import badge_files
+from reports.formats.json_document import json_report
+from reports.formats.junit import junit, sarif_report
+from reports.formats.markdown_report import SHOWN, markdown
+from reports.formats.table_files import TABLE_FORMATS, workbook_bytes, write_table
+from reports.page.document import page, page_pieces, part_of
 from reports.store.frames import Frames
-from reports.tables.definitions import TableDefinition
 from reports.tables.headline import VERDICT_TABLES
+from reports.tables.report_tables import TABLES, Report
 from reports.vocabulary import DEFAULT_FORMATS, FORMAT_MODULES
 
-# Every format, by name.
+INDEX = "index.html"
+#: What a format needs that looks into every table.
+_EVERY_TABLE = [table.name for table in TABLES]
 
 
-INDEX = PurePosixPath("index.html")
+@dataclass(frozen=True, slots=True)
+class ReportFormat:
+    """One format of a report."""
+
+    paths: tuple[str, ...]
+    """Where its files go."""
+    write: Callable[[Report, Path], Iterator[None]]
+    """Writes them into a folder; stops after each of `TABLES`, which can be let go then."""
+    needs: Iterable[str] = ()
+    """The tables that are asked for once more when all of them have been made."""
+    text: Callable[[Report], str] | None = None
+    """The same for standard output, of a format that is a single text."""
 
 
-class _PageWriter:
-    """The page on its way: of each table it keeps what the page holds of it."""
+def _each_table(name: str) -> ReportFormat:
+    """Return a format that is one file a table."""
 
-    def __init__(self, report: Report) -> None:
-        self._report = report
-        self._parts: dict[str, PagePart] = {}
+    def write_all(report: Report, folder: Path) -> Iterator[None]:
+        for definition in TABLES:
+            write_table(folder, name, definition, [report.tables[definition.name]])
+            yield
 
-    def add(self, definition: TableDefinition, table: pd.DataFrame) -> Files:
-        self._parts[definition.name] = part_of(definition, table, self._report.frames)
-        yield from ()
+    place, _ = TABLE_FORMATS[name]
+    return ReportFormat(tuple(place.format(table.name) for table in TABLES), write_all)
 
-    def end(self) -> Files:
-        report = self._report
-        yield (
-            INDEX,
-            page_pieces(
-                report.frames, self._parts, choice=report.choice.words, spoken=report.spoken
-            ),
+
+def _whole(
+    paths: tuple[str, ...],
+    contents: Callable[[Report], Iterable[str | bytes]],
+    needs: Iterable[str] = (),
+) -> ReportFormat:
+    """Return a format whose files are made of several tables at once."""
+
+    def write_all(report: Report, folder: Path) -> Iterator[None]:
+        yield from (None for _ in TABLES)
+        for path, content in zip(paths, contents(report), strict=True):
+            (folder / path).write_bytes(_encoded(content))
+
+    return ReportFormat(paths, write_all, needs)
+
+
+def _text(path: str, text: Callable[[Report], str], needs: Iterable[str] = ()) -> ReportFormat:
+    """Return a format that is one text."""
+    return replace(_whole((path,), lambda report: [text(report)], needs), text=text)
+
+
+def _encoded(content: str | bytes) -> bytes:
+    return content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
+
+
+def _write_page(report: Report, folder: Path) -> Iterator[None]:
+    """Write the page; of each table it keeps what the page holds of it."""
+    parts = {}
+    for definition in TABLES:
+        parts[definition.name] = part_of(definition, report.tables[definition.name], report.frames)
+        yield
+    with (folder / INDEX).open("wb") as file:
+        file.writelines(
+            page_pieces(report.frames, parts, choice=report.choice.words, spoken=report.spoken)
         )
 
 
-HTML = ReportFormat("html", (INDEX,), _PageWriter)
+def _page_text(report: Report) -> str:
+    return page(report.frames, report.tables, choice=report.choice.words, spoken=report.spoken)
+
 
 FORMATS = {
-    form.name: form for form in (HTML, CSV, MARKDOWN, JSON, XLSX, PARQUET, JUNIT, BADGE, SARIF)
+    "html": ReportFormat((INDEX,), _write_page, text=_page_text),
+    "csv": _each_table("csv"),
+    "md": _text("report.md", markdown, SHOWN),
+    "json": _text("report.json", json_report, _EVERY_TABLE),
+    "xlsx": _whole(("report.xlsx",), lambda report: [workbook_bytes(report)], _EVERY_TABLE),
+    "parquet": _each_table("parquet"),
+    "junit": _text("junit.xml", junit),
+    "badge": _whole(("badge.svg", "badge.json"), badge_files, VERDICT_TABLES),
+    "sarif": _text("report.sarif", sarif_report, ("failures", "known")),
 }
-
-
-__all__ = ["ReportPaths", "ReportUnwritable", "check_out", "csv_text", "defused", "write_report"]
-
 
 #: How the folders begin in which a report is made.
 _PREFIX = ".arkaudit-report-"
@@ -98,51 +140,53 @@ def write_report(
     its files of an earlier report go, for they would be taken for those of this one. Raises `ReportUnwritable`, before
     anything in *out* has changed wherever that can be known.
     """
-    named = [FORMATS[name] for name in dict.fromkeys(formats)]
-    wanted = sorted(
-        named, key=lambda form: INDEX in form.paths
-    )  # the page last, as the sign that the report is there
-    check_out(out, formats)
-    whole = report if isinstance(report, Report) else Report.of(report)
-    failed: Failed = {}
-    lacking = (relative for form in wanted if form.name in failed for relative in form.paths)
-    write_files(out, written(whole, wanted, keeping=VERDICT_TABLES, failed=failed), lacking)
-    places = {
-        relative: out / relative
-        for form in wanted
-        if form.name not in failed
-        for relative in form.paths
-    }
+    # the page last, as the sign that the report is there
+    wanted = sorted(dict.fromkeys(formats), key=lambda name: name == "html")
+    check_out(out, wanted)
+    with staged(out) as folder:
+        whole = report if isinstance(report, Report) else Report.of(report)
+        failed = written(whole, {name: FORMATS[name] for name in wanted}, folder, VERDICT_TABLES)
+        for path in (path for name in failed for path in FORMATS[name].paths):
+            for place in (folder, out):
+                (place / path).unlink(missing_ok=True)
+    made = [out / path for name in wanted if name not in failed for path in FORMATS[name].paths]
     return ReportPaths(
-        index=places.get(INDEX),
-        tables={
-            relative.stem: path for relative, path in places.items() if relative.suffix == ".csv"
-        },
-        files=tuple(places.values()),
+        index=out / INDEX if out / INDEX in made else None,
+        tables={path.stem: path for path in made if path.suffix == ".csv"},
+        files=tuple(made),
         failed=failed,
     )
 
 
-def write_files(out: Path, contents: Files, lacking: Iterable[PurePosixPath] = ()) -> list[Path]:
-    """Put files into the folder *out*, all of them or none, and return where they are. Raises `ReportUnwritable`.
+def written(
+    report: Report, formats: Mapping[str, ReportFormat], folder: Path, keeping: Iterable[str] = ()
+) -> dict[str, Exception]:
+    """Write a report in several formats at once, table by table; return what went wrong with which of them.
 
-    *lacking* is looked at when all are made: those that could not be, which are not to be there.
+    A table that no format needs any more is let go, unless it is one of those to keep.
     """
-    try:
-        return [out / relative for relative in _write_all(out, contents, lacking)]
-    except OSError as error:
-        raise ReportUnwritable(
-            f"{out}: the report can't be written: {error.strerror or error}"
-        ) from error
+    failed: dict[str, Exception] = {}
+    writers = {name: form.write(report, folder) for name, form in formats.items()}
+    kept = {*keeping}.union(*(form.needs for form in formats.values()))
+    for table in (*TABLES, None):
+        for name, writer in writers.items():
+            try:
+                next(writer, None)
+            except (OSError, ArkauditError):  # of a disk or a store: no format can be made
+                raise
+            except Exception as problem:
+                failed[name] = problem
+        if table is not None and table.name not in kept:
+            report.tables.let_go(table.name)
+    return failed
 
 
 def text_of(report: Report, name: str) -> str:
     """A report as one text, for a format that is a single one. Raises ValueError for the others."""
-    form = FORMATS[name]
-    if not form.is_one_file:
+    text = FORMATS[name].text
+    if text is None:
         raise ValueError(f"{name} is more than one text")
-    [(_, pieces)] = form.files(report)
-    return b"".join(pieces).decode("utf-8")
+    return _encoded(text(report)).decode("utf-8")
 
 
 def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
@@ -157,7 +201,7 @@ def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
                 f"the format {name} needs {module}: pip install 'arkaudit[{name}]'"
             )
     places = [relative for name in formats for relative in FORMATS[name].paths]
-    for folder in dict.fromkeys((out, *(out / relative.parent for relative in places))):
+    for folder in dict.fromkeys((out, *((out / relative).parent for relative in places))):
         if (why := unwritable(folder)) is not None:
             raise ReportUnwritable(why)
     for relative in places:
@@ -167,25 +211,29 @@ def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
             )
 
 
-def _write_all(out: Path, contents: Files, lacking: Iterable[PurePosixPath]) -> list[PurePosixPath]:
+@contextmanager
+def staged(out: Path) -> Iterator[Path]:
+    """A folder inside *out* whose files are put into *out* at the end, all of them or none, the page last.
+
+    Raises `ReportUnwritable` for what goes wrong with the disk.
+    """
     is_new = not out.exists()
-    out.mkdir(parents=True, exist_ok=True)
     try:
+        out.mkdir(parents=True, exist_ok=True)
         _clear_away_what_was_left(out)
         with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=out) as folder, _held(folder):
-            staged = list(_staged(Path(folder), contents))
-            without = set(lacking)
-            places = [relative for relative in staged if relative not in without]
-            for relative in without:
-                (out / relative).unlink(missing_ok=True)
-            for relative in places:
-                (out / relative).parent.mkdir(exist_ok=True)
-                Path(folder, relative).replace(out / relative)
-    except OSError:
+            yield Path(folder)
+            files = [path for path in Path(folder).rglob("*") if path.is_file()]
+            for file in sorted(files, key=lambda path: (path.name == INDEX, path)):
+                place = out / file.relative_to(folder)
+                place.parent.mkdir(exist_ok=True)
+                file.replace(place)
+    except OSError as error:
         if is_new:
             shutil.rmtree(out, ignore_errors=True)
-        raise
-    return places
+        raise ReportUnwritable(
+            f"{out}: the report can't be written: {error.strerror or error}"
+        ) from error
 
 
 def _clear_away_what_was_left(out: Path) -> None:
@@ -204,11 +252,3 @@ def _held(folder: Path | str) -> Iterator[bool]:
         yield lock_descriptor(descriptor, blocking=False)
     finally:
         os.close(descriptor)
-
-
-def _staged(folder: Path, contents: Files) -> Iterator[PurePosixPath]:
-    for relative, pieces in contents:
-        (folder / relative).parent.mkdir(exist_ok=True)
-        with (folder / relative).open("wb") as file:
-            file.writelines(pieces)
-        yield relative

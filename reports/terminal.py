@@ -16,8 +16,9 @@ from reports.languages.display import escaped
 from reports.store.frames import Frames
 from reports.tables import overviews
 from reports.tables.ark_statuses import FAMILY_COLUMNS
+from reports.tables.definitions import COUNT, SHARE, rows_of
 from reports.tables.headline import audited, counts_of, headline
-from reports.tables.report_tables import COUNT, SHARE, Tables, rows_of
+from reports.tables.report_tables import Tables
 from reports.tables.summary import sentences
 
 #: The number of NAANs that are shown; all are in the table of the report.

@@ -20,7 +20,7 @@ import pandas as pd
 import crawler.spiders.document_reading
 import crawler.store.store
 from reports.store.frames import load_frames
-from reports.tables.report_tables import tables_of
+from reports.tables.report_tables import Tables
 from tests import preloaded
 from tests.loopback import clean_environment
 
@@ -394,7 +394,7 @@ HOW_LONG = r"(?<=times) (?:over \d+ s|within a second)"
 
 def tables(store: Path) -> dict[str, pd.DataFrame]:
     """The published tables of the newest run, without what must differ between two runs."""
-    found = tables_of(load_frames(store))
+    found = Tables(load_frames(store))
     left_out = {
         name: [column for column in table if column in _OF_TIME_OR_COST or column.endswith("_s")]
         for name, table in found.items()

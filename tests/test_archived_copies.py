@@ -15,7 +15,7 @@ from crawler.store.store import Store
 from reports.exports import write_report
 from reports.page.cards import action_cards
 from reports.store.frames import load_frames
-from reports.tables.report_tables import tables_of
+from reports.tables.report_tables import Tables
 from tests.library import rows
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 from tests.pywb_server import PYTHON, Archived, Pywb
@@ -353,7 +353,7 @@ def test_the_report_shows_copies_in_cards_letters_tables_and_corrections(world: 
         assert "archived copies: 2 of 2" in done.stderr
         copy = f"{archive.timegate}20180304050607/{ITEM}"
     frames = load_frames(world.store)
-    tables = tables_of(frames)
+    tables = Tables(frames)
     arks = tables["arks"].set_index("ark")
     assert arks.loc["ark:12148/x12", "archived_copy"] == copy
     assert arks.loc["ark:12148/nq3", "archive"] == "no capture"

@@ -23,7 +23,7 @@ from reports.page.document import page
 from reports.page.letters import REQUESTS, Seen, letter
 from reports.remediation.causes import Cause, Fault
 from reports.store.frames import Frames, load_frames
-from reports.tables.report_tables import tables_of
+from reports.tables.report_tables import Tables
 from tests.browser import Page, browser_page
 from tests.loopback import run_command
 from tests.report_world import RIGHT_TO_LEFT_OVERRIDE, write_world
@@ -95,7 +95,7 @@ def test_the_responsible_have_an_address_where_the_registry_has_one(
     known = frames.registered["naan"].eq("53355")
     registered = frames.registered.assign(contact=frames.registered["contact"].mask(known, address))
     changed = replace(frames, registered=registered)
-    soup = BeautifulSoup(page(changed, tables_of(changed)), "html.parser")
+    soup = BeautifulSoup(page(changed, Tables(changed)), "html.parser")
     item = soup.select_one("ol.actions > li[data-cause=unknown-naan]")
     assert item is not None
     facts = {
@@ -114,7 +114,7 @@ def test_the_responsible_have_an_address_where_the_registry_has_one(
 def test_the_command_makes_it_a_known_problem(store: Path, frames: Frames, tmp_path: Path) -> None:
     copy = tmp_path / "world.sqlite"
     copy.write_bytes(store.read_bytes())
-    cards = action_cards(frames, tables_of(frames), 9)
+    cards = action_cards(frames, Tables(frames), 9)
     assert [card.cause for card in cards] == ["unknown-naan", "refused-here", "silent-host"]
     for left, card in zip((2, 1, 0), cards, strict=True):
         name, *arguments = shlex.split(card.command)
@@ -122,7 +122,7 @@ def test_the_command_makes_it_a_known_problem(store: Path, frames: Frames, tmp_p
         assert arguments[-1] == "world.sqlite"
         done = run_command(*arguments[:-1], copy)
         assert done.returncode == 0, done.stderr
-        assert len(tables_of(load_frames(copy))["causes"]) == left
+        assert len(Tables(load_frames(copy))["causes"]) == left
 
 
 @given(st.text(min_size=1), st.lists(st.text(min_size=1), min_size=1, max_size=20), st.text())
@@ -148,7 +148,7 @@ def test_many_arks_are_named_by_their_host() -> None:
 
 def test_the_check_list_holds_every_card_and_marks_nothing_up(frames: Frames) -> None:
     lines = list(
-        check_list(f"`evil`{RIGHT_TO_LEFT_OVERRIDE}", action_cards(frames, tables_of(frames), 9))
+        check_list(f"`evil`{RIGHT_TO_LEFT_OVERRIDE}", action_cards(frames, Tables(frames), 9))
     )
     assert lines[0] == "# To act on: `` `evil`[U+202E] ``"
     assert lines[2] == (
@@ -264,6 +264,6 @@ def test_without_scripts_the_page_says_what_to_do_and_offers_no_button_that_does
 
 def test_a_host_that_is_silent_is_no_culprit_yet(frames: Frames) -> None:
     [card] = [
-        each for each in action_cards(frames, tables_of(frames), 9) if each.cause == "silent-host"
+        each for each in action_cards(frames, Tables(frames), 9) if each.cause == "silent-host"
     ]
     assert dict(card.facts)["Responsible"].text == "no one yet; no answer today from slow.example"

@@ -11,7 +11,7 @@ from crawler.model import schema
 from reports.store.frames import Frames, load_frames
 from reports.tables.filters import Choice, chosen
 from reports.tables.listings import REQUESTS
-from reports.tables.report_tables import TABLES, tables_of
+from reports.tables.report_tables import TABLES, Tables
 from tests.report_world import (
     BPT,
     BTV_AT_GALLICA,
@@ -47,7 +47,7 @@ def test_a_naan(frames: Frames) -> None:
     assert set(part.documents["url"]) == {GUIDE, LIST}
     assert set(part.hops["observation_id"]) == set(part.observations["observation_id"])
     assert set(REQUESTS.function(part)["ark"]) == set(part.observations["ark"]) == set(arks(part))
-    assert len(tables_of(part)["naans"]) == 1
+    assert len(Tables(part)["naans"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_choices_of_different_kinds_must_all_fit(frames: Frames) -> None:
     "choice", [Choice(naans=("00000",)), Choice(only=("flapping",)), Choice(documents=("x",))]
 )
 def test_a_choice_that_leaves_nothing_gives_empty_tables(frames: Frames, choice: Choice) -> None:
-    tables = tables_of(chosen(frames, choice))
+    tables = Tables(chosen(frames, choice))
     assert list(tables) == [table.name for table in TABLES]
     assert tables["arks"].empty
 
@@ -131,9 +131,9 @@ def test_states_and_events_are_chosen_by_what_is_kept_of_them(tmp_path: Path) ->
     }
     frames = load_frames(write_store(path, rows))
     assert arks(chosen(frames, Choice(only=("confirmed-broken",)))) == ["ark:53355/cl010120339"]
-    table = tables_of(chosen(frames, Choice(only=("gone",))))["changes"]
+    table = Tables(chosen(frames, Choice(only=("gone",))))["changes"]
     assert table["ark"].tolist() == ["ark:12148/bpt6k107371t"]
-    causes = tables_of(frames)["causes"].set_index("host")["cause"]
+    causes = Tables(frames)["causes"].set_index("host")["cause"]
     assert causes["museum.example"] == "unknown-naan"
 
 
@@ -160,4 +160,4 @@ def test_of_a_run_that_is_compared_with_the_same_arks_are_chosen(
     assert MUSEUM in set(part.verdicts["request_url"])
     assert part.since is not None
     assert set(part.since.verdicts["request_url"]) == set(part.verdicts["request_url"])
-    assert not tables_of(part)["summary"].empty
+    assert not Tables(part)["summary"].empty

@@ -18,7 +18,7 @@ from reports.remediation.correcting import _LAYOUT, _WRONG, ONE_FAULT, Place, co
 from reports.store.frames import load_frames
 from reports.store.inventory import read_inventory
 from reports.tables.definitions import rows_of
-from reports.tables.report_tables import tables_of
+from reports.tables.report_tables import Tables
 from tests.report_world import (
     BPT,
     BTV_AT_GALLICA,
@@ -61,7 +61,7 @@ def test_a_place_has_its_correction_or_none(vector: dict[str, Any]) -> None:
 
 
 def test_the_table_has_the_places_in_the_order_of_the_documents(tmp_path: Path) -> None:
-    tables = tables_of(load_frames(write_world(tmp_path / "world.db")))
+    tables = Tables(load_frames(write_world(tmp_path / "world.db")))
     table = tables["corrections"]
     meant = f"{MUSEUM[:-1]}8"
     assert list(rows_of(table[["document", "as_written", "correct", "why"]])) == [
@@ -81,7 +81,7 @@ def test_what_was_decided_about_is_not_to_be_corrected(tmp_path: Path) -> None:
             "insert into triage (action, kind, target, at, reason, until, from_file)"
             " values ('ignore', 'ark', 'ark:53355/cl010120339', '2026-11-01', 'r', '2027-01-01', 0)"
         )
-    assert list(tables_of(load_frames(store))["corrections"]["as_written"]) == [BTV_AT_GALLICA]
+    assert list(Tables(load_frames(store))["corrections"]["as_written"]) == [BTV_AT_GALLICA]
 
 
 def test_no_correction_can_run_in_a_spreadsheet(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_resolver_is_told_where_each_ark_led_and_leads_now(tmp_path: Path) -> 
     ours = tmp_path / "ours.csv"
     ours.write_text(f"ark,url\nark:12148/btv1b8449691v,{LANDING}\n")
     frames = load_frames(write_world(tmp_path / "world.db"), inventory=read_inventory(ours))
-    table = tables_of(frames)["arks"]
+    table = Tables(frames)["arks"]
     rows = {
         row[0]: row[1:]
         for row in rows_of(

@@ -13,7 +13,8 @@ from arkaudit.datasets.columns import DATASET_TABLES, DatasetTable
 from crawler.model import schema
 from deploy.data_dictionary import main, page
 from reports.languages.display import ColumnType
-from reports.tables.report_tables import TABLES, TableDefinition
+from reports.tables.definitions import TableDefinition
+from reports.tables.report_tables import TABLES
 
 PAGE = Path(__file__).parent.parent / "docs" / "data-dictionary.md"
 _TABLE = re.compile(

@@ -18,7 +18,7 @@ from reports.exports import write_report
 from reports.formats.badge import badge
 from reports.store.frames import load_frames
 from reports.tables.headline import Counts, counts_of, headline
-from reports.tables.report_tables import tables_of
+from reports.tables.report_tables import Tables
 from tests.browser import browser_page
 from tests.report_world import write_world
 from tests.test_history import GUIDE, ONE, OTHER, audit
@@ -50,7 +50,7 @@ def test_every_verdict_names_its_denominator_and_no_plural_stands_beside_a_one(
 
 def test_the_numbers_are_those_of_the_tables(tmp_path: Path) -> None:
     frames = load_frames(write_world(tmp_path / "world.sqlite"))
-    counts = counts_of(frames, tables_of(frames))
+    counts = counts_of(frames, Tables(frames))
     assert counts == Counts(3, 1, 1, 4, causes=3, day=date(2026, 11, 20))
 
 
@@ -65,12 +65,12 @@ def test_it_is_compared_with_the_run_before_or_with_the_one_that_was_chosen(tmp_
                 answers={ONE: status, OTHER: 200},
             )
     frames = load_frames(path)
-    said = headline(counts_of(frames, tables_of(frames)))
+    said = headline(counts_of(frames, Tables(frames)))
     assert (
         said == "Both judged ARKs work; nothing to act on; since 1 May, none broke and 1 recovered."
     )
     frames = load_frames(path, since=2)
-    said = headline(counts_of(frames, tables_of(frames)))
+    said = headline(counts_of(frames, Tables(frames)))
     assert (
         said
         == "Both judged ARKs work; nothing to act on; since 31 January, 1 broke and 1 recovered."

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.formats.markdown_report import markdown
-from reports.formats.report import Report
 from reports.remediation.expectations import ExpectedAccess, Landing, access, landing, same_object
 from reports.store.frames import load_frames
 from reports.store.inventory import InventoryUnreadable, read_inventory
 from reports.tables.definitions import rows_of
 from reports.tables.filters import Choice, chosen
 from reports.tables.inventory import FINDINGS
-from reports.tables.report_tables import tables_of
+from reports.tables.report_tables import Report, Tables
 from reports.tables.summary import sentences
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.report_world import LANDING, write_store, write_world
@@ -154,7 +153,7 @@ def test_a_bad_line_is_one_line_that_says_which(
 
 
 def test_without_an_inventory_nothing_is_said_of_one(tmp_path: Path) -> None:
-    tables = tables_of(load_frames(write_world(tmp_path / "world.db")))
+    tables = Tables(load_frames(write_world(tmp_path / "world.db")))
     assert tables["inventory"].empty
     assert not tables["summary"]["measure"].str.startswith("inventory").any()
     assert set(tables["collections"]["source"]) == {"section"}
@@ -173,7 +172,7 @@ ark:88435/x5,,Only cited,Scans,
 def test_each_line_of_the_inventory_is_held_against_what_is_known(tmp_path: Path) -> None:
     listed = read_inventory(written(tmp_path, INVENTORY))
     frames = load_frames(write_world(tmp_path / "world.db"), inventory=listed)
-    tables = tables_of(frames)
+    tables = Tables(frames)
     columns = ["findings", "ark", "presence", "landing", "access", "citations"]
     assert list(rows_of(tables["inventory"][columns])) == [
         (
@@ -221,7 +220,7 @@ def test_each_line_of_the_inventory_is_held_against_what_is_known(tmp_path: Path
 def test_what_the_inventory_lacks_is_extra_but_for_parts_of_what_it_has(tmp_path: Path) -> None:
     listed = read_inventory(written(tmp_path, "ark\nark:12148/never\nark:61903/1:1:C4H82DW2\n"))
     frames = load_frames(write_world(tmp_path / "world.db"), inventory=listed)
-    table = tables_of(frames)["inventory"]
+    table = Tables(frames)["inventory"]
     assert list(rows_of(table.loc[table["findings"].eq("extra"), ["ark", "citations"]])) == [
         ("ark:12148/bpt6k107371t", 1),
         ("ark:12148/btv1b8449691v", 2),
@@ -231,13 +230,13 @@ def test_what_the_inventory_lacks_is_extra_but_for_parts_of_what_it_has(tmp_path
 def test_a_part_of_the_report_tells_of_its_part_of_the_inventory(tmp_path: Path) -> None:
     listed = read_inventory(written(tmp_path, INVENTORY))
     frames = load_frames(write_world(tmp_path / "world.db"), inventory=listed)
-    of_naan = tables_of(chosen(frames, Choice(naans=("12148",))))["inventory"]
+    of_naan = Tables(chosen(frames, Choice(naans=("12148",))))["inventory"]
     assert set(of_naan["ark"]) == {
         "ark:12148/btv1b8449691v",
         "ark:12148/bpt6k107371t",
         "ark:12148/never",
     }
-    broken = tables_of(chosen(frames, Choice(only=("timeout",))))
+    broken = Tables(chosen(frames, Choice(only=("timeout",))))
     assert list(broken["inventory"]["ark"]) == ["ark:13960/t2s47dp7t"]
 
 
@@ -254,7 +253,7 @@ def test_a_part_that_leaves_nothing_is_said(tmp_path: Path) -> None:
 
 def test_an_empty_store_has_never_seen_any(tmp_path: Path) -> None:
     listed = read_inventory(written(tmp_path, INVENTORY))
-    tables = tables_of(load_frames(write_store(tmp_path / "empty.db", {}), inventory=listed))
+    tables = Tables(load_frames(write_store(tmp_path / "empty.db", {}), inventory=listed))
     assert set(tables["inventory"]["presence"]) == {"never-seen"}
 
 

@@ -26,7 +26,6 @@ from crawler.model.observations import CONFORMANCE, ObjectOutcome
 from deploy.catalogues import TRANSLATED, extracted, kept, untranslated, updated
 from deploy.catalogues import text_of as text_of_catalogue
 from reports.exports import text_of, write_report
-from reports.formats.report import Report
 from reports.languages import FOLDER, LANGUAGES, NAMES, Forms, Spoken
 from reports.languages.display import ColumnType
 from reports.page.document import page
@@ -38,7 +37,7 @@ from reports.tables.definitions import NAAN_COLUMN, UNITS
 from reports.tables.headline import Counts, headline
 from reports.tables.known import known_sentence
 from reports.tables.pairs import MOST_NAMED
-from reports.tables.report_tables import TABLES, tables_of
+from reports.tables.report_tables import TABLES, Report, Tables
 from reports.tables.services import SPELLING_TABLE
 from reports.vocabulary import FORMATS
 from tests.browser import Page, browser_page
@@ -716,7 +715,7 @@ def test_what_a_small_world_lacks_is_said_too(frames: Frames, code: str) -> None
     """Charts over time, a run to compare with, what is known: all tables of a year of audits, in every language."""
     language = LANGUAGES[code]
     earlier = replace(frames, since=frames)
-    text = page(earlier, tables_of(earlier), spoken=Spoken(language))
+    text = page(earlier, Tables(earlier), spoken=Spoken(language))
     assert language.gettext("as before") in text
     known = pd.DataFrame(
         [("known problems", 3, "3 known: 1 acknowledged, 2 ignored until 2026-12-01 to 2027-01-01"),

@@ -23,8 +23,7 @@ from arkaudit.demo.show import loopback_audit
 from crawler.model.observations import ObjectOutcome
 from extractors.model.errors import SourceUnreadable
 from extractors.model.normalize import NotAnArk
-from reports.load import UnknownTable
-from reports.tables.report_tables import TABLES
+from reports.tables.report_tables import TABLES, UnknownTable
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.test_reading import zip_of
 from tests.waiting import wait_until

@@ -20,7 +20,7 @@ from reports.page.document import page
 from reports.store.frames import Frames, load_frames
 from reports.tables.ark_statuses import ark_statuses
 from reports.tables.headline import counts_of, headline
-from reports.tables.report_tables import tables_of
+from reports.tables.report_tables import Tables
 from tests.test_history import audit
 
 #: Many hosts for few numbers, so that many have equal ones; empty for no answer.
@@ -103,7 +103,7 @@ def audited(
 
 
 def assert_parts_agree(frames: Frames) -> None:
-    tables = tables_of(frames)
+    tables = Tables(frames)
     counts = counts_of(frames, tables)
     summary = tables["summary"].set_index("measure")
     changes = tables["changes"]
@@ -164,7 +164,7 @@ def test_failures_at_one_host_are_one_cause_whatever_their_naans_and_what_gave_n
             documents=text,
             answers={url: None if "silent" in url else 404 for url in urls},
         )
-    tables = tables_of(load_frames(path))
+    tables = Tables(load_frames(path))
     rows = (
         tables["causes"][["host", "cause", "arks", "should_be"]].fillna("").itertuples(index=False)
     )
@@ -189,7 +189,7 @@ def test_a_card_gives_what_holds_for_all_of_its_arks_with_how_many(tmp_path: Pat
             answers=answers,
         )
     frames = load_frames(path)
-    [card] = action_cards(frames, tables_of(frames), 9)
+    [card] = action_cards(frames, Tables(frames), 9)
     facts = {name: cell.text for name, cell in card.facts}
     assert card.name.endswith(": old.example")
     assert facts["Should be"] == "known for 3 of 3 ARKs, for each its own: see their places"

@@ -19,7 +19,7 @@ from reports.store.frames import load_frames
 from reports.store.timelines import CHECKS, CONTACTS, RUNS, STANDINGS, Timeline, no_timeline
 from reports.tables import persistence
 from reports.tables.persistence import OVER_TIME, kaplan_meier, median_days
-from reports.tables.report_tables import tables_of
+from reports.tables.report_tables import Tables
 from tests.report_world import write_store, write_world
 from tests.test_ark_status import status_of
 from tests.test_history import GUIDE, ONE, OTHER, audit
@@ -212,7 +212,7 @@ def test_an_outage_is_told_from_the_hosts_first_silence_to_its_answer(kept: Path
 
 
 def test_a_place_to_mend_says_where_the_ark_led_when_it_last_worked(kept: Path) -> None:
-    table = tables_of(load_frames(kept))["failures"]
+    table = Tables(load_frames(kept))["failures"]
     assert rows(table, "ark", "last_good_url", "last_good_at") == [
         ("ark:12x45/x5", ONE, pd.Timestamp(START))
     ]

@@ -19,7 +19,7 @@ from reports.page.charts import Chart
 from reports.page.document import charts_of, page
 from reports.page.over_time import alive_of, curves_of, survival_of
 from reports.store.frames import Frames, load_frames
-from reports.tables.report_tables import tables_of
+from reports.tables.report_tables import Tables
 from tests.browser import Page, browser_page
 from tests.report_world import write_world
 from tests.test_history import GUIDE, ONE, OTHER, audit
@@ -43,7 +43,7 @@ def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
 
 @pytest.fixture(scope="module")
 def charts(frames: Frames) -> dict[str, Chart]:
-    return {chart.name: chart for chart in charts_of(tables_of(frames))}
+    return {chart.name: chart for chart in charts_of(Tables(frames))}
 
 
 def test_the_share_alive_is_that_of_the_runs(charts: dict[str, Chart]) -> None:
@@ -57,7 +57,7 @@ def test_the_share_alive_is_that_of_the_runs(charts: dict[str, Chart]) -> None:
 
 
 def test_runs_of_one_day_are_told_apart_by_the_minute(frames: Frames) -> None:
-    runs = tables_of(frames)["runs"]
+    runs = Tables(frames)["runs"]
     hours = pd.to_timedelta(range(len(runs)), unit="h")
     close = alive_of(runs.assign(started_at=runs["started_at"].iloc[0] + hours), ENGLISH)
     apart = alive_of(runs, ENGLISH)
@@ -88,7 +88,7 @@ def test_a_survival_curve_stands_beside_its_numbers_at_risk(charts: dict[str, Ch
 
 
 def test_what_was_seen_once_has_no_curve(frames: Frames) -> None:
-    tables = tables_of(frames)
+    tables = Tables(frames)
     assert alive_of(tables["runs"].head(1), ENGLISH) is None
     assert (
         survival_of(curves_of(tables["survival"].assign(days=0), "naan"), "naan", ENGLISH) is None
@@ -99,7 +99,7 @@ def test_what_was_seen_once_has_no_curve(frames: Frames) -> None:
 
 
 def test_only_the_greatest_groups_are_drawn(frames: Frames) -> None:
-    survival = tables_of(frames)["survival"]
+    survival = Tables(frames)["survival"]
     one = survival[survival["grouping"].eq("naan")]
     many = [
         one.assign(group=str(10_000 + number), at_risk=one["at_risk"] + number)
@@ -130,7 +130,7 @@ def test_only_the_greatest_groups_are_drawn(frames: Frames) -> None:
 def test_an_axis_that_does_not_begin_at_nothing_says_so(
     frames: Frames, lowest: float, foot: float
 ) -> None:
-    survival = tables_of(frames)["survival"]
+    survival = Tables(frames)["survival"]
     curves = curves_of(
         survival.assign(survival=survival["survival"].clip(lower=lowest)), "resolver"
     )
@@ -141,7 +141,7 @@ def test_an_axis_that_does_not_begin_at_nothing_says_so(
 
 
 def test_numbers_at_risk_stand_on_the_page_and_others_can_be_opened(frames: Frames) -> None:
-    soup = BeautifulSoup(page(frames, tables_of(frames)), "html.parser")
+    soup = BeautifulSoup(page(frames, Tables(frames)), "html.parser")
     assert soup.select_one(".chart-survival-naan > .numbers table") is not None
     assert soup.select_one(".chart-flow > details .numbers table") is not None
     assert soup.select_one(".chart-flow > .numbers") is None

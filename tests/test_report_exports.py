@@ -21,7 +21,8 @@ from arkaudit.reporting import report_on
 from reports.exports import ReportUnwritable, check_out, csv_text, write_report
 from reports.languages.display import defused
 from reports.store.frames import Frames, load_frames
-from reports.tables.report_tables import TABLES, rows_of, tables_of
+from reports.tables.definitions import rows_of
+from reports.tables.report_tables import TABLES, Tables
 from tests.read_only import read_only
 from tests.report_world import write_store, write_world
 
@@ -269,7 +270,7 @@ def test_tables_on_the_page_and_in_files_are_the_same_tables(
     tmp_path: Path, frames: Frames
 ) -> None:
     paths = write_report(frames, tmp_path / "report")
-    for name, table in tables_of(frames).items():
+    for name, table in Tables(frames).items():
         assert paths.tables[name].read_bytes() == csv_text(table).encode()
 
 

@@ -28,7 +28,8 @@ from reports.page.document import SCRIPTS, charts_of, page
 from reports.page.shown_tables import TOPICS, columns_of, packed
 from reports.page.translations import WORDS
 from reports.store.frames import Frames, load_frames
-from reports.tables.report_tables import ARKS, TABLES, tables_of
+from reports.tables.listings import ARKS
+from reports.tables.report_tables import TABLES, Tables
 from tests.browser import Page, browser_page, chromium
 from tests.report_world import (
     BTV_AT_N2T,
@@ -53,7 +54,7 @@ def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
 
 @pytest.fixture(scope="module")
 def tables(frames: Frames) -> Mapping[str, pd.DataFrame]:
-    return tables_of(frames)
+    return Tables(frames)
 
 
 @pytest.fixture(scope="module")
@@ -263,7 +264,7 @@ def test_a_run_that_proves_nothing_says_so_first(
 
 def test_an_empty_store_gives_a_page_that_says_so(tmp_path: Path) -> None:
     frames = load_frames(write_store(tmp_path / "empty.sqlite", {}))
-    text = BeautifulSoup(page(frames, tables_of(frames)), "html.parser").get_text(" ", strip=True)
+    text = BeautifulSoup(page(frames, Tables(frames)), "html.parser").get_text(" ", strip=True)
     assert "0 citations of 0 ARKs in 0 documents" in text
     assert "No ARK fails." in text
     assert "none: the store is empty" in text

@@ -26,9 +26,9 @@ from reports.languages.display import ColumnType
 from reports.store.frames import Frames, load_frames
 from reports.tables import overviews
 from reports.tables.ark_statuses import BEST_FIRST
-from reports.tables.definitions import DTYPES
+from reports.tables.definitions import DTYPES, TableDefinition, rows_of
 from reports.tables.listings import ATTENTION
-from reports.tables.report_tables import TABLES, TableDefinition, rows_of, tables_of
+from reports.tables.report_tables import TABLES, Tables
 from reports.tables.wording import (
     COMMITMENT_MEANINGS,
     FAMILY_MEANINGS,
@@ -66,7 +66,7 @@ def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
 
 @pytest.fixture(scope="module")
 def tables(frames: Frames) -> Mapping[str, pd.DataFrame]:
-    return tables_of(frames)
+    return Tables(frames)
 
 
 def listed(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
@@ -100,7 +100,7 @@ def test_every_token_has_words() -> None:
 def test_the_dtype_of_every_column_follows_from_its_type(
     tables: Mapping[str, pd.DataFrame], tmp_path: Path
 ) -> None:
-    empty = tables_of(load_frames(write_store(tmp_path / "empty.sqlite", {})))
+    empty = Tables(load_frames(write_store(tmp_path / "empty.sqlite", {})))
     for definition in TABLES:
         for table in (tables[definition.name], empty[definition.name]):
             assert list(table.columns) == [column.name for column in definition.columns]
@@ -249,7 +249,7 @@ def test_an_ark_that_was_asked_about_for_anothers_sake_is_none_of_the_runs(tmp_p
             ],
         },
     )
-    counted = listed(tables_of(load_frames(store, run_id=2))["summary"], "measure", "value")
+    counted = listed(Tables(load_frames(store, run_id=2))["summary"], "measure", "value")
     assert dict(counted)["ARKs"] == 1
     assert dict(counted)["questions asked"] == 2
 
@@ -371,7 +371,7 @@ def test_tables_do_not_change_the_frames(frames: Frames) -> None:
         for field in fields(Frames)
         if isinstance(getattr(frames, field.name), pd.DataFrame)
     }
-    tables_of(frames)
+    Tables(frames)
     for name, frame in before.items():
         pd.testing.assert_frame_equal(getattr(frames, name), frame)
 
@@ -379,7 +379,7 @@ def test_tables_do_not_change_the_frames(frames: Frames) -> None:
 def test_tables_of_an_empty_store_are_empty_and_have_the_same_dtypes(
     tmp_path: Path, tables: Mapping[str, pd.DataFrame]
 ) -> None:
-    empty = tables_of(load_frames(write_store(tmp_path / "empty.sqlite", {})))
+    empty = Tables(load_frames(write_store(tmp_path / "empty.sqlite", {})))
     assert {name: len(table) for name, table in empty.items() if len(table)} == {
         "summary": 26,
         "services": 5,
@@ -529,7 +529,7 @@ def test_a_link_and_its_visible_text_are_one_citation_with_two_places(tmp_path: 
             mention_row(1, 3, 1, url, citation=2),
         ],
     }
-    tables = tables_of(load_frames(write_store(tmp_path / "cited.sqlite", rows)))
+    tables = Tables(load_frames(write_store(tmp_path / "cited.sqlite", rows)))
     measures = dict(listed(tables["summary"], "measure", "value"))
     assert (measures["citations"], measures["places"], measures["citations repaired"]) == (2, 3, 1)
     assert listed(tables["arks"], "ark", "citations") == [("ark:12148/btv1b84", 2)]
@@ -548,7 +548,7 @@ def test_a_place_that_was_decided_again_counts_as_it_was_decided_last(tmp_path: 
             ),
         ],
     }
-    tables = tables_of(load_frames(write_store(tmp_path / "again.sqlite", rows)))
+    tables = Tables(load_frames(write_store(tmp_path / "again.sqlite", rows)))
     assert listed(tables["citations"], "ark", "confidence") == [
         ("ark:12148/btv1b8449691v", "certain")
     ]

@@ -16,7 +16,7 @@ from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.normalize import LABEL
 from reports.store.frames import load_frames
-from reports.tables.report_tables import rows_of
+from reports.tables.definitions import rows_of
 from reports.tables.services import SPELLING_TABLE
 from tests.report_world import RUN, ark_row, observation_row, write_store
 from tests.vectors import vectors

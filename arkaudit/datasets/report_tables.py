@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -27,9 +28,8 @@ from crawler.model.resolving import GLOBAL_RESOLVER, mention_url
 from extractors.model.ark import SKIPPED_NAANS
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.errors import UserMistake
-from reports.exports import check_out, write_files
-from reports.formats.report import Files
-from reports.formats.table_files import csv_path, csv_pieces, parquet_path, parquet_pieces
+from reports.exports import check_out, staged
+from reports.formats.table_files import TABLE_FORMATS, write_table
 from reports.languages import ENGLISH, Language
 from reports.languages.display import escaped
 from reports.store.frames import registered_names
@@ -359,36 +359,6 @@ DATASET_REPORT = (
 
 # Do what `arkaudit report --dataset` does: count what a dataset cites, show it in brief, write its tables.
 
-# A report on a dataset as files: one a table, written piece by piece, all of them or none.
-
-
-#: The formats that a report on a dataset can have.
-DATASET_FORMATS = ("csv", "parquet")
-
-
-def write_dataset_report(
-    dataset: OpenDataset, registered: pd.DataFrame, out: Path, formats: Sequence[str]
-) -> list[Path]:
-    """Put the tables about a dataset that has been counted into the folder *out*, and return where they are.
-
-    Raises `reports.exports.ReportUnwritable` and `arkaudit.datasets.connection.DatasetUnreadable`.
-    """
-    return write_files(out, _contents(dataset, registered, formats))
-
-
-def _contents(dataset: OpenDataset, registered: pd.DataFrame, formats: Sequence[str]) -> Files:
-    for table in DATASET_REPORT:
-        definition = table.definition
-        if "csv" in formats:
-            names = [column.name for column in definition.columns]
-            yield csv_path(definition.name), csv_pieces(names, table.frames(dataset, registered))
-        if "parquet" in formats:
-            yield (
-                parquet_path(definition.name),
-                parquet_pieces(definition, table.frames(dataset, registered)),
-            )
-
-
 _MOST_SHOWN = 20
 
 
@@ -402,10 +372,10 @@ def report_on_dataset(
     Raises `UserMistake`, `arkaudit.datasets.connection.DatasetUnreadable`, `reports.exports.ReportUnwritable` and
     `arkaudit.output_rows.OutputUnwritable`.
     """
-    unknown = [name for name in formats if name not in DATASET_FORMATS]
+    unknown = [name for name in formats if name not in TABLE_FORMATS]
     if unknown:
         raise UserMistake(
-            f"a report on a dataset is had as {' or '.join(DATASET_FORMATS)}, not as {unknown[0]}"
+            f"a report on a dataset is had as {' or '.join(TABLE_FORMATS)}, not as {unknown[0]}"
         )
     if out is not None:
         check_out(out, formats)
@@ -415,7 +385,9 @@ def report_on_dataset(
         [summary] = SUMMARY.frames(dataset, registered)
         naans = pd.concat(list(NAANS.frames(dataset, registered)))
         if out is not None:
-            write_dataset_report(dataset, registered, out, formats)
+            with staged(out) as scratch:
+                for table, name in product(DATASET_REPORT, formats):
+                    write_table(scratch, name, table.definition, table.frames(dataset, registered))
         is_whole = has_all_citations(dataset)
     console = Console()
     with whole(console):

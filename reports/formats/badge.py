@@ -6,15 +6,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from pathlib import PurePosixPath
 from typing import Any
 
-from reports.formats.report import Files, OfWholeReport, Report, ReportFormat
 from reports.languages import ENGLISH, N_, Language
-from reports.tables.headline import VERDICT_TABLES, Counts, counts_of
-
-_SVG = PurePosixPath("badge.svg")
-_JSON = PurePosixPath("badge.json")
+from reports.tables.headline import Counts, counts_of
+from reports.tables.report_tables import Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,18 +105,10 @@ def svg(of: Badge) -> str:
     )
 
 
-def _files(report: Report) -> Files:
+def badge_files(report: Report) -> tuple[str, str]:
+    """The badge of a report as a picture, and for shields.io."""
     is_suspect = bool(report.frames.run["is_suspect"].fillna(False).any())
     of = badge(
         counts_of(report.frames, report.tables), report.spoken.language, is_suspect=is_suspect
     )
-    yield _SVG, [svg(of).encode()]
-    yield _JSON, [(json.dumps(endpoint(of), indent=2) + "\n").encode()]
-
-
-BADGE = ReportFormat(
-    "badge",
-    (_SVG, _JSON),
-    lambda report: OfWholeReport(report, _files),
-    needs=frozenset(VERDICT_TABLES),
-)
+    return svg(of), json.dumps(endpoint(of), indent=2) + "\n"

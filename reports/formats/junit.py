@@ -11,12 +11,12 @@ from xml.etree import ElementTree
 
 from crawler.model.observations import Family
 from reports.formats.json_document import json_text
-from reports.formats.report import Report, one_file
 from reports.languages.display import escaped
 from reports.remediation.causes import ADVICE, FAULT_OF, Cause, Fault
 from reports.tables.ark_statuses import families
 from reports.tables.definitions import PAIR, in_order, records_of, rows_of
 from reports.tables.known import with_decisions
+from reports.tables.report_tables import Report
 
 #: The suite of ARKs that were asked about without a document.
 NO_DOCUMENT = "(no document)"
@@ -102,9 +102,6 @@ def _add_case(suite: ElementTree.Element, document: str, case: dict[str, Any]) -
     problem = ElementTree.SubElement(element, tag, {"message": message, "type": outcome})
     problem.text = escaped(case["object_evidence"] or "")
     return f"{tag}s"
-
-
-JUNIT = one_file("junit", "junit.xml", junit)
 
 
 # SARIF: each place to fix as a result, for code hosts and editors that show such things next to the text.
@@ -198,6 +195,6 @@ def _location(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-SARIF = one_file(
-    "sarif", "report.sarif", lambda report: json_text(sarif(report)), ("failures", "known")
-)
+def sarif_report(report: Report) -> str:
+    """The same as a text of JSON."""
+    return json_text(sarif(report))

@@ -9,11 +9,11 @@ from typing import Any
 import pandas as pd
 
 from crawler.history.ark_status import EventKind
-from reports.formats.report import Report, one_file
 from reports.languages import N_, Language
 from reports.languages.display import code, escaped, heading
 from reports.tables.definitions import COUNT, NUMBER, SHARE, TRUTH, Column, TableDefinition, rows_of
 from reports.tables.headline import audited, counts_of, headline
+from reports.tables.report_tables import TABLES, Report
 from reports.tables.summary import sentences
 
 #: Tables that a summary shows, with the columns of each that fit, and how many of its rows.
@@ -87,14 +87,12 @@ def _lines(report: Report) -> Iterator[str]:
         yield ""
     for sentence in sentences(report.tables["summary"], language):
         yield f"- {sentence}"
-    for definition in sorted(
-        (definition_ for definition_ in report.definitions if definition_.name in SHOWN),
-        key=lambda definition_: list(SHOWN).index(definition_.name),
-    ):
-        table = _telling(definition.name, report.tables[definition.name])
+    definitions = {definition.name: definition for definition in TABLES}
+    for name in SHOWN:
+        table = _telling(name, report.tables[name])
         if len(table):
             yield ""
-            yield from _section(definition, table, language)
+            yield from _section(definitions[name], table, language)
     yield ""
     for version, *facts in rows_of(report.frames.run[["version", "run_id", "command", "state"]]):
         run, command, state = map(str, facts)
@@ -161,6 +159,3 @@ def _cell(value: Any, column: Column, language: Language) -> str:
 
 #: Text that means itself in any Markdown, and notifies no one.
 _PLAIN = re.compile(r"[A-Za-z0-9À-ſ \u00A0\u202F,.:;()'’“”„«»¿¡?/%–-]*")
-
-
-MARKDOWN = one_file("md", "report.md", markdown, SHOWN)

@@ -1,10 +1,11 @@
-"""CSV and Parquet: one file a table."""
+"""CSV and Parquet, one file a table; and XLSX, one sheet a table, for people who work in spreadsheets."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
-from pathlib import PurePosixPath
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -12,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reports.formats.report import OfEachTable, Pieces, ReportFormat
-from reports.tables.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition
+from reports.languages.display import heading
+from reports.tables.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition, rows_of
 from reports.tables.distinct import arrow_texts, number_texts
-from reports.tables.report_tables import TABLES
+from reports.tables.report_tables import TABLES, Report
 
 #: As `reports.languages.display.defused` has it.
 _FORMULA = r"\A[=+\-@\t\r]"
@@ -33,11 +34,15 @@ def csv_text(table: pd.DataFrame) -> str:
     >>> csv_text(pd.DataFrame({"title": ["=1+1", None], "arks": pd.array([2, None], dtype="Int64")}))
     '"title","arks"\n"\'=1+1",2\n"",""\n'
     """
-    return b"".join(csv_pieces(table.columns, [table])).decode("utf-8")
+    return b"".join(_csv_pieces(table.columns, [table])).decode("utf-8")
 
 
-def csv_pieces(names: Iterable[str], frames: Iterable[pd.DataFrame]) -> Iterator[bytes]:
-    """Yield a table as CSV, whose columns have these *names*, and whose rows come in any number of *frames*."""
+def _write_csv(path: Path, definition: TableDefinition, frames: Iterable[pd.DataFrame]) -> None:
+    with path.open("wb") as file:
+        file.writelines(_csv_pieces([column.name for column in definition.columns], frames))
+
+
+def _csv_pieces(names: Iterable[str], frames: Iterable[pd.DataFrame]) -> Iterator[bytes]:
     header = ",".join(f'"{name}"' for name in names)
     yield f"{header}\n".encode()
     for table in frames:
@@ -89,63 +94,8 @@ def _defused(texts: Any) -> Any:
     return pc.if_else(is_formula, marked, texts)
 
 
-def csv_path(name: str) -> PurePosixPath:
-    return PurePosixPath("tables", f"{name}.csv")
-
-
-def _csv_file(definition: TableDefinition, table: pd.DataFrame) -> tuple[PurePosixPath, Pieces]:
-    return csv_path(definition.name), csv_pieces(table.columns, [table])
-
-
-CSV = ReportFormat(
-    "csv", tuple(csv_path(table.name) for table in TABLES), lambda _: OfEachTable(_csv_file)
-)
-
-
-# Parquet, with the type, unit and meaning of each column.
-
-
-def parquet_pieces(definition: TableDefinition, frames: Iterable[pd.DataFrame]) -> Iterator[bytes]:
-    """Yield a table as Parquet, whose rows come in any number of *frames*: one group of rows for each."""
-    schema, sink = _schema(definition), _Pieces()
-    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
-        for table in frames:
-            arrays = [
-                pa.Array.from_pandas(_plain(table[field.name]), type=field.type, safe=True)
-                for field in schema
-            ]
-            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
-            yield from sink.taken()
-    yield from sink.taken()
-
-
-class _Pieces(io.RawIOBase):
-    """A file of which what is written can be taken away."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._kept: list[bytes] = []
-        self._length = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        piece = bytes(data)
-        self._kept.append(piece)
-        self._length += len(piece)
-        return len(piece)
-
-    def tell(self) -> int:
-        return self._length
-
-    def taken(self) -> list[bytes]:
-        """Return what was written since this was asked before."""
-        pieces, self._kept = self._kept, []
-        return pieces
-
-
-def _schema(definition: TableDefinition) -> pa.Schema:
+def _write_parquet(path: Path, definition: TableDefinition, frames: Iterable[pd.DataFrame]) -> None:
+    """Write a table with the type, unit and meaning of each column, and one group of rows for each frame."""
     types: dict[Any, Any] = {
         COUNT: pa.int64(),
         NUMBER: pa.float64(),
@@ -153,36 +103,116 @@ def _schema(definition: TableDefinition) -> pa.Schema:
         TRUTH: pa.bool_(),
         MOMENT: pa.timestamp("ms", tz="UTC"),
     }
-    fields = [
-        pa.field(
-            column.name,
-            types.get(column.type, pa.string()),
-            metadata=_metadata(column.meaning, column.unit),
+    fields = []
+    for column in definition.columns:
+        metadata = {"meaning": column.meaning} | ({"unit": column.unit} if column.unit else {})
+        fields.append(pa.field(column.name, types.get(column.type, pa.string()), metadata=metadata))
+    schema = pa.schema(fields, metadata={"table": definition.name, "row": definition.caption})
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for table in frames:
+            words = table.select_dtypes("category").columns
+            plain = table.astype(dict.fromkeys(words, "object"))
+            writer.write_table(pa.Table.from_pandas(plain, schema, preserve_index=False))
+
+
+#: The formats of one file a table: where it belongs, and what writes it.
+TABLE_FORMATS: Mapping[
+    str, tuple[str, Callable[[Path, TableDefinition, Iterable[pd.DataFrame]], None]]
+] = {
+    "csv": ("tables/{}.csv", _write_csv),
+    "parquet": ("parquet/{}.parquet", _write_parquet),
+}
+
+
+def write_table(
+    folder: Path, name: str, definition: TableDefinition, frames: Iterable[pd.DataFrame]
+) -> None:
+    """Write the file of a table in one of `TABLE_FORMATS`, whose rows come in any number of *frames*."""
+    place, write = TABLE_FORMATS[name]
+    path = folder / place.format(definition.name)
+    path.parent.mkdir(exist_ok=True)
+    write(path, definition, frames)
+
+
+# XLSX
+
+#: What a sheet and a cell can hold (ECMA-376; Excel's own limits).
+MOST_ROWS = 1_048_576
+LONGEST_CELL = 32_767
+_WIDEST = 60
+#: A workbook says when it was made; ours says the same every time.
+_MADE = datetime(2000, 1, 1)
+_FORMATS = {
+    COUNT: {"num_format": "#,##0"},
+    NUMBER: {"num_format": "0.00"},
+    SHARE: {"num_format": "0.0%"},
+    MOMENT: {"num_format": "yyyy-mm-dd hh:mm:ss"},
+}
+
+
+def workbook_bytes(report: Report) -> bytes:
+    """The report as a workbook: a header that stays, filters, and text that is never taken for a formula or a link."""
+    import xlsxwriter
+
+    sink = io.BytesIO()
+    as_it_is = dict.fromkeys(
+        ("strings_to_formulas", "strings_to_numbers", "strings_to_urls"), False
+    )
+    runs = rows_of(report.frames.run[["version", "run_id"]])
+    words = [f"arkaudit {version}, run {number}" for version, number in runs]
+    if report.choice:
+        words.append(report.choice.words)
+    with xlsxwriter.Workbook(
+        sink, {**as_it_is, "constant_memory": True, "remove_timezone": True}
+    ) as book:
+        book.set_properties(
+            {"title": "Which ARKs persist?", "created": _MADE, "comments": "; ".join(words)}
         )
-        for column in definition.columns
-    ]
-    return pa.schema(fields, metadata={"table": definition.name, "row": definition.caption})
+        head = book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
+        styles = {kind: book.add_format(style) for kind, style in _FORMATS.items()}
+        for definition in TABLES:
+            _add_sheet(book, definition, report.tables[definition.name], head, styles)
+    return sink.getvalue()
 
 
-def _plain(column: pd.Series) -> pd.Series:
-    return column.astype("object") if isinstance(column.dtype, pd.CategoricalDtype) else column
+def _add_sheet(
+    book: Any, definition: TableDefinition, table: pd.DataFrame, head: Any, styles: dict[Any, Any]
+) -> None:
+    sheet = book.add_worksheet(definition.name)
+    rows = len(table) if len(table) < MOST_ROWS else MOST_ROWS - 2
+    for place, column in enumerate(definition.columns):
+        title, unit = heading(column.name), f" ({column.unit})" if column.unit else ""
+        sheet.write_string(0, place, title, head)
+        sheet.write_comment(0, place, column.meaning + unit, {"author": ""})
+        sheet.set_column(place, place, _width(table[column.name], title), styles.get(column.type))
+    for number, row in enumerate(rows_of(table.head(rows)), start=1):
+        for place, (value, column) in enumerate(zip(row, definition.columns, strict=True)):
+            _write_cell(sheet, number, place, value, column.type)
+    if rows < len(table):
+        sheet.write_string(rows + 1, 0, f"{len(table) - rows:,} more rows: see the other formats")
+    sheet.freeze_panes(1, 1)
+    sheet.autofilter(0, 0, max(rows, 1), len(definition.columns) - 1)
 
 
-def _metadata(meaning: str, unit: str) -> dict[str, str]:
-    return {"meaning": meaning, **({"unit": unit} if unit else {})}
+def _write_cell(sheet: Any, number: int, place: int, value: Any, kind: Any) -> None:
+    if value is None:
+        return
+    if kind in (COUNT, NUMBER, SHARE):
+        sheet.write_number(number, place, value)
+    elif kind is TRUTH:
+        sheet.write_boolean(number, place, bool(value))
+    elif kind is MOMENT:
+        sheet.write_datetime(number, place, value.to_pydatetime(warn=False))
+    else:
+        text = str(value)
+        is_short = len(text) <= LONGEST_CELL
+        sheet.write_string(
+            number, place, text if is_short else f"{text[: LONGEST_CELL - 8]} … (cut)"
+        )
 
 
-def parquet_path(name: str) -> PurePosixPath:
-    return PurePosixPath("parquet", f"{name}.parquet")
-
-
-def _parquet_file(definition: TableDefinition, table: pd.DataFrame) -> tuple[PurePosixPath, Pieces]:
-    return parquet_path(definition.name), parquet_pieces(definition, [table])
-
-
-PARQUET = ReportFormat(
-    "parquet",
-    tuple(parquet_path(table.name) for table in TABLES),
-    lambda _: OfEachTable(_parquet_file),
-    is_text=False,
-)
+def _width(column: pd.Series, title: str) -> int:
+    """Return how wide a column is shown: as most of its first rows need, within reason."""
+    lengths = column.head(200).astype("str").str.len().dropna()
+    needed = int(lengths.quantile(0.9)) if len(lengths) else 0
+    return min(max(needed, len(title), 6) + 2, _WIDEST)
