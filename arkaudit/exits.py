@@ -150,11 +150,11 @@ def _hung_up(*_: object) -> None:
 
 
 def exit_on(fail_on: Sequence[str], tokens: Iterable[str], *, is_whole: bool = True) -> None:
-    """End with 1 when something *tokens* is as grave as one of *fail_on*, or graver (`reports.tables.severity`).
+    """End with 1 when something *tokens* is as grave as one of *fail_on*, or graver (`reports.tables.wording`).
 
     Else end with 3 where a part of the report could not be made, so that it is not *is_whole*.
     """
-    from reports.tables.severity import is_reached
+    from reports.tables.wording import is_reached
 
     if is_reached((token for token in fail_on if token != NEVER), tokens):
         sys.exit(EXIT_FINDING)

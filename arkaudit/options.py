@@ -204,7 +204,7 @@ class GroupedCommand(click.Command):
                 with formatter.section(title):
                     formatter.write_dl(records)
         if any(param.name == "fail_on" for param in self.params):
-            from reports.tables.severity import SEVERITY
+            from reports.tables.wording import SEVERITY
 
             with formatter.section("Tokens of --fail-on, the gravest of each kind first"):
                 formatter.write_dl([(kind, ", ".join(tokens)) for kind, tokens in SEVERITY.items()])
@@ -352,7 +352,7 @@ def dry_run_option(command: Command) -> Command:
 
 def fail_on_option(command: Command) -> Command:
     """Add the option for when to end with exit code 1."""
-    from reports.tables.severity import TOKENS
+    from reports.tables.wording import TOKENS
 
     return click.option(
         "--fail-on",
@@ -366,7 +366,7 @@ def fail_on_option(command: Command) -> Command:
 
 def format_option(command: Command) -> Command:
     """Add the option for which files a report is made of."""
-    from reports.vocabulary import DEFAULT_FORMATS, FORMAT_MODULES, FORMATS
+    from reports.tables.wording import DEFAULT_FORMATS, FORMAT_MODULES, FORMATS
 
     def chosen(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
         if EVERY in given:  # of those that this installation can write
@@ -413,7 +413,7 @@ def inventory_option(command: Command) -> Command:
 
 def choice_options(command: Command) -> Command:
     """Add the options for which part of a run to report."""
-    from reports.vocabulary import ONLY
+    from reports.tables.wording import ONLY
 
     options = (
         click.option(

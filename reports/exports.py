@@ -21,10 +21,11 @@ from reports.formats.junit import junit, sarif_report
 from reports.formats.markdown_report import SHOWN, markdown
 from reports.formats.table_files import TABLE_FORMATS, workbook_bytes, write_table
 from reports.page.document import page, page_pieces, part_of
+from reports.page.translations import Texts
 from reports.store.frames import Frames
 from reports.tables.headline import VERDICT_TABLES
 from reports.tables.report_tables import TABLES, Report
-from reports.vocabulary import DEFAULT_FORMATS, FORMAT_MODULES
+from reports.tables.wording import DEFAULT_FORMATS, FORMAT_MODULES
 
 INDEX = "index.html"
 #: What a format needs that looks into every table.
@@ -83,14 +84,17 @@ def _encoded(content: str | bytes) -> bytes:
 
 def _write_page(report: Report, folder: Path) -> Iterator[None]:
     """Write the page; of each table it keeps what the page holds of it."""
-    parts = {}
+    texts, parts = Texts(report.spoken.language.code), {}
     for definition in TABLES:
-        parts[definition.name] = part_of(definition, report.tables[definition.name], report.frames)
-        yield
-    with (folder / INDEX).open("wb") as file:
-        file.writelines(
-            page_pieces(report.frames, parts, choice=report.choice.words, spoken=report.spoken)
+        parts[definition.name] = part_of(
+            definition, report.tables[definition.name], report.frames, texts
         )
+        yield
+    pieces = page_pieces(
+        report.frames, parts, texts, choice=report.choice.words, spoken=report.spoken
+    )
+    with (folder / INDEX).open("wb") as file:
+        file.writelines(pieces)
 
 
 def _page_text(report: Report) -> str:

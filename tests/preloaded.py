@@ -49,7 +49,7 @@ IMPORTED = (
     "arkaudit.datasets.connection",
     "reports.exports",
     "reports.ark_history",
-    "reports.terminal",
+    "arkaudit.reporting",
     "rich._emoji_codes",
     "rich.progress",
     "scrapy.core.engine",

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.model.ark import Ark
-from reports.tables.distinct import (
+from reports.tables.definitions import (
     bases_of,
     by_identity,
     host,

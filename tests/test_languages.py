@@ -39,7 +39,7 @@ from reports.tables.known import known_sentence
 from reports.tables.pairs import MOST_NAMED
 from reports.tables.report_tables import TABLES, Report, Tables
 from reports.tables.services import SPELLING_TABLE
-from reports.vocabulary import FORMATS
+from reports.tables.wording import FORMATS
 from tests.browser import Page, browser_page
 from tests.loopback import run_command
 from tests.report_world import write_world
@@ -398,39 +398,42 @@ def test_a_mistyped_language_is_answered_with_the_nearest(tmp_path: Path) -> Non
 
 
 def test_what_differs_between_languages_is_told_by_its_place() -> None:
-    english, french = LANGUAGES["en"], LANGUAGES["fr"]
-    texts = Texts([english, french], english)
-    said = {
-        english: {"title": "a", "text": "x < y", "name": "k"},
-        french: {"title": "b", "text": "z > y", "name": "k"},
-    }
-    marked = texts.together(said)
+    texts = Texts("en")
+    title, text = (
+        texts.mark(lambda each, words=words: words[each.code != "en"])
+        for words in (("a", "b"), ("x < y", "z > y"))
+    )
+    name = texts.mark(lambda each: "k")
     hello = texts.gettext("Dear colleagues,")
     page = (
-        f'<p title="{marked["title"]}">{marked["text"]}</p>\n<textarea>\n{hello}</textarea>'
-        f'<script></script><i class="{marked["name"]}">same</i>'
+        f'<p title="{title}">{text}</p>\n<textarea>\n{hello}</textarea>'
+        f'<script></script><i class="{name}">same</i>'
     )
-    assert texts.places(page) == {
-        "en": {"texts": {}, "attributes": {}},
-        "fr": {
-            "texts": {0: "z > y", 1: "Chères et chers collègues,"},
-            "attributes": {0: {"title": "b"}},
-        },
+    places = texts.places(page)
+    assert places["en"] == {"texts": {}, "attributes": {}}
+    assert places["fr"] == {
+        "texts": {0: "z > y", 1: "Chères et chers collègues,"},
+        "attributes": {0: {"title": "b"}},
     }
     assert texts.written(page).startswith(
         '<p title="a">x &lt; y</p>\n<textarea>\nDear colleagues,<'
     )
 
 
-def test_a_language_that_lacks_something_or_says_more_has_the_page_of_the_others() -> None:
-    english, german = LANGUAGES["en"], LANGUAGES["de"]
-    texts = Texts([english, german], english)
-    marked = texts.together(
-        {english: {"rows": ["a", "b"], "n": 1}, german: {"rows": ["x"], "m": "y"}}
-    )
-    page = "".join(f"<p>{row}</p>" for row in marked["rows"])
-    assert texts.written(page) == "<p>a</p><p>b</p>"
-    assert texts.places(page)["de"] == {"texts": {0: "x"}, "attributes": {}}
+def test_all_languages_in_one_say_what_each_says() -> None:
+    texts = Texts("de")
+    amount = texts.ngettext("{number} ARK", "{number} ARKs", 12345)
+    day = texts.day(date(2026, 11, 1))
+    sentence = texts.gettext("since {day}, {changes}", day=day, changes=amount)
+    for code, language in LANGUAGES.items():
+        assert texts.said([sentence], code) == [
+            language.gettext(
+                "since {day}, {changes}",
+                day=language.day(date(2026, 11, 1)),
+                changes=language.ngettext("{number} ARK", "{number} ARKs", 12345),
+            )
+        ]
+    assert texts.written(texts.made(str.upper, day)) == "1. NOVEMBER 2026"
 
 
 @given(

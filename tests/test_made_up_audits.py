@@ -15,7 +15,7 @@ from crawler.model.observations import Family
 from crawler.store.store import Store
 from reports.languages import LANGUAGES
 from reports.page.cards import action_cards
-from reports.page.charts import Ways, flow_of
+from reports.page.charts import flow_of
 from reports.page.document import page
 from reports.store.frames import Frames, load_frames
 from reports.tables.ark_statuses import ark_statuses
@@ -38,10 +38,19 @@ HOSTS = st.sampled_from(["", *(f"{letter}.example" for letter in "abcdefgopqrsuv
 def test_the_same_ways_are_drawn_in_every_language(
     ways: list[tuple[str, str, Family, int]],
 ) -> None:
-    charts = [
-        flow_of(Ways(*map(tuple, zip(*ways, strict=True))), language)
-        for language in LANGUAGES.values()
-    ]
+    arks = pd.DataFrame(
+        [
+            {
+                "object": "resolved",
+                "request_url": f"https://{asked}/x",
+                "final_url": f"https://{landed}/" if landed else None,
+                "family": str(family),
+            }
+            for asked, landed, family, number in ways
+            for _ in range(number)
+        ]
+    ).astype("str")
+    charts = [flow_of(arks, language) for language in LANGUAGES.values()]
     drawn = []
     for chart in charts:
         assert chart is not None

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from crawler.history.ark_status import DatedVerdict, EventKind, StatusPolicy
 from crawler.model.observations import ObjectOutcome
 from crawler.store.store import Store
-from reports.store.frames import load_frames
-from reports.store.timelines import CHECKS, CONTACTS, RUNS, STANDINGS, Timeline, no_timeline
+from reports.store.frames import Timeline, load_frames
+from reports.store.selections import CONTACTS, JUDGED_RUNS, OBJECT, STANDINGS, empty_columns
 from reports.tables import persistence
 from reports.tables.persistence import OVER_TIME, kaplan_meier, median_days
 from reports.tables.report_tables import Tables
@@ -88,16 +88,16 @@ def timeline_of(histories: list[list[str | None]], suspect: list[bool]) -> Timel
             "is_suspect": suspect,
             "reason": "",
         }
-    ).astype(RUNS)
+    ).astype({column.name: dtype for column, dtype in JUDGED_RUNS.items()})
     rows = [
         (pair, run, outcome)
         for pair, history in enumerate(histories, start=1)
         for run, outcome in enumerate(history)
         if outcome is not None
     ]
-    checks = pd.DataFrame(rows, columns=list(CHECKS)).astype(CHECKS)
-    standings = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in STANDINGS.items()})
-    contacts = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in CONTACTS.items()})
+    checks = pd.DataFrame(rows, columns=["pair", "run", "object"])
+    checks = checks.astype({"pair": "Int64", "run": "int16", "object": OBJECT})
+    standings, contacts = (empty_columns(each).frame() for each in (STANDINGS, CONTACTS))
     return Timeline(StatusPolicy(), runs, checks, standings, contacts)
 
 
@@ -275,7 +275,3 @@ def kept_dtypes(folder: Path) -> Path:
             audit(store, 0, documents={GUIDE: f"see {ONE}"}, answers={ONE: 200, OTHER: None})
             audit(store, 1, answers={ONE: None}, seeds=[])
     return path
-
-
-def test_no_timeline_has_the_dtypes_of_any() -> None:
-    assert no_timeline().checks.dtypes.astype("str").to_dict()["object"] == "category"

@@ -16,8 +16,8 @@ from crawler.store.store import Store
 from reports.exports import write_report
 from reports.languages import ENGLISH
 from reports.page.charts import Chart
-from reports.page.document import charts_of, page
-from reports.page.over_time import alive_of, curves_of, survival_of
+from reports.page.document import CHARTED, charts_of, page
+from reports.page.over_time import alive_of, survival_of
 from reports.store.frames import Frames, load_frames
 from reports.tables.report_tables import Tables
 from tests.browser import Page, browser_page
@@ -43,7 +43,10 @@ def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
 
 @pytest.fixture(scope="module")
 def charts(frames: Frames) -> dict[str, Chart]:
-    return {chart.name: chart for chart in charts_of(Tables(frames))}
+    tables = Tables(frames)
+    return {
+        chart.name: chart for name in CHARTED for chart in charts_of(name, tables[name], ENGLISH)
+    }
 
 
 def test_the_share_alive_is_that_of_the_runs(charts: dict[str, Chart]) -> None:
@@ -90,12 +93,8 @@ def test_a_survival_curve_stands_beside_its_numbers_at_risk(charts: dict[str, Ch
 def test_what_was_seen_once_has_no_curve(frames: Frames) -> None:
     tables = Tables(frames)
     assert alive_of(tables["runs"].head(1), ENGLISH) is None
-    assert (
-        survival_of(curves_of(tables["survival"].assign(days=0), "naan"), "naan", ENGLISH) is None
-    )
-    assert (
-        survival_of(curves_of(tables["survival"].head(0), "resolver"), "resolver", ENGLISH) is None
-    )
+    assert survival_of(tables["survival"].assign(days=0), "naan", ENGLISH) is None
+    assert survival_of(tables["survival"].head(0), "resolver", ENGLISH) is None
 
 
 def test_only_the_greatest_groups_are_drawn(frames: Frames) -> None:
@@ -105,7 +104,7 @@ def test_only_the_greatest_groups_are_drawn(frames: Frames) -> None:
         one.assign(group=str(10_000 + number), at_risk=one["at_risk"] + number)
         for number in range(9)
     ]
-    chart = survival_of(curves_of(pd.concat([survival, *many]), "naan"), "naan", ENGLISH)
+    chart = survival_of(pd.concat([survival, *many]), "naan", ENGLISH)
     assert chart is not None
     assert [line["name"] for line in chart.option["series"]] == [
         "all",
@@ -131,9 +130,7 @@ def test_an_axis_that_does_not_begin_at_nothing_says_so(
     frames: Frames, lowest: float, foot: float
 ) -> None:
     survival = Tables(frames)["survival"]
-    curves = curves_of(
-        survival.assign(survival=survival["survival"].clip(lower=lowest)), "resolver"
-    )
+    curves = survival.assign(survival=survival["survival"].clip(lower=lowest))
     chart = survival_of(curves, "resolver", ENGLISH)
     assert chart is not None
     assert chart.option["yAxis"]["min"] == foot

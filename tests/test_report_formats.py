@@ -31,7 +31,7 @@ from reports.tables.definitions import ColumnType, rows_of
 from reports.tables.filters import Choice
 from reports.tables.listings import ARKS
 from reports.tables.report_tables import TABLES, Report
-from reports.vocabulary import FORMATS as NAMED
+from reports.tables.wording import FORMATS as NAMED
 from tests.report_world import GUIDE, LIST, MUSEUM, write_store, write_world
 
 HERE = Path(__file__).parent

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arkaudit.reporting import MOST_NAANS, main_table, summary_lines
 from crawler.model import schema
 from crawler.model.observations import (
     FAMILY_OF,
@@ -36,7 +37,6 @@ from reports.tables.wording import (
     METADATA_MEANINGS,
     OBJECT_MEANINGS,
 )
-from reports.terminal import MOST_NAANS, main_table, summary_lines
 from tests.report_world import (
     BPT,
     BTV_AT_GALLICA,

@@ -9,8 +9,7 @@ import pytest
 
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
-from reports.tables.severity import EVENT_SEVERITY, SEVERITY, at_least, is_reached
-from reports.vocabulary import FORMATS, ONLY
+from reports.tables.wording import EVENT_SEVERITY, FORMATS, ONLY, SEVERITY, at_least, is_reached
 
 
 def test_every_event_has_its_gravity_and_no_state_or_outcome_that_is_well_has_one() -> None:

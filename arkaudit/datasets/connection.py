@@ -20,7 +20,7 @@ from arkaudit.datasets.columns import DATASET_TABLES, ColumnKind, DatasetTable
 from arkaudit.datasets.plan import Manifest, damage_in, manifest_in
 from arkaudit.datasets.storage import is_object, object_files, open_storage
 from extractors.model.errors import ArkauditError, UserMistake
-from reports.tables.distinct import host
+from reports.tables.definitions import host
 from reports.tables.overviews import section
 
 if TYPE_CHECKING:

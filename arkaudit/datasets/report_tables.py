@@ -21,6 +21,7 @@ from arkaudit.datasets.connection import OpenDataset, count, open_dataset
 from arkaudit.exits import say
 from arkaudit.options import cores
 from arkaudit.output_rows import whole
+from arkaudit.reporting import place_sentence
 from crawler.model.observations import Family
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
@@ -50,7 +51,6 @@ from reports.tables.definitions import (
     rows_of,
 )
 from reports.tables.summary import cited_sentence
-from reports.terminal import place_sentence
 
 Frames = Iterator[pd.DataFrame]
 

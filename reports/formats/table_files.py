@@ -14,8 +14,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from reports.languages.display import heading
-from reports.tables.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition, rows_of
-from reports.tables.distinct import arrow_texts, number_texts
+from reports.tables.definitions import (
+    COUNT,
+    MOMENT,
+    NUMBER,
+    SHARE,
+    TRUTH,
+    TableDefinition,
+    arrow_texts,
+    number_texts,
+    rows_of,
+)
 from reports.tables.report_tables import TABLES, Report
 
 #: As `reports.languages.display.defused` has it.

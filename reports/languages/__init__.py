@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
@@ -86,6 +86,10 @@ class Language:
         return self._filled(
             self._catalogue.npgettext(context, one, many, int(number)), {"number": number, **values}
         )
+
+    def made(self, function: Callable[[str], str], text: str) -> str:
+        """Return what *function* makes of a text of this language."""
+        return function(text)
 
     def forms(self, sentence: Forms) -> Mapping[str, str]:
         """The forms of a sentence, unfilled, by the names that CLDR and `Intl.PluralRules` have for them."""

@@ -18,8 +18,7 @@ from reports.page.letters import Letter, Seen, letter
 from reports.page.shown_tables import Cell, cell_of
 from reports.remediation.causes import ADVICE, Cause, Fault
 from reports.store.frames import Frames
-from reports.tables.definitions import ARK, TEXT, URL, records_of
-from reports.tables.distinct import netloc
+from reports.tables.definitions import ARK, TEXT, URL, netloc, records_of
 from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES
 
 #: ARKs that a command names one by one; more are named by what they have in common.
@@ -58,13 +57,6 @@ def action_cards(
     frames: Frames, tables: Mapping[str, pd.DataFrame], most: int, language: Language = ENGLISH
 ) -> list[ActionCard]:
     """The first cards of a report, in the order of the causes."""
-    return cards_in([language], frames, tables, most)[language]
-
-
-def cards_in(
-    languages: Sequence[Language], frames: Frames, tables: Mapping[str, pd.DataFrame], most: int
-) -> Mapping[Language, list[ActionCard]]:
-    """The same in each of *languages*: what they say is looked up once."""
     causes, failures = tables["causes"].head(most), tables["failures"]
     rows = failures[failures["number"].isin(causes["number"])]
     counts = rows["number"].value_counts()
@@ -79,17 +71,16 @@ def cards_in(
     addresses = {
         row["naan"]: (row["organization"], row["contact"] or "") for row in records_of(registered)
     }
-    found = [
-        (
+    return [
+        _card(
             {**row, "places": int(counts.get(row["number"], 0))},
             by_number.get(row["number"], []),
             [addresses[naan] for naan in (row["naans"] or "").split(", ") if naan in addresses],
+            frames,
+            language,
         )
         for row in records_of(causes)
     ]
-    return {
-        language: [_card(*cause, frames, language) for cause in found] for language in languages
-    }
 
 
 def _card(
@@ -115,10 +106,7 @@ def _card(
         *((language.gettext("Assigned by"), _contact(*contact)) for contact in named[:3]),
         (language.gettext("Looked after by"), cell_of(row["assignees"], TEXT, language)),
         (language.gettext("Should be"), _better(row, language)),
-        (
-            language.gettext("Because"),
-            cell_of(language.gettext(row["because"] or ""), TEXT, language),
-        ),
+        (language.gettext("Because"), Cell(language.gettext(escaped(row["because"] or "")), TEXT)),
         (language.gettext("Archived copy"), _archived(failures, language)),
     ]
     evidence = [
@@ -156,9 +144,11 @@ def _card(
         facts=tuple((term, cell) for term, cell in facts if cell.text),
         evidence=tuple((term, cell) for term, cell in evidence if cell.text),
         letter=message,
-        mail=f"mailto:{mailbox}?subject={quote(message.subject)}" if mailbox else None,
+        mail=f"mailto:{mailbox}?subject={language.made(quote, message.subject)}"
+        if mailbox
+        else None,
         command=triage_command(row, [failure["ark"] for failure in failures], frames.store),
-        item=f"- [ ] **{name}** ({code(responsible.text)}): {counts}. {advice}",
+        item=f"- [ ] **{name}** ({language.made(code, responsible.text)}): {counts}. {advice}",
     )
 
 
@@ -286,7 +276,11 @@ def check_list(
     title: str, cards: Sequence[ActionCard], language: Language = ENGLISH
 ) -> Iterator[str]:
     """The lines of a check-list in Markdown; what came from the web is in code spans."""
-    yield language.gettext("# To act on: {title}", title=code(escaped(title)))
+    yield language.gettext("# To act on: {title}", title=language.made(_as_code, title))
     yield ""
     for card in cards:
         yield card.item
+
+
+def _as_code(text: str) -> str:
+    return code(escaped(text))

@@ -14,7 +14,7 @@ from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.languages import N_, Language
 from reports.languages.display import escaped
 from reports.tables.ark_statuses import FAMILY_COLUMNS
-from reports.tables.distinct import hosts_of
+from reports.tables.definitions import hosts_of
 from reports.tables.wording import FAMILY_COUNTS, FAMILY_NAMES
 
 _MOST_NAANS = 14
@@ -310,27 +310,18 @@ Key = TypeVar("Key", bound=Hashable)
 Node: TypeAlias = tuple[int, str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Ways:
-    """The ways that ARKs go, each different one once, in the order in which they first come; host names as they are."""
+def flow_of(arks: pd.DataFrame, language: Language) -> Chart | None:
+    """From the host that was asked to the host that answered last, and what that came to; None when none was asked.
 
-    starts: tuple[str, ...]
-    """The host that was asked."""
-    ends: tuple[str, ...]
-    """The host that answered last; empty for none."""
-    families: tuple[Family, ...]
-    """What that came to."""
-    urls: tuple[int, ...]
-    """How many URLs went this way."""
-
-
-def ways_of(arks: pd.DataFrame) -> Ways:
-    """Return the ways of the ARKs that were asked: the same in every language."""
+    Which hosts are drawn, and in what order, goes by the hosts and their numbers, not by their names in a language.
+    """
     asked = arks[
         arks["object"].notna()
         & arks["request_url"].notna()
         & arks["object"].ne(ObjectOutcome.SKIPPED)
     ]
+    if asked.empty:
+        return None
     ways = pd.DataFrame(
         {
             "start": hosts_of(asked["request_url"]),
@@ -339,25 +330,15 @@ def ways_of(arks: pd.DataFrame) -> Ways:
         }
     )
     counted = ways.groupby(["start", "end", "family"], sort=False).size().reset_index()
-    starts, ends, families, urls = (tuple(counted[name].tolist()) for name in counted.columns)
-    return Ways(starts, ends, tuple(map(Family, families)), urls)
-
-
-def flow_of(ways: Ways, language: Language) -> Chart | None:
-    """From the host that was asked to the host that answered last, and what that came to; None when none was asked.
-
-    Which hosts are drawn, and in what order, goes by the hosts and their numbers: it is the same in every language.
-    """
-    if not ways.urls:
-        return None
-    first = _grouped([(0, escaped(host)) for host in ways.starts], ways.urls, (0, None))
-    second = _grouped([(1, escaped(host)) for host in ways.ends], ways.urls, (1, None))
-    third: list[Node] = [(2, family.value) for family in ways.families]
+    starts, ends, families, urls = (counted[name].tolist() for name in counted.columns)
+    first = _grouped([(0, escaped(host)) for host in starts], urls, (0, None))
+    second = _grouped([(1, escaped(host)) for host in ends], urls, (1, None))
+    third: list[Node] = [(2, family) for family in families]
     links = _sums(
         [*zip(first, second, strict=True), *zip(second, third, strict=True)],
-        (*ways.urls, *ways.urls),
+        (*urls, *urls),
     )
-    first_sums, second_sums = _sums(first, ways.urls), _sums(second, ways.urls)
+    first_sums, second_sums = _sums(first, urls), _sums(second, urls)
     nodes = sorted({node for link in links for node in link}, key=_in_order)
     names = {node: _name(node, language) for node in nodes}
     return Chart(
@@ -384,7 +365,7 @@ def flow_of(ways: Ways, language: Language) -> Chart | None:
                         {
                             "name": names[node],
                             "itemStyle": {"color": colour(_tone(node))},
-                            "label": _label(node, names[node]),
+                            "label": _label(node, names[node], language),
                         }
                         for node in nodes
                     ],
@@ -442,9 +423,10 @@ def _tone(node: Node) -> str:
     return str(value) if column == 2 else "host"
 
 
-def _label(node: Node, name: str) -> dict[str, Any]:
+def _label(node: Node, name: str, language: Language) -> dict[str, Any]:
     """The label of a node: at both ends next to the chart, in the middle above its node, on paper of its own."""
-    short = {"formatter": f"{name[: _LONGEST_NODE - 1]}…"} if len(name) > _LONGEST_NODE else {}
+    cut = language.made(_cut, name)
+    short = {"formatter": cut} if cut != name else {}
     match node:
         case (0, _):
             return {"position": "left", **short}
@@ -457,6 +439,10 @@ def _label(node: Node, name: str) -> dict[str, Any]:
                 **short,
             }
     return {"position": "right"}
+
+
+def _cut(name: str) -> str:
+    return f"{name[: _LONGEST_NODE - 1]}…" if len(name) > _LONGEST_NODE else name
 
 
 def _sums(keys: Sequence[Key], numbers: Sequence[int]) -> Counter[Key]:

@@ -15,21 +15,18 @@ import pandas as pd
 from markupsafe import Markup
 
 from crawler.model.observations import ObjectOutcome
-from reports.languages import ENGLISH, LANGUAGES, N_, Forms, Language, Spoken
+from reports.languages import LANGUAGES, N_, Forms, Language, Spoken
 from reports.languages.display import ColumnType, escaped, heading
-from reports.page.cards import ActionCard, cards_in, check_list
-from reports.page.charts import Chart, Ways, by_naan, by_service, flow_of, ways_of
-from reports.page.over_time import alive_of, curves_of, survival_of
+from reports.page.cards import action_cards, check_list
+from reports.page.charts import Chart, by_naan, by_service, flow_of
+from reports.page.over_time import alive_of, survival_of
 from reports.page.shown_tables import (
-    MOST_EMBEDDED,
     TONES,
     TOPICS,
     ShownTable,
+    columns_of,
     described,
-    names_in,
-    nothing_words,
     packed,
-    packed_table,
     shown_table,
     tiles_of,
 )
@@ -43,7 +40,7 @@ from reports.tables.known import known_sentence
 from reports.tables.report_tables import TABLES
 from reports.tables.services import ALL
 from reports.tables.summary import REQUESTS_SENT, sentences
-from reports.tables.wording import FAMILY_MEANINGS
+from reports.tables.wording import FAMILY_MEANINGS, FAMILY_NAMES
 
 #: Causes that the page explains.
 MOST_CAUSES = 12
@@ -72,91 +69,84 @@ def page(
     spoken: Spoken | None = None,
 ) -> str:
     """The whole page as HTML. The same run and tables give the same text."""
+    spoken = spoken or Spoken()
+    texts = Texts(spoken.language.code)
     parts = {
-        definition.name: part_of(definition, tables[definition.name], frames)
+        definition.name: part_of(definition, tables[definition.name], frames, texts)
         for definition in TABLES
     }
-    return b"".join(page_pieces(frames, parts, choice=choice, spoken=spoken)).decode("utf-8")
+    pieces = page_pieces(frames, parts, texts, choice=choice, spoken=spoken)
+    return b"".join(pieces).decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
 class PagePart:
     """What the page holds of one table, and what else it must know of it: a long table need not stay in memory."""
 
-    shown: Mapping[Language, ShownTable]
+    shown: ShownTable
     packed: str
     """All its rows that the page holds."""
     sentences: tuple[str, ...]
     """The sentences of ours in it."""
+    charts: tuple[Chart, ...]
     rows: pd.DataFrame | None
-    """The rows that cards, charts and the first screen are made of; none where they are made of none of it."""
-    ways: Ways | None
-    """The ways of its ARKs, if it is that of all ARKs."""
+    """The rows that cards and the first screen are made of; none where they are made of none of it."""
 
 
-def part_of(definition: TableDefinition, table: pd.DataFrame, frames: Frames) -> PagePart:
+def part_of(
+    definition: TableDefinition, table: pd.DataFrame, frames: Frames, texts: Texts
+) -> PagePart:
     """Return what the page holds of a table."""
-    nothing = {
-        language: nothing_words(definition, table, frames, language)
-        for language in LANGUAGES.values()
-    }
     ours = (table[column.name].dropna().unique() for column in definition.columns if column.is_ours)
     rows = (
-        table if definition.name in _LOOKED_INTO else None
+        table if definition.name in ("summary", "changes", "causes") else None
     )  # also no row of it would keep all its memory
     return PagePart(
-        shown=shown_table(definition, table, nothing),
-        packed=packed_table(definition, table),
-        sentences=tuple(str(text) for texts in ours for text in texts),
+        shown=shown_table(definition, table, frames, texts),
+        packed=packed(table, columns_of(definition)),
+        sentences=tuple(str(text) for part in ours for text in part),
+        charts=tuple(charts_of(definition.name, table, texts)),
         rows=table[table["number"].le(MOST_CAUSES)] if definition.name == "failures" else rows,
-        ways=ways_of(table) if definition.name == "arks" else None,
     )
 
 
-_LOOKED_INTO = frozenset({"summary", "changes", "causes", "naans", "services", "runs", "survival"})
+#: The tables of which charts are made, in the order of these.
+CHARTED = ("naans", "services", "arks", "runs", "survival")
 
 
-def charts_of(
-    tables: Mapping[str, pd.DataFrame], language: Language = ENGLISH
-) -> tuple[Chart, ...]:
-    """The charts of a report; none when there is no ARK to draw."""
-    return _charts_in([language], tables, ways_of(tables["arks"]))[language]
-
-
-def _charts_in(
-    languages: Sequence[Language], tables: Mapping[str, pd.DataFrame], ways: Ways
-) -> Mapping[Language, tuple[Chart, ...]]:
-    """The same in each language, with the *ways* of all ARKs. What long tables come to is counted once."""
-    if tables["naans"].empty:
-        return dict.fromkeys(languages, ())
-    services = tables["services"]
-    services = services[services["grouping"].eq(ALL) & services["service"].ne("level")]
-    curves = {
-        grouping: curves_of(tables["survival"], grouping) for grouping in ("naan", "resolver")
-    }
-
-    def drawn(language: Language) -> Iterator[Chart | None]:
-        yield by_naan(tables["naans"], language)
-        yield from () if services.empty else by_service(services, language)
-        yield flow_of(ways, language)
-        yield alive_of(tables["runs"], language)
-        yield from (survival_of(curves[grouping], grouping, language) for grouping in curves)
-
-    return {language: tuple(chart for chart in drawn(language) if chart) for language in languages}
+def charts_of(name: str, table: pd.DataFrame, language: Language) -> Iterator[Chart]:
+    """Yield the charts that are made of a table, by its name."""
+    charts: tuple[Chart | None, ...] = ()
+    match name:
+        case "naans" if len(table):
+            charts = (by_naan(table, language),)
+        case "services":
+            of_all = table[table["grouping"].eq(ALL) & table["service"].ne("level")]
+            charts = by_service(of_all, language) if len(of_all) else ()
+        case "arks":
+            charts = (flow_of(table, language),)
+        case "runs":
+            charts = (alive_of(table, language),)
+        case "survival":
+            charts = tuple(survival_of(table, group, language) for group in ("naan", "resolver"))
+    yield from (chart for chart in charts if chart is not None)
 
 
 def page_pieces(
-    frames: Frames, parts: Mapping[str, PagePart], *, choice: str = "", spoken: Spoken | None = None
+    frames: Frames,
+    parts: Mapping[str, PagePart],
+    texts: Texts,
+    *,
+    choice: str = "",
+    spoken: Spoken,
 ) -> Iterator[bytes]:
     """Yield the page as HTML, made of its parts by the names of their tables.
 
     It is written in the language that is *spoken*, English by default, and holds what it says in the others; a reader's
     browser chooses among them where none was asked for.
     """
-    wanted = spoken or Spoken()
-    written, languages = wanted.language, list(LANGUAGES.values())
     tables = {name: part.rows for name, part in parts.items() if part.rows is not None}
-    sentences = dict.fromkeys(
+    ours = dict.fromkeys(
         [*ADVICE.values(), *(text for part in parts.values() for text in part.sentences)]
     )
     style = (_HERE / "templates" / "page.css").read_text("utf-8")
@@ -164,29 +154,21 @@ def page_pieces(
         (_HERE / "static" / name).read_text("utf-8") for name in (CHART_LIBRARY, *SCRIPTS)
     )
     template = _template()
-    cards = cards_in(languages, frames, tables, MOST_CAUSES)
-    charts = _charts_in(languages, tables, next(part.ways for part in parts.values() if part.ways))
-    said: dict[Language, dict[str, Any]] = {
-        language: {
-            **_said(frames, tables, language),
-            "lang": language.code,
-            "choice": escaped(choice),
-            "actions": cards[language],
-            "more_causes": len(tables["causes"]) - len(cards[language]),
-            "charts": charts[language],
-            "topics": [
-                (topic, [parts[name].shown[language] for name in topic.tables]) for topic in TOPICS
-            ],
-        }
-        for language in languages
-    }
-    texts = Texts(languages, written)
-    marked = {
-        **texts.together(said),
+    cards = action_cards(frames, tables, MOST_CAUSES, texts)
+    has_arks = parts["naans"].shown.row_count
+    charts = [chart for name in CHARTED for chart in parts[name].charts if has_arks]
+    said = {
+        **_said(frames, tables, texts),
+        "lang": texts.code,
+        "choice": escaped(choice),
+        "actions": cards,
+        "more_causes": len(tables["causes"]) - len(cards),
+        "charts": charts,
+        "topics": [(topic, [parts[name].shown for name in topic.tables]) for topic in TOPICS],
         "gettext": texts.gettext,
         "ngettext": texts.ngettext,
         "number": texts.number,
-        "languages": languages,
+        "languages": LANGUAGES.values(),
     }
     # what is the same in every language, and is much, is left out when the places of texts are counted
     nothing = {
@@ -197,11 +179,16 @@ def page_pieces(
         "scripts": [""] * len(scripts),
     }
     places = texts.places(
-        template.render({**marked, **nothing, "data": dict.fromkeys([*parts, LIFE.name], "")})
+        template.render({**said, **nothing, "data": dict.fromkeys([*parts, LIFE.name], "")})
     )
+    title = texts.mark(lambda language: audited(frames, language).title)
+    for_scripts = {
+        "check_list": list(check_list(title, cards, texts)),
+        "charts": [{name: getattr(chart, name) for name in _DRAWN_FROM} for chart in charts],
+    }
     scripted = {
-        language: _scripted(frames, list(sentences), cards[language], charts[language], language)
-        for language in languages
+        code: {**_scripted(list(ours), language), **texts.said(for_scripts, code)}
+        for code, language in LANGUAGES.items()
     }
     facts = audited(frames).facts
     script_data = {
@@ -209,27 +196,24 @@ def page_pieces(
         "tones": TONES,
         "audit": f"{facts['store']}, {facts.get('run', '')}",
         "advice": ADVICE,
-        "scripted": scripted[written],
+        "scripted": scripted[texts.code],
         "languages": {
-            language.code: {
-                **places[language.code],
-                "scripted": changes(scripted[written], scripted[language]),
-            }
-            for language in languages
+            code: {**places[code], "scripted": changes(scripted[texts.code], scripted[code])}
+            for code in LANGUAGES
         },
-        "written": written.code,
-        "is_asked_for": wanted.is_asked_for,
+        "written": texts.code,
+        "is_asked_for": spoken.is_asked_for,
     }
     pieces = template.generate(
         {
-            **marked,
+            **said,
             "style": Markup(style),
             "scripts": [Markup(script) for script in scripts],
             "library": Markup(library),
             "policy": content_security_policy(style, [*scripts, library]),
             "data": {
                 **{name: part.packed for name, part in parts.items()},
-                LIFE.name: packed(_lives(frames).head(MOST_EMBEDDED), LIFE.columns),
+                LIFE.name: packed(_lives(frames), LIFE.columns),
             },
             "script_data": Markup(_json_in_html(script_data)),
         }
@@ -250,25 +234,30 @@ def _template() -> jinja2.Template:
     return environment.get_template("page.html.j2")
 
 
-def _said(frames: Frames, tables: Mapping[str, pd.DataFrame], language: Language) -> dict[str, Any]:
-    """What the page says in a language of the audit itself, before any script runs."""
-    about, summary = audited(frames, language), tables["summary"]
+def _said(frames: Frames, tables: Mapping[str, pd.DataFrame], texts: Texts) -> dict[str, Any]:
+    """What the page says of the audit itself, before any script runs."""
+    summary = tables["summary"]
     values = dict(zip(summary["measure"], summary["value"], strict=True))
+    about = {language.code: audited(frames, language) for language in LANGUAGES.values()}
+    sentences_about = range(len(about[texts.code].sentences))
     return {
-        "run": _run_facts(frames, language),
+        "run": _run_facts(frames, texts),
         "suspicion": _suspicion(frames),
-        "title": escaped(about.title),
-        "audited": [escaped(sentence) for sentence in about.sentences],
-        "headline": headline(counts_of(frames, tables), language),
-        "sentences": sentences(summary, language),
-        "tiles": tiles_of(summary, language),
+        "title": texts.mark(lambda each: escaped(about[each.code].title)),
+        "audited": [
+            texts.mark(lambda each, at=at: escaped(about[each.code].sentences[at]))
+            for at in sentences_about
+        ],
+        "headline": headline(counts_of(frames, tables), texts),
+        "sentences": sentences(summary, texts),
+        "tiles": tiles_of(summary, texts),
         "families": [
-            (family.value, names_in(language)[family], language.gettext(meaning))
+            (family.value, texts.gettext(FAMILY_NAMES[family]), texts.gettext(meaning))
             for family, meaning in FAMILY_MEANINGS.items()
         ],
-        "known": known_sentence(summary, language),
+        "known": known_sentence(summary, texts),
         "also": [
-            language.ngettext(forms.one, forms.many, values[measure])
+            texts.ngettext(forms.one, forms.many, values[measure])
             for measure, forms in _WORTH_A_LOOK.items()
             if values.get(measure)
         ],
@@ -276,21 +265,13 @@ def _said(frames: Frames, tables: Mapping[str, pd.DataFrame], language: Language
     }
 
 
-def _scripted(
-    frames: Frames,
-    ours: Sequence[str],
-    cards: Sequence[ActionCard],
-    charts: Sequence[Chart],
-    language: Language,
-) -> dict[str, Any]:
+def _scripted(ours: Sequence[str], language: Language) -> dict[str, Any]:
     """What the scripts say in a language, and how they write numbers and days."""
     return {
         "code": language.code,
         "words": words_in(language),
-        "names": names_in(language),
+        "names": {str(family): language.gettext(name) for family, name in FAMILY_NAMES.items()},
         "sentences": {escaped(text): escaped(language.gettext(text)) for text in ours},
-        "check_list": list(check_list(audited(frames, language).title, cards, language)),
-        "charts": [{name: getattr(chart, name) for name in _DRAWN_FROM} for chart in charts],
         "day": language.day_pattern,
         "percent": language.share(0, 0).removeprefix("0"),
     }
@@ -325,17 +306,17 @@ def _run_facts(frames: Frames, language: Language) -> list[tuple[str, str]]:
     if frames.run.empty:
         return []
     run = next(records_of(frames.run))
-    texts = {
-        "arkaudit": run["version"],
-        language.gettext("Run"): f"{run['run_id']} ({run['command']}, {run['state']})",
+    facts = {
+        "arkaudit": escaped(run["version"]),
+        language.gettext("Run"): escaped(f"{run['run_id']} ({run['command']}, {run['state']})"),
         language.gettext("Started"): language.shown(run["started_at"], ColumnType.MOMENT),
         language.gettext("Ended"): language.shown(run["ended_at"], ColumnType.MOMENT)
         or language.gettext("not yet"),
         language.gettext("Compared with"): _compared(frames, language),
-        language.gettext("Resolver for ARKs without one"): run["resolver"],
-        language.gettext("User agent"): run["user_agent"],
+        language.gettext("Resolver for ARKs without one"): escaped(run["resolver"] or ""),
+        language.gettext("User agent"): escaped(run["user_agent"] or ""),
     }
-    return [(name, escaped(text)) for name, text in texts.items() if text]
+    return [(name, text) for name, text in facts.items() if text]
 
 
 def _compared(frames: Frames, language: Language) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import pandas as pd
 
@@ -109,17 +109,17 @@ def _run_row(run: pd.Series, language: Language) -> tuple[str, ...]:
     return str(run["run_id"]), day, *counts, _percent(run["share_working"], language), remark
 
 
-#: The rows of a survival curve by the name of its group; those of all ARKs by None.
-Curves: TypeAlias = Mapping[str | None, pd.DataFrame]
-
-
-def survival_of(named_curves: Curves, grouping: str, language: Language) -> Chart | None:
+def survival_of(survival: pd.DataFrame, grouping: str, language: Language) -> Chart | None:
     """The survival curves of the greatest NAANs or resolvers, and of all; None where nothing was watched for a day.
 
     Next to it the numbers at risk: a curve says less and less, the fewer are still watched.
     """
-    every = language.pgettext("a curve", "all")
-    curves = {every if name is None else escaped(name): rows for name, rows in named_curves.items()}
+    of_group = survival[survival["grouping"].eq(grouping)]
+    groups = {str(name): rows for name, rows in of_group.groupby("group")}
+    greatest = sorted(groups, key=lambda name: (-int(groups[name]["at_risk"].max()), name))
+    whole = survival[survival["grouping"].eq("all")]
+    curves = {} if whole.empty else {language.pgettext("a curve", "all"): whole}
+    curves |= {escaped(name): groups[name] for name in greatest[:_MOST_CURVES]}
     longest = max((int(rows["days"].max()) for rows in curves.values()), default=0)
     if longest < 1:
         return None
@@ -179,18 +179,6 @@ _AXIS: Mapping[str, Any] = {
     "axisLine": {"lineStyle": {"color": colour("soft")}},
     "splitLine": {"show": False},
 }
-
-
-def curves_of(survival: pd.DataFrame, grouping: str) -> Curves:
-    """Return the curves of all ARKs, and of the groups with most subjects: the same in every language."""
-    chosen = survival[survival["grouping"].isin(["all", grouping])]
-    groups = {
-        (str(kind), str(name)): rows for (kind, name), rows in chosen.groupby(["grouping", "group"])
-    }
-    sizes = {key: -int(rows["at_risk"].max()) for key, rows in groups.items() if key[0] == grouping}
-    greatest = sorted(sizes, key=lambda key: (sizes[key], key))[:_MOST_CURVES]
-    whole = [key for key in groups if key[0] == "all"]
-    return {None if key[0] == "all" else key[1]: groups[key] for key in (*whole, *greatest)}
 
 
 def _points(rows: pd.DataFrame) -> list[list[float]]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -26,8 +25,7 @@ from reports.languages import N_, Forms, Language
 from reports.languages.display import ColumnType, escaped, heading, link
 from reports.remediation.causes import FAULT_OF, Fault
 from reports.store.frames import Frames
-from reports.tables.definitions import Column, TableDefinition, records_of, rows_of
-from reports.tables.distinct import values_of
+from reports.tables.definitions import Column, TableDefinition, records_of, rows_of, values_of
 from reports.tables.wording import FAMILY_NAMES
 
 #: Rows of a table that the page has as HTML, for readers without scripts and for paper; the data has them all.
@@ -79,40 +77,23 @@ class ShownTable:
 
 
 def shown_table(
-    definition: TableDefinition, table: pd.DataFrame, nothing: Mapping[Language, str]
-) -> Mapping[Language, ShownTable]:
-    """A table for the page in each language: its first rows as cells, and what is said where it has none to report."""
+    definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language
+) -> ShownTable:
+    """A table for the page: its first rows as cells, and what is said where it has none to report."""
     columns = tuple(column for column in columns_of(definition) if table[column.name].notna().any())
-    most = MOST_LISTED if definition.is_listing else MOST_ROWS
-    first = list(rows_of(table.head(most)[[column.name for column in columns]]))
-    held = min(len(table), MOST_EMBEDDED)
-    return {
-        language: ShownTable(
-            definition, columns, _cells(first, columns, language), len(table), held, words
-        )
-        for language, words in nothing.items()
-    }
-
-
-def _cells(
-    rows: Sequence[tuple[Any, ...]], columns: Sequence[Column], language: Language
-) -> tuple[tuple[Cell, ...], ...]:
-    return tuple(
+    first = table.head(MOST_LISTED if definition.is_listing else MOST_ROWS)
+    rows = tuple(
         tuple(
-            cell_of(
-                language.gettext(value) if value and column.is_ours else value,
-                column.type,
-                language,
-            )
+            Cell(language.gettext(escaped(value or "")), column.type)
+            if column.is_ours
+            else cell_of(value, column.type, language)
             for value, column in zip(row, columns, strict=True)
         )
-        for row in rows
+        for row in rows_of(first[[column.name for column in columns]])
     )
-
-
-def packed_table(definition: TableDefinition, table: pd.DataFrame) -> str:
-    """All that the page holds of a table."""
-    return packed(table.head(MOST_EMBEDDED), columns_of(definition))
+    held = min(len(table), MOST_EMBEDDED)
+    nothing = _nothing_words(definition, table, frames, language)
+    return ShownTable(definition, columns, rows, len(table), held, nothing)
 
 
 def cell_of(value: Any, kind: ColumnType, language: Language) -> Cell:
@@ -121,7 +102,9 @@ def cell_of(value: Any, kind: ColumnType, language: Language) -> Cell:
     if kind is ColumnType.URL:
         return Cell(text, kind, href=link(value or ""))
     if kind is ColumnType.TOKEN:
-        return Cell(names_in(language).get(text, text), kind, tone=TONES.get(text))
+        is_family = text in FAMILY_NAMES
+        name = language.gettext(FAMILY_NAMES[Family(text)]) if is_family else text
+        return Cell(name, kind, tone=TONES.get(text))
     return Cell(text, kind)
 
 
@@ -151,12 +134,6 @@ def _tones() -> Mapping[str, str]:
 
 
 TONES = _tones()
-
-
-@cache
-def names_in(language: Language) -> Mapping[str, str]:
-    """The tokens that a badge says in words, with these."""
-    return {str(family): language.gettext(name) for family, name in FAMILY_NAMES.items()}
 
 
 # The numbers that the page shows large, each with the way to the rows that it counts.
@@ -232,13 +209,15 @@ MOST_EMBEDDED = 500_000
 
 
 def packed(table: pd.DataFrame, columns: tuple[Column, ...]) -> str:
-    """The rows of a table, packed: gzip in Base64 of JSON, ``{"rows": 2, "columns": [...]}``.
+    """The first rows of a table, packed: gzip in Base64 of JSON, ``{"rows": 2, "columns": [...]}``.
 
     A column of text is ``{"d": texts, "i": numbers}``, -1 for nothing, with every invisible character spelled out; a
     column of numbers, truths or moments (milliseconds since 1970) is ``{"v": values}``, with null for nothing.
     """
     compressor = zlib.compressobj(6, wbits=_GZIP)
-    parts = [compressor.compress(piece.encode()) for piece in _pieces(table, columns)]
+    parts = [
+        compressor.compress(piece.encode()) for piece in _pieces(table.head(MOST_EMBEDDED), columns)
+    ]
     return base64.b64encode(b"".join([*parts, compressor.flush()])).decode("ascii")
 
 
@@ -269,7 +248,10 @@ def _content(values: pd.Series, column: Column) -> dict[str, list[Any]]:
         case ColumnType.COUNT | ColumnType.NUMBER | ColumnType.SHARE:
             return {"v": values_of(values)}
     numbers, texts = pd.factorize(values)
-    return {"d": [escaped(str(text)) for text in texts], "i": numbers.tolist()}
+    return {
+        "d": [escaped(text) for text in values_of(pd.Series(texts, dtype="str"))],
+        "i": numbers.tolist(),
+    }
 
 
 def described(definition: TableDefinition) -> dict[str, Any]:
@@ -434,18 +416,11 @@ _FIRST_TIME = N_("Nothing to compare with yet: this is the first audit of its ki
 _NONE = N_("None.")
 
 
-def nothing_words(
+def _nothing_words(
     definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language
 ) -> str:
     """Return what is said instead of a table that has nothing to report; an empty text for one that has."""
-    if (
-        definition.name == "changes"
-        and _is_first(frames)
-        and table["event"].eq(EventKind.NEW).all()
-    ):
+    is_first = frames.previous is None and frames.since is None
+    if definition.name == "changes" and is_first and table["event"].eq(EventKind.NEW).all():
         return language.gettext(_FIRST_TIME)
     return language.gettext(_NOTHING.get(definition.name, _NONE)) if table.empty else ""
-
-
-def _is_first(frames: Frames) -> bool:
-    return frames.previous is None and frames.since is None

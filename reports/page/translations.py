@@ -1,20 +1,17 @@
 """What a page says in each language: one structure, and in the places of its texts what each language says there.
 
-A page is rendered once. Where languages differ, there is a mark in place of the text; what is filled in for the marks
-is all that distinguishes the languages, so that none can have other tags, rows or places than another.
+A page is made once, by a language that is all of them in one. Where they differ, it says a mark; what is filled in for
+the marks is all that distinguishes the languages, so that none can have other tags, rows or places than another.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape, unescape
-from operator import attrgetter
 from typing import Any
 
-from reports.languages import N_, Forms, Language
+from reports.languages import LANGUAGES, N_, Forms, Language
 
 #: Tags, whose attributes hold no ``<`` and no ``>``: what is not of the template is escaped.
 _TAG = re.compile(r"(<[^>]*>)")
@@ -25,45 +22,35 @@ _ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
 _MARK = re.compile("\x02([0-9]+)\x03")
 
 
-class Texts:
-    """The texts of a page that are not the same in every language, each known by its mark."""
+def _in_all(name: str) -> Callable[..., str]:
+    """A method that says what the one of this *name* says in each language; what it is given may have marks in it."""
 
-    def __init__(self, languages: Sequence[Language], written: Language) -> None:
-        self._languages = languages
-        self._written = written
-        self._texts: list[Mapping[Language, str]] = []
-        self._marks: dict[tuple[str, ...], str] = {}
-
-    def together(self, values: Mapping[Language, Any]) -> Any:
-        """The value of the language that the page is written in, with marks for texts that others say otherwise.
-
-        Its shape is that of the page; of another value, only the texts in the same places count.
-        """
-
-        def within(part_of: Callable[[Any], Any]) -> Any:
-            return self.together({language: part_of(value) for language, value in values.items()})
-
-        written = values[self._written]
-        if isinstance(written, str):
-            return self._mark(
-                {key: value if isinstance(value, str) else written for key, value in values.items()}
+    def said(texts: Texts, *arguments: Any, **values: Any) -> str:
+        return texts.mark(
+            lambda each: getattr(each, name)(
+                *texts.said(arguments, each.code), **texts.said(values, each.code)
             )
-        if all(value is written for value in values.values()):
-            return written
-        if isinstance(written, Mapping):
-            return {key: within(partial(_at, key=key)) for key in written}
-        if isinstance(written, list | tuple):
-            parts = (
-                within(partial(_at, key=at, otherwise=written[at])) for at in range(len(written))
-            )
-            return type(written)(parts)
-        if is_dataclass(written) and not isinstance(written, type | Language):
-            names = [field.name for field in fields(written) if field.init]
-            return replace(written, **{name: within(attrgetter(name)) for name in names})
-        return written
+        )
 
-    def _mark(self, texts: Mapping[Language, str]) -> str:
-        """A mark for *texts*, or the text itself where it is the same in every language."""
+    return said
+
+
+class Texts(Language):
+    """All languages in one: what is not the same in each of them is said by a mark, and known by it.
+
+    It speaks for the language that the page is written in, whose code it has.
+    """
+
+    __slots__ = ("_marks", "_texts")
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        object.__setattr__(self, "_texts", [])
+        object.__setattr__(self, "_marks", {})
+
+    def mark(self, said: Callable[[Language], str]) -> str:
+        """A mark for what is *said* in each language, or the text itself where it is the same in all."""
+        texts = {language.code: said(language) for language in LANGUAGES.values()}
         key = tuple(texts.values())
         if len(set(key)) == 1:
             return key[0]
@@ -72,38 +59,37 @@ class Texts:
             self._texts.append(texts)
         return self._marks[key]
 
-    def gettext(self, sentence: str, /, **values: Any) -> str:
-        """As `Language.gettext`, in every language; *values* may be marks."""
-        return self._mark(
-            {key: key.gettext(sentence, **self._given(values, key)) for key in self._languages}
-        )
+    def said(self, value: Any, code: str) -> Any:
+        """Return *value* with what a language says in the places of its marks."""
+        if isinstance(value, str):
+            return _MARK.sub(lambda mark: self._texts[int(mark[1])][code], value)
+        if isinstance(value, Mapping):
+            return {key: self.said(part, code) for key, part in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.said(part, code) for part in value]
+        return value
 
-    def ngettext(self, one: str, many: str, number: int, /, **values: Any) -> str:
-        """As `Language.ngettext`, in every language."""
-        return self._mark(
-            {
-                key: key.ngettext(one, many, number, **self._given(values, key))
-                for key in self._languages
-            }
-        )
+    gettext, pgettext = _in_all("gettext"), _in_all("pgettext")
+    ngettext, npgettext = _in_all("ngettext"), _in_all("npgettext")
+    number, decimals, share = _in_all("number"), _in_all("decimals"), _in_all("share")
+    day, numeric_day = _in_all("day"), _in_all("numeric_day")
 
-    def number(self, value: int) -> str:
-        """As `Language.number`, in every language."""
-        return self._mark({language: language.number(value) for language in self._languages})
+    def made(self, function: Callable[[str], str], text: str) -> str:
+        return self.mark(lambda each: function(self.said(text, each.code)))
 
-    def _given(self, values: Mapping[str, Any], language: Language) -> dict[str, Any]:
-        return {
-            name: self._said(value, language) if isinstance(value, str) else value
-            for name, value in values.items()
-        }
+    @property
+    def day_pattern(self) -> str:
+        return self.mark(lambda each: each.day_pattern)
 
-    def _said(self, text: str, language: Language) -> str:
-        """Return *text* with what a language says in the places of its marks."""
-        return _MARK.sub(lambda mark: self._texts[int(mark[1])][language], text)
+    @property
+    def day_of_year_pattern(self) -> str:
+        return self.mark(lambda each: each.day_of_year_pattern)
+
+    # -- the page
 
     def written(self, html: str) -> str:
         """Return a piece of HTML in the language that the page is written in."""
-        return _MARK.sub(lambda mark: escape(self._texts[int(mark[1])][self._written]), html)
+        return _MARK.sub(lambda mark: escape(self._texts[int(mark[1])][self.code]), html)
 
     def places(self, html: str) -> dict[str, dict[str, Any]]:
         """Return for each language what it says otherwise than the page as it is written, by the places in its *html*.
@@ -112,7 +98,7 @@ class Texts:
         number of the element among all, and their name.
         """
         others: dict[str, dict[str, Any]] = {
-            key.code: {"texts": {}, "attributes": {}} for key in self._languages
+            code: {"texts": {}, "attributes": {}} for code in LANGUAGES
         }
         element = text = -1
         for piece in _TAG.split(html):
@@ -121,7 +107,7 @@ class Texts:
                 for name, value in _ATTRIBUTE.findall(piece) if "\x02" in piece else ():
                     for code, words in self._otherwise(value):
                         others[code]["attributes"].setdefault(element, {})[name] = words
-            elif self._said(piece, self._written).strip():
+            elif self.said(piece, self.code).strip():
                 text += 1
                 for code, words in self._otherwise(piece):
                     others[code]["texts"][text] = words.removeprefix("\n")
@@ -132,18 +118,10 @@ class Texts:
         if "\x02" not in html:
             return
         plain = unescape(html)
-        written = self._said(plain, self._written)
-        for language in self._languages:
-            if (words := self._said(plain, language)) != written:
-                yield language.code, words
-
-
-def _at(value: Any, key: Any, otherwise: Any = None) -> Any:
-    """The item of a value at a key, or *otherwise* where there is none."""
-    try:
-        return value[key]
-    except (KeyError, IndexError, TypeError):
-        return otherwise
+        written = self.said(plain, self.code)
+        for code in LANGUAGES:
+            if (words := self.said(plain, code)) != written:
+                yield code, words
 
 
 def changes(written: Any, other: Any) -> list[list[Any]]:

@@ -6,23 +6,27 @@ Everything is read in one transaction, so that a report on a running audit shows
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import ColumnElement, Connection, Select, literal, select, tuple_
 
+from crawler.history.ark_status import StatusPolicy
+from crawler.history.latest import has_followers, policy_of, rebuild_beside
 from crawler.history.triage import PARTICIPLES
 from crawler.history.triaging import Pair, Treated, treated
 from crawler.model.schema import (
     ark,
     assessment,
+    contact,
     document,
     event,
     finding,
     host_traffic,
     is_current_mention,
+    latest,
     memento,
     mention,
     observation,
@@ -32,7 +36,7 @@ from crawler.model.schema import (
     verdict,
 )
 from extractors.model.naan import Registry
-from reports.store.inventory import no_inventory, no_stock, stock, with_citations
+from reports.store.inventory import no_inventory, stock, with_citations
 from reports.store.run_queries import (
     NO_RUN,
     Reported,
@@ -46,6 +50,7 @@ from reports.store.run_queries import (
     last_good_of,
     later_runs,
     life_of,
+    looked_through,
     passed_over,
     run_alone,
     run_before,
@@ -54,8 +59,10 @@ from reports.store.run_queries import (
 )
 from reports.store.selections import (
     ARKS,
+    CHECKS,
     COMPARED_MENTIONS,
     COMPARED_OBSERVATIONS,
+    CONTACTS,
     DOCUMENTS,
     EVENTS,
     FETCH_OF,
@@ -63,6 +70,7 @@ from reports.store.selections import (
     FINDINGS,
     HISTORY,
     HOP_OF,
+    JUDGED_RUNS,
     LAST_GOOD,
     LATEST,
     MEMENTOS,
@@ -72,24 +80,23 @@ from reports.store.selections import (
     REGISTERED,
     RUN,
     RUNS,
+    STANDINGS,
     TLS,
     TRAFFIC,
     TRIAGE,
     VERDICTS,
     Selection,
-    empty_columns,
     load,
     query_of,
     with_hops,
 )
 from reports.store.store_reading import StoreUnreadable, read
-from reports.store.timelines import Timeline, no_timeline, timeline
 from reports.store.typed_columns import frame_of
 
 __all__ = ["Frames", "StoreUnreadable", "load_frames", "read"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Frames:
     """One run of the store, alone or with what later checks say of its ARKs.
 
@@ -131,26 +138,26 @@ class Frames:
     """One row per NAAN or shoulder that the copy of the NAAN registry knows, and whom it names."""
     triage: pd.DataFrame
     """One row per ARK and URL with a decision, and a document where that holds for it alone."""
-    inventory: pd.DataFrame = field(default_factory=lambda: _unlisted(), repr=False)
+    inventory: pd.DataFrame
     """The institution's own ARKs, where an inventory was given: one row per line, whether it has ever been cited, and
     whether the part of the run that is reported is about it."""
-    stock: pd.DataFrame = field(default_factory=no_stock, repr=False)
+    stock: pd.DataFrame
     """One row per ARK of the inventory and URL: its last check in this run or before it."""
-    later: pd.DataFrame = field(default_factory=lambda: _nothing_of(RUN), repr=False)
+    later: pd.DataFrame
     """Runs that began later and have checked ARKs of this one again: their verdicts replace its own."""
-    passed_over: pd.DataFrame = field(default_factory=lambda: _nothing_of(RUN), repr=False)
+    passed_over: pd.DataFrame
     """Runs that began later to read documents, and did not finish or read none."""
+    timeline: Timeline
+    """All runs up to this one, in few columns; none of a run that another is compared with."""
     is_alone: bool = False
     """Whether there are later runs, and the run is reported as if there were none."""
     is_all: bool = False
     """Whether these are all ARKs that the store has ever checked, since no document says which are meant."""
     store: str = ""
     """The name of the store's file."""
-    timeline: Timeline = field(default_factory=no_timeline, repr=False)
-    """All runs up to this one, in few columns."""
-    previous: Frames | None = field(default=None, repr=False)
+    previous: Frames | None = None
     """The run that this one is to be compared with: the last finished one before it that did the same."""
-    since: Frames | None = field(default=None, repr=False)
+    since: Frames | None = None
     """The run that the user chose to compare with."""
 
     def __repr__(self) -> str:
@@ -200,48 +207,22 @@ def _chosen(
             raise StoreUnreadable(f"{store}: has no run {asked}")
     reported = audit_as_it_stands(connection) if run_id is None else run_alone(run_id)
     registered = registered_names(registry)
-    until = None if reported is None else reported.until
+    earlier = None if reported is None else run_before(connection, reported.run_id)
     reported = reported or run_alone(NO_RUN)
-    earlier = None if until is None else run_before(connection, reported.run_id)
     arks = load(connection, ARKS, query_of(ARKS))
+    compared = [
+        None
+        if run is None
+        else _frames(connection, Reported(run, run, is_all=reported.is_all), registered, arks)
+        for run in (earlier, since)
+    ]
     return replace(
-        _frames(connection, reported, registered, arks, since=since),
+        _frames(connection, reported, registered, arks, inventory=inventory, since=since),
         store=store.name,
         is_alone=run_id is not None and has_later_run(connection, run_id),
-        previous=None
-        if earlier is None
-        else _compared(connection, earlier, registered, arks, is_all=reported.is_all),
-        since=None
-        if since is None
-        else _compared(connection, since, registered, arks, is_all=reported.is_all),
-        timeline=timeline(connection, until),
-        inventory=with_citations(connection, inventory, until),
-        stock=stock(connection, inventory, until),
+        previous=compared[0],
+        since=compared[1],
     )
-
-
-def _compared(
-    connection: Connection,
-    run_id: int,
-    registered: pd.DataFrame,
-    arks: pd.DataFrame,
-    *,
-    is_all: bool,
-) -> Frames:
-    """A run that another is compared with, as it stood then."""
-    return _frames(
-        connection, Reported(run_id, run_id, is_all=is_all), registered, arks, is_whole=False
-    )
-
-
-def _nothing_of(selection: Selection) -> pd.DataFrame:
-    return empty_columns(selection).frame()
-
-
-def _unlisted() -> pd.DataFrame:
-    """An inventory without a line, as a report holds one."""
-    nothing = pd.array([], dtype="boolean")
-    return no_inventory().assign(is_cited=nothing, is_chosen=nothing)
 
 
 def _frames(
@@ -250,13 +231,15 @@ def _frames(
     registered: pd.DataFrame,
     arks: pd.DataFrame,
     *,
+    inventory: pd.DataFrame | None = None,
     since: int | None = None,
-    is_whole: bool = True,
 ) -> Frames:
-    """The frames of what is *reported*; without requests and without what came before where it is not whole.
+    """The frames of what is *reported*; with requests, and with what came before, only where an *inventory* is given.
 
     *arks* are all of the store, which frames share where they need all of them.
     """
+    is_whole = inventory is not None
+    listed = no_inventory() if inventory is None else inventory
 
     def loaded(selection: Selection, *where: ColumnElement[bool], of: Any = None) -> pd.DataFrame:
         query = query_of(selection) if of is None else query_of(selection).select_from(of)
@@ -307,6 +290,9 @@ def _frames(
         run=loaded(RUN, run.c.run_id == run_id, of=runs),
         later=loaded(RUN, later_runs(reported, counting), of=runs),
         passed_over=loaded(RUN, passed_over(reported), of=runs),
+        inventory=with_citations(connection, listed, until),
+        stock=stock(connection, listed, until),
+        timeline=timeline(connection, until),
         is_all=reported.is_all,
         documents=loaded(DOCUMENTS, document.c.run_id == run_id),
         findings=loaded(FINDINGS, finding.c.run_id == run_id),
@@ -363,3 +349,64 @@ def registered_names(registry: Registry) -> pd.DataFrame:
         if entry.naan
     }
     return frame_of(REGISTERED, [(*key, *values) for key, values in sorted(rows.items())])
+
+
+# All runs up to one of them: every check, every status, every host.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timeline:
+    """All runs up to the one that is reported. An ARK at one URL is a *pair*, known by a number.
+
+    Two are never equal, so that what several tables are made from can be computed once for each.
+    """
+
+    policy: StatusPolicy
+    runs: pd.DataFrame
+    """In order; those that did not begin to be judged left out."""
+    checks: pd.DataFrame
+    """One row per verdict, by pair and then in the order of the runs; `run` is the place of its run in `runs`."""
+    standings: pd.DataFrame
+    """One row per pair: its status, and what its last verdict says of description and commitment."""
+    contacts: pd.DataFrame
+    """One row per run and host; `run` as in `checks`."""
+
+
+def timeline(connection: Connection, run_id: int) -> Timeline:
+    """All that happened up to and with a run, or nothing for `NO_RUN`; later runs are as if they had not been.
+
+    The status after an earlier run is made again in temporary tables of the connection.
+    """
+    if run_id != NO_RUN and has_followers(connection, run_id):
+        rebuild_beside(connection, until=run_id)
+    this = select(run.c.started_at, run.c.run_id).where(run.c.run_id == run_id).scalar_subquery()
+    runs = load(
+        connection,
+        JUDGED_RUNS,
+        query_of(JUDGED_RUNS)
+        .select_from(run.join(assessment))
+        .where(tuple_(run.c.started_at, run.c.run_id) <= this)
+        .order_by(None)
+        .order_by(run.c.started_at, run.c.run_id),
+    )
+    numbers = {int(key): at for at, key in enumerate(runs["run_id"])}
+
+    def of_runs(selection: Selection, query: Select[Any], of_run: Any, order: str) -> pd.DataFrame:
+        """The rows of these runs, with the place of each one's run in its stead."""
+        rows = load(connection, selection, query.where(of_run.in_(numbers)).order_by(None))
+        rows = rows.assign(run=rows["run_id"].map(numbers).astype("int16")).drop(columns="run_id")
+        return rows.sort_values([order, "run"], ignore_index=True)
+
+    together = (latest.c.ark_id == verdict.c.ark_id) & (
+        latest.c.request_url == verdict.c.request_url
+    )
+    checks = query_of(CHECKS).join_from(verdict, latest, together)
+    standings = query_of(STANDINGS).join_from(latest, ark)
+    standings = standings.outerjoin(verdict, verdict.c.verdict_id == latest.c.verdict_id)
+    return Timeline(
+        policy_of(connection),
+        runs,
+        of_runs(CHECKS, checks, looked_through(verdict.c.run_id), "pair"),
+        load(connection, STANDINGS, standings.where(literal(run_id != NO_RUN))),
+        of_runs(CONTACTS, query_of(CONTACTS), contact.c.run_id, "host"),
+    )

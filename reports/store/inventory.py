@@ -185,14 +185,7 @@ _STOCK: Mapping[str, Dtype] = {
 }
 
 
-def no_stock() -> pd.DataFrame:
-    """Nothing known."""
-    return frame_of(_STOCK, [])
-
-
-def with_citations(
-    connection: Connection, inventory: pd.DataFrame, run_id: int | None
-) -> pd.DataFrame:
+def with_citations(connection: Connection, inventory: pd.DataFrame, run_id: int) -> pd.DataFrame:
     """*inventory* with which of its ARKs any document has cited in this run or an earlier one."""
     cited = connection.scalars(
         select(ark.c.ark)
@@ -214,7 +207,7 @@ def _is_listed(inventory: pd.DataFrame) -> ColumnElement[bool]:
     return ark.c.ark.in_(select(listed.c.value))
 
 
-def stock(connection: Connection, inventory: pd.DataFrame, run_id: int | None) -> pd.DataFrame:
+def stock(connection: Connection, inventory: pd.DataFrame, run_id: int) -> pd.DataFrame:
     """The last checks of the ARKs of *inventory* at each URL, in this run or before it; skipping is no check."""
     age = func.row_number().over(
         partition_by=(verdict.c.ark_id, verdict.c.request_url),

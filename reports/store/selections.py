@@ -36,6 +36,7 @@ from crawler.model.observations import (
 from crawler.model.schema import (
     ark,
     assessment,
+    contact,
     document,
     event,
     finding,
@@ -300,6 +301,30 @@ EVENTS = selected(
     ark=ark.c.ark,
     naan=ark.c.naan,
 )
+#: All runs up to one of them: the runs themselves, what they found, how ARKs stand, the hosts that were met.
+JUDGED_RUNS = selected(
+    run,
+    *("run_id", "started_at", "command", "state"),
+    is_suspect=assessment.c.is_suspect,
+    reason=assessment.c.reason,
+)
+CHECKS = selected(verdict, "run_id", "object", pair=latest.c.latest_id)
+STANDINGS: Selection = {
+    **selected(
+        latest,
+        *("ark_id", "state", "checked_at", "first_seen_at", "gone_at"),
+        pair=latest.c.latest_id,
+        ark=ark.c.ark,
+    ),
+    **selected(verdict, "object", "metadata", "commitment"),
+    ark.c.naan.label("naan"): WORD,
+    latest.c.host.label("host"): WORD,
+    func.json_extract(verdict.c.commitment_parsed, "$.level").label("level"): WORD,
+}
+CONTACTS: Selection = {
+    **selected(contact, "run_id", "answered", "met", "silent", "first_at", "last_at", "failure"),
+    contact.c.host.label("host"): WORD,
+}
 #: What is shown of a NAAN or shoulder of the registry.
 REGISTERED: Mapping[str, Dtype] = dict.fromkeys(
     ("naan", "shoulder", "organization", "contact", "target"), TEXT

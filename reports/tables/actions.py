@@ -40,11 +40,12 @@ from reports.tables.definitions import (
     URL,
     Column,
     TableDefinition,
+    bases_of,
     in_order,
     records_of,
     rows_of,
+    tallied,
 )
-from reports.tables.distinct import bases_of, tallied
 from reports.tables.failing import diagnosed_failures
 from reports.tables.known import raised, with_decisions
 
@@ -63,8 +64,8 @@ def causes(frames: Frames) -> pd.DataFrame:
         citations=("citation_id", "nunique"),
         documents=("document_id", "nunique"),
         arks=("ark_id", "nunique"),
-        naan=("naan", lambda naans: sorted(set(naans))),
-        assignees=("assignee", lambda names: ", ".join(sorted(set(names.dropna()))) or None),
+        naan=("naan", lambda naans: sorted(naans.unique())),
+        assignees=("assignee", lambda names: ", ".join(sorted(names.dropna().unique())) or None),
         example_ark=("ark", "first"),
         example_url=("request_url", "first"),
         example_document=("document", "first"),

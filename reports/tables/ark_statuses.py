@@ -57,15 +57,19 @@ WORKING = frozenset(outcome for outcome, family in FAMILY_OF.items() if family i
 #: The columns that count ARKs by family, in the order of the enum.
 FAMILY_COLUMNS = {family: family.value.replace("-", "_") for family in Family}
 
-_FAMILY_OF = {str(outcome): str(family) for outcome, family in FAMILY_OF.items()}
+#: The place in `FAMILY` of each outcome's family, by its place in `OBJECT`; the last is that of none.
+_FAMILY_CODES = FAMILY.categories.get_indexer(
+    [*(FAMILY_OF[outcome] for outcome in ObjectOutcome), Family.NOT_JUDGED]
+)
 _BEST_OBJECT = pd.CategoricalDtype(list(map(str, BEST_FIRST)), ordered=True)
 SERVICES = ["object", "metadata", "commitment"]
 
 
 def families(outcomes: pd.Series) -> pd.Series:
     """The family of each object outcome; what has no outcome was not asked, and is not judged."""
-    words = outcomes.astype("str").map(_FAMILY_OF)
-    return words.fillna(str(Family.NOT_JUDGED)).astype(FAMILY)
+    codes = _FAMILY_CODES[outcomes.astype(OBJECT).cat.codes]
+    words = pd.Categorical.from_codes(codes, dtype=FAMILY)
+    return pd.Series(words, index=outcomes.index, name=outcomes.name)
 
 
 def cited_urls(frames: Frames) -> pd.DataFrame:
@@ -188,10 +192,8 @@ def last_answers(frames: Frames, questions: Iterable[str]) -> pd.DataFrame:
 
 def is_among(rows: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
     """Return which of *rows* are about one of *pairs* of ARK and URL."""
-    keys = pd.MultiIndex.from_frame(pairs[PAIR].astype("object"))
-    return pd.Series(
-        pd.MultiIndex.from_frame(rows[PAIR].astype("object")).isin(keys), index=rows.index
-    )
+    joined = rows[PAIR].merge(pairs[PAIR].drop_duplicates(), how="left", indicator="is_among")
+    return joined["is_among"].eq("both").set_axis(rows.index)
 
 
 def archived_copies(frames: Frames) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -42,29 +42,46 @@ def chosen(frames: Frames, choice: Choice) -> Frames:
     """
     if not choice:
         return frames
-    part = _by_place(frames, choice)
-    return _by_token(part, choice.only) if choice.only else part
+    part = _of_each_run(frames, lambda run: _by_place(run, choice))
+    if not choice.only:
+        return part
+    verdicts = part.verdicts.assign(family=families(part.verdicts["object"]))
+    where = (
+        *((verdicts, column) for column in ("object", "family", "metadata", "commitment")),
+        *((part.latest, "state"), (part.events, "event"), (diagnosed_failures(part), "cause")),
+    )
+    pairs = pd.concat(
+        [rows.loc[rows[column].astype("str").isin(choice.only), PAIR] for rows, column in where]
+    )
+    part = _of_each_run(part, lambda run: _with_cited_documents(_about(run, pairs)))
+    return _listed(part, part.inventory["ark"].isin(part.arks["ark"]))
 
 
-def _by_place(frames: Frames, choice: Choice) -> Frames:
-    """What is about the NAANs and documents of *choice*, also of the runs that a run is compared with."""
-    part = _by_naan(frames, choice.naans) if choice.naans else frames
-    part = _by_document(part, choice.documents) if choice.documents else part
-    return _with_compared(part, lambda run: _by_place(run, choice))
-
-
-def _with_compared(frames: Frames, part_of: Callable[[Frames], Frames]) -> Frames:
+def _of_each_run(frames: Frames, part_of: Callable[[Frames], Frames]) -> Frames:
+    """A part of a run, and the same part of the runs that it is compared with."""
     return replace(
-        frames,
+        part_of(frames),
         previous=part_of(frames.previous) if frames.previous else None,
         since=part_of(frames.since) if frames.since else None,
     )
 
 
-def _by_naan(frames: Frames, naans: Sequence[str]) -> Frames:
-    meant = frames.arks.loc[frames.arks["naan"].isin(naans), "ark_id"]
-    part = _with_cited_documents(_of_arks(frames, meant))
-    return _listed(part, frames.inventory["naan"].isin(naans))
+def _by_place(frames: Frames, choice: Choice) -> Frames:
+    """What is about the NAANs and documents of *choice*."""
+    if choice.naans:
+        arks = frames.arks[frames.arks["naan"].isin(choice.naans)]
+        frames = _with_cited_documents(_about(frames, arks[["ark_id"]]))
+        frames = _listed(frames, frames.inventory["naan"].isin(choice.naans))
+    if choice.documents:
+        fits = frames.documents["url"].map(
+            lambda url: any(fits_document(url, pattern) for pattern in choice.documents)
+        )
+        named = frames.documents.loc[fits.astype("bool"), "document_id"]
+        mentions = frames.mentions[frames.mentions["document_id"].isin(named)]
+        frames = replace(_about(frames, mentions[PAIR]), mentions=mentions)
+        frames = _of_documents(frames, named)
+        frames = _listed(frames, frames.inventory["ark"].isin(frames.arks["ark"]))
+    return frames
 
 
 def _listed(frames: Frames, is_meant: pd.Series) -> Frames:
@@ -73,67 +90,19 @@ def _listed(frames: Frames, is_meant: pd.Series) -> Frames:
     return replace(frames, inventory=frames.inventory.assign(is_chosen=is_chosen))
 
 
-def _by_document(frames: Frames, patterns: Sequence[str]) -> Frames:
-    urls = frames.documents["url"]
-    is_meant = urls.map(
-        lambda url: any(fits_document(url, pattern) for pattern in patterns)
-    ).astype("bool")
-    named = frames.documents.loc[is_meant, "document_id"]
-    mentions = frames.mentions[frames.mentions["document_id"].isin(named)]
-    part = _of_documents(replace(_of_pairs(frames, mentions[PAIR]), mentions=mentions), named)
-    return _listed(part, frames.inventory["ark"].isin(part.arks["ark"]))
-
-
-def _by_token(frames: Frames, tokens: Sequence[str]) -> Frames:
-    """What is about the ARKs to which one of *tokens* applies, also of the runs that a run is compared with."""
-    verdicts = frames.verdicts.assign(family=families(frames.verdicts["object"]))
-    where = (
-        *((verdicts, column) for column in ("object", "family", "metadata", "commitment")),
-        *(
-            (frames.latest, "state"),
-            (frames.events, "event"),
-            (diagnosed_failures(frames), "cause"),
-        ),
-    )
-    pairs = pd.concat(
-        [rows.loc[rows[column].astype("str").isin(tokens), PAIR] for rows, column in where]
-    )
-    part = _with_cited_documents(_of_pairs(frames, pairs))
-    part = _with_compared(part, lambda run: _with_cited_documents(_of_pairs(run, pairs)))
-    return _listed(part, frames.inventory["ark"].isin(part.arks["ark"]))
-
-
-def _of_arks(frames: Frames, meant: pd.Series) -> Frames:
-    """The rows about these ARKs, in every frame that speaks of ARKs."""
-    rows_kept: dict[str, Any] = {
-        name: rows[rows["ark_id"].isin(meant)] for name, rows in _about_arks(frames)
-    }
-    return _with_their_hops(replace(frames, **rows_kept))
-
-
-def _with_their_hops(frames: Frames) -> Frames:
-    is_meant = frames.hops["observation_id"].isin(frames.observations["observation_id"])
-    return replace(frames, hops=frames.hops[is_meant])
-
-
-def _of_pairs(frames: Frames, pairs: pd.DataFrame) -> Frames:
-    """The rows about these pairs of ARK and URL, and those about their ARKs where a frame knows no URL."""
-    part = _of_arks(frames, pairs["ark_id"])
-    narrowed: dict[str, Any] = {
-        name: rows[is_among(rows, pairs)]
-        for name, rows in _about_arks(part)
-        if "request_url" in rows.columns and name != "events"
-    }
-    return _with_their_hops(replace(part, **narrowed))
-
-
-def _about_arks(frames: Frames) -> list[tuple[str, pd.DataFrame]]:
-    named = ((field.name, getattr(frames, field.name)) for field in fields(Frames))
-    return [
-        (name, rows)
-        for name, rows in named
-        if isinstance(rows, pd.DataFrame) and "ark_id" in rows.columns
-    ]
+def _about(frames: Frames, meant: pd.DataFrame) -> Frames:
+    """The rows about ARKs that are *meant*, or about these ARKs at these URLs, where a frame knows URLs."""
+    kept: dict[str, Any] = {}
+    for field in fields(Frames):
+        rows = getattr(frames, field.name)
+        if not isinstance(rows, pd.DataFrame) or "ark_id" not in rows:
+            continue
+        rows = rows[rows["ark_id"].isin(meant["ark_id"])]
+        if "request_url" in meant and "request_url" in rows and field.name != "events":
+            rows = rows[is_among(rows, meant)]
+        kept[field.name] = rows
+    asked = frames.hops["observation_id"].isin(kept["observations"]["observation_id"])
+    return replace(frames, **kept, hops=frames.hops[asked])
 
 
 def _with_cited_documents(frames: Frames) -> Frames:
@@ -142,9 +111,9 @@ def _with_cited_documents(frames: Frames) -> Frames:
 
 
 def _of_documents(frames: Frames, document_ids: pd.Series) -> Frames:
-    return replace(
-        frames,
-        documents=frames.documents[frames.documents["document_id"].isin(document_ids)],
-        findings=frames.findings[frames.findings["document_id"].isin(document_ids)],
-        fetches=frames.fetches[frames.fetches["document_id"].isin(document_ids)],
-    )
+    kept: dict[str, Any] = {
+        name: rows[rows["document_id"].isin(document_ids)]
+        for name in ("documents", "findings", "fetches")
+        for rows in (getattr(frames, name),)
+    }
+    return replace(frames, **kept)

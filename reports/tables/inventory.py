@@ -34,9 +34,9 @@ from reports.tables.definitions import (
     URL,
     Column,
     TableDefinition,
+    mapped,
     records_of,
 )
-from reports.tables.distinct import mapped
 
 #: The finding about an ARK under a NAAN of the inventory that the inventory lacks.
 EXTRA = "extra"

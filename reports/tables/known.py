@@ -34,7 +34,7 @@ from reports.tables.definitions import (
     rows_of,
 )
 from reports.tables.failing import diagnosed_failures
-from reports.tables.severity import EVENT_SEVERITY
+from reports.tables.wording import EVENT_SEVERITY
 
 #: The measure that counts known problems; its note says them in words.
 KNOWN = "known problems"

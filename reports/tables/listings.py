@@ -55,10 +55,10 @@ from reports.tables.definitions import (
     URL,
     Column,
     TableDefinition,
+    by_identity,
     in_order,
     rows_of,
 )
-from reports.tables.distinct import by_identity
 from reports.tables.wording import naan_policy_words
 
 _EXAMPLE = re.compile(

@@ -49,9 +49,13 @@ from reports.tables.definitions import (
     URL,
     Column,
     TableDefinition,
+    host,
+    hosts_of,
+    mapped,
     side_by_side,
+    tallied,
+    values_of,
 )
-from reports.tables.distinct import host, hosts_of, mapped, tallied, values_of
 from reports.tables.wording import naan_policy_words
 
 #: Hosts and NAANs that a row names.

@@ -21,10 +21,10 @@ from reports.tables.definitions import (
     TRUTH,
     Column,
     TableDefinition,
+    bases_of,
     in_order,
     rows_of,
 )
-from reports.tables.distinct import bases_of
 
 #: A kind of group, what its members share, and they.
 Group: TypeAlias = tuple[str, str, list[str]]

@@ -15,8 +15,7 @@ import pandas as pd
 from crawler.history.ark_status import ArkState
 from crawler.model.observations import DESCRIBED, CommitmentOutcome, Family
 from reports.languages import N_
-from reports.store.frames import Frames
-from reports.store.timelines import Timeline
+from reports.store.frames import Frames, Timeline
 from reports.tables.ark_statuses import FAMILY_COLUMNS, families
 from reports.tables.definitions import (
     ARKS_COLUMN,
@@ -29,10 +28,10 @@ from reports.tables.definitions import (
     TRUTH,
     Column,
     TableDefinition,
+    mapped,
     records_of,
     side_by_side,
 )
-from reports.tables.distinct import mapped
 from reports.tables.overviews import section
 
 # The Kaplan-Meier estimator: how many are still alive after so many days, when not all were watched as long.

@@ -18,9 +18,10 @@ from reports.tables.definitions import (
     TOKEN,
     Column,
     TableDefinition,
+    host,
+    hosts_of,
     rows_of,
 )
-from reports.tables.distinct import host, hosts_of
 from reports.tables.overviews import own, sent_hops
 
 #: Findings that say that something was not read, or not to its end, or that the crawl ended before it was done.

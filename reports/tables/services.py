@@ -28,10 +28,13 @@ from reports.tables.definitions import (
     URL,
     Column,
     TableDefinition,
+    by_identity,
+    hosts_of,
     in_order,
     records_of,
+    tallied,
+    tally,
 )
-from reports.tables.distinct import by_identity, hosts_of, tallied, tally
 from reports.tables.wording import COMMITMENT_MEANINGS, METADATA_MEANINGS, OBJECT_MEANINGS
 
 #: The grouping of rows about all ARKs.
@@ -198,19 +201,11 @@ def conformance(frames: Frames) -> pd.DataFrame:
 
     An ARK that does not resolve is no sample: what its other forms got is left out.
     """
-    asked = last_answers(frames, [Question.OBJECT, *CONFORMANCE])
+    asked = last_answers(frames, CONFORMANCE)
     asked = asked.merge(frames.arks[["ark_id", "naan", "shoulder"]], on="ark_id")
-    records = list(records_of(asked[[*PAIR, "naan", "shoulder", "question", *_REPLY]]))
-    plain = {
-        (record["ark_id"], record["request_url"]): _answer(record)
-        for record in records
-        if record["question"] == Question.OBJECT
-    }
-    rows = []
-    for record in records:
-        compared = plain.get((record["ark_id"], record["request_url"]))
-        if record["question"] != Question.OBJECT and compared and compared.succeeds:
-            rows.append(_row(record, compared))
+    plain = last_answers(frames, [Question.OBJECT])[[*PAIR, *_REPLY]]
+    compared = asked.merge(plain, on=PAIR, suffixes=("", "_plain"))
+    rows = [row for row in map(_row, records_of(compared)) if row]
     table = pd.DataFrame(
         rows, columns=[*(column.name for column in SPELLING_TABLE.columns), "rank"]
     )
@@ -218,7 +213,11 @@ def conformance(frames: Frames) -> pd.DataFrame:
     return in_order(table, *key, "asked_url").drop_duplicates(key)
 
 
-def _row(record: dict[str, Any], plain: SpellingAnswer) -> dict[str, Any]:
+def _row(record: dict[str, Any]) -> dict[str, Any] | None:
+    """What a resolver made of another form of an ARK; None where it doesn't resolve the form as found."""
+    plain = _answer(record, "_plain")
+    if not plain.succeeds:
+        return None
     question = Question(record["question"])
     finding = judge_form(question, _answer(record), plain)
     return {
@@ -232,8 +231,8 @@ def _row(record: dict[str, Any], plain: SpellingAnswer) -> dict[str, Any]:
     }
 
 
-def _answer(record: dict[str, Any]) -> SpellingAnswer:
-    asked_url, end, *others = (record[name] for name in _REPLY)
+def _answer(record: dict[str, Any], suffix: str = "") -> SpellingAnswer:
+    asked_url, end, *others = (record[name + suffix] for name in _REPLY)
     return SpellingAnswer(asked_url, ChainEnd(end), *others)
 
 

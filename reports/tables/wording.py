@@ -1,12 +1,23 @@
-"""Words for the tokens of the closed vocabularies, for readers who keep collections, not servers."""
+"""The words of the closed vocabularies: for readers who keep collections, not servers, and for options.
+
+Light to import: the command line asks for them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from crawler.history.ark_status import ArkState
-from crawler.model.observations import CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
+from crawler.history.ark_status import SEVERITY as STATE_SEVERITY
+from crawler.history.ark_status import ArkState, EventKind
+from crawler.model.observations import SEVERITY as OUTCOME_SEVERITY
+from crawler.model.observations import (
+    CommitmentOutcome,
+    DocumentOutcome,
+    Family,
+    MetadataOutcome,
+    ObjectOutcome,
+)
 from reports.languages import N_, Forms
 from reports.remediation.causes import Cause, Fault
 
@@ -173,3 +184,78 @@ FAULT_NAMES = {
     Fault.LANDING_HOST: N_("the landing host"),
     Fault.NOBODY: N_("no one yet"),
 }
+
+# The words that a report is asked for in.
+
+#: Every format, and what it is.
+FORMATS = {
+    "html": "one page that needs nothing else",
+    "csv": "one file a table, in UTF-8",
+    "md": "the report in brief, for an issue or the summary of a CI job",
+    "json": "one document with every table, which docs/report.schema.json describes",
+    "xlsx": "one workbook with a sheet a table, for spreadsheets",
+    "parquet": "one file a table, for other tools",
+    "junit": "each cited ARK as a test case of its document, for CI",
+    "badge": "how many ARKs resolve, as a picture and as JSON for shields.io",
+    "sarif": "each place to fix as a result, for code hosts and editors",
+}
+#: The modules that formats need, which are extras of the same names as the formats.
+FORMAT_MODULES = {"xlsx": "xlsxwriter"}
+#: What is written when nothing else is asked for.
+DEFAULT_FORMATS = ("html", "csv")
+
+#: The words that ``--only`` understands; one that is in several vocabularies means them all.
+ONLY = tuple(
+    dict.fromkeys(
+        str(word)
+        for words in (
+            Family,
+            ObjectOutcome,
+            MetadataOutcome,
+            CommitmentOutcome,
+            ArkState,
+            EventKind,
+            Cause,
+        )
+        for word in words
+    )
+)
+
+#: The events, gravest first.
+EVENT_SEVERITY = (
+    EventKind.BROKE,
+    EventKind.GONE,
+    EventKind.MOVED,
+    EventKind.CHANGED,
+    EventKind.RECOVERED,
+    EventKind.NEW,
+)
+#: What can be asked for, by kind, the gravest of each first; nothing of one kind is graver than anything of another.
+SEVERITY = {
+    "state": tuple(str(state) for state in STATE_SEVERITY),
+    "event": tuple(str(event) for event in EVENT_SEVERITY),
+    "outcome": tuple(str(outcome) for outcome in OUTCOME_SEVERITY),
+    "document": (str(DocumentOutcome.UNREADABLE),),
+}
+#: A word that is both a state and an outcome means both.
+TOKENS = tuple(dict.fromkeys(token for tokens in SEVERITY.values() for token in tokens))
+
+
+def at_least(token: str) -> frozenset[str]:
+    """The tokens that are as grave as *token* or graver, of its own kind.
+
+    >>> sorted(at_least("flapping")), sorted(at_least("gone"))
+    (['confirmed-broken', 'flapping'], ['broke', 'gone'])
+    """
+    orders = [tokens[: tokens.index(token) + 1] for tokens in SEVERITY.values() if token in tokens]
+    return frozenset(grave for order in orders for grave in order)
+
+
+def is_reached(fail_on: Iterable[str], occurring: Iterable[str]) -> bool:
+    """Return whether anything *occurring* is as grave as one of *fail_on*, or graver.
+
+    >>> is_reached(["dns"], ["resolved", "broken"]), is_reached(["confirmed-broken"], ["broken"])
+    (True, False)
+    """
+    grave = frozenset(token for asked in fail_on for token in at_least(asked))
+    return not grave.isdisjoint(occurring)
