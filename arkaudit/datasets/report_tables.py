@@ -38,17 +38,16 @@ from reports.store.typed_columns import JOINT
 from reports.tables import listings, overviews, pairs
 from reports.tables import summary as sums
 from reports.tables.definitions import (
-    ARK,
     ARKS_COLUMN,
     CITATIONS_COLUMN,
     COUNT,
     DOCUMENTS_COLUMN,
     NAAN_COLUMN,
-    TEXT,
-    URL,
-    Column,
     TableDefinition,
+    ark_column,
     rows_of,
+    text_column,
+    url_column,
 )
 from reports.tables.summary import cited_sentence
 
@@ -308,9 +307,8 @@ CITED_HOSTS = TableDefinition(
     "host has the ARKs that are cited without a resolver.",
     _of_datasets_only,
     (
-        Column(
+        text_column(
             "host",
-            TEXT,
             "host of the resolver as cited, with its port unless that goes without saying",
         ),
         ARKS_COLUMN,
@@ -325,17 +323,16 @@ CHECK_FAILURES = TableDefinition(
     "One row per ARK whose last character should confirm the others and does not, where names are known to have one.",
     _of_datasets_only,
     (
-        Column("ark", ARK, "ARK in normal form"),
+        ark_column("ark", "ARK in normal form"),
         NAAN_COLUMN,
-        Column(
+        text_column(
             "suggestions",
-            TEXT,
             "ARKs that may have been meant: one character differs, and the check fits",
         ),
         CITATIONS_COLUMN,
         DOCUMENTS_COLUMN,
-        Column("as_written", TEXT, "what the document contains there"),
-        Column("first_document", URL, "document with the first citation"),
+        text_column("as_written", "what the document contains there"),
+        url_column("first_document", "document with the first citation"),
     ),
 )
 

@@ -34,7 +34,14 @@ from reports.page.translations import Texts, changes, words_in
 from reports.remediation.causes import ADVICE
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import families
-from reports.tables.definitions import COUNT, MOMENT, TOKEN, Column, TableDefinition, records_of
+from reports.tables.definitions import (
+    TableDefinition,
+    ark_column,
+    count_column,
+    moment_column,
+    records_of,
+    token_column,
+)
 from reports.tables.headline import audited, counts_of, headline
 from reports.tables.known import known_sentence
 from reports.tables.report_tables import TABLES
@@ -377,10 +384,10 @@ LIFE = TableDefinition(
     "One row per ARK and run.",
     _lives,
     (
-        Column("ark", ColumnType.ARK, "ARK in normal form"),
-        Column("run", COUNT, "number of the run", "number from 1"),
-        Column("at", MOMENT, "beginning of the run", "UTC"),
-        Column("family", TOKEN, "what the best outcome amounts to"),
-        Column("object", TOKEN, "best outcome of the object service"),
+        ark_column("ark", "ARK in normal form"),
+        count_column("run", "number of the run", "number from 1"),
+        moment_column("at", "beginning of the run"),
+        token_column("family", "what the best outcome amounts to"),
+        token_column("object", "best outcome of the object service"),
     ),
 )

@@ -292,7 +292,6 @@ def _frames(
         passed_over=loaded(RUN, passed_over(reported), of=runs),
         inventory=with_citations(connection, listed, until),
         stock=stock(connection, listed, until),
-        timeline=timeline(connection, until),
         is_all=reported.is_all,
         documents=loaded(DOCUMENTS, document.c.run_id == run_id),
         findings=loaded(FINDINGS, finding.c.run_id == run_id),
@@ -312,6 +311,7 @@ def _frames(
         mementos=copies.drop_duplicates(["ark_id", "request_url"], keep="last", ignore_index=True),
         registered=registered,
         triage=_triage(treated(connection, counting, run_id, until=reported.until)),
+        timeline=timeline(connection, until),  # the last, for it may make statuses again
     )
 
 

@@ -18,13 +18,11 @@ from reports.store.typed_columns import JOINT
 from reports.tables.ark_statuses import archived_copies, families, judged_mentions
 from reports.tables.definitions import (
     ARCHIVED_COLUMNS,
-    ARK,
     ARK_COLUMN,
     ARKS_COLUMN,
     AS_WRITTEN_COLUMN,
     ASKED_URL_COLUMN,
     ASSIGNEE_COLUMN,
-    COUNT,
     DOCUMENT_COLUMN,
     DOCUMENTS_COLUMN,
     EVIDENCE_COLUMN,
@@ -35,16 +33,17 @@ from reports.tables.definitions import (
     PLACE_COLUMN,
     PLACE_COLUMNS,
     ROLE_COLUMN,
-    TEXT,
-    TOKEN,
-    URL,
-    Column,
     TableDefinition,
+    ark_column,
     bases_of,
+    count_column,
     in_order,
     records_of,
     rows_of,
     tallied,
+    text_column,
+    token_column,
+    url_column,
 )
 from reports.tables.failing import diagnosed_failures
 from reports.tables.known import raised, with_decisions
@@ -144,26 +143,23 @@ def _contacts(frames: Frames) -> Mapping[str, str]:
     }
 
 
-_NUMBER = Column(
+_NUMBER = count_column(
     "number",
-    COUNT,
     "number of the cause in causes.csv, the one with most ARKs first, outages last",
     "number from 1",
 )
-_CAUSE = Column("cause", TOKEN, "why it fails, as far as this run shows")
-_FAULT = Column(
-    "fault", TOKEN, "with whom a repair begins: citation, resolver, landing-host or nobody"
+_CAUSE = token_column("cause", "why it fails, as far as this run shows")
+_FAULT = token_column(
+    "fault", "with whom a repair begins: citation, resolver, landing-host or nobody"
 )
-_HOST = Column("host", TEXT, "host that the repair is about")
-_SHOULD_BE = Column(
+_HOST = text_column("host", "host that the repair is about")
+_SHOULD_BE = text_column(
     "should_be",
-    TEXT,
     "what the document should say instead: an ARK or URL; empty where nothing better is known",
 )
-_BECAUSE = Column("because", TEXT, "how that is known", is_ours=True)
-_CONTACT = Column(
+_BECAUSE = text_column("because", "how that is known", is_ours=True)
+_CONTACT = text_column(
     "contact",
-    TEXT,
     "whom the copy of the NAAN registry names for the NAANs, with the address that it gives",
 )
 
@@ -179,51 +175,45 @@ CAUSES = TableDefinition(
         _CAUSE,
         _FAULT,
         _HOST,
-        Column(
+        text_column(
             "pattern",
-            TEXT,
             "what all of its failures have in common: an address with {name} for the name, a host, or an ARK",
         ),
-        Column(
+        text_column(
             "rule",
-            TEXT,
             "rule that fails for all of them: an address for any NAAN and name; empty for none",
         ),
-        Column(
+        count_column(
             "citations",
-            COUNT,
             "citations that are affected; a link and its text are one",
             "citations",
         ),
         DOCUMENTS_COLUMN,
         ARKS_COLUMN,
-        Column("naans", TEXT, "NAANs of these ARKs"),
-        Column(
+        text_column("naans", "NAANs of these ARKs"),
+        text_column(
             "outcomes",
-            TEXT,
             "object outcomes by number of places, the most frequent first; three at most",
         ),
-        Column("advice", TEXT, "what to do", is_ours=True),
-        Column("assignees", TEXT, "who looks after these ARKs, as was decided; empty for no one"),
+        text_column("advice", "what to do", is_ours=True),
+        text_column("assignees", "who looks after these ARKs, as was decided; empty for no one"),
         _CONTACT,
-        Column("example_ark", ARK, "one of the ARKs"),
-        Column("example_url", URL, "URL that was asked for it"),
-        Column("example_document", URL, "document that cites it"),
-        Column(
+        ark_column("example_ark", "one of the ARKs"),
+        url_column("example_url", "URL that was asked for it"),
+        url_column("example_document", "document that cites it"),
+        count_column(
             "suggested",
-            COUNT,
             "how many of these ARKs something better is known for; failures.csv has it",
             "ARKs",
         ),
-        Column(
+        text_column(
             "should_be",
-            TEXT,
             "what documents should say instead, where that is the same for all of these ARKs",
         ),
-        Column(
-            "because", TEXT, "how that is known, where it is the same for all of them", is_ours=True
+        text_column(
+            "because", "how that is known, where it is the same for all of them", is_ours=True
         ),
-        Column("evidence", TEXT, "why the object outcome of the example is what it is"),
+        text_column("evidence", "why the object outcome of the example is what it is"),
     ),
     order=("number",),
     is_listing=True,
@@ -239,31 +229,30 @@ FAILURES = TableDefinition(
         _NUMBER,
         _CAUSE,
         _FAULT,
-        Column("base", ARK, "ARK of the whole object: the ARK without its qualifier"),
+        ark_column("base", "ARK of the whole object: the ARK without its qualifier"),
         ARK_COLUMN,
         NAAN_COLUMN,
         DOCUMENT_COLUMN,
         PAGE_COLUMN,
         PLACE_COLUMN,
-        Column(
-            "offset", COUNT, "where it begins in the reader's block of text", "code points from 0"
+        count_column(
+            "offset", "where it begins in the reader's block of text", "code points from 0"
         ),
         ROLE_COLUMN,
         AS_WRITTEN_COLUMN,
-        Column("context", TEXT, "text around it"),
+        text_column("context", "text around it"),
         _SHOULD_BE,
         _BECAUSE,
         *LAST_GOOD_COLUMNS,
         *ARCHIVED_COLUMNS,
         ASKED_URL_COLUMN,
-        Column("last_url", URL, "URL of the last request, to which redirects had led"),
-        Column("object", TOKEN, "outcome of the object service at this URL"),
+        url_column("last_url", "URL of the last request, to which redirects had led"),
+        token_column("object", "outcome of the object service at this URL"),
         _HOST,
         _CONTACT,
         ASSIGNEE_COLUMN,
-        Column(
+        text_column(
             "triage",
-            TEXT,
             "what was decided of it that no longer holds, and why not; empty for nothing",
         ),
         EVIDENCE_COLUMN,
@@ -339,15 +328,14 @@ CORRECTIONS = TableDefinition(
     (
         DOCUMENT_COLUMN,
         *PLACE_COLUMNS,
-        Column(
+        text_column(
             "correct",
-            TEXT,
             "what should be written there; empty where only an archived copy is known",
         ),
-        Column("why", TOKEN, "did-you-mean, other-form, other-resolver, repaired or archived-copy"),
-        Column("because", TEXT, "why, in words", is_ours=True),
-        Column("context", TEXT, "text around it"),
-        Column("ark", ARK, "ARK in normal form, as it was read"),
+        token_column("why", "did-you-mean, other-form, other-resolver, repaired or archived-copy"),
+        text_column("because", "why, in words", is_ours=True),
+        text_column("context", "text around it"),
+        ark_column("ark", "ARK in normal form, as it was read"),
         *ARCHIVED_COLUMNS,
         ASSIGNEE_COLUMN,
     ),

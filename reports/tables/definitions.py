@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -39,7 +40,6 @@ class Column:
     """One published column."""
 
     name: str
-    type: ColumnType
     meaning: str
     unit: str = ""
     varies: bool = False
@@ -47,6 +47,15 @@ class Column:
     is_ours: bool = False
     """Whether its texts are sentences of ours, which people read in their own language; files for programs have them
     in English."""
+    type: ColumnType = TEXT
+
+
+text_column = Column
+token_column, url_column = partial(Column, type=TOKEN), partial(Column, type=URL)
+naan_column, ark_column = partial(Column, type=NAAN), partial(Column, type=ARK)
+count_column, number_column = partial(Column, type=COUNT), partial(Column, type=NUMBER)
+share_column, truth_column = partial(Column, type=SHARE, unit="1"), partial(Column, type=TRUTH)
+moment_column = partial(Column, type=MOMENT, unit="UTC")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,81 +113,76 @@ def records_of(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     return (dict(zip(names, row, strict=True)) for row in rows_of(table))
 
 
-NAAN_COLUMN = Column("naan", NAAN, "Name Assigning Authority Number, as in the normal form")
-ORGANIZATION_COLUMN = Column(
+NAAN_COLUMN = naan_column("naan", "Name Assigning Authority Number, as in the normal form")
+ORGANIZATION_COLUMN = text_column(
     "organization",
-    TEXT,
     "who assigns there, as the copy of the NAAN registry says; empty where it doesn't",
 )
-ARK_COLUMN = Column("ark", ARK, "ARK in normal form")
-DOCUMENT_COLUMN = Column("document", URL, "URL or path of the document")
-PAGE_COLUMN = Column("page", COUNT, "page of a paginated document", "page number from 1")
-PLACE_COLUMN = Column("place", TEXT, "element and attribute, or rectangle on the page in points")
-ROLE_COLUMN = Column(
-    "role", TOKEN, "text, link-target, metadata, link-annotation or structured-data"
+ARK_COLUMN = ark_column("ark", "ARK in normal form")
+DOCUMENT_COLUMN = url_column("document", "URL or path of the document")
+PAGE_COLUMN = count_column("page", "page of a paginated document", "page number from 1")
+PLACE_COLUMN = text_column("place", "element and attribute, or rectangle on the page in points")
+ROLE_COLUMN = token_column(
+    "role", "text, link-target, metadata, link-annotation or structured-data"
 )
-AS_WRITTEN_COLUMN = Column("as_written", TEXT, "what the document contains there")
+AS_WRITTEN_COLUMN = text_column("as_written", "what the document contains there")
 #: Where something is cited.
 PLACE_COLUMNS = (PAGE_COLUMN, PLACE_COLUMN, ROLE_COLUMN, AS_WRITTEN_COLUMN)
 ARCHIVED_COLUMNS = (
-    Column(
+    url_column(
         "archived_copy",
-        URL,
         "address of the last good capture of what it led to, in the archive that was asked",
     ),
-    Column("archived_at", MOMENT, "moment of that capture", "UTC"),
+    moment_column("archived_at", "moment of that capture"),
 )
-ASSIGNEE_COLUMN = Column("assignee", TEXT, "who looks after it, as was decided; empty for no one")
-EVIDENCE_COLUMN = Column("object_evidence", TEXT, "why the object outcome is what it is")
-JUDGED_AT_COLUMN = Column(
-    "judged_at", MOMENT, "beginning of the run whose verdict this is", "UTC", varies=True
+ASSIGNEE_COLUMN = text_column("assignee", "who looks after it, as was decided; empty for no one")
+EVIDENCE_COLUMN = text_column("object_evidence", "why the object outcome is what it is")
+JUDGED_AT_COLUMN = moment_column(
+    "judged_at", "beginning of the run whose verdict this is", varies=True
 )
 LAST_GOOD_COLUMNS = (
-    Column(
+    url_column(
         "last_good_url",
-        URL,
         "where the ARK led when it last worked, in an earlier run; empty if it never did",
     ),
-    Column("last_good_at", MOMENT, "beginning of that run", "UTC", varies=True),
+    moment_column("last_good_at", "beginning of that run", varies=True),
 )
 CITED_COLUMNS = (
-    Column("documents", COUNT, "documents with such a citation", "documents"),
-    Column("first_document", URL, "document with the first such citation"),
+    count_column("documents", "documents with such a citation", "documents"),
+    url_column("first_document", "document with the first such citation"),
 )
-COMMITTED_COLUMN = Column("committed", COUNT, "ARKs for which a commitment is stated", "ARKs")
-STATE_COLUMN = Column("state", TOKEN, "status after all checks; empty when it is not known")
-STATUS_COLUMN = Column(
-    "status", COUNT, "HTTP status of the last answer; empty when there was none", "HTTP status"
+COMMITTED_COLUMN = count_column("committed", "ARKs for which a commitment is stated", "ARKs")
+STATE_COLUMN = token_column("state", "status after all checks; empty when it is not known")
+STATUS_COLUMN = count_column(
+    "status", "HTTP status of the last answer; empty when there was none", "HTTP status"
 )
-GUARANTOR_COLUMN = Column("guarantor", TEXT, "who makes the commitment, in the provider's words")
-ASKED_URL_COLUMN = Column("request_url", URL, "URL that was asked for the object")
-ARKS_COLUMN = Column("arks", COUNT, "distinct ARKs of this row", "ARKs")
-CITATIONS_COLUMN = Column(
+GUARANTOR_COLUMN = text_column("guarantor", "who makes the commitment, in the provider's words")
+ASKED_URL_COLUMN = url_column("request_url", "URL that was asked for the object")
+ARKS_COLUMN = count_column("arks", "distinct ARKs of this row", "ARKs")
+CITATIONS_COLUMN = count_column(
     "citations",
-    COUNT,
     "citations of these ARKs in documents; a link and its text are one",
     "citations",
 )
-DOCUMENTS_COLUMN = Column("documents", COUNT, "documents that cite them", "documents")
+DOCUMENTS_COLUMN = count_column("documents", "documents that cite them", "documents")
 FAMILY_COUNT_COLUMNS = (
-    Column(
-        "works", COUNT, "ARKs that lead to their object or to the provider's words about it", "ARKs"
+    count_column(
+        "works", "ARKs that lead to their object or to the provider's words about it", "ARKs"
     ),
-    Column("fails", COUNT, "ARKs for which the provider answers, but not with the object", "ARKs"),
-    Column("unreachable", COUNT, "ARKs whose server gave no answer today; not link rot", "ARKs"),
-    Column(
+    count_column("fails", "ARKs for which the provider answers, but not with the object", "ARKs"),
+    count_column("unreachable", "ARKs whose server gave no answer today; not link rot", "ARKs"),
+    count_column(
         "not_judged",
-        COUNT,
         "ARKs that were skipped, held back, refused to programs, or not asked",
         "ARKs",
     ),
 )
-SHARE_COLUMN = Column("share_works", SHARE, "works / (works + fails); empty when both are 0", "1")
-REQUEST_URL_COLUMN = Column(
-    "request_url", URL, "URL that was asked for the object; empty when none was"
+SHARE_COLUMN = share_column("share_works", "works / (works + fails); empty when both are 0")
+REQUEST_URL_COLUMN = url_column(
+    "request_url", "URL that was asked for the object; empty when none was"
 )
-OBJECT_COLUMN = Column(
-    "object", TOKEN, "outcome of the object service at this URL; empty when it was not asked"
+OBJECT_COLUMN = token_column(
+    "object", "outcome of the object service at this URL; empty when it was not asked"
 )
 
 #: The units of columns, to be said in other languages, too.

@@ -24,18 +24,17 @@ from reports.tables.ark_statuses import ark_states, ark_statuses, citation_count
 from reports.tables.definitions import (
     ARK_COLUMN,
     CITED_COLUMNS,
-    COUNT,
     JUDGED_AT_COLUMN,
     NAAN_COLUMN,
     REQUEST_URL_COLUMN,
-    TEXT,
-    TOKEN,
-    TRUTH,
-    URL,
-    Column,
     TableDefinition,
+    count_column,
     mapped,
     records_of,
+    text_column,
+    token_column,
+    truth_column,
+    url_column,
 )
 
 #: The finding about an ARK under a NAAN of the inventory that the inventory lacks.
@@ -138,41 +137,38 @@ INVENTORY = TableDefinition(
     "run under its NAANs that it lacks are extra, but for parts and variants of something that is listed.",
     inventory,
     (
-        Column(
+        text_column(
             "findings",
-            TEXT,
             "what is wrong, the most serious first; extra for what it lacks; empty for nothing",
         ),
         ARK_COLUMN,
         NAAN_COLUMN,
-        Column("title", TEXT, "title, as the inventory says"),
-        Column("collection", TEXT, "collection, as the inventory says"),
-        Column(
-            "presence", TOKEN, "seen, never-cited, never-checked, or never-seen, which is neither"
+        text_column("title", "title, as the inventory says"),
+        text_column("collection", "collection, as the inventory says"),
+        token_column(
+            "presence", "seen, never-cited, never-checked, or never-seen, which is neither"
         ),
-        Column("citations", COUNT, "citations of this ARK in documents of this run", "citations"),
+        count_column("citations", "citations of this ARK in documents of this run", "citations"),
         REQUEST_URL_COLUMN,
-        Column("object", TOKEN, "outcome of the object service there, when it was checked last"),
+        token_column("object", "outcome of the object service there, when it was checked last"),
         JUDGED_AT_COLUMN,
-        Column("expected_url", URL, "URL at which it should land, as the inventory says"),
-        Column("final_url", URL, "URL at which it landed"),
-        Column(
+        url_column("expected_url", "URL at which it should land, as the inventory says"),
+        url_column("final_url", "URL at which it landed"),
+        token_column(
             "landing",
-            TOKEN,
             "expected, elsewhere, undetermined or not-stated; scheme, www., default port, final slash, fragment, "
             "order of the query parameters, session names, escapes of plain characters and the form of an ARK in "
             "the path mean nothing, and a page on the way suffices",
         ),
-        Column(
+        truth_column(
             "closed",
-            TRUTH,
             "whether it is closed on purpose, as the inventory says; empty where it doesn't",
         ),
-        Column(
-            "access", TOKEN, "as-meant, wrongly-open, wrongly-closed, undetermined or not-stated"
+        token_column(
+            "access", "as-meant, wrongly-open, wrongly-closed, undetermined or not-stated"
         ),
-        Column("line", COUNT, "line of the inventory", "number from 1"),
-        Column("state", TOKEN, "best status after all checks; empty when it is not known"),
+        count_column("line", "line of the inventory", "number from 1"),
+        token_column("state", "best status after all checks; empty when it is not known"),
         *CITED_COLUMNS,
     ),
     order=("rank", "ark", "request_url"),

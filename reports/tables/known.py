@@ -21,17 +21,16 @@ from reports.tables.definitions import (
     ASSIGNEE_COLUMN,
     DOCUMENT_COLUMN,
     EVIDENCE_COLUMN,
-    MOMENT,
     NAAN_COLUMN,
     OBJECT_COLUMN,
     PAIR,
     PLACE_COLUMNS,
     STATE_COLUMN,
-    TEXT,
-    TOKEN,
-    Column,
     TableDefinition,
+    moment_column,
     rows_of,
+    text_column,
+    token_column,
 )
 from reports.tables.failing import diagnosed_failures
 from reports.tables.wording import EVENT_SEVERITY
@@ -169,33 +168,31 @@ KNOWN_PROBLEMS = TableDefinition(
     "reported nowhere else in this report.",
     known,
     (
-        Column("treatment", TOKEN, "acknowledged, or ignored"),
-        Column(
+        token_column("treatment", "acknowledged, or ignored"),
+        text_column(
             "until",
-            TEXT,
             "day on which something ignored counts again; empty for what is acknowledged",
         ),
-        Column("why", TEXT, "why, in the words of the person who decided"),
-        Column("decision", TEXT, "what was decided, and when"),
+        text_column("why", "why, in the words of the person who decided"),
+        text_column("decision", "what was decided, and when"),
         ASSIGNEE_COLUMN,
         ARK_COLUMN,
         NAAN_COLUMN,
         ASKED_URL_COLUMN,
         OBJECT_COLUMN,
         STATE_COLUMN,
-        Column(
-            "cause", TOKEN, "why it fails, as far as this run shows; empty where it was not judged"
+        token_column(
+            "cause", "why it fails, as far as this run shows; empty where it was not judged"
         ),
-        Column(
-            "fault", TOKEN, "with whom a repair begins: citation, resolver, landing-host or nobody"
+        token_column(
+            "fault", "with whom a repair begins: citation, resolver, landing-host or nobody"
         ),
-        Column("host", TEXT, "host that the repair is about"),
-        Column(
+        text_column("host", "host that the repair is about"),
+        text_column(
             "should_be",
-            TEXT,
             "what the document should say instead: an ARK or URL; empty where nothing is known",
         ),
-        Column("because", TEXT, "how that is known", is_ours=True),
+        text_column("because", "how that is known", is_ours=True),
         DOCUMENT_COLUMN,
         *PLACE_COLUMNS,
         EVIDENCE_COLUMN,
@@ -252,17 +249,16 @@ CHANGES = TableDefinition(
     "it; an outage is not link rot, and has no row. What is acknowledged or ignored is left out.",
     changes,
     (
-        Column(
+        token_column(
             "event",
-            TOKEN,
             "broke, failing (not yet confirmed), gone (from the documents), moved, changed, recovered or new",
         ),
         ARK_COLUMN,
         NAAN_COLUMN,
         ASKED_URL_COLUMN,
         OBJECT_COLUMN,
-        Column("detail", TEXT, "the event in words"),
-        Column("at", MOMENT, "moment of the check that showed it", "UTC", varies=True),
+        text_column("detail", "the event in words"),
+        moment_column("at", "moment of the check that showed it", varies=True),
     ),
     order=("rank", "ark", "request_url", "at", "event_id"),
     is_listing=True,

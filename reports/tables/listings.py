@@ -29,35 +29,34 @@ from reports.tables.ark_statuses import (
 )
 from reports.tables.definitions import (
     ARCHIVED_COLUMNS,
-    ARK,
     ARK_COLUMN,
     CITATIONS_COLUMN,
     CITED_COLUMNS,
-    COUNT,
     DOCUMENT_COLUMN,
     DOCUMENTS_COLUMN,
     EVIDENCE_COLUMN,
     GUARANTOR_COLUMN,
     JUDGED_AT_COLUMN,
     LAST_GOOD_COLUMNS,
-    MOMENT,
     NAAN_COLUMN,
-    NUMBER,
     OBJECT_COLUMN,
     PAIR,
     PLACE_COLUMNS,
     REQUEST_URL_COLUMN,
     STATE_COLUMN,
     STATUS_COLUMN,
-    TEXT,
-    TOKEN,
-    TRUTH,
-    URL,
-    Column,
     TableDefinition,
+    ark_column,
     by_identity,
+    count_column,
     in_order,
+    moment_column,
+    number_column,
     rows_of,
+    text_column,
+    token_column,
+    truth_column,
+    url_column,
 )
 from reports.tables.wording import naan_policy_words
 
@@ -105,17 +104,17 @@ REPAIRS = TableDefinition(
     "One row per kind of repair that was made to citations; a citation with several counts at each.",
     repairs,
     (
-        Column("repair", TEXT, "what was repaired"),
-        Column("places", COUNT, "places that were repaired in this way", "places"),
+        text_column("repair", "what was repaired"),
+        count_column("places", "places that were repaired in this way", "places"),
         CITATIONS_COLUMN,
         DOCUMENTS_COLUMN,
-        Column("works", COUNT, "places whose ARK works at the URL that is asked for it", "places"),
-        Column("fails", COUNT, "places whose ARK fails there", "places"),
-        Column("unreachable", COUNT, "places whose ARK gave no answer there today", "places"),
-        Column("not_judged", COUNT, "places whose ARK was not judged", "places"),
-        Column("as_written", TEXT, "one of them as written in its document"),
-        Column("repaired", TEXT, "the same, whole again"),
-        Column("document", URL, "document that contains it"),
+        count_column("works", "places whose ARK works at the URL that is asked for it", "places"),
+        count_column("fails", "places whose ARK fails there", "places"),
+        count_column("unreachable", "places whose ARK gave no answer there today", "places"),
+        count_column("not_judged", "places whose ARK was not judged", "places"),
+        text_column("as_written", "one of them as written in its document"),
+        text_column("repaired", "the same, whole again"),
+        url_column("document", "document that contains it"),
     ),
     order=("-places", "repair"),
 )
@@ -236,77 +235,65 @@ ARKS = TableDefinition(
         NAAN_COLUMN,
         REQUEST_URL_COLUMN,
         OBJECT_COLUMN,
-        Column(
-            "family", TOKEN, "what the outcome amounts to: works, fails, unreachable or not-judged"
+        token_column(
+            "family", "what the outcome amounts to: works, fails, unreachable or not-judged"
         ),
-        Column(
+        token_column(
             "ark_family",
-            TOKEN,
             "the same of the best outcome of all URLs of the ARK, by which ARKs are counted",
         ),
         STATE_COLUMN,
-        Column(
-            "since", MOMENT, "moment of the check that brought it to this state", "UTC", varies=True
-        ),
+        moment_column("since", "moment of the check that brought it to this state", varies=True),
         JUDGED_AT_COLUMN,
-        Column("metadata", TOKEN, "outcome of the metadata service"),
-        Column("commitment", TOKEN, "outcome of the commitment service"),
-        Column(
-            "permanence", TEXT, "what the commitment says of permanence, in the provider's words"
+        token_column("metadata", "outcome of the metadata service"),
+        token_column("commitment", "outcome of the commitment service"),
+        text_column(
+            "permanence", "what the commitment says of permanence, in the provider's words"
         ),
         GUARANTOR_COLUMN,
-        Column(
+        text_column(
             "naan_policy",
-            TEXT,
             "what the NAAN registry says about the policy of the organization that assigns such names",
         ),
-        Column("final_url", URL, "URL that the object's chain of redirects ended at"),
+        url_column("final_url", "URL that the object's chain of redirects ended at"),
         STATUS_COLUMN,
         *LAST_GOOD_COLUMNS,
-        Column(
+        url_column(
             "expected_url",
-            URL,
             "URL at which it should land, as the inventory says; empty without one",
         ),
-        Column(
+        count_column(
             "hop_count",
-            COUNT,
             "redirects between the first request for the object and the last",
             "redirects",
         ),
-        Column(
+        count_column(
             "request_count",
-            COUNT,
             "requests about this ARK at this URL, each attempt and redirect",
             "requests",
             varies=True,
         ),
-        Column(
+        text_column(
             "rests_on",
-            TEXT,
             "URLs asked for others as well: controls, policies, a host's path, other readings",
         ),
-        Column("citations", COUNT, "citations of this ARK with this URL", "citations"),
+        count_column("citations", "citations of this ARK with this URL", "citations"),
         *CITED_COLUMNS,
-        Column("check", TOKEN, "what its check character says: passes, fails, none or unknown"),
-        Column(
-            "suggestions", TEXT, "ARKs that may have been meant where the check character fails"
-        ),
-        Column(
+        token_column("check", "what its check character says: passes, fails, none or unknown"),
+        text_column("suggestions", "ARKs that may have been meant where the check character fails"),
+        ark_column(
             "did_you_mean",
-            ARK,
             "the one of them that works, where this ARK is not found; empty for none",
         ),
         *ARCHIVED_COLUMNS,
-        Column(
+        text_column(
             "archive",
-            TEXT,
             "what the archive answered: a capture, none, or nothing; empty where it was not asked",
         ),
         EVIDENCE_COLUMN,
-        Column("metadata_evidence", TEXT, "why the metadata outcome is what it is"),
-        Column("commitment_evidence", TEXT, "why the commitment outcome is what it is"),
-        Column("remarks", TEXT, "what else was noticed"),
+        text_column("metadata_evidence", "why the metadata outcome is what it is"),
+        text_column("commitment_evidence", "why the commitment outcome is what it is"),
+        text_column("remarks", "what else was noticed"),
     ),
     order=("attention", "-citations", "ark", "request_url"),
     is_listing=True,
@@ -319,32 +306,29 @@ CITATIONS = TableDefinition(
     citations,
     (
         DOCUMENT_COLUMN,
-        Column(
+        count_column(
             "citation",
-            COUNT,
             "which citation of the document; a link and its text are one",
             "number from 1",
         ),
         *PLACE_COLUMNS,
         ARK_COLUMN,
-        Column("repaired", TEXT, "what was written, whole again: this is what is sent"),
-        Column("repairs", TEXT, "repairs that were made, in order; empty for none"),
-        Column("confidence", TOKEN, "certain, likely or ambiguous"),
-        Column("reason", TEXT, "rule that led to the least certain decision"),
-        Column("alternatives", TEXT, "ARKs that the other decisions would have given"),
-        Column(
+        text_column("repaired", "what was written, whole again: this is what is sent"),
+        text_column("repairs", "repairs that were made, in order; empty for none"),
+        token_column("confidence", "certain, likely or ambiguous"),
+        text_column("reason", "rule that led to the least certain decision"),
+        text_column("alternatives", "ARKs that the other decisions would have given"),
+        truth_column(
             "again",
-            TRUTH,
             "whether it was decided again in the light of all documents, or of what resolvers said",
         ),
-        Column("spelling", TEXT, "how its spelling departs from the specifications"),
-        Column(
+        text_column("spelling", "how its spelling departs from the specifications"),
+        truth_column(
             "is_example",
-            TRUTH,
             "of an ARK under 12345 or 99999: whether the text around, the title or the address says that it is an "
             "example; in earnest it is unfit for long-term reference",
         ),
-        Column("sign", TEXT, "the word that says so; empty when none does"),
+        text_column("sign", "the word that says so; empty when none does"),
         REQUEST_URL_COLUMN,
         OBJECT_COLUMN,
     ),
@@ -359,9 +343,9 @@ FINDINGS = TableDefinition(
     "doubtful ARK works, and what several verdicts together show.",
     findings,
     (
-        Column("subject", TEXT, "what the finding is about: mostly a document"),
-        Column("kind", TOKEN, "kind of finding"),
-        Column("detail", TEXT, "the finding in words"),
+        text_column("subject", "what the finding is about: mostly a document"),
+        token_column("kind", "kind of finding"),
+        text_column("detail", "the finding in words"),
     ),
     order=("subject", "kind", "detail"),
 )
@@ -372,23 +356,22 @@ REQUESTS = TableDefinition(
     "One row per request for an ARK, redirects included: how each verdict can be traced.",
     requests,
     (
-        Column("ark", ARK, "ARK that was asked about"),
-        Column("request_url", URL, "URL of the object question that the request belongs to"),
-        Column(
+        ark_column("ark", "ARK that was asked about"),
+        url_column("request_url", "URL of the object question that the request belongs to"),
+        token_column(
             "question",
-            TOKEN,
             "what was asked: object, ?info, ??, ?, control, another form of the ARK …",
         ),
-        Column("attempt", COUNT, "which attempt at this question", "number from 1"),
-        Column("hop", COUNT, "which request of the chain", "number from 1"),
-        Column("url", URL, "URL that was requested"),
-        Column(
-            "status", COUNT, "HTTP status of the answer; empty when there was none", "HTTP status"
+        count_column("attempt", "which attempt at this question", "number from 1"),
+        count_column("hop", "which request of the chain", "number from 1"),
+        url_column("url", "URL that was requested"),
+        count_column(
+            "status", "HTTP status of the answer; empty when there was none", "HTTP status"
         ),
-        Column("location", TEXT, "Location header as received"),
-        Column("error", TEXT, "why there was no answer, in the failure's own words"),
-        Column("at", MOMENT, "moment of the answer or failure", "UTC", varies=True),
-        Column("elapsed_s", NUMBER, "time from the request to the answer", "seconds", varies=True),
+        text_column("location", "Location header as received"),
+        text_column("error", "why there was no answer, in the failure's own words"),
+        moment_column("at", "moment of the answer or failure", varies=True),
+        number_column("elapsed_s", "time from the request to the answer", "seconds", varies=True),
     ),
     order=("turn", "hop"),
     is_listing=True,

@@ -35,25 +35,24 @@ from reports.tables.definitions import (
     ARKS_COLUMN,
     CITATIONS_COLUMN,
     COMMITTED_COLUMN,
-    COUNT,
     DOCUMENT_COLUMN,
     DOCUMENTS_COLUMN,
     FAMILY_COUNT_COLUMNS,
     NAAN_COLUMN,
-    NUMBER,
     ORGANIZATION_COLUMN,
     SHARE_COLUMN,
-    TEXT,
-    TOKEN,
-    TRUTH,
-    URL,
-    Column,
     TableDefinition,
+    count_column,
     host,
     hosts_of,
     mapped,
+    number_column,
     side_by_side,
     tallied,
+    text_column,
+    token_column,
+    truth_column,
+    url_column,
     values_of,
 )
 from reports.tables.wording import naan_policy_words
@@ -221,29 +220,26 @@ NAANS = TableDefinition(
         CITATIONS_COLUMN,
         DOCUMENTS_COLUMN,
         *FAMILY_COUNT_COLUMNS,
-        Column(
+        count_column(
             "described",
-            COUNT,
             "ARKs that were described when asked: outcome erc, structured or html",
             "ARKs",
         ),
         COMMITTED_COLUMN,
-        Column(
+        text_column(
             "policy",
-            TEXT,
             "what the NAAN registry says about the policy of the organization that assigns there",
         ),
         SHARE_COLUMN,
-        Column(
+        text_column(
             "outcomes",
-            TEXT,
             "how often each outcome was the best of an ARK, the most frequent first",
         ),
-        Column("purpose", TEXT, "what the NAAN is for (draft-kunze-ark-38, table 2)"),
-        Column(
-            "expected_to_resolve", TEXT, "whether its ARKs are expected to resolve: yes or maybe"
+        text_column("purpose", "what the NAAN is for (draft-kunze-ark-38, table 2)"),
+        text_column(
+            "expected_to_resolve", "whether its ARKs are expected to resolve: yes or maybe"
         ),
-        Column("long_term_reference", TRUTH, "whether its ARKs are fit for long-term reference"),
+        truth_column("long_term_reference", "whether its ARKs are fit for long-term reference"),
     ),
     order=("-arks", "naan"),
 )
@@ -255,42 +251,37 @@ RESOLVERS = TableDefinition(
     "its best outcome at that host; one that was asked or ends at several hosts counts at each.",
     resolvers,
     (
-        Column("role", TOKEN, "resolver (asked first) or landing (gave the last answer)"),
-        Column("host", TEXT, "host, with its port unless it is the default one"),
+        token_column("role", "resolver (asked first) or landing (gave the last answer)"),
+        text_column("host", "host, with its port unless it is the default one"),
         ARKS_COLUMN,
         *FAMILY_COUNT_COLUMNS,
         SHARE_COLUMN,
-        Column(
+        text_column(
             "info_answers",
-            TEXT,
             "URLs by metadata outcome: how ?info is answered, the most frequent first",
         ),
-        Column(
+        truth_column(
             "http_only",
-            TRUTH,
             "whether the host was reached, but never over HTTPS; empty when it was not reached",
         ),
-        Column(
+        text_column(
             "tls",
-            TEXT,
             "whether its certificate is valid: ok, or the reason why not; empty when it was not examined",
         ),
-        Column(
+        number_column(
             "mean_redirects",
-            NUMBER,
             "mean number of redirects: after the first request, or on the way",
             "redirects",
         ),
-        Column(
+        text_column(
             "landing_hosts",
-            TEXT,
             "the three hosts where most chains ended, with their number of URLs",
         ),
-        Column(
-            "resolvers", TEXT, "the three hosts that led here most often, with their number of URLs"
+        text_column(
+            "resolvers", "the three hosts that led here most often, with their number of URLs"
         ),
-        Column(
-            "naans", TEXT, "the three NAANs that land here most often, with their number of URLs"
+        text_column(
+            "naans", "the three NAANs that land here most often, with their number of URLs"
         ),
     ),
     order=("-role", "-arks", "host"),
@@ -303,20 +294,19 @@ DOCUMENTS = TableDefinition(
     documents,
     (
         DOCUMENT_COLUMN,
-        Column("title", TEXT, "title that the document gives itself"),
-        Column("found_on", URL, "document that led here; empty for a starting point"),
-        Column("outcome", TOKEN, "what became of the request for the document"),
-        Column(
+        text_column("title", "title that the document gives itself"),
+        url_column("found_on", "document that led here; empty for a starting point"),
+        token_column("outcome", "what became of the request for the document"),
+        url_column(
             "led_to",
-            URL,
             "where it is redirected to; that document has a row of its own. Else empty",
         ),
-        Column("media_type", TEXT, "media type of the document"),
-        Column("citations", COUNT, "citations of ARKs in the document", "citations"),
+        text_column("media_type", "media type of the document"),
+        count_column("citations", "citations of ARKs in the document", "citations"),
         ARKS_COLUMN,
         *FAMILY_COUNT_COLUMNS,
-        Column("repaired", COUNT, "citations that typesetting or markup had broken", "citations"),
-        Column("findings", COUNT, "remarks about the document", "findings"),
+        count_column("repaired", "citations that typesetting or markup had broken", "citations"),
+        count_column("findings", "remarks about the document", "findings"),
     ),
     order=("-fails", "document"),
 )
@@ -455,9 +445,9 @@ SHOULDERS = TableDefinition(
     shoulders,
     (
         NAAN_COLUMN,
-        Column("shoulder", TEXT, "shoulder; empty for names that have none"),
+        text_column("shoulder", "shoulder; empty for names that have none"),
         ORGANIZATION_COLUMN,
-        Column("registered", TRUTH, "whether the copy of the NAAN registry has this very shoulder"),
+        truth_column("registered", "whether the copy of the NAAN registry has this very shoulder"),
         ARKS_COLUMN,
         CITATIONS_COLUMN,
         DOCUMENTS_COLUMN,
@@ -475,7 +465,7 @@ _AT_LEVELS = (
     N_("ARKs at level 3: The object, a description of it, and a stated commitment."),
 )
 _LEVEL_COLUMNS = tuple(
-    Column(f"level_{number}", COUNT, meaning, "ARKs") for number, meaning in enumerate(_AT_LEVELS)
+    count_column(f"level_{number}", meaning, "ARKs") for number, meaning in enumerate(_AT_LEVELS)
 )
 
 COLLECTIONS = TableDefinition(
@@ -487,47 +477,42 @@ COLLECTIONS = TableDefinition(
     "section cites, each with the best outcome of the URLs that are cited there.",
     collections,
     (
-        Column(
-            "source", TOKEN, "inventory, or section (host and first step of the path, or folder)"
+        token_column(
+            "source", "inventory, or section (host and first step of the path, or folder)"
         ),
-        Column("collection", TEXT, "collection or section; (none) for ARKs without one"),
+        text_column("collection", "collection or section; (none) for ARKs without one"),
         ARKS_COLUMN,
-        Column(
+        count_column(
             "alive",
-            COUNT,
             "ARKs that lead to their object or to the provider's words about it",
             "ARKs",
         ),
-        Column(
+        count_column(
             "failing",
-            COUNT,
             "ARKs that fail, or have long given no answer, not yet confirmed",
             "ARKs",
         ),
-        Column(
+        count_column(
             "broken",
-            COUNT,
             "ARKs of which several checks over days have confirmed the failure",
             "ARKs",
         ),
-        Column(
+        count_column(
             "undetermined",
-            COUNT,
             "ARKs that gave no answer today, were refused to programs, or not asked",
             "ARKs",
         ),
         *_LEVEL_COLUMNS,
-        Column("listed", COUNT, "ARKs of the collection in the inventory", "ARKs"),
-        Column(
+        count_column("listed", "ARKs of the collection in the inventory", "ARKs"),
+        count_column(
             "not_met",
-            COUNT,
             "of these, those that this run does not cite and has no verdict on",
             "ARKs",
         ),
-        Column("documents", COUNT, "documents of the section that were asked for", "documents"),
-        Column("citing_documents", COUNT, "documents of the section that cite an ARK", "documents"),
+        count_column("documents", "documents of the section that were asked for", "documents"),
+        count_column("citing_documents", "documents of the section that cite an ARK", "documents"),
         CITATIONS_COLUMN,
-        Column("cited_arks", COUNT, "distinct ARKs that the section cites", "ARKs"),
+        count_column("cited_arks", "distinct ARKs that the section cites", "ARKs"),
         *FAMILY_COUNT_COLUMNS,
         SHARE_COLUMN,
     ),

@@ -15,15 +15,14 @@ from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
 from reports.tables.ark_statuses import FAMILY_COLUMNS, ark_statuses, families
 from reports.tables.definitions import (
-    COUNT,
-    TEXT,
-    TOKEN,
-    TRUTH,
-    Column,
     TableDefinition,
     bases_of,
+    count_column,
     in_order,
     rows_of,
+    text_column,
+    token_column,
+    truth_column,
 )
 
 #: A kind of group, what its members share, and they.
@@ -129,23 +128,21 @@ GROUPS = TableDefinition(
     "(draft-kunze-ark-38, 2.5); wholes that were asked for and fail come first.",
     groups,
     (
-        Column(
+        token_column(
             "kind",
-            TOKEN,
             "one-object (several ARKs end there), two-objects (it ends at several URLs), equal in a text, or whole",
         ),
-        Column(
+        text_column(
             "shared",
-            TEXT,
             "URL at which ARKs end, ARK that ends at URLs, form that ARKs share, or ARK of a whole",
         ),
-        Column("size", COUNT, "how many ARKs or URLs there are", "ARKs or URLs"),
-        Column("members", TEXT, "the ARKs or URLs; 10 at most"),
-        Column("object", TOKEN, "best outcome of the object service; empty when it was not asked"),
-        Column("is_cited", TRUTH, "whether the whole itself is cited or was asked for"),
-        Column("works", COUNT, "parts that work", "ARKs"),
-        Column("fails", COUNT, "parts that fail", "ARKs"),
-        Column("unreachable", COUNT, "parts whose server gave no answer today", "ARKs"),
-        Column("not_judged", COUNT, "parts that were not judged", "ARKs"),
+        count_column("size", "how many ARKs or URLs there are", "ARKs or URLs"),
+        text_column("members", "the ARKs or URLs; 10 at most"),
+        token_column("object", "best outcome of the object service; empty when it was not asked"),
+        truth_column("is_cited", "whether the whole itself is cited or was asked for"),
+        count_column("works", "parts that work", "ARKs"),
+        count_column("fails", "parts that fail", "ARKs"),
+        count_column("unreachable", "parts whose server gave no answer today", "ARKs"),
+        count_column("not_judged", "parts that were not judged", "ARKs"),
     ),
 )

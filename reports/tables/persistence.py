@@ -19,18 +19,17 @@ from reports.store.frames import Frames, Timeline
 from reports.tables.ark_statuses import FAMILY_COLUMNS, families
 from reports.tables.definitions import (
     ARKS_COLUMN,
-    COUNT,
-    MOMENT,
-    NUMBER,
-    SHARE,
-    TEXT,
-    TOKEN,
-    TRUTH,
-    Column,
     TableDefinition,
+    count_column,
     mapped,
+    moment_column,
+    number_column,
     records_of,
+    share_column,
     side_by_side,
+    text_column,
+    token_column,
+    truth_column,
 )
 from reports.tables.overviews import section
 
@@ -365,8 +364,8 @@ def _statement(row: Mapping[str, Any]) -> str:
 
 # -- definitions
 
-_GROUPING = Column("grouping", TOKEN, "what the rows are grouped by: all, naan or resolver")
-_GROUP_COLUMN = Column("group", TEXT, "the group: all, a NAAN, or the host that is asked first")
+_GROUPING = token_column("grouping", "what the rows are grouped by: all, naan or resolver")
+_GROUP_COLUMN = text_column("group", "the group: all, a NAAN, or the host that is asked first")
 RUNS = TableDefinition(
     "runs",
     "Run by run",
@@ -374,33 +373,28 @@ RUNS = TableDefinition(
     "conclusive check. Failures in a suspect run, in which most hosts failed, do not count against any ARK.",
     runs,
     (
-        Column("run_id", COUNT, "number of the run", "number"),
-        Column("started_at", MOMENT, "moment at which it began", "UTC"),
-        Column("command", TOKEN, "command that started it"),
-        Column("state", TOKEN, "running, finished, interrupted or failed"),
-        Column("suspect", TRUTH, "whether most hosts failed in it"),
-        Column("reason", TEXT, "why it is suspect; empty when it is not"),
-        Column("checked", COUNT, "ARKs at a URL that it judged", "ARKs at a URL"),
-        Column("works", COUNT, "of these, those that worked", "ARKs at a URL"),
-        Column("fails", COUNT, "of these, those that failed", "ARKs at a URL"),
-        Column(
-            "unreachable", COUNT, "of these, those whose server gave no answer", "ARKs at a URL"
-        ),
-        Column("not_judged", COUNT, "of these, those that could not be judged", "ARKs at a URL"),
-        Column(
+        count_column("run_id", "number of the run", "number"),
+        moment_column("started_at", "moment at which it began"),
+        token_column("command", "command that started it"),
+        token_column("state", "running, finished, interrupted or failed"),
+        truth_column("suspect", "whether most hosts failed in it"),
+        text_column("reason", "why it is suspect; empty when it is not"),
+        count_column("checked", "ARKs at a URL that it judged", "ARKs at a URL"),
+        count_column("works", "of these, those that worked", "ARKs at a URL"),
+        count_column("fails", "of these, those that failed", "ARKs at a URL"),
+        count_column("unreachable", "of these, those whose server gave no answer", "ARKs at a URL"),
+        count_column("not_judged", "of these, those that could not be judged", "ARKs at a URL"),
+        count_column(
             "working",
-            COUNT,
             "known by then, and working at their last conclusive check",
             "ARKs at a URL",
         ),
-        Column("failing", COUNT, "known by then, and failing, not yet confirmed", "ARKs at a URL"),
-        Column("confirmed_broken", COUNT, "known by then, and confirmed broken", "ARKs at a URL"),
-        Column("share_working", SHARE, "working / (working + failing + confirmed_broken)", "1"),
-        Column(
+        count_column("failing", "known by then, and failing, not yet confirmed", "ARKs at a URL"),
+        count_column("confirmed_broken", "known by then, and confirmed broken", "ARKs at a URL"),
+        share_column("share_working", "working / (working + failing + confirmed_broken)"),
+        share_column(
             "share_not_broken",
-            SHARE,
             "(working + failing) / (working + failing + confirmed_broken)",
-            "1",
         ),
     ),
 )
@@ -415,15 +409,13 @@ SURVIVAL = TableDefinition(
     (
         _GROUPING,
         _GROUP_COLUMN,
-        Column("days", COUNT, "time since it was first seen to work", "days"),
-        Column("at_risk", COUNT, "subjects alive and still watched on that day", "ARKs at a URL"),
-        Column("failed", COUNT, "subjects that died on that day", "ARKs at a URL"),
-        Column("censored", COUNT, "subjects last seen alive on that day", "ARKs at a URL"),
-        Column("survival", SHARE, "estimated share still alive after that day", "1"),
-        Column(
-            "low", SHARE, "lower bound of it (95 %, log-log); empty before the first death", "1"
-        ),
-        Column("high", SHARE, "upper bound of it", "1"),
+        count_column("days", "time since it was first seen to work", "days"),
+        count_column("at_risk", "subjects alive and still watched on that day", "ARKs at a URL"),
+        count_column("failed", "subjects that died on that day", "ARKs at a URL"),
+        count_column("censored", "subjects last seen alive on that day", "ARKs at a URL"),
+        share_column("survival", "estimated share still alive after that day"),
+        share_column("low", "lower bound of it (95 %, log-log); empty before the first death"),
+        share_column("high", "upper bound of it"),
     ),
     is_listing=True,
 )
@@ -435,19 +427,17 @@ OUTAGES = TableDefinition(
     "out; the last to begin first. It may have been longer than it was seen.",
     outages,
     (
-        Column("host", TEXT, "host, with its port unless it is the default one"),
-        Column("since", MOMENT, "moment of its first failure", "UTC"),
-        Column("last_at", MOMENT, "moment of the last failure that was seen", "UTC"),
-        Column(
+        text_column("host", "host, with its port unless it is the default one"),
+        moment_column("since", "moment of its first failure"),
+        moment_column("last_at", "moment of the last failure that was seen"),
+        moment_column(
             "until",
-            MOMENT,
             "moment at which it was first seen to answer again; empty when it was not",
-            "UTC",
         ),
-        Column("is_over", TRUTH, "whether it has answered again"),
-        Column("runs", COUNT, "runs that saw it", "runs"),
-        Column("days", NUMBER, "time from the first failure to the last that was seen", "days"),
-        Column("failure", TOKEN, "how it failed last"),
+        truth_column("is_over", "whether it has answered again"),
+        count_column("runs", "runs that saw it", "runs"),
+        number_column("days", "time from the first failure to the last that was seen", "days"),
+        token_column("failure", "how it failed last"),
     ),
     order=("-since", "host"),
 )
@@ -461,56 +451,52 @@ PERSISTENCE = TableDefinition(
     "failed or recovered. Permanent is only what its provider calls so.",
     persistence,
     (
-        Column("grouping", TOKEN, "what the rows are grouped by: all, naan, resolver or documents"),
-        Column(
+        token_column("grouping", "what the rows are grouped by: all, naan, resolver or documents"),
+        text_column(
             "group",
-            TEXT,
             "the set: all, a NAAN, the host that is asked first, or a section of the documents",
         ),
         ARKS_COLUMN,
-        Column(
-            "judged", COUNT, "ARKs that are healthy, flapping, failing or confirmed broken", "ARKs"
+        count_column(
+            "judged", "ARKs that are healthy, flapping, failing or confirmed broken", "ARKs"
         ),
-        Column("resolving", COUNT, "ARKs that are healthy", "ARKs"),
-        Column("share_resolving", SHARE, "resolving / judged; empty when none is judged", "1"),
-        Column(
+        count_column("resolving", "ARKs that are healthy", "ARKs"),
+        share_column("share_resolving", "resolving / judged; empty when none is judged"),
+        count_column(
             "described",
-            COUNT,
             "of those that resolve, those that were described when asked",
             "ARKs",
         ),
-        Column("share_described", SHARE, "described / resolving; empty when none resolves", "1"),
-        Column("committed", COUNT, "of those that resolve, those with a stated commitment", "ARKs"),
-        Column("share_committed", SHARE, "committed / resolving; empty when none resolves", "1"),
-        Column("permanent", COUNT, "of those, those that the commitment calls permanent", "ARKs"),
+        share_column("share_described", "described / resolving; empty when none resolves"),
+        count_column("committed", "of those that resolve, those with a stated commitment", "ARKs"),
+        share_column("share_committed", "committed / resolving; empty when none resolves"),
+        count_column("permanent", "of those, those that the commitment calls permanent", "ARKs"),
         *(
-            Column(_column_of(state), COUNT, meaning, "ARKs")
+            count_column(_column_of(state), meaning, "ARKs")
             for state, meaning in _OTHER_STATES.items()
         ),
-        Column("first_at", MOMENT, "moment at which the first of them was first seen", "UTC"),
-        Column("last_at", MOMENT, "moment of the last check of any of them", "UTC"),
-        Column(
-            "watched", COUNT, "ARKs at a URL that were seen to work at least once", "ARKs at a URL"
+        moment_column("first_at", "moment at which the first of them was first seen"),
+        moment_column("last_at", "moment of the last check of any of them"),
+        count_column(
+            "watched", "ARKs at a URL that were seen to work at least once", "ARKs at a URL"
         ),
-        Column("died", COUNT, "of these, those that were confirmed broken later", "ARKs at a URL"),
-        Column(
+        count_column("died", "of these, those that were confirmed broken later", "ARKs at a URL"),
+        number_column(
             "days_to_failure",
-            NUMBER,
             "median time from first working to the first failure of that",
             "days",
         ),
-        Column("spells", COUNT, "spells of failures, however short", "spells"),
-        Column(
-            "confirmed", COUNT, "of these, those that lasted long enough to be confirmed", "spells"
+        count_column("spells", "spells of failures, however short", "spells"),
+        count_column(
+            "confirmed", "of these, those that lasted long enough to be confirmed", "spells"
         ),
-        Column("recovered", COUNT, "of these spells, those after which it worked again", "spells"),
-        Column(
+        count_column("recovered", "of these spells, those after which it worked again", "spells"),
+        number_column(
             "days_to_recovery",
-            NUMBER,
             "median time from the first failure of a spell to working again",
             "days",
         ),
-        Column("statement", TEXT, "the row in sentences"),
+        text_column("statement", "the row in sentences"),
     ),
     order=("rank", "-arks", "group"),
 )

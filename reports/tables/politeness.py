@@ -11,16 +11,15 @@ from crawler.model.observations import ChainEnd, ObjectOutcome, Question
 from crawler.sources.links import WORDS, Rule, refused
 from reports.store.frames import Frames
 from reports.tables.definitions import (
-    COUNT,
-    MOMENT,
-    NUMBER,
-    TEXT,
-    TOKEN,
-    Column,
     TableDefinition,
+    count_column,
     host,
     hosts_of,
+    moment_column,
+    number_column,
     rows_of,
+    text_column,
+    token_column,
 )
 from reports.tables.overviews import own, sent_hops
 
@@ -193,73 +192,65 @@ HOSTS = TableDefinition(
     "was treated, and how it answered.",
     hosts,
     (
-        Column("host", TEXT, "host that was asked, with its port unless it is the default one"),
-        Column(
+        text_column("host", "host that was asked, with its port unless it is the default one"),
+        count_column(
             "requests",
-            COUNT,
             "requests that went out to it, without robots.txt and certificate probes",
             "requests",
             varies=True,
         ),
-        Column("documents", COUNT, "of these, for documents", "requests"),
-        Column(
-            "objects", COUNT, "of these, for the objects of ARKs as cited", "requests", varies=True
+        count_column("documents", "of these, for documents", "requests"),
+        count_column(
+            "objects", "of these, for the objects of ARKs as cited", "requests", varies=True
         ),
-        Column("descriptions", COUNT, "of these, with ?info, ?? or ?", "requests", varies=True),
-        Column(
+        count_column("descriptions", "of these, with ?info, ?? or ?", "requests", varies=True),
+        count_column(
             "controls",
-            COUNT,
             "of these, for names that can't exist, and for other ways and spellings",
             "requests",
             varies=True,
         ),
-        Column(
+        count_column(
             "refused",
-            COUNT,
             "answers that keep programs out: 401, 403, 407, 429, 451 or 999",
             "requests",
             varies=True,
         ),
-        Column("server_errors", COUNT, "answers from 500 to 599", "requests", varies=True),
-        Column("no_answer", COUNT, "requests without an answer", "requests", varies=True),
-        Column("pauses_asked", COUNT, "answers with Retry-After", "requests", varies=True),
-        Column(
+        count_column("server_errors", "answers from 500 to 599", "requests", varies=True),
+        count_column("no_answer", "requests without an answer", "requests", varies=True),
+        count_column("pauses_asked", "answers with Retry-After", "requests", varies=True),
+        count_column(
             "pauses_kept",
-            COUNT,
             "how often requests to it were paused for as long as it asked",
             "pauses",
             varies=True,
         ),
-        Column(
+        number_column(
             "paused_s",
-            NUMBER,
             "how long these pauses were in all, as asked",
             "seconds",
             varies=True,
         ),
-        Column(
+        count_column(
             "all_requests",
-            COUNT,
             "all that went there, also for robots.txt and its certificate, and by a process that was killed",
             "requests",
             varies=True,
         ),
-        Column(
+        number_column(
             "interval_s",
-            NUMBER,
             "least time that was kept between two requests, back-off apart",
             "seconds",
         ),
-        Column(
+        number_column(
             "crawl_delay_s",
-            NUMBER,
             "interval that its robots.txt asks for; empty when it asks for none",
             "seconds",
         ),
-        Column("given_up", TEXT, "why it was not asked any more; empty when it was", varies=True),
-        Column("first_at", MOMENT, "moment of its first answer or failure", "UTC", varies=True),
-        Column("last_at", MOMENT, "moment of its last one", "UTC", varies=True),
-        Column("mean_s", NUMBER, "mean time from a request to its answer", "seconds", varies=True),
+        text_column("given_up", "why it was not asked any more; empty when it was", varies=True),
+        moment_column("first_at", "moment of its first answer or failure", varies=True),
+        moment_column("last_at", "moment of its last one", varies=True),
+        number_column("mean_s", "mean time from a request to its answer", "seconds", varies=True),
     ),
     order=("-requests", "host"),
 )
@@ -270,18 +261,17 @@ LEFT_OUT = TableDefinition(
     "One row per reason and place: what was not requested, not followed, not read to its end, or given up.",
     left_out,
     (
-        Column(
+        token_column(
             "reason",
-            TOKEN,
             "why: an object outcome, the limit that was hit, or the rule that refused a link",
         ),
-        Column("what", TOKEN, "ARK, document, answer, question or link"),
-        Column("place", TEXT, "NAAN or host; of a link, the host of its page"),
-        Column(
-            "number", COUNT, "how many there are", "ARKs, documents, answers, questions or links"
+        token_column("what", "ARK, document, answer, question or link"),
+        text_column("place", "NAAN or host; of a link, the host of its page"),
+        count_column(
+            "number", "how many there are", "ARKs, documents, answers, questions or links"
         ),
-        Column("example", TEXT, "one of them"),
-        Column("note", TEXT, "the reason in words"),
+        text_column("example", "one of them"),
+        text_column("note", "the reason in words"),
     ),
     order=("reason", "what", "-number", "place"),
 )

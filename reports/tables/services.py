@@ -20,20 +20,19 @@ from reports.tables.definitions import (
     GUARANTOR_COLUMN,
     NAAN_COLUMN,
     PAIR,
-    SHARE,
     STATUS_COLUMN,
-    TEXT,
-    TOKEN,
-    TRUTH,
-    URL,
-    Column,
     TableDefinition,
     by_identity,
     hosts_of,
     in_order,
     records_of,
+    share_column,
     tallied,
     tally,
+    text_column,
+    token_column,
+    truth_column,
+    url_column,
 )
 from reports.tables.wording import COMMITMENT_MEANINGS, METADATA_MEANINGS, OBJECT_MEANINGS
 
@@ -160,32 +159,29 @@ SERVICES = TableDefinition(
     "nothing.",
     services,
     (
-        Column("grouping", TOKEN, "what the rows are grouped by: all, resolver or promise"),
-        Column("service", TOKEN, "object, metadata, commitment, or level for all three"),
-        Column(
-            "outcome", TOKEN, "outcome of that service; of a level how many are given, or unknown"
+        token_column("grouping", "what the rows are grouped by: all, resolver or promise"),
+        token_column("service", "object, metadata, commitment, or level for all three"),
+        token_column(
+            "outcome", "outcome of that service; of a level how many are given, or unknown"
         ),
-        Column("given", TRUTH, "whether this outcome means that the service is given"),
+        truth_column("given", "whether this outcome means that the service is given"),
         ARKS_COLUMN,
-        Column("share", SHARE, "of a level: these ARKs / all ARKs; empty when there is none", "1"),
-        Column("meaning", TEXT, "the outcome in words", is_ours=True),
-        Column("resolver", TEXT, "host that was asked"),
-        Column("question", TOKEN, "inflection that was sent: ?info, ?? or ?"),
-        Column(
+        share_column("share", "of a level: these ARKs / all ARKs; empty when there is none"),
+        text_column("meaning", "the outcome in words", is_ours=True),
+        text_column("resolver", "host that was asked"),
+        token_column("question", "inflection that was sent: ?info, ?? or ?"),
+        text_column(
             "statuses",
-            TEXT,
             "HTTP statuses, or failures, by number of URLs, the most frequent first",
         ),
-        Column("media_types", TEXT, "media types of the answers, likewise"),
-        Column("answered_by", TEXT, "hosts that gave the last answer, likewise; three at most"),
-        Column("example", URL, "one of the URLs that were asked"),
+        text_column("media_types", "media types of the answers, likewise"),
+        text_column("answered_by", "hosts that gave the last answer, likewise; three at most"),
+        url_column("example", "one of the URLs that were asked"),
         NAAN_COLUMN,
         GUARANTOR_COLUMN,
-        Column(
-            "level", TEXT, "level of permanence that the words name (draft-kunze-ark-38, 5.1.1)"
-        ),
-        Column("words", TEXT, "what is said of permanence, in the provider's words"),
-        Column("since", TEXT, "dates of the commitment, by number of URLs; three at most"),
+        text_column("level", "level of permanence that the words name (draft-kunze-ark-38, 5.1.1)"),
+        text_column("words", "what is said of permanence, in the provider's words"),
+        text_column("since", "dates of the commitment, by number of URLs; three at most"),
     ),
 )
 
@@ -243,25 +239,21 @@ SPELLING_TABLE = TableDefinition(
     "them alike: asked about one ARK that resolves, at most 10 questions per shoulder and 4 shoulders per resolver.",
     conformance,
     (
-        Column("resolver", URL, "resolver that was asked: the address before the ARK"),
+        url_column("resolver", "resolver that was asked: the address before the ARK"),
         NAAN_COLUMN,
-        Column(
-            "shoulder", TEXT, "shoulder of the ARK that was asked about; empty when it has none"
-        ),
-        Column("form", TEXT, "form in which the ARK was asked for"),
-        Column("asked_url", URL, "URL that was asked"),
+        text_column("shoulder", "shoulder of the ARK that was asked about; empty when it has none"),
+        text_column("form", "form in which the ARK was asked for"),
+        url_column("asked_url", "URL that was asked"),
         STATUS_COLUMN,
-        Column("final_url", URL, "URL that the chain of redirects ended at"),
-        Column(
+        url_column("final_url", "URL that the chain of redirects ended at"),
+        token_column(
             "treatment",
-            TOKEN,
             "same, other, refused or undetermined, compared with the form as found",
         ),
-        Column(
+        truth_column(
             "conforms",
-            TRUTH,
             "whether the specifications ask for this; empty where they leave it open",
         ),
-        Column("reason", TEXT, "what was seen"),
+        text_column("reason", "what was seen"),
     ),
 )

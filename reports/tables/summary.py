@@ -18,7 +18,11 @@ from crawler.model.observations import (
 from reports.languages import ENGLISH, Language
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_states, ark_statuses, families, judged_mentions
-from reports.tables.definitions import COUNT, TEXT, Column, TableDefinition
+from reports.tables.definitions import (
+    TableDefinition,
+    count_column,
+    text_column,
+)
 from reports.tables.inventory import inventory_measures, inventory_sentence
 from reports.tables.known import known_measures, known_sentence
 from reports.tables.overviews import own
@@ -296,22 +300,20 @@ SUMMARY = TableDefinition(
     "citations count with the outcome of the very URL that is cited.",
     summary,
     (
-        Column("measure", TEXT, "what was counted"),
-        Column("value", COUNT, "how many there are", "as the measure says"),
-        Column(
+        text_column("measure", "what was counted"),
+        count_column("value", "how many there are", "as the measure says"),
+        count_column(
             "previous",
-            COUNT,
             "how many there were in the run before that did the same; empty for the first",
             "as the measure says",
         ),
-        Column("change", COUNT, "value - previous", "as the measure says"),
-        Column(
+        count_column("change", "value - previous", "as the measure says"),
+        count_column(
             "since",
-            COUNT,
             "how many there were in the run that was chosen to compare with; empty without one",
             "as the measure says",
         ),
-        Column("since_change", COUNT, "value - since", "as the measure says"),
-        Column("note", TEXT, "how the measure is to be read"),
+        count_column("since_change", "value - since", "as the measure says"),
+        text_column("note", "how the measure is to be read"),
     ),
 )
