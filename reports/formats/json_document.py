@@ -15,7 +15,6 @@ from reports.tables.definitions import (
     NUMBER,
     SHARE,
     TRUTH,
-    Column,
     TableDefinition,
     records_of,
 )
@@ -123,7 +122,13 @@ def _described(kind: str | list[str], description: str) -> dict[str, Any]:
 
 
 def _table_schema(definition: TableDefinition) -> dict[str, Any]:
-    cells = {column.name: _cell_schema(column) for column in definition.columns}
+    cells = {
+        column.name: {
+            **_JSON_TYPES.get(column.type, {"type": ["string", "null"]}),
+            "description": column.meaning + (f" ({column.unit})" if column.unit else ""),
+        }
+        for column in definition.columns
+    }
     row = {"type": "object", "required": list(cells), "properties": cells}
     return {
         "type": "object",
@@ -141,14 +146,6 @@ _JSON_TYPES: dict[Any, dict[str, Any]] = {
     TRUTH: {"type": ["boolean", "null"]},
     MOMENT: {"type": ["string", "null"], "format": "date-time"},
 }
-
-
-def _cell_schema(column: Column) -> dict[str, Any]:
-    unit = f" ({column.unit})" if column.unit else ""
-    return {
-        **_JSON_TYPES.get(column.type, {"type": ["string", "null"]}),
-        "description": column.meaning + unit,
-    }
 
 
 def json_text(value: Any) -> str:

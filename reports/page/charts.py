@@ -111,7 +111,11 @@ def _stack(
         "data": [
             {
                 "value": value,
-                "label": {"show": _has_room(value, longest), "formatter": language.number(value)},
+                "label": {
+                    # where the number can be read inside its part of a bar
+                    "show": value > (0.04 + 0.02 * len(f"{value:,}")) * longest,
+                    "formatter": language.number(value),
+                },
             }
             for value in map(int, values)
         ],
@@ -119,11 +123,6 @@ def _stack(
         "label": {"color": colour(f"{tone}-on"), "position": "inside"},
         "emphasis": {"disabled": True},
     }
-
-
-def _has_room(value: int, longest: int) -> bool:
-    """Return whether a number can be read inside its part of a bar."""
-    return value > (0.04 + 0.02 * len(f"{value:,}")) * longest
 
 
 def _totals(totals: pd.Series, language: Language) -> dict[str, Any]:

@@ -222,7 +222,7 @@ def page_pieces(
                 **{name: part.packed for name, part in parts.items()},
                 LIFE.name: packed(_lives(frames), LIFE.columns),
             },
-            "script_data": Markup(_json_in_html(script_data)),
+            "script_data": Markup(_in_html(script_data)),
         }
     )
     return (texts.written(piece).encode("utf-8", errors="backslashreplace") for piece in pieces)
@@ -244,16 +244,17 @@ def _template() -> jinja2.Template:
 def _said(frames: Frames, tables: Mapping[str, pd.DataFrame], texts: Texts) -> dict[str, Any]:
     """What the page says of the audit itself, before any script runs."""
     summary = tables["summary"]
+    suspect = frames.run[frames.run["is_suspect"].fillna(False)]
     values = dict(zip(summary["measure"], summary["value"], strict=True))
-    about = {language.code: audited(frames, language) for language in LANGUAGES.values()}
-    sentences_about = range(len(about[texts.code].sentences))
+    about = {code: audited(frames, language) for code, language in LANGUAGES.items()}
+    sentences_about = zip(*(each.sentences for each in about.values()), strict=True)
     return {
         "run": _run_facts(frames, texts),
-        "suspicion": _suspicion(frames),
-        "title": texts.mark(lambda each: escaped(about[each.code].title)),
+        "suspicion": escaped("".join(suspect["suspicion"].dropna())),
+        "title": texts.marked({code: escaped(each.title) for code, each in about.items()}),
         "audited": [
-            texts.mark(lambda each, at=at: escaped(about[each.code].sentences[at]))
-            for at in sentences_about
+            texts.marked(dict(zip(LANGUAGES, map(escaped, said), strict=True)))
+            for said in sentences_about
         ],
         "headline": headline(counts_of(frames, tables), texts),
         "sentences": sentences(summary, texts),
@@ -302,7 +303,7 @@ def _digest(text: str) -> str:
 _DRAWN_FROM = ("name", "title", "alt", "height", "option", "leads_to", "widest_number")
 
 
-def _json_in_html(data: Mapping[str, Any]) -> str:
+def _in_html(data: Mapping[str, Any]) -> str:
     """Return *data* as JSON that HTML can hold."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -335,12 +336,6 @@ def _compared(frames: Frames, language: Language) -> str:
         )
         if earlier
     )
-
-
-def _suspicion(frames: Frames) -> str:
-    """Return why the failures of this run prove nothing, where they don't."""
-    suspect = frames.run[frames.run["is_suspect"].fillna(False)]
-    return escaped(str(suspect["suspicion"].iloc[0])) if len(suspect) else ""
 
 
 _WORTH_A_LOOK = {

@@ -144,8 +144,10 @@ def survival_of(survival: pd.DataFrame, grouping: str, language: Language) -> Ch
                 **_AXIS,
             },
             "series": [
-                {**_line(name, tone, [[0, 1.0], *_points(rows)], dash), "step": "end"}
-                for (name, rows), tone, dash in zip(curves.items(), tones, _DASHES, strict=False)
+                {**_line(name, tone, points, dash), "step": "end"}
+                for name, tone, points, dash in zip(
+                    curves, tones, map(_points, curves.values()), _DASHES, strict=False
+                )
             ],
         },
         numbers=Numbers(
@@ -181,11 +183,9 @@ _AXIS: Mapping[str, Any] = {
 }
 
 
-def _points(rows: pd.DataFrame) -> list[list[float]]:
-    return [
-        [int(day), _rounded(share)]
-        for day, share in zip(rows["days"], rows["survival"], strict=True)
-    ]
+def _points(rows: pd.DataFrame) -> list[tuple[int, float]]:
+    days = map(int, rows["days"])
+    return [(0, 1.0), *zip(days, map(_rounded, rows["survival"]), strict=True)]
 
 
 def _at_risk(rows: pd.DataFrame, day: int) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from html import escape, unescape
 from typing import Any
 
@@ -35,22 +36,22 @@ def _in_all(name: str) -> Callable[..., str]:
     return said
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Texts(Language):
     """All languages in one: what is not the same in each of them is said by a mark, and known by it.
 
     It speaks for the language that the page is written in, whose code it has.
     """
 
-    __slots__ = ("_marks", "_texts")
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        object.__setattr__(self, "_texts", [])
-        object.__setattr__(self, "_marks", {})
+    _texts: list[Mapping[str, str]] = field(default_factory=list)
+    _marks: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     def mark(self, said: Callable[[Language], str]) -> str:
-        """A mark for what is *said* in each language, or the text itself where it is the same in all."""
-        texts = {language.code: said(language) for language in LANGUAGES.values()}
+        """A mark for what is *said* in each language."""
+        return self.marked({code: said(language) for code, language in LANGUAGES.items()})
+
+    def marked(self, texts: Mapping[str, str]) -> str:
+        """A mark for the *texts* of all languages, or the text itself where it is the same in all."""
         key = tuple(texts.values())
         if len(set(key)) == 1:
             return key[0]

@@ -143,7 +143,10 @@ def _beside(citation: Place) -> Correction | None:
 
 def _better(citation: Place) -> Correction | None:
     if citation.cause in _WAYS:
-        better = citation.works_at if citation.has_resolver else _without_hyphens(citation)
+        better = citation.works_at
+        if better and not citation.has_resolver:  # without one, only hyphens can be mended anywhere
+            is_plain = citation.cause is Cause.HYPHENS
+            better = citation.repaired.replace("-", "") if is_plain else None
         if better and better != citation.as_written:
             return Correction(better, _WAYS[citation.cause], _BECAUSE[citation.cause])
         return None
@@ -158,15 +161,6 @@ def _better(citation: Place) -> Correction | None:
             citation.repaired, Why.REPAIRED, f"it has {', '.join(faults)}, and works without"
         )
     return None
-
-
-def _without_hyphens(citation: Place) -> str | None:
-    """The ARK of a place without a resolver as it works anywhere; None where something else is wrong with it."""
-    return (
-        citation.repaired.replace("-", "")
-        if citation.cause is Cause.HYPHENS and citation.works_at
-        else None
-    )
 
 
 def _faults(citation: Place) -> list[str]:

@@ -38,7 +38,9 @@ from crawler.model.schema import (
 from extractors.model.naan import Registry
 from reports.store.inventory import no_inventory, stock, with_citations
 from reports.store.run_queries import (
+    AILING,
     NO_RUN,
+    WORKING,
     Reported,
     audit_as_it_stands,
     counting_verdicts,
@@ -46,16 +48,9 @@ from reports.store.run_queries import (
     has_later_run,
     has_run,
     kept,
-    last_answers_of,
-    last_good_of,
-    later_runs,
-    life_of,
     looked_through,
-    passed_over,
-    run_alone,
     run_before,
-    status_in,
-    supports,
+    started,
 )
 from reports.store.selections import (
     ARKS,
@@ -205,10 +200,10 @@ def _chosen(
     for asked in (run_id, since):
         if asked is not None and not has_run(connection, asked):
             raise StoreUnreadable(f"{store}: has no run {asked}")
-    reported = audit_as_it_stands(connection) if run_id is None else run_alone(run_id)
+    reported = audit_as_it_stands(connection) if run_id is None else Reported(run_id, run_id)
     registered = registered_names(registry)
     earlier = None if reported is None else run_before(connection, reported.run_id)
-    reported = reported or run_alone(NO_RUN)
+    reported = reported or Reported(NO_RUN, NO_RUN)
     arks = load(connection, ARKS, query_of(ARKS))
     compared = [
         None
@@ -254,7 +249,13 @@ def _frames(
 
     own = select(observation.c.observation_id).where(observation.c.run_id == run_id)
     if is_whole:
-        asks = query_of(OBSERVATIONS).join_from(observation, ark).where(supports(counting, own))
+        together = (verdict.c.run_id == observation.c.run_id) & (
+            verdict.c.request_url == observation.c.request_url
+        )
+        resting = select(observation.c.observation_id).join_from(verdict, observation, together)
+        asked = own.union(resting.where(verdict.c.verdict_id.in_(counting)))
+        asks = query_of(OBSERVATIONS).join_from(observation, ark)
+        asks = asks.where(observation.c.observation_id.in_(asked))
         observations, hops = with_hops(connection, OBSERVATIONS, asks, HOP_OF)
     else:
         observations = loaded(COMPARED_OBSERVATIONS, observation.c.observation_id.in_(own))
@@ -276,20 +277,38 @@ def _frames(
     verdicts = loaded(VERDICTS, verdict.c.verdict_id.in_(counting), of=with_runs)
     about = [mentions, observations[observations["run_id"].eq(run_id)], verdicts]
     is_meant = arks["ark_id"].isin(pd.concat([rows["ark_id"] for rows in about]))
-    lives = loaded(HISTORY, life_of(judged, until), of=verdict.join(run))
+    by_then = run.c.started_at <= started(until)
+    lives = loaded(
+        HISTORY, looked_through(verdict.c.ark_id).in_(judged), by_then, of=verdict.join(run)
+    )
     lives = lives.drop(columns="verdict_id").sort_values("run_id", kind="stable", ignore_index=True)
-    good = loaded(LAST_GOOD, last_good_of(counting, until), of=verdict.join(run)).drop(
-        columns="verdict_id"
+    ailing = select(verdict.c.ark_id).where(
+        verdict.c.verdict_id.in_(counting), verdict.c.object.in_(AILING)
     )
-    copies = loaded(MEMENTOS, last_answers_of(judged, until), of=memento.join(run)).sort_values(
-        ["at", "memento_id"]
-    )
+    good = loaded(
+        LAST_GOOD,
+        verdict.c.ark_id.in_(ailing.subquery().select()),
+        run.c.started_at < started(until),
+        verdict.c.object.in_(WORKING),
+        of=verdict.join(run),
+    ).drop(columns="verdict_id")
+    copies = loaded(MEMENTOS, memento.c.ark_id.in_(judged), by_then, of=memento.join(run))
+    copies = copies.sort_values(["at", "memento_id"])
+    later = run.c.started_at > started(run_id)
+    judging = select(verdict.c.run_id).where(verdict.c.verdict_id.in_(counting))
+    reading = select(document.c.run_id)
     happened = happened_since(reported, since) if is_whole else event.c.run_id == NO_RUN
     runs = run.outerjoin(assessment)
     return Frames(
         run=loaded(RUN, run.c.run_id == run_id, of=runs),
-        later=loaded(RUN, later_runs(reported, counting), of=runs),
-        passed_over=loaded(RUN, passed_over(reported), of=runs),
+        later=loaded(RUN, run.c.run_id.in_(judging), later, of=runs),
+        passed_over=loaded(
+            RUN,
+            run.c.run_id.in_(reading),
+            later,
+            run.c.started_at <= started(reported.until),
+            of=runs,
+        ),
         inventory=with_citations(connection, listed, until),
         stock=stock(connection, listed, until),
         is_all=reported.is_all,
@@ -304,7 +323,7 @@ def _frames(
         pauses=loaded(PAUSES, pause.c.run_id == whole_run),
         traffic=loaded(TRAFFIC, host_traffic.c.run_id == whole_run),
         verdicts=verdicts,
-        latest=loaded(LATEST, status_in(counting)),
+        latest=loaded(LATEST, looked_through(latest.c.verdict_id).in_(counting)),
         events=loaded(EVENTS, happened, of=event.join(ark)),
         history=lives.merge(loaded(RUNS), on="run_id", how="left"),
         last_good=good.drop_duplicates("ark_id", keep="last", ignore_index=True),

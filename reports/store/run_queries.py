@@ -26,8 +26,6 @@ from crawler.model.schema import (
     document,
     event,
     is_current_mention,
-    latest,
-    memento,
     mention,
     observation,
     run,
@@ -38,8 +36,8 @@ from crawler.model.schema import (
 FINISHED = "finished"
 #: The number that no run has.
 NO_RUN = -1
-_WORKING = [str(outcome) for outcome, family in FAMILY_OF.items() if family is Family.WORKS]
-_AILING = [
+WORKING = [str(outcome) for outcome, family in FAMILY_OF.items() if family is Family.WORKS]
+AILING = [
     str(outcome)
     for outcome, family in FAMILY_OF.items()
     if family in (Family.FAILS, Family.UNREACHABLE)
@@ -60,11 +58,6 @@ class Reported:
     def is_alone(self) -> bool:
         """True if only what the run itself knew counts."""
         return self.until == self.run_id and not self.is_all
-
-
-def run_alone(run_id: int) -> Reported:
-    """One run, as if there had been no later one."""
-    return Reported(run_id, run_id)
 
 
 def audit_as_it_stands(connection: Connection) -> Reported | None:
@@ -215,46 +208,6 @@ def started(run_id: int | None) -> Any:
     return select(run.c.started_at).where(run.c.run_id == run_id).scalar_subquery()
 
 
-def supports(verdicts: Select[Any], own: Select[Any]) -> ColumnElement[bool]:
-    """Return whether an observation is a run's *own*, or one on which one of *verdicts* of an earlier run rests."""
-    together = (verdict.c.run_id == observation.c.run_id) & (
-        verdict.c.request_url == observation.c.request_url
-    )
-    earlier = select(observation.c.observation_id).join_from(verdict, observation, together)
-    return observation.c.observation_id.in_(
-        own.union(earlier.where(verdict.c.verdict_id.in_(verdicts)))
-    )
-
-
-def life_of(arks: Select[Any], until: int) -> ColumnElement[bool]:
-    """Return whether a verdict of a run is about one of *arks*, and of the run *until* or an earlier one."""
-    return and_(looked_through(verdict.c.ark_id).in_(arks), run.c.started_at <= started(until))
-
-
-def last_good_of(verdicts: Select[Any], until: int) -> ColumnElement[bool]:
-    """Return whether a verdict of a run before *until* is a good one about an ARK that fails or is silent in
-    *verdicts*.
-    """
-    ailing = select(verdict.c.ark_id).where(
-        verdict.c.verdict_id.in_(verdicts), verdict.c.object.in_(_AILING)
-    )
-    return and_(
-        verdict.c.ark_id.in_(ailing.subquery().select()),
-        run.c.started_at < started(until),
-        verdict.c.object.in_(_WORKING),
-    )
-
-
-def last_answers_of(arks: Select[Any], until: int) -> ColumnElement[bool]:
-    """Return whether an archive was asked about one of *arks* in the run *until* or an earlier one."""
-    return and_(memento.c.ark_id.in_(arks), run.c.started_at <= started(until))
-
-
-def status_in(verdicts: Select[Any]) -> ColumnElement[bool]:
-    """Return whether a row of `latest` was so when a run ended: its last check is among *verdicts*."""
-    return looked_through(latest.c.verdict_id).in_(verdicts)
-
-
 def happened_since(reported: Reported, since: int | None) -> ColumnElement[bool]:
     """Return whether an event was noted in a run, or in one after the run *since* and before it.
 
@@ -276,21 +229,3 @@ def happened_since(reported: Reported, since: int | None) -> ColumnElement[bool]
         )
         happened.append(and_(event.c.run_id.in_(later), event.c.request_url.in_(about)))
     return or_(*happened)
-
-
-def later_runs(reported: Reported, verdicts: Select[Any]) -> ColumnElement[bool]:
-    """Return whether a run began after the one that is reported, and has found one of *verdicts*."""
-    judging = select(verdict.c.run_id).where(verdict.c.verdict_id.in_(verdicts))
-    return and_(run.c.run_id.in_(judging), run.c.started_at > started(reported.run_id))
-
-
-def passed_over(reported: Reported) -> ColumnElement[bool]:
-    """Return whether a run has begun to read documents after the one that is reported, and is not reported all the
-    same.
-    """
-    reads = run.c.run_id.in_(select(document.c.run_id))
-    return and_(
-        reads,
-        run.c.started_at > started(reported.run_id),
-        run.c.started_at <= started(reported.until),
-    )

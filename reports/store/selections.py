@@ -64,7 +64,6 @@ from reports.store.typed_columns import (
     Dtype,
     content,
     fetched,
-    frame_from,
     vocabulary,
 )
 
@@ -100,12 +99,14 @@ _BY_STORED_TYPE = {Integer: INTEGER, Float: REAL, Boolean: TRUTH, schema.Moment:
 def selected(table: Table, *names: str, **others: ColumnElement[Any]) -> Selection:
     """Return the columns of *table* that have these *names*, and *others* under theirs, with their dtypes."""
     columns = {name: table.c[name] for name in names} | others
-    return {column.label(name): _dtype_of(column) for name, column in columns.items()}
-
-
-def _dtype_of(column: ColumnElement[Any]) -> Dtype:
-    dtypes = (dtype for kind, dtype in _BY_STORED_TYPE.items() if isinstance(column.type, kind))
-    return _SPECIAL.get(column) or next(dtypes, TEXT)
+    return {
+        column.label(name): _SPECIAL.get(column)
+        or next(
+            (kind for stored, kind in _BY_STORED_TYPE.items() if isinstance(column.type, stored)),
+            TEXT,
+        )
+        for name, column in columns.items()
+    }
 
 
 RUN: Selection = {
@@ -354,20 +355,16 @@ def query_of(selection: Selection) -> Select[Any]:
 
 def load(connection: Connection, selection: Selection, query: Select[Any]) -> pd.DataFrame:
     """Return what a query for a selection gives, as a frame."""
-    return frame_from(connection, _dtypes_of(selection), query, _json_columns_of(selection))
+    columns = empty_columns(selection)
+    for rows in fetched(connection, query):
+        columns.add(rows)
+    return columns.frame()
 
 
 def empty_columns(selection: Selection) -> Columns:
     """Return columns for a selection, without rows."""
-    return Columns(_dtypes_of(selection), _json_columns_of(selection))
-
-
-def _dtypes_of(selection: Selection) -> Mapping[str, Dtype]:
-    return {column.name: dtype for column, dtype in selection.items()}
-
-
-def _json_columns_of(selection: Selection) -> frozenset[str]:
-    return frozenset(column.name for column in selection if _is_json(column))
+    dtypes = {column.name: dtype for column, dtype in selection.items()}
+    return Columns(dtypes, frozenset(column.name for column in selection if _is_json(column)))
 
 
 def _is_json(column: ColumnElement[Any]) -> bool:

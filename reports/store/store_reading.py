@@ -46,7 +46,8 @@ def read(store: Path, work: Callable[[Connection], Found]) -> Found:
     try:
         return _read(store, work, access="mode=ro")
     except StoreUnreadable as failure:
-        if not _is_unopenable(failure.__cause__):
+        code = getattr(getattr(failure.__cause__, "orig", None), "sqlite_errorcode", 0)
+        if code & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
             raise
     # SQLite can't make its files next to a log that a killed run has left in a folder that is read-only, nor
     # play back, for a reader, the journal that the loss of power has left.
@@ -56,11 +57,6 @@ def read(store: Path, work: Callable[[Connection], Found]) -> Found:
             if suffix == "" or Path(f"{store}{suffix}").exists():
                 shutil.copyfile(f"{store}{suffix}", f"{copy}{suffix}")
         return _read(copy, work, access="mode=rw", shown_store=store)  # a journal is played back
-
-
-def _is_unopenable(problem: BaseException | None) -> bool:
-    code = getattr(getattr(problem, "orig", None), "sqlite_errorcode", 0)
-    return code & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 
 def _stamp(store: Path) -> tuple[int, int] | None:

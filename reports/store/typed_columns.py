@@ -83,19 +83,6 @@ class Columns:
         )
 
 
-def frame_from(
-    connection: Connection,
-    dtypes: Mapping[str, Dtype],
-    query: Select[Any],
-    json_columns: frozenset[str] = frozenset(),
-) -> pd.DataFrame:
-    """Return what a query gives as a frame."""
-    columns = Columns(dtypes, json_columns)
-    for rows in fetched(connection, query):
-        columns.add(rows)
-    return columns.frame()
-
-
 def frame_of(dtypes: Mapping[str, Dtype], rows: Rows) -> pd.DataFrame:
     """A few rows as a frame."""
     columns = Columns(dtypes)

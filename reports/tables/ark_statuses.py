@@ -59,7 +59,7 @@ FAMILY_COLUMNS = {family: family.value.replace("-", "_") for family in Family}
 
 #: The place in `FAMILY` of each outcome's family, by its place in `OBJECT`; the last is that of none.
 _FAMILY_CODES = FAMILY.categories.get_indexer(
-    [*(FAMILY_OF[outcome] for outcome in ObjectOutcome), Family.NOT_JUDGED]
+    pd.Index([*(str(FAMILY_OF[outcome]) for outcome in ObjectOutcome), str(Family.NOT_JUDGED)])
 )
 _BEST_OBJECT = pd.CategoricalDtype(list(map(str, BEST_FIRST)), ordered=True)
 SERVICES = ["object", "metadata", "commitment"]

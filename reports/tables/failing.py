@@ -151,6 +151,9 @@ def _evidence(
 
     def around(failure: Failure) -> CauseContext:
         ark = Ark.parse(failure.ark)
+        beginnings = (
+            f"ark:{ark.naan}/{ark.name[:length]}" for length in range(len(ark.name) - 1, 0, -1)
+        )
         led_to = (
             pattern(failure.last_url, failure.ark)
             if failure.last_url != failure.request_url
@@ -159,7 +162,7 @@ def _evidence(
         return CauseContext(
             works_at=working.get(failure.ark),
             longer=_longer(failure.ark, sorted_arks),
-            shorter=_shorter(ark, working),
+            shorter=next((form for form in beginnings if form in working), None),
             whole=next((str(whole) for whole in ark.implied if str(whole) in working), None),
             host_answers=netloc(failure.last_url) in answering_hosts,
             naan_known=(netloc(failure.request_url), ark.naan) in known_naans,
@@ -181,14 +184,6 @@ def _longer(ark: str, sorted_arks: Sequence[str]) -> str | None:
         if candidate != ark and candidate[len(ark)] not in "/.":
             longer.append(candidate)
     return longer[0] if len(longer) == 1 else None
-
-
-def _shorter(ark: Ark, working: Mapping[str, str]) -> str | None:
-    """The longest ARK that works and ends inside the name of *ark*."""
-    candidates = (
-        f"ark:{ark.naan}/{ark.name[:length]}" for length in range(len(ark.name) - 1, 0, -1)
-    )
-    return next((candidate for candidate in candidates if candidate in working), None)
 
 
 def _living(

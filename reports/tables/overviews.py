@@ -107,9 +107,16 @@ def resolvers(frames: Frames) -> pd.DataFrame:
     asked = asked.assign(
         role="resolver", mean_redirects=_mean_redirects(asked, asks, asks["request_url"])
     )
-    asked = asked.merge(_schemes(frames), on="host", how="left").merge(
-        _certificates(frames), on="host", how="left"
+    urls = sent_hops(frames, ["url"])["url"]
+    is_plain = ~urls.str.match("https:", case=False).astype("boolean")
+    http_only = is_plain.groupby(hosts_of(urls)).all()
+    addresses = zip(frames.tls["host"], frames.tls["port"], strict=True)
+    probed = [host(f"https://{name}:{port}") for name, port in addresses]
+    certificates = pd.DataFrame(
+        {"host": pd.Series(probed, dtype="str"), "tls": frames.tls["reason"]}
     )
+    asked = asked.assign(http_only=asked["host"].map(http_only).astype("boolean"))
+    asked = asked.merge(certificates, on="host", how="left")
     ended = verdicts[verdicts["final_url"].notna()]
     landed = _by_host(ended, "landed", resolvers=("asked", _MOST), naans=("naan", _MOST))
     landed = landed.assign(
@@ -169,22 +176,6 @@ def sent_hops(frames: Frames, columns: list[str]) -> pd.DataFrame:
 def own(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
     """Of *rows* those that this run made itself, without those on which verdicts of earlier runs rest."""
     return rows[rows["run_id"].isin(frames.run["run_id"])]
-
-
-def _schemes(frames: Frames) -> pd.DataFrame:
-    """One row per host that was spoken to: whether never over HTTPS."""
-    urls = sent_hops(frames, ["url"])["url"]
-    is_plain = ~urls.str.match("https:", case=False).astype("boolean")
-    return (
-        is_plain.groupby(hosts_of(urls)).all().rename("http_only").rename_axis("host").reset_index()
-    )
-
-
-def _certificates(frames: Frames) -> pd.DataFrame:
-    """One row per host whose certificate was looked at: what was seen."""
-    probed = zip(frames.tls["host"], frames.tls["port"], strict=True)
-    hosts = [host(f"https://{name}:{port}") for name, port in probed]
-    return pd.DataFrame({"host": pd.Series(hosts, dtype="str"), "tls": frames.tls["reason"]})
 
 
 def _mean_redirects(counts: pd.DataFrame, rows: pd.DataFrame, urls: pd.Series) -> pd.Series:

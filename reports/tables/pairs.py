@@ -37,7 +37,7 @@ def groups(frames: Frames) -> pd.DataFrame:
     """One row per group; wholes that fail come first, then the greatest."""
     arks = ark_statuses(frames)["ark"]
     candidates = arks[arks.str.contains(MAY_BE_EQUAL, regex=True)]
-    pairs = [*_one_object(frames), *_two_objects(frames), *equal_elsewhere(candidates)]
+    pairs = [*_unequal(frames), *equal_elsewhere(candidates)]
     named = [dict(zip(("kind", "shared", "members"), pair, strict=True)) for pair in pairs]
     return groups_of([*named, *_wholes(frames)])
 
@@ -55,23 +55,15 @@ def groups_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return in_order(table, "kind", "-is_amiss", "-size", "shared")
 
 
-def _landed(frames: Frames) -> pd.DataFrame:
-    """The verdicts that led by a redirect to an object, with the whole that each ARK is part of."""
+def _unequal(frames: Frames) -> Iterator[Group]:
+    """The objects to which several ARKs led by a redirect, wholes and not parts; and the ARKs that led to several."""
     works = families(frames.verdicts["object"]).eq(Family.WORKS)
     is_landed = works & frames.verdicts["final_url"].notna() & frames.verdicts["hop_count"].gt(0)
-    landed = frames.verdicts.loc[is_landed, ["ark", "final_url"]]
-    return landed.assign(base=bases_of(landed["ark"]))
-
-
-def _one_object(frames: Frames) -> Iterator[Group]:
-    landed = _landed(frames)[["final_url", "base"]].drop_duplicates()
-    shared = landed[landed["final_url"].duplicated(keep=False)]
+    landed = frames.verdicts.loc[is_landed, ["ark", "final_url"]].drop_duplicates()
+    by_base = landed[["final_url"]].assign(base=bases_of(landed["ark"])).drop_duplicates()
+    shared = by_base[by_base["final_url"].duplicated(keep=False)]
     for url, bases in shared.groupby("final_url")["base"]:
         yield "one-object", str(url), sorted(bases)
-
-
-def _two_objects(frames: Frames) -> Iterator[Group]:
-    landed = _landed(frames)[["ark", "final_url"]].drop_duplicates()
     split = landed[landed["ark"].duplicated(keep=False)]
     for ark, urls in split.groupby("ark")["final_url"]:
         places = {url.partition("://")[2].removeprefix("www."): url for url in sorted(urls)}

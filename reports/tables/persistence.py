@@ -233,7 +233,13 @@ def survival(frames: Frames) -> pd.DataFrame:
 
 def _lasting(timeline: Timeline) -> pd.DataFrame:
     """One row per group: how many failed, after how long, and how long it took to recover."""
-    watched, failed = _grouped(lives(timeline), timeline), _grouped(_recoveries(timeline), timeline)
+    # spells as lives of another kind: they end with recovery, or are still going on when last seen
+    rows = spells(timeline)
+    ended = rows["recovered_at"].fillna(rows["last_at"])
+    recoveries = rows[["pair", "confirmed"]].assign(
+        days=_days(ended - rows["first_at"]), died=rows["recovered_at"].notna()
+    )
+    watched, failed = _grouped(lives(timeline), timeline), _grouped(recoveries, timeline)
     counts = watched.groupby(_GROUP, as_index=False).agg(
         watched=("pair", "size"), died=("died", "sum")
     )
@@ -245,15 +251,6 @@ def _lasting(timeline: Timeline) -> pd.DataFrame:
         medians = median_days(kaplan_meier(rows, _GROUP), _GROUP).rename(columns={"median": column})
         table = table.merge(medians, on=_GROUP, how="left")
     return table
-
-
-def _recoveries(timeline: Timeline) -> pd.DataFrame:
-    """Spells as lives of another kind: they end with recovery, or are still going on when last seen."""
-    rows = spells(timeline)
-    ended = rows["recovered_at"].fillna(rows["last_at"])
-    return rows[["pair", "confirmed"]].assign(
-        days=_days(ended - rows["first_at"]), died=rows["recovered_at"].notna()
-    )
 
 
 def outages(frames: Frames) -> pd.DataFrame:
@@ -306,7 +303,7 @@ def _best(timeline: Timeline) -> pd.DataFrame:
 def persistence(frames: Frames) -> pd.DataFrame:
     """One row per set of ARKs: all, each NAAN, each resolver, each section of the documents; with a statement."""
     best = _best(frames.timeline)
-    states = {_column_of(state): best["state"].eq(state) for state in ArkState}
+    states = {state.replace("-", "_"): best["state"].eq(state) for state in ArkState}
     best = best.assign(
         judged=best["state"].isin(_JUDGED), resolving=states.pop("healthy"), **states
     )
@@ -331,10 +328,6 @@ def persistence(frames: Frames) -> pd.DataFrame:
     table = table.assign(statement=[_statement(row) for row in records_of(table)])
     table = side_by_side(_GROUP, table, _lasting(frames.timeline))
     return table.assign(rank=table["grouping"].map(_GROUPINGS.index))
-
-
-def _column_of(state: ArkState) -> str:
-    return state.value.replace("-", "_")
 
 
 def _share(part: pd.Series, whole: pd.Series) -> pd.Series:
@@ -472,7 +465,7 @@ PERSISTENCE = TableDefinition(
         share_column("share_committed", "committed / resolving; empty when none resolves"),
         count_column("permanent", "of those, those that the commitment calls permanent", "ARKs"),
         *(
-            count_column(_column_of(state), meaning, "ARKs")
+            count_column(state.replace("-", "_"), meaning, "ARKs")
             for state, meaning in _OTHER_STATES.items()
         ),
         moment_column("first_at", "moment at which the first of them was first seen"),

@@ -87,38 +87,24 @@ def hosts(frames: Frames) -> pd.DataFrame:
         )
     )
     # A host that was only asked for its robots.txt, or looked at for its certificate, was asked as well.
-    rows = rows.merge(_treatment(frames), on="host", how="outer")
-    rows = rows.merge(_kept_pauses(frames), on="host", how="left")
+    was_asked = frames.traffic["requests"].fillna(0).gt(0) | frames.traffic["given_up"].notna()
+    traffic = frames.traffic[was_asked]
+    treatment = traffic.groupby(hosts_of(traffic["host"])).agg(
+        all_requests=("requests", "sum"),
+        interval_s=("interval_s", "max"),
+        crawl_delay_s=("crawl_delay_s", "max"),
+        given_up=("given_up", "first"),
+    )
+    kept = frames.pauses[frames.pauses["is_kept"].fillna(False)]
+    pauses = kept.groupby(hosts_of(kept["host"])).agg(
+        pauses_kept=("asked_s", "size"), paused_s=("asked_s", "sum")
+    )
+    rows = rows.merge(treatment.reset_index(), on="host", how="outer")
+    rows = rows.merge(pauses.reset_index(), on="host", how="left")
     rows = rows.fillna(dict.fromkeys(["requests", *counted, "pauses_kept", "paused_s"], 0))
     # Stores of before 0.1 counted nothing else, and a kill may have cost what was counted in the last moment.
     all_requests = rows[["all_requests", "requests"]].astype("Int64").max(axis="columns")
     return rows.assign(all_requests=all_requests, mean_s=rows["mean_s"].astype("Float64").round(3))
-
-
-def _kept_pauses(frames: Frames) -> pd.DataFrame:
-    """One row per host that asked to be left alone: how often, and how long in all, that was kept."""
-    kept = frames.pauses[frames.pauses["is_kept"].fillna(False)]
-    return (
-        kept.groupby(hosts_of(kept["host"]))
-        .agg(pauses_kept=("asked_s", "size"), paused_s=("asked_s", "sum"))
-        .reset_index()
-    )
-
-
-def _treatment(frames: Frames) -> pd.DataFrame:
-    """One row per host: everything that went there, the intervals that were kept, and why it was given up, if so."""
-    was_asked = frames.traffic["requests"].fillna(0).gt(0) | frames.traffic["given_up"].notna()
-    rows = frames.traffic[was_asked]
-    return (
-        rows.groupby(hosts_of(rows["host"]))
-        .agg(
-            all_requests=("requests", "sum"),
-            interval_s=("interval_s", "max"),
-            crawl_delay_s=("crawl_delay_s", "max"),
-            given_up=("given_up", "first"),
-        )
-        .reset_index()
-    )
 
 
 def left_out(frames: Frames) -> pd.DataFrame:
