@@ -35,7 +35,7 @@ from reports.store.frames import Frames, load_frames
 from reports.store.inventory import InventoryUnreadable, read_inventory
 from reports.tables import overviews
 from reports.tables.ark_statuses import FAMILY_COLUMNS
-from reports.tables.definitions import COUNT, SHARE, rows_of
+from reports.tables.definitions import rows_of
 from reports.tables.filters import Choice, chosen
 from reports.tables.headline import audited, counts_of, headline
 from reports.tables.known import raised_events, without_known
@@ -84,7 +84,11 @@ def report_on(
     """
     to_stdout = out == STANDARD_OUTPUT
     if to_stdout:
-        _refuse_many(formats)
+        single = [name for name, form in FORMATS.items() if form.text]
+        if len(formats) != 1 or formats[0] not in single:
+            raise UserMistake(
+                f"only one format can go to standard output, of {', '.join(single)}: give one --format"
+            )
     elif out:
         check_out(out, formats)
     listed = listed_in(inventory)
@@ -148,14 +152,6 @@ def _read_as_far_as_wanted() -> Iterator[None]:
         yield
     except OutputClosed:
         forget_output()
-
-
-def _refuse_many(formats: Sequence[str]) -> None:
-    one_file = [name for name, form in FORMATS.items() if form.text]
-    if len(formats) != 1 or formats[0] not in one_file:
-        raise UserMistake(
-            f"only one format can go to standard output, of {', '.join(one_file)}: give one --format"
-        )
 
 
 def _tokens(frames: Frames) -> Iterator[str]:
@@ -289,26 +285,37 @@ HEADINGS = {
 
 def main_table(frames: Frames, language: Language = ENGLISH) -> Table:
     """The greatest NAANs with their ARKs by family; the share is of those that work or fail."""
+    counted = dict(
+        zip(FAMILY_COLUMNS.values(), map(language.gettext, HEADINGS.values()), strict=True)
+    )
+    headings = {"arks": "ARKs", **counted, "share_works": language.gettext("share")}
+    return naan_table(overviews.NAANS.of(frames), headings, MOST_NAANS, language)
+
+
+def naan_table(
+    naans: pd.DataFrame, headings: Mapping[str, str], most: int, language: Language
+) -> Table:
+    """The first NAANs of a table, with these columns of it under their *headings*."""
     title = language.gettext("ARKs by organization")
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("NAAN", no_wrap=True)
     table.add_column(language.gettext("organization"))
-    counted = (language.gettext(words) for words in HEADINGS.values())
-    for heading in ("ARKs", *counted, language.gettext("share")):
+    for heading in headings.values():
         table.add_column(heading, justify="right", no_wrap=True)
-    columns = ["naan", "organization", "arks", *FAMILY_COLUMNS.values(), "share_works"]
-    naans = overviews.NAANS.of(frames)[columns]
-    for naan, organization, *counts, share in rows_of(naans.head(MOST_NAANS)):
+    kinds = {column.name: column.type for column in overviews.NAANS.columns}
+    for naan, organization, *numbers in rows_of(
+        naans.head(most)[["naan", "organization", *headings]]
+    ):
         words = (
             Text(escaped(text or ""), no_wrap=True, overflow="ellipsis")
             for text in (naan, organization)
         )
-        table.add_row(
-            *words,
-            *(language.shown(count, COUNT) for count in counts),
-            language.shown(share, SHARE),
+        shown = (
+            language.shown(number, kinds[name])
+            for name, number in zip(headings, numbers, strict=True)
         )
-    rest = len(naans) - MOST_NAANS
+        table.add_row(*words, *shown)
+    rest = len(naans) - most
     if rest > 0:
         table.add_row("", language.ngettext("and {number} more", "and {number} more", rest))
     return table

@@ -12,11 +12,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from filelock import FileLock, Timeout
+from pydantic import TypeAdapter
 
 from arkaudit.exits import code_of
 from extractors.model.errors import ArkauditError, UserMistake
@@ -123,7 +125,12 @@ def due_now(
     4
     >>> due_now(Schedule("0 3 * * *"), [ScheduledRun(day(4, 3), day(4, 3), day(4, 5), 0)], since=day(1), now=day(4, 12))
     """
-    attempts = _attempts(entries)
+    # the newest runs that did not come to their end, all for the same moment
+    newest = takewhile(
+        lambda entry: not entry.has_come_to_its_end and entry.due == entries[-1].due,
+        reversed(entries),
+    )
+    attempts = [*newest][::-1]
     if attempts:
         last = attempts[-1]
         is_patient = now >= last.started + BETWEEN_ATTEMPTS * (len(attempts) - 1)
@@ -134,22 +141,13 @@ def due_now(
     return Due(moment, resumes=bool(attempts)) if moment > after else None
 
 
-def _attempts(entries: Sequence[ScheduledRun]) -> Sequence[ScheduledRun]:
-    """The newest runs that did not come to their end, all for the same moment."""
-    begun = len(entries)
-    while (
-        begun
-        and not entries[begun - 1].has_come_to_its_end
-        and entries[begun - 1].due == entries[-1].due
-    ):
-        begun -= 1
-    return entries[begun:]
-
-
 #: The folder of ledgers, next to the configuration.
 FOLDER = ".arkaudit"
 #: So many runs of an audit are remembered; everything else about them is in its store.
 _REMEMBERED = 200
+
+
+_ENTRIES = TypeAdapter(list[ScheduledRun])
 
 
 class Running(UserMistake):
@@ -175,7 +173,7 @@ class Ledger:
 
     def entries(self) -> list[ScheduledRun]:
         """The runs that are remembered, oldest first."""
-        return [_entry(stored) for stored in self._read().get("entries", [])]
+        return _ENTRIES.validate_python(self._read().get("entries", []))
 
     def is_running(self) -> bool:
         """Return whether a run of this audit is under way, in whatever process."""
@@ -212,7 +210,7 @@ class Ledger:
     def _keep(self, entries: Sequence[ScheduledRun]) -> None:
         stored = self._read()
         stored.setdefault("since", entries[0].started.isoformat())
-        stored["entries"] = [_as_json(entry) for entry in entries[-_REMEMBERED:]]
+        stored["entries"] = _ENTRIES.dump_python([*entries[-_REMEMBERED:]], mode="json")
         self._write(stored)
 
     def _make_folder(self) -> None:
@@ -249,27 +247,6 @@ class Ledger:
             raise UserMistake(
                 f"the ledger {self._file} can't be written: {problem.strerror}"
             ) from None
-
-
-def _as_json(entry: ScheduledRun) -> dict[str, Any]:
-    return {
-        "due": entry.due.isoformat() if entry.due else None,
-        "started": entry.started.isoformat(),
-        "ended": entry.ended.isoformat() if entry.ended else None,
-        "exit_code": entry.exit_code,
-    }
-
-
-def _entry(kept: dict[str, Any]) -> ScheduledRun:
-    def moment(name: str) -> datetime | None:
-        return datetime.fromisoformat(kept[name]) if kept.get(name) else None
-
-    return ScheduledRun(
-        datetime.fromisoformat(kept["started"]),
-        moment("due"),
-        moment("ended"),
-        kept.get("exit_code"),
-    )
 
 
 def _now() -> datetime:

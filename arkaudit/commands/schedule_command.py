@@ -345,13 +345,14 @@ def table(listed: Iterable[dict[str, Any]]) -> Table:
         "audit", "schedule", "next (UTC)", "last began (UTC)", "took", "outcome", box=None
     )
     for row in listed:
+        ended = datetime.fromisoformat(row["last_ended"]) if row["last_ended"] else None
         next_at = "now" if row["is_due"] else _minute(row["next"])
         shown.add_row(
             row["audit"],
             row["schedule"],
             next_at,
             _minute(row["last_started"]),
-            _took(row),
+            str(ended - datetime.fromisoformat(row["last_started"])) if ended else "",
             row["outcome"],
         )
     return shown
@@ -359,11 +360,3 @@ def table(listed: Iterable[dict[str, Any]]) -> Table:
 
 def _minute(moment: str | None) -> str:
     return f"{datetime.fromisoformat(moment).astimezone(UTC):%Y-%m-%d %H:%M}" if moment else ""
-
-
-def _took(row: dict[str, Any]) -> str:
-    if not row["last_ended"]:
-        return ""
-    return str(
-        datetime.fromisoformat(row["last_ended"]) - datetime.fromisoformat(row["last_started"])
-    )

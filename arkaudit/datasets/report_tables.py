@@ -12,16 +12,13 @@ from itertools import product
 from pathlib import Path
 
 import pandas as pd
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from arkaudit.datasets.connection import OpenDataset, count, open_dataset
 from arkaudit.exits import say
 from arkaudit.options import cores
 from arkaudit.output_rows import whole
-from arkaudit.reporting import place_sentence
+from arkaudit.reporting import naan_table, place_sentence
 from crawler.model.observations import Family
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
@@ -32,7 +29,6 @@ from extractors.model.errors import UserMistake
 from reports.exports import check_out, staged
 from reports.formats.table_files import TABLE_FORMATS, write_table
 from reports.languages import ENGLISH, Language
-from reports.languages.display import escaped
 from reports.store.frames import registered_names
 from reports.store.typed_columns import JOINT
 from reports.tables import listings, overviews, pairs
@@ -40,7 +36,6 @@ from reports.tables import summary as sums
 from reports.tables.definitions import (
     ARKS_COLUMN,
     CITATIONS_COLUMN,
-    COUNT,
     DOCUMENTS_COLUMN,
     NAAN_COLUMN,
     TableDefinition,
@@ -386,35 +381,19 @@ def report_on_dataset(
                 for table, name in product(DATASET_REPORT, formats):
                     write_table(scratch, name, table.definition, table.frames(dataset, registered))
         is_whole = has_all_citations(dataset)
+    headings = {
+        "arks": "ARKs",
+        "citations": language.gettext("citations"),
+        "documents": language.gettext("documents"),
+    }
     console = Console()
     with whole(console):
         cited = cited_sentence(dict(rows_of(summary[["measure", "value"]])), language)
         console.print(cited, highlight=False, markup=False)
-        console.print(_by_organization(naans, language))
+        console.print(naan_table(naans, headings, _MOST_SHOWN, language))
     if out is not None:
         if not is_whole:
             say(
                 f"more than {MOST_CITATIONS:,} mentions: citations has the doubtful ones; the dataset has all of them"
             )
         say(place_sentence(out, language))
-
-
-def _by_organization(naans: pd.DataFrame, language: Language) -> Table:
-    """The NAANs with most ARKs, and what is cited of them."""
-    title = language.gettext("ARKs by organization")
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("NAAN", no_wrap=True)
-    table.add_column(language.gettext("organization"))
-    for heading in ("ARKs", language.gettext("citations"), language.gettext("documents")):
-        table.add_column(heading, justify="right", no_wrap=True)
-    columns = ["naan", "organization", "arks", "citations", "documents"]
-    for naan, organization, *counts in rows_of(naans[columns].head(_MOST_SHOWN)):
-        words = (
-            Text(escaped(text or ""), no_wrap=True, overflow="ellipsis")
-            for text in (naan, organization)
-        )
-        table.add_row(*words, *(language.shown(number, COUNT) for number in counts))
-    rest = len(naans) - _MOST_SHOWN
-    if rest > 0:
-        table.caption = language.ngettext("and {number} more", "and {number} more", rest)
-    return table

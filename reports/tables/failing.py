@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from functools import lru_cache
-from typing import Any
 
 import pandas as pd
 
@@ -30,20 +30,6 @@ from reports.tables.definitions import (
 from reports.tables.listings import check_characters
 
 _OF_DIAGNOSIS = ["cause", "fault", "host", "pattern", "rule", "should_be", "because"]
-_OF_FAILURE = [
-    *(
-        "ark",
-        "request_url",
-        "object",
-        "last_url",
-        "last_status",
-        "way",
-        "way_url",
-        "check",
-        "suggestions",
-    ),
-    *("last_good_url", "has_lasted"),
-]
 _LAST_GOOD = ["last_good_url", "last_good_at"]
 _KNOWN = [
     "ark_id",
@@ -69,7 +55,18 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
         ~judged["family"].isin([Family.WORKS, Family.NOT_JUDGED]) | judged["way"].notna()
     ]
     around = _evidence(frames, judged, amiss)
-    failures = [_failure(row) for row in records_of(amiss[_OF_FAILURE])]
+    of_failure = amiss.rename(columns={"object": "outcome", "last_status": "status"})
+    failures = [
+        Failure(
+            **row
+            | {
+                "outcome": ObjectOutcome(row["outcome"]),
+                "way": Question(row["way"]) if row["way"] else None,
+                "suggestions": tuple(filter(None, (row["suggestions"] or "").split(JOINT))),
+            }
+        )
+        for row in records_of(of_failure[[field.name for field in fields(Failure)]])
+    ]
     diagnoses = [diagnosed(failure, around(failure)) for failure in failures]
     columns = {
         name: [getattr(diagnosis, name) for diagnosis in diagnoses] for name in _OF_DIAGNOSIS
@@ -107,22 +104,6 @@ def _way(remarks: str) -> str | None:
     """The way by which an ARK was reached although the way as written failed, as its verdict says; or none."""
     remarked = remarks.split(JOINT)
     return next((way.value for way, (_, remark) in WAYS.items() if remark in remarked), None)
-
-
-def _failure(row: Mapping[str, Any]) -> Failure:
-    return Failure(
-        ark=row["ark"],
-        request_url=row["request_url"],
-        outcome=ObjectOutcome(row["object"]),
-        last_url=row["last_url"],
-        status=row["last_status"],
-        way=Question(row["way"]) if row["way"] else None,
-        way_url=row["way_url"],
-        check=row["check"],
-        suggestions=tuple(row["suggestions"].split(JOINT)) if row["suggestions"] else (),
-        last_good_url=row["last_good_url"],
-        has_lasted=row["has_lasted"],
-    )
 
 
 def _evidence(
