@@ -87,37 +87,30 @@ def export(store: Path, out: Path) -> Exported:
 
 def _export(connection: Connection, out: Path) -> Exported:
     run, provenance = schema.run, schema.provenance
-    written = unchanged = unended = 0
-    for row in connection.execute(
+    runs = connection.execute(
         select(run, provenance.c.uuid).join(provenance).order_by(run.c.run_id)
-    ).all():
-        if row.ended_at is None:
-            unended += 1
-            continue
+    ).all()
+    ended = [row for row in runs if row.ended_at is not None]
+    written = 0
+    for row in ended:
         stamp = f"{schema.SCHEMA_VERSION} {row.state} {row.ended_at}"
         places = {
             table: out / table.name / f"run={row.uuid}" / "part.parquet" for table in EXPORTED
         }
-        if all(stamp_of(path) == stamp for path in places.values()):
-            unchanged += 1
-            continue
-        for table, path in places.items():
-            _write(connection, table, row.run_id, path, stamp)
-        written += 1
-    for table in OF_NO_RUN:
-        _write_of_no_run(connection, table, out)
-    return Exported(written, unchanged, unended)
-
-
-def _write_of_no_run(connection: Connection, table: Table, out: Path) -> None:
-    """Write a short table where it has changed, or was written when it had rows."""
-    rows = connection.execute(_rows(table, exported_columns(table), None)).all()
-    digest = sha256(
-        repr([tuple(row) for row in rows]).encode("utf-8", "backslashreplace")
-    ).hexdigest()
-    path, stamp = out / table.name / "part.parquet", f"{schema.SCHEMA_VERSION} {len(rows)} {digest}"
-    if stamp_of(path) != stamp and (rows or path.exists()):
-        _write(connection, table, None, path, stamp)
+        if any(stamp_of(path) != stamp for path in places.values()):
+            for table, path in places.items():
+                _write(connection, table, row.run_id, path, stamp)
+            written += 1
+    for (
+        table
+    ) in OF_NO_RUN:  # short ones: where they have changed, or had rows when they were written
+        rows = connection.execute(_rows(table, exported_columns(table), None)).all()
+        content = repr([tuple(row) for row in rows]).encode("utf-8", "backslashreplace")
+        stamp = f"{schema.SCHEMA_VERSION} {len(rows)} {sha256(content).hexdigest()}"
+        path = out / table.name / "part.parquet"
+        if stamp_of(path) != stamp and (rows or path.exists()):
+            _write(connection, table, None, path, stamp)
+    return Exported(written, len(ended) - written, len(runs) - len(ended))
 
 
 def stamp_of(path: Path) -> str | None:

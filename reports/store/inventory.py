@@ -70,12 +70,29 @@ def read_inventory(path: Path) -> pd.DataFrame:
         raise InventoryUnreadable(
             f"{path}:{line}: is not UTF-8: save the file as CSV in UTF-8"
         ) from None
+    rows: dict[str, tuple[Any, ...]] = {}
     problems: list[str] = []
-    rows = list(_rows(text, path, problems))
+    names: list[str | None] | None = None
+    for line, cells in _lines(text, path):
+        if names is None:
+            names = _names(cells, f"{path}:{line}: ")
+            continue
+        try:
+            row = _row(line, cells, names)
+            if row[1] in rows:
+                raise ValueError(f"{row[1]} stands on line {rows[row[1]][0]} already")
+        except ValueError as problem:
+            problems.append(f"{path}:{line}: {problem}")
+        else:
+            rows[row[1]] = row
+    if names is None:
+        raise InventoryUnreadable(
+            f"{path}:1: has no line that names the columns: ark, expected_url …"
+        )
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise InventoryUnreadable(problems[0] + more)
-    return frame_of(DTYPES, rows)
+    return frame_of(DTYPES, [*rows.values()])
 
 
 def no_inventory() -> pd.DataFrame:
@@ -83,37 +100,19 @@ def no_inventory() -> pd.DataFrame:
     return frame_of(DTYPES, [])
 
 
-def _rows(text: str, path: Path, problems: list[str]) -> Iterator[tuple[Any, ...]]:
+def _lines(text: str, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each line that is not blank, with its number."""
     first = next((line for line in text.splitlines() if line.strip(" \t,;")), "")
     delimiter = max(",;\t", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    names: list[str | None] | None = None
-    lines: dict[str, int] = {}
     line = 1
     try:
         for cells in reader:
-            at, line = line, reader.line_num + 1
-            if not any(cell.strip() for cell in cells):
-                continue
-            if names is None:
-                names = _names(cells, f"{path}:{at}: ")
-                continue
-            try:
-                row = _row(at, cells, names)
-            except ValueError as problem:
-                problems.append(f"{path}:{at}: {problem}")
-                continue
-            if row[1] in lines:
-                problems.append(f"{path}:{at}: {row[1]} stands on line {lines[row[1]]} already")
-                continue
-            lines[row[1]] = at
-            yield row
+            if any(cell.strip() for cell in cells):
+                yield line, cells
+            line = reader.line_num + 1
     except csv.Error as problem:
         raise InventoryUnreadable(f"{path}:{line}: is not CSV: {problem}") from None
-    if names is None:
-        raise InventoryUnreadable(
-            f"{path}:1: has no line that names the columns: ark, expected_url …"
-        )
 
 
 def _names(cells: list[str], at: str) -> list[str | None]:

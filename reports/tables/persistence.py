@@ -185,11 +185,9 @@ def runs(frames: Frames) -> pd.DataFrame:
     timeline = frames.timeline
     table = timeline.runs.rename(columns={"is_suspect": "suspect"})
     counts = pd.crosstab(timeline.checks["run"], families(timeline.checks["object"]).astype("str"))
-    for family, column in FAMILY_COLUMNS.items():
-        table[column] = counts.get(str(family), pd.Series(dtype="int64")).reindex(
-            table.index, fill_value=0
-        )
-    table = pd.concat([table, _stood(timeline, len(table))], axis="columns")
+    counts = counts.rename(columns={str(family): name for family, name in FAMILY_COLUMNS.items()})
+    counts = counts.reindex(index=table.index, columns=FAMILY_COLUMNS.values(), fill_value=0)
+    table = pd.concat([table, counts, _stood(timeline, len(table))], axis="columns")
     not_broken = table["working"] + table["failing"]
     proved = not_broken + table["confirmed_broken"]
     return table.assign(
@@ -211,17 +209,11 @@ def _stood(timeline: Timeline, run_count: int) -> pd.DataFrame:
         "confirmed_broken"
     )
     before = status.groupby(checks["pair"]).shift()
-    steps = {}
-    for name in ("working", "failing", "confirmed_broken"):
-        change = status.eq(name).astype("int64") - before.eq(name).astype("int64")
-        steps[name] = (
-            change.groupby(checks["run"])
-            .sum()
-            .reindex(range(run_count), fill_value=0)
-            .cumsum()
-            .to_numpy()
-        )
-    return pd.DataFrame(steps)
+    change = pd.crosstab(checks["run"], status).sub(
+        pd.crosstab(checks["run"], before), fill_value=0
+    )
+    states = ["working", "failing", "confirmed_broken"]
+    return change.fillna(0).reindex(index=range(run_count), columns=states, fill_value=0).cumsum()
 
 
 def survival(frames: Frames) -> pd.DataFrame:
