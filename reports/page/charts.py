@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -304,7 +304,6 @@ _NODE_HEIGHT = 46
 #: A name longer than this is cut in the picture; the numbers next to it have it whole.
 _LONGEST_NODE = 44
 
-Key = TypeVar("Key", bound=Hashable)
 #: A node of the chart: its column, and the host or family; None for the other hosts of its column.
 Node: TypeAlias = tuple[int, str | None]
 
@@ -328,23 +327,27 @@ def flow_of(arks: pd.DataFrame, language: Language) -> Chart | None:
             "family": asked["family"].astype("str"),
         }
     )
-    counted = ways.groupby(["start", "end", "family"], sort=False).size().reset_index()
-    starts, ends, families, urls = (counted[name].tolist() for name in counted.columns)
-    first = _grouped([(0, escaped(host)) for host in starts], urls, (0, None))
-    second = _grouped([(1, escaped(host)) for host in ends], urls, (1, None))
-    third: list[Node] = [(2, family) for family in families]
-    links = _sums(
-        [*zip(first, second, strict=True), *zip(second, third, strict=True)],
-        (*urls, *urls),
+    counted = ways.groupby(["start", "end", "family"], sort=False).size().reset_index(name="urls")
+    first, second = (
+        _nodes(column, counted[name].map(escaped), counted["urls"])
+        for column, name in enumerate(("start", "end"))
     )
-    first_sums, second_sums = _sums(first, urls), _sums(second, urls)
+    asked_at, ended_at = Counter[Node](), Counter[Node]()
+    links = Counter[tuple[Node, Node]]()
+    for start, end, family, urls in zip(
+        first, second, counted["family"], counted["urls"].tolist(), strict=True
+    ):
+        asked_at[start] += urls
+        ended_at[end] += urls
+        links[start, end] += urls
+        links[end, (2, family)] += urls
     nodes = sorted({node for link in links for node in link}, key=_in_order)
     names = {node: _name(node, language) for node in nodes}
     return Chart(
         "flow",
         language.gettext("Where ARKs go"),
-        _flow_sentence(first_sums, second_sums, names, language),
-        max(260, _NODE_HEIGHT * max(len(first_sums), len(second_sums))),
+        _flow_sentence(asked_at, ended_at, names, language),
+        max(260, _NODE_HEIGHT * max(len(asked_at), len(ended_at))),
         {
             "animation": False,
             "textStyle": {"fontFamily": "inherit"},
@@ -444,24 +447,11 @@ def _cut(name: str) -> str:
     return f"{name[: _LONGEST_NODE - 1]}…" if len(name) > _LONGEST_NODE else name
 
 
-def _sums(keys: Sequence[Key], numbers: Sequence[int]) -> Counter[Key]:
-    """How much each of *keys* comes to, in the order in which they first come."""
-    sums: Counter[Key] = Counter()
-    for key, number in zip(keys, numbers, strict=True):
-        sums[key] += number
-    return sums
-
-
-def _grouped(nodes: Sequence[Node], urls: Sequence[int], others: Node) -> list[Node]:
-    """The nodes, those of the fewest URLs as one."""
-    counts = _sums(nodes, urls)
-    if len(counts) <= _MOST_NODES + 1:
-        return [*nodes]
-    kept = {
-        node
-        for node, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_NODES]
-    }
-    return [node if node in kept else others for node in nodes]
+def _nodes(column: int, hosts: pd.Series, urls: pd.Series) -> list[Node]:
+    """The node of each of *hosts*; those of the fewest URLs are one."""
+    sums = urls.groupby(hosts).sum().sort_values(ascending=False, kind="stable")
+    drawn = set(sums.index if len(sums) <= _MOST_NODES + 1 else sums.index[:_MOST_NODES])
+    return [(column, host if host in drawn else None) for host in hosts]
 
 
 def _flow_sentence(

@@ -166,7 +166,7 @@ def page_pieces(
     charts = [chart for name in CHARTED for chart in parts[name].charts if has_arks]
     said = {
         **_said(frames, tables, texts),
-        "lang": texts.code,
+        "lang": texts.mark(lambda language: language.code),
         "choice": escaped(choice),
         "actions": cards,
         "more_causes": len(tables["causes"]) - len(cards),
