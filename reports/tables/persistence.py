@@ -186,7 +186,7 @@ def runs(frames: Frames) -> pd.DataFrame:
     table = timeline.runs.rename(columns={"is_suspect": "suspect"})
     counts = pd.crosstab(timeline.checks["run"], families(timeline.checks["object"]).astype("str"))
     counts = counts.rename(columns={str(family): name for family, name in FAMILY_COLUMNS.items()})
-    counts = counts.reindex(index=table.index, columns=FAMILY_COLUMNS.values(), fill_value=0)
+    counts = counts.reindex(index=table.index, columns=[*FAMILY_COLUMNS.values()], fill_value=0)
     table = pd.concat([table, counts, _stood(timeline, len(table))], axis="columns")
     not_broken = table["working"] + table["failing"]
     proved = not_broken + table["confirmed_broken"]
