@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from arkaudit.exits import exit_on
 from arkaudit.reporting import report_on
-from reports.exports import ReportUnwritable, check_out, csv_text, write_report
+from reports.exports import ReportUnwritable, check_out, write_report
+from reports.formats.table_files import csv_text
 from reports.languages.display import defused
 from reports.store.frames import Frames, load_frames
 from reports.tables.definitions import rows_of
