@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import sys
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Final
 
@@ -20,12 +21,30 @@ from reports.languages import FOLDER, NAMES
 
 #: The languages that have a file; English stands in the code.
 TRANSLATED: Final = tuple(code for code in NAMES if code != "en")
-_METHODS: Final = [("**.py", "python"), ("**.j2", "jinja2")]
+#: Where sentences stand, and how they are read there.
+_SOURCES: Final = {
+    "reports": [("**.py", "python"), ("**.j2", "jinja2")],
+    "arkaudit": [("reporting.py", "python")],
+}
 #: What is given a sentence, besides what gettext itself knows: where among its arguments that stands.
 _KEYWORDS: Final = (
     {**DEFAULT_KEYWORDS, "Forms": (1, 2), "TableDefinition": (2,)},
     {"TableDefinition": (3,)},
-    {"Column": (3,)},
+    {
+        f"{kind}_column": (2,)
+        for kind in [
+            "text",
+            "token",
+            "url",
+            "naan",
+            "ark",
+            "count",
+            "number",
+            "share",
+            "truth",
+            "moment",
+        ]
+    },
 )
 #: A file says when it was begun; a newer day would change it, and say nothing.
 _BEGUN: Final = datetime(2026, 11, 23, tzinfo=UTC)
@@ -34,18 +53,16 @@ _BEGUN: Final = datetime(2026, 11, 23, tzinfo=UTC)
 def extracted() -> Catalog:
     """Every sentence that the code and the template have to say."""
     catalogue = Catalog(project="arkaudit", charset="utf-8")
-    root = FOLDER.parent
-    for keywords in _KEYWORDS:
+    for keywords, (folder, methods) in product(_KEYWORDS, _SOURCES.items()):
         for name, _, message, comments, context in extract_from_dir(
-            root,
-            _METHODS,
+            FOLDER.parent.parent / folder,
+            methods,
             keywords=keywords,
             comment_tags=["Translators:"],
             strip_comment_tags=True,
         ):
-            catalogue.add(
-                message, locations=[(f"reports/{name}", 0)], auto_comments=comments, context=context
-            )
+            place = (f"{folder}/{name}", 0)
+            catalogue.add(message, locations=[place], auto_comments=comments, context=context)
     return catalogue
 
 
