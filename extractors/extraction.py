@@ -21,10 +21,9 @@ from extractors.mentions.fast_path import holds_no_label
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
 from extractors.model.ark import Ark
 from extractors.model.budget import ReadingStage, TimeBudget, current, has_time, spending
-from extractors.model.check_characters import CheckCharacter
+from extractors.model.check_characters import CheckCharacter, suggestions
 from extractors.model.conformance import Remark, remarks
 from extractors.model.documents import Block, Finding, Reading, Role
-from extractors.model.suggestions import suggestions
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import Confidence
 

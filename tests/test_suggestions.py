@@ -9,11 +9,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from extractors.model.ark import BETANUMERIC, Ark, shoulder_of
-from extractors.model.check_characters import KNOWN, CheckCharacter, Zone, Zones
-from extractors.model.suggestions import (
+from extractors.model.check_characters import (
+    KNOWN,
     LONGEST_NAME,
+    CheckCharacter,
     Edit,
     Suggestion,
+    Zone,
+    Zones,
     lower_case_form,
     series_of,
     suggestions,

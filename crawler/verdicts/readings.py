@@ -24,9 +24,9 @@ from crawler.model.resolving import sendable
 from crawler.verdicts.access import judge_object
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
+from extractors.model.check_characters import suggestions
 from extractors.model.normalize import LABEL, NotAnArk
 from extractors.model.offset_map import ODD_BLANK, WRAP, offset_map
-from extractors.model.suggestions import suggestions
 from extractors.wraps.evidence import Evidence
 
 # -- which of several readings of a damaged ARK lives, by what the resolver answers about each

@@ -13,12 +13,11 @@ from extractors.mentions.gaps import ArkBuilder, Gaps, Notes, mapped_ark
 from extractors.mentions.mention import Mention, NamespaceMention
 from extractors.mentions.resolver import WrittenResolver, resolver_before
 from extractors.model.ark import Ark
-from extractors.model.check_characters import CheckCharacter, Zones
+from extractors.model.check_characters import CheckCharacter, Zones, lower_case_form
 from extractors.model.conformance import Remark
 from extractors.model.documents import Block, Role
 from extractors.model.normalize import NotAnArk
 from extractors.model.offset_map import ODD_BLANK, PARAGRAPH, UNSPACED, WRAP, OffsetMap
-from extractors.model.suggestions import lower_case_form
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import (
     CHECK_CHARACTER,

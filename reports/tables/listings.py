@@ -12,8 +12,7 @@ import pandas as pd
 
 from crawler.model.observations import Family, Question
 from extractors.model.ark import SKIPPED_NAANS, Ark
-from extractors.model.check_characters import CheckCharacter, Zones
-from extractors.model.suggestions import suggestions
+from extractors.model.check_characters import CheckCharacter, Zones, suggestions
 from extractors.wraps.evidence import Shapes
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT, joined
