@@ -33,7 +33,7 @@ from extractors.isolated import (
     failed_extraction,
     may_stay_inline,
 )
-from extractors.mentions.resolver import relative_resolver
+from extractors.mentions.mention import relative_resolver
 from extractors.model.documents import Finding
 from extractors.processes.codec import decoded, encoded
 from extractors.processes.worker import WorkerError

@@ -35,7 +35,7 @@ from extractors.isolated import (
     failed_extraction,
     may_stay_inline,
 )
-from extractors.mentions.resolver import relative_resolver
+from extractors.mentions.mention import relative_resolver
 from extractors.model.documents import NOTHING_READ, Finding
 from extractors.model.formats import parse_content_type
 from extractors.processes.worker import WorkerError

@@ -10,8 +10,7 @@ from urllib.parse import unquote
 import regex
 
 from extractors.mentions.gaps import ArkBuilder, Gaps, Notes, mapped_ark
-from extractors.mentions.mention import Mention, NamespaceMention
-from extractors.mentions.resolver import WrittenResolver, resolver_before
+from extractors.mentions.mention import Mention, NamespaceMention, WrittenResolver, resolver_before
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter, Zones, lower_case_form
 from extractors.model.conformance import Remark

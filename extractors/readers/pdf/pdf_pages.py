@@ -25,12 +25,13 @@ from extractors.readers.pdf.geometry import (
     Line,
     Lines,
     Rows,
+    is_right_to_left,
     line_at,
     lines_of,
+    ordered,
     rooms_of,
     without_false_breaks,
 )
-from extractors.readers.pdf.right_to_left import is_right_to_left, ordered
 from extractors.readers.pdf.spacing import corrections
 
 # The annotations of a page: links with their rectangles, comments, and what was filled into forms.
