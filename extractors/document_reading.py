@@ -91,8 +91,8 @@ _READERS = {
     Format.BIBTEX: ("escaped_text", "read_bibtex"),
     Format.DOCX: ("office.office_reader", "read_docx"),
     Format.EPUB: ("office.epub", "read_epub"),
-    Format.JSON: ("json", "read_json"),
-    Format.JSON_LINES: ("json", "read_json_lines"),
+    Format.JSON: ("structured_data", "read_json"),
+    Format.JSON_LINES: ("structured_data", "read_json_lines"),
     Format.LATEX: ("escaped_text", "read_latex"),
     Format.MAIL: ("mail", "read_mail"),
     Format.MARC: ("marc", "read_marc"),
@@ -103,7 +103,7 @@ _READERS = {
     Format.PDF: ("pdf.pdf_reader", "read_pdf"),
     Format.PPTX: ("office.office_reader", "read_pptx"),
     Format.RESTRUCTURED: ("escaped_text", "read_restructured"),
-    Format.TABULAR: ("tabular", "read_tabular"),
+    Format.TABULAR: ("structured_data", "read_tabular"),
     Format.XLSX: ("office.office_reader", "read_xlsx"),
 }
 #: Formats that say nothing of their charset, so that it counts what the sender declared.

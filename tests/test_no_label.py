@@ -7,11 +7,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from extractors.mentions import fast_path
-from extractors.mentions.labels import _BEFORE_SIGN, _SIGNS, label_places
+from extractors.mentions.labels import (
+    _BEFORE_SIGN,
+    _SIGNS,
+    holds_no_label_in_markup,
+    label_places,
+)
 from extractors.model.documents import Block
 from extractors.readers.markup import html
-from extractors.readers.markup.html import read_html
-from extractors.readers.markup.prefilter import holds_no_label, nests_little
+from extractors.readers.markup.html import nests_little, read_html
 from extractors.wraps.evidence import Evidence
 from tests.fully_read import read_fully
 from tests.test_clean_arks import met
@@ -199,7 +203,7 @@ def test_a_page_that_is_not_parsed_gives_what_it_gives_when_parsed(source):
 
 @given(SOURCES)
 def test_no_page_has_a_label_of_which_it_is_said_that_there_is_none(source):
-    if holds_no_label(source):
+    if holds_no_label_in_markup(source):
         assert not read_html(source.encode(), charset="utf-8").blocks
 
 

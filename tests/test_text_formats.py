@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from extractors.document_reading import read_document
 from extractors.extraction import extraction_of
-from extractors.readers import escaped_text, json, markdown, plain, tabular
+from extractors.readers import escaped_text, markdown, plain, structured_data
 from tests.vectors import vectors
 
 READERS = {
@@ -17,9 +17,9 @@ READERS = {
     "rst": escaped_text.read_restructured,
     "tex": escaped_text.read_latex,
     "bib": escaped_text.read_bibtex,
-    "csv": tabular.read_tabular,
-    "json": json.read_json,
-    "jsonl": json.read_json_lines,
+    "csv": structured_data.read_tabular,
+    "json": structured_data.read_json,
+    "jsonl": structured_data.read_json_lines,
 }
 #: In a vector: this text is whatever it is, and only what is found in it matters.
 ANY_TEXT = "\0any"
@@ -110,8 +110,8 @@ def test_a_declared_charset_is_used(suffix):
         pytest.param(escaped_text, "rst", b"ark:/12345/x5\n", id="reStructuredText"),
         pytest.param(escaped_text, "tex", b"ark:/12345/x5\n", id="LaTeX"),
         pytest.param(escaped_text, "bib", b"@misc{k, note={ark:/12345/x5}}\n", id="BibTeX"),
-        pytest.param(tabular, "csv", b"x,ark:/12345/x5\n", id="CSV"),
-        pytest.param(json, "jsonl", b'["ark:/12345/x5"]\n', id="JSON Lines"),
+        pytest.param(structured_data, "csv", b"x,ark:/12345/x5\n", id="CSV"),
+        pytest.param(structured_data, "jsonl", b'["ark:/12345/x5"]\n', id="JSON Lines"),
     ],
 )
 def test_beyond_the_limit_nothing_is_read_and_that_is_said(monkeypatch, module, suffix, line):
@@ -145,26 +145,30 @@ def test_a_long_target_referred_to_often_is_no_bomb():
 def test_json_of_any_depth(opening):
     closing = {ord("["): b"]", ord("{"): b"}"}
     ends = b"".join(closing[byte] for byte in reversed(opening) if byte in closing)
-    reading = json.read_json(opening * 100_000 + b'"ark:/12345/x5"' + ends * 100_000)
+    reading = structured_data.read_json(opening * 100_000 + b'"ark:/12345/x5"' + ends * 100_000)
     assert texts(reading) == ["ark:/12345/x5"]
     assert len(reading.blocks[0].place) < 1000
     assert reading.findings == ()
 
 
 def test_json_that_only_opens_is_text():
-    reading = json.read_json(b'["ark:/12345/x5",' + b"[" * 100_000)
+    reading = structured_data.read_json(b'["ark:/12345/x5",' + b"[" * 100_000)
     assert kinds(reading) == ["malformed-json"]
     assert "ark:/12345/x5" in texts(reading)[0]
 
 
 def test_a_long_key_is_not_repeated_with_every_value_below_it():
-    reading = json.read_json(b'{"' + b"k" * 10_000 + b'": ["ark:/12345/x5", "ark:/12345/x6"]}')
+    reading = structured_data.read_json(
+        b'{"' + b"k" * 10_000 + b'": ["ark:/12345/x5", "ark:/12345/x6"]}'
+    )
     assert texts(reading) == ["ark:/12345/x5", "ark:/12345/x6"]
     assert max(len(block.place) for block in reading.blocks) < 1000
 
 
 def test_a_field_beyond_the_limit_of_the_csv_module():
-    reading = tabular.read_tabular(b"a,b\n" + b"x" * 200_000 + b",ark:/12345/x5\n1,ark:/12345/x6\n")
+    reading = structured_data.read_tabular(
+        b"a,b\n" + b"x" * 200_000 + b",ark:/12345/x5\n1,ark:/12345/x6\n"
+    )
     assert [(block.place, block.text) for block in reading.blocks] == [
         ("row:2/column:b", "ark:/12345/x5"),
         ("row:3/column:b", "ark:/12345/x6"),

@@ -16,7 +16,7 @@ from typing import BinaryIO
 from urllib.parse import urlsplit
 from zipfile import ZipInfo
 
-from extractors.archives import tars, warc, zips
+from extractors.archives import warc
 from extractors.archives.compression import (
     PIECE_BYTES,
     SIGNATURES,
@@ -27,6 +27,7 @@ from extractors.archives.compression import (
     size_of,
 )
 from extractors.archives.members import INSIDE, ArchiveMember, Limits, inside, may_be_document
+from extractors.archives.stored_files import is_tar, tar_entries, zip_directory, zip_entries
 from extractors.model.documents import Finding
 from extractors.model.formats import package_format, package_format_of, part_end
 
@@ -73,7 +74,7 @@ def archive_kind(head: bytes) -> ArchiveKind | None:
             return kind if kind is not ArchiveKind.BZIP2 or _BZIP2_BLOCK.match(head) else None
     if warc.is_warc(head):
         return ArchiveKind.WARC
-    return ArchiveKind.TAR if tars.is_tar(head) else None
+    return ArchiveKind.TAR if is_tar(head) else None
 
 
 def members(
@@ -246,7 +247,7 @@ class _Walk:
         seekable: BinaryIO | None,
     ) -> Iterator[ArchiveMember]:
         archive = seekable or io.BytesIO(content.read(self._limits.member_bytes))
-        listed = zips.directory(archive)
+        listed = zip_directory(archive)
         if _is_package(archive, listed):
             archive.seek(0)
             yield from self._whole(Lookahead(archive), about, depth, packed)
@@ -254,7 +255,7 @@ class _Walk:
         if seekable is None and content.peek(1):
             self._leave_out("cut-off", "only its beginning was unpacked", about.name)
         is_empty = listed is None
-        for entry in zips.entries(archive, listed, self._budget):
+        for entry in zip_entries(archive, listed, self._budget):
             is_empty = False
             within = inside(about, entry.name)
             if entry.is_encrypted:
@@ -272,7 +273,7 @@ class _Walk:
             self._leave_out("unreadable", "no file in it could be found", about.name)
 
     def _tar(self, content: Lookahead, about: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
-        for entry in tars.entries(content, self._budget):
+        for entry in tar_entries(content, self._budget):
             if isinstance(entry, str):
                 self._leave_out("damaged", entry, about.name)
                 continue

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from heapq import merge
+from html import unescape
 from itertools import islice
 
 import regex
@@ -119,8 +120,8 @@ def _word(gap: str) -> str:
 
 
 #: What typesetting and escapes leave between the letters: blanks, marks, hyphens, what isn't seen; never many.
-BETWEEN = r"[^\p{L}\p{N}<>&:;,!?/|=@\#()\[\]{}\"]"
-_GAP = rf"{BETWEEN}{{0,8}}?"
+_BETWEEN = r"[^\p{L}\p{N}<>&:;,!?/|=@\#()\[\]{}\"]"
+_GAP = rf"{_BETWEEN}{{0,8}}?"
 _NO_LETTERS = frozenset("/ :(\"'\n")
 #: Without one there is no label, and `re` looks for them at several times the speed.
 _ANY_SIGN = re.compile("[:+_%&\\\\\N{FULLWIDTH COLON}]")
@@ -130,8 +131,8 @@ _LABEL = regex.compile(
 )
 
 #: After the word, all of it side by side.
-WORD_BEFORE = regex.compile(rf"(?<= {_word('')} )", regex.VERBOSE | regex.IGNORECASE)
-_MARKUP_GAP = rf"(?: <[^<>]*+> | {BETWEEN} | &\#[0-9]++; ){{0,40}}"
+_WORD_BEFORE = regex.compile(rf"(?<= {_word('')} )", regex.VERBOSE | regex.IGNORECASE)
+_MARKUP_GAP = rf"(?: <[^<>]*+> | {_BETWEEN} | &\#[0-9]++; ){{0,40}}"
 _BEFORE_SIGN = regex.compile(rf"(?<= {_word(_MARKUP_GAP)} /? )", regex.VERBOSE | regex.IGNORECASE)
 _AFTER_SIGN = regex.compile(
     rf": {_MARKUP_GAP} {_A} {_MARKUP_GAP} {_R} {_MARKUP_GAP} {_K} {_MARKUP_GAP} /",
@@ -153,7 +154,7 @@ _SIGNS = tuple(
 )
 _AFTER_O = re.compile(r":(?<=[oO]:)(?=[aA<%&\\\uFF21\uFF41])")
 #: What may be between the word and its sign, or more than that.
-_RUN = regex.compile(rf"(?: <[^<>]*+> | {BETWEEN} | &\#[0-9]++; | / )*+", regex.VERBOSE)
+_RUN = regex.compile(rf"(?: <[^<>]*+> | {_BETWEEN} | &\#[0-9]++; | / )*+", regex.VERBOSE)
 #: The k in each of its spellings, where its neighbours don't rule it out at once: what follows can't be in a label;
 #: before it is neither an r nor what may be in between; before an r, no a ("work"); before "ar", a letter that ends
 #: no escape ("mark"). `re` leaps from one to the next.
@@ -245,3 +246,109 @@ def labelled(value: str) -> str | None:
     """
     compact = _NAAN_AND_NAME.fullmatch(value.strip())
     return f"ark:{compact['compact']}" if compact else None
+
+
+# Pages that surely cite no ARK, recognized by their source alone: to parse them would be most of the work. Of the pages of
+# a web archive hardly one holds an ARK. What is looked for here is wider than any label: an a, r and k in any spelling,
+# with whatever tags, references and marks in between, before anything that may be a sign. Only "surely none" is said; in
+# any doubt the page is read.
+
+_BEHIND = regex.compile(rf"(?: <[^<>]*+> | {_BETWEEN} | / )*+ [:&<]?", regex.VERBOSE)
+_BEFORE = regex.compile(rf"(?r)(?: <[^<>]*> | {_BETWEEN} )*", regex.VERBOSE)
+_MOST_BEFORE = 2000
+_ANY_TAG = re.compile("<[^<>]*>")
+_MAY_BE_SIGN = re.compile(r"[:+_%\\&/<\N{FULLWIDTH COLON}]")
+#: Of the element of these, nothing is seen; or there is no element, and where it ends is another question.
+_UNSURE_TAG = re.compile(
+    r"<(?:[!?]|/?(?:script|style|iframe|noembed|template|textarea|title|xmp)\b)", re.IGNORECASE
+)
+_WORD_AR = re.compile("(?<=[aA\uff21\uff41][rR\uff32\uff52].)", re.DOTALL)
+#: With the last digits of their escapes.
+_LETTERS_A = frozenset("aA\uff21\uff411")
+_LETTERS_R = frozenset("rR\uff32\uff522")
+_LETTERS_K = frozenset("kK\uff2b\uff4b\N{KELVIN SIGN}")
+#: Near a word, what may hide that it is the beginning of one: escapes, and what a parser takes away.
+_HIDING = frozenset("%\\<>&;")
+_ESCAPE_CHARS = 12
+_LONGEST_NAME = 300
+#: The end of an ARK, to which another may be glued: ``12148/x5aark:/12148/x6``.
+_GLUED = re.compile(r"[0-9]/[^\s/]*\Z")
+#: The end of what a parser leaves out, which may hold blanks and tags; nothing after it parts words.
+_HIDDEN = re.compile(r"""(?:--!?|[?\]"'])>(?:[^\s/<]|<[^<>]*>)*\Z""")
+_OF_AN_ESCAPE = frozenset("bB")
+
+
+def holds_no_label_in_markup(source: str) -> bool:
+    r"""Return whether surely nothing in the *source* of a page is a label, neither in its text nor in values.
+
+    >>> holds_no_label_in_markup("<p>A mark: the <a href='/work/12148/x5'>Ark</a> of old Noah, dark:blue, a work: k: v")
+    True
+    >>> pages = ["<b>ark</b>:", "a&#114;k:/1", "ark%3A/1", "a<wbr>rk <i>:", r'"\u0061\u0072\u006b:"', "a&shyrk:"]
+    >>> any(map(holds_no_label_in_markup, pages))
+    False
+    """
+    if "\0" in source:
+        return False
+    if "&" in source:
+        source = unescape(source)
+    return not any(_may_be_label(source, end) for end in ends_of_ark(source))
+
+
+def _may_be_label(source: str, end: int) -> bool:
+    """Return whether the letter before *end*, a k in some spelling, may be the last of a label's word."""
+    after = _BEHIND.match(source, end)
+    behind = after[0] if after is not None else ""
+    if not _MAY_BE_SIGN.search(_ANY_TAG.sub("", behind)) and not _is_unsure(behind):
+        return False
+    if source[end - 1] in _OF_AN_ESCAPE or _WORD_BEFORE.match(source, end):
+        return True
+    if _WORD_AR.match(source, end):  # "dark:"
+        first = end - 3
+        near = source[max(0, first - _ESCAPE_CHARS) : first]
+        return _is_glued(source, first) or near[-1:] in _LETTERS_K or not _HIDING.isdisjoint(near)
+    return _may_follow_ar(source, end - 1)
+
+
+def _is_glued(source: str, first: int) -> bool:
+    """Return whether the word at *first* may be glued to an ARK, tags apart.
+
+    >>> _is_glued("12148/x<i>5</i>dark:/", 15), _is_glued("12148/x5 dark:/", 10)
+    (True, False)
+    """
+    near = source[max(0, first - _LONGEST_NAME) : first]
+    hidden = _HIDDEN.search(near)
+    return hidden is not None or _GLUED.search(_ANY_TAG.sub("", near)) is not None
+
+
+def _may_follow_ar(source: str, at: int) -> bool:
+    """Return whether the k at *at* may follow an a and an r of which tags or marks part it."""
+    before = source[at - 1 : at]
+    if before == "2":
+        return source[at - 2 : at - 1] in ("5", "7")  # of an escaped r
+    return (
+        _may_follow(source, at - 1, _LETTERS_A)
+        if before in _LETTERS_R
+        else _may_follow(source, at, _LETTERS_R)
+    )
+
+
+def _may_follow(source: str, at: int, letters: frozenset[str]) -> bool:
+    """Return whether one of *letters* may be the last before *at*, but for tags and marks."""
+    if source[at - 1 : at].isalnum():
+        return source[at - 1] in letters
+    start = max(0, at - _MOST_BEFORE)
+    before = _BEFORE.match(source, start, at)
+    between = before[0] if before is not None else ""
+    first = at - len(between)
+    if _is_unsure(between) or first == start > 0 or source[first - 1 : first] in (*letters, ">"):
+        return True
+    return "<" in between and source.rfind("<", start, first) > source.rfind(
+        ">", start, first
+    )  # within another tag
+
+
+def _is_unsure(between: str) -> bool:
+    """Return whether what looks like tags and text *between* letters may be something else to a parser."""
+    if _UNSURE_TAG.search(between):
+        return True
+    return any(tag.count('"') % 2 or tag.count("'") % 2 for tag in _ANY_TAG.findall(between))

@@ -12,17 +12,22 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, TypeAlias
 
 from lxml import etree
 from w3lib.encoding import html_body_declared_encoding
 
-from extractors.mentions.labels import label_places, leads_to_document, may_hold_ark
+from extractors.mentions.labels import (
+    holds_no_label_in_markup,
+    label_places,
+    leads_to_document,
+    may_hold_ark,
+)
 from extractors.model.budget import as_time_allows
 from extractors.model.decoding import decode, first_bytes
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.page import APART, Following, MarkupPage
-from extractors.readers.markup.prefilter import holds_no_label, nests_little
 from extractors.readers.markup.recognized import is_hocr, read_recognized
 
 # The source of a page, made fit for libxml2: what it misreads, and what would take it too much time or memory.
@@ -58,6 +63,13 @@ _TAG = re.compile(
     re.VERBOSE,
 )
 _REST_OF_TAG = re.compile(rf"{_PIECE}*+")
+
+#: libxml2 reads 2,048 open elements, some of which it adds itself.
+_SURE_DEPTH = 2000
+#: An element that holds nothing but text. (Where it is no element, as in a value, its tag is not one of those begun.)
+_LEAF = re.compile(
+    r"""<([a-zA-Z]++)(?:[ \t\n\r][^<>"']*+(?:"[^<>"]*+"[^<>"']*+|'[^<>']*+'[^<>"']*+)*+)?>[^<>]*+</\1>"""
+)
 
 # XML can't spell most control characters; they travel as noncharacters, which no text holds.
 _CONTROL = re.compile(
@@ -159,6 +171,17 @@ def _flat_tag(tag: re.Match[str]) -> str:
     if name in _NOT_NESTED:
         return tag[0]
     return "<hr" if name in APART else "<param"
+
+
+def nests_little(source: str) -> bool:
+    """Return whether the elements of a page surely don't nest so deeply that its parser gives up.
+
+    >>> nests_little("<p>" * 3000), nests_little("<b>x</b>" * 3000)
+    (False, True)
+    """
+    begun = source.count("<") - source.count("</")
+    leaves = islice(_LEAF.finditer(source), max(0, begun - _SURE_DEPTH))  # so many are enough
+    return begun - sum(1 for _ in leaves) <= _SURE_DEPTH
 
 
 # Scripts in a page: JSON of any kind, and the string literals of programs; only what may hold an ARK.
@@ -312,7 +335,12 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
     decoded = decode(data, charset, html_body_declared_encoding(data))
     markup, faults, left_out = parseable(decoded.text)
     findings += [*decoded.findings, *faults, *_comment_findings(decoded.text)]
-    if not with_links and not left_out and holds_no_label(markup) and nests_little(markup):
+    if (
+        not with_links
+        and not left_out
+        and holds_no_label_in_markup(markup)
+        and nests_little(markup)
+    ):
         title = _title_of(markup)
         if title is not None:
             return Reading(MEDIA_TYPE, title=title, findings=tuple(findings))
