@@ -7,8 +7,8 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
-from operator import attrgetter, sub
-from typing import Any, NamedTuple, Self
+from operator import attrgetter
+from typing import NamedTuple, Self
 from unicodedata import bidirectional
 
 import pypdfium2.raw as pdfium
@@ -41,6 +41,11 @@ class Box(NamedTuple):
     bottom: float
     right: float
     top: float
+
+    @property
+    def height(self) -> float:
+        """Of the box of a character: that of its font."""
+        return self.top - self.bottom
 
 
 class Line(NamedTuple):
@@ -97,19 +102,15 @@ class Glyphs:
             lambda offset: int(pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, offset)),
         )
 
-    def box(self, offset: int) -> Any:
-        """The rectangle (FS_RECTF) of the character's advance width and of its font, not of its letter."""
+    def box(self, offset: int) -> Box:
+        """The rectangle of the character's advance width and of its font, not of its letter."""
         box = pdfium.FS_RECTF()
         pdfium.FPDFText_GetLooseCharBox(self._page, self._index(offset), box)
-        return box
+        return Box(box.left, box.bottom, box.right, box.top)
 
-    def all_corners(
-        self, offsets: Iterable[int]
-    ) -> tuple[list[float], list[float], list[float], list[float]]:
-        """The corners of several characters: their lefts, tops, rights and bottoms."""
-        boxes = [self.box(offset) for offset in offsets]
-        lefts, tops = [box.left for box in boxes], [box.top for box in boxes]
-        return lefts, tops, [box.right for box in boxes], [box.bottom for box in boxes]
+    def boxes(self, offsets: Iterable[int]) -> list[Box]:
+        """The rectangles of several characters."""
+        return list(map(self.box, offsets))
 
     def feet(self, offsets: Iterable[int]) -> list[float]:
         """The lowest points of the letters at *offsets*: most are on the base line of their line."""
@@ -123,7 +124,7 @@ class Glyphs:
     def center(self, offset: int) -> float:
         """Return where between left and right a character is."""
         box = self.box(offset)
-        return float(box.left + box.right) / 2
+        return (box.left + box.right) / 2
 
     def is_generated(self, offset: int) -> bool:
         """Return whether PDFium concluded from a gap that a space must be here."""
@@ -139,13 +140,13 @@ class Glyphs:
 
 def lines_of(text: str, glyphs: Glyphs) -> Lines:
     """The lines of a page in the order of its text."""
-    spans = [line.span() for line in _LINE.finditer(text)]
-    starts = [start for start, _ in spans]
-    lasts = [stop - 1 for _, stop in spans]
-    ends = [last if text[last] == LINE_END_HYPHEN else last + 1 for last in lasts]
-    lefts, tops, _, bottoms = glyphs.all_corners(starts)
-    _, _, rights, _ = glyphs.all_corners(lasts)
-    return list(map(Line, starts, ends, lefts, bottoms, rights, tops))
+    lines = []
+    for line in _LINE.finditer(text):
+        start, last = line.start(), line.end() - 1
+        first, end = glyphs.box(start), last if text[last] == LINE_END_HYPHEN else last + 1
+        right = glyphs.box(last).right
+        lines.append(Line(start, end, first.left, first.bottom, right, first.top))
+    return lines
 
 
 def without_false_breaks(text: str, lines: Lines) -> str:
@@ -384,11 +385,18 @@ def ordered(text: str, lines: Lines, glyphs: Glyphs) -> OrderedText:
 def _rows(text: str, offsets: range, glyphs: Glyphs) -> Iterator[list[_Glyph]]:
     """The glyphs of what PDFium takes for a line, without its blanks: mostly one row, each from left to right."""
     wanted = [offset for offset in offsets if not text[offset].isspace()]
-    lefts, tops, rights, bottoms = glyphs.all_corners(wanted)
-    written = (text[offset].replace(LINE_END_HYPHEN, "-") for offset in wanted)
-    middles = ((top + bottom) / 2 for top, bottom in zip(tops, bottoms, strict=True))
-    from_top = sorted(map(_Glyph, lefts, rights, middles, written), key=lambda glyph: -glyph.middle)
-    height = max(map(sub, tops, bottoms), default=0.0)
+    boxes = glyphs.boxes(wanted)
+    written = [
+        _Glyph(
+            box.left,
+            box.right,
+            (box.top + box.bottom) / 2,
+            text[offset].replace(LINE_END_HYPHEN, "-"),
+        )
+        for offset, box in zip(wanted, boxes, strict=True)
+    ]
+    from_top = sorted(written, key=lambda glyph: -glyph.middle)
+    height = max((box.height for box in boxes), default=0.0)
     row: list[_Glyph] = []
     for glyph in from_top:
         if row and row[-1].middle - glyph.middle > height / 2:

@@ -281,13 +281,13 @@ class CellTable:
     def _cells_of(self, line: Line) -> list[_LineCell]:
         """Return the parts of *line*: between them is more space than a blank takes."""
         blanks = [at for at in range(line.start + 1, line.end - 1) if self._text[at] == " "]
-        lefts, _, _, _ = self._glyphs.all_corners([at + 1 for at in blanks])
-        _, _, rights, _ = self._glyphs.all_corners([at - 1 for at in blanks])
+        rights = self._glyphs.boxes(at - 1 for at in blanks)
+        lefts = self._glyphs.boxes(at + 1 for at in blanks)
         cells, start, left = [], line.start, line.left
-        for at, right, next_left in zip(blanks, rights, lefts, strict=True):
-            if next_left - right > _WIDE_GAP * line.height:
-                cells.append(_LineCell(start, at, left, right))
-                start, left = at + 1, next_left
+        for at, before, after in zip(blanks, rights, lefts, strict=True):
+            if after.left - before.right > _WIDE_GAP * line.height:
+                cells.append(_LineCell(start, at, left, before.right))
+                start, left = at + 1, after.left
         return [*cells, _LineCell(start, line.end, left, line.right)]
 
 
@@ -348,24 +348,18 @@ def plain(page: PdfPage) -> PdfPage:
     )
 
 
-class _Parts:
-    """Reads the parts of a page, each on its own: what is wrong with one must not take the others with it."""
+def attempted(faults: list[str], name: str, work: Callable[[], Part], without: Part) -> Part:
+    """Return what *work* gives, or *without* where it fails, for whatever reason, which is one of the *faults* then.
 
-    def __init__(self) -> None:
-        self.faults: list[str] = []
-
-    def read(self, name: str, work: Callable[[], Part], without: Part) -> Part:
-        """Return what *work* gives, or *without* where it fails, for whatever reason.
-
-        Raises `TooMuch` and MemoryError.
-        """
-        try:
-            return work()
-        except (MemoryError, TooMuch):
-            raise
-        except Exception as error:
-            self.faults.append(f"{name}: {type(error).__name__}")
-            return without
+    What is wrong with one part of a document must not take the others with it. Raises `TooMuch` and MemoryError.
+    """
+    try:
+        return work()
+    except (MemoryError, TooMuch):
+        raise
+    except Exception as error:
+        faults.append(f"{name}: {type(error).__name__}")
+        return without
 
 
 def read_page(document: PdfDocument, number: int, *, continues: bool) -> PdfPage:
@@ -373,28 +367,32 @@ def read_page(document: PdfDocument, number: int, *, continues: bool) -> PdfPage
 
     Raises what PDFium and its bindings raise over a page that can't be opened, and `TooMuch`.
     """
-    parts = _Parts()
+    faults: list[str] = []
     with closing(document[number - 1]) as page:
         if pdfium.FPDFPage_CountObjects(page) > MOST_OBJECTS:
             raise TooMuch(f"more than {MOST_OBJECTS} objects")
         nothing: list[Link] = []
-        annotations = parts.read("links", lambda: list(links_of(document, page)), nothing)
+        annotations = attempted(faults, "links", lambda: list(links_of(document, page)), nothing)
         none: list[tuple[str, str]] = []
-        comments = parts.read("comments", lambda: list(comments_of(page, len(annotations))), none)
+        comments = attempted(
+            faults, "comments", lambda: list(comments_of(page, len(annotations))), none
+        )
         links = tuple(link for link in annotations if link.uri.strip())
         read = PdfPage(number, "", links, tuple(comments))
-        read = parts.read("text", lambda: _with_text(page, read, parts, continues=continues), read)
-    return replace(read, faults=tuple(parts.faults))
+        read = attempted(
+            faults, "text", lambda: _with_text(page, read, faults, continues=continues), read
+        )
+    return replace(read, faults=tuple(faults))
 
 
-def _with_text(page: PdfiumPage, read: PdfPage, parts: _Parts, *, continues: bool) -> PdfPage:
+def _with_text(page: PdfiumPage, read: PdfPage, faults: list[str], *, continues: bool) -> PdfPage:
     """*read* with its text, and with geometry where that may matter and can be had."""
     with closing(page.get_textpage()) as text_page:
         text = _text(text_page)
         is_picture = not text.strip() and _has_drawing(page)
         read = replace(read, text=text, is_picture=is_picture)
         if is_right_to_left(text):
-            return parts.read("geometry", lambda: _from_right_to_left(read, text_page), read)
+            return attempted(faults, "geometry", lambda: _from_right_to_left(read, text_page), read)
         open_ends = open_lines(text)
         labels = [label.start() for label in _LABEL.finditer(text)][:_MOST_LABELS]
         ark_links = {link.uri for link in read.links if may_hold_ark(link.uri)}
@@ -419,7 +417,7 @@ def _with_text(page: PdfiumPage, read: PdfPage, parts: _Parts, *, continues: boo
             placed = replace(read, text=shown, lines=lines, font_sizes=sizes, may_go_on=may_go_on)
             return _with_geometry(placed, labels, ark_links, glyphs)
 
-        return parts.read("geometry", with_geometry, read)
+        return attempted(faults, "geometry", with_geometry, read)
 
 
 def _from_right_to_left(read: PdfPage, text_page: PdfTextPage) -> PdfPage:

@@ -24,7 +24,7 @@ from extractors.model.budget import as_time_allows
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.xml import read_xml
 from extractors.readers.pdf.bodies import blocks_of
-from extractors.readers.pdf.pdf_pages import PdfPage, TooMuch, plain, read_page
+from extractors.readers.pdf.pdf_pages import PdfPage, TooMuch, attempted, plain, read_page
 
 if TYPE_CHECKING:
     import pikepdf
@@ -276,14 +276,11 @@ def _reading(document: PdfDocument, data: bytes) -> Reading:
     findings: list[Finding] = []
 
     def part(name: str, work: Callable[[], Iterable[Item]]) -> list[Item]:
-        """Return what *work* gives; where it fails, for whatever reason, it costs no other part."""
+        """Return what *work* gives; where it fails, it costs no other part."""
+        faults: list[str] = []
         items: list[Item] = []
-        try:
-            items.extend(work())
-        except MemoryError:
-            raise
-        except Exception as error:
-            findings.append(Finding("unreadable-part", f"{name}: {type(error).__name__}"))
+        attempted(faults, name, lambda: items.extend(work()), None)
+        findings.extend(Finding("unreadable-part", fault) for fault in faults)
         return items
 
     info = dict(part("Info dictionary", lambda: info_values(document)))

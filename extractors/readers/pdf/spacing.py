@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from math import inf
 from statistics import median
 
@@ -122,7 +122,8 @@ class _Spacing:
             if self._usual:
                 removed.update(self._false_before(label, at))
             base: float | None
-            base, height = self._base_line(label)
+            [base] = self._glyphs.feet([label])
+            height = self._glyphs.box(label).height
             for start, done, false in self._pieces_after(label, at):
                 removed.update(false)
                 mark = self._raised_mark(start, done, base, height)
@@ -160,12 +161,11 @@ class _Spacing:
 
     def _gaps_at(self, spaces: Collection[int]) -> list[float]:
         """The gaps at *spaces* in heights of the font."""
-        _, tops, rights, bottoms = self._glyphs.all_corners([space - 1 for space in spaces])
-        lefts, _, _, _ = self._glyphs.all_corners([space + 1 for space in spaces])
-        corners = zip(lefts, tops, rights, bottoms, strict=True)
+        before = self._glyphs.boxes(space - 1 for space in spaces)
+        after = self._glyphs.boxes(space + 1 for space in spaces)
         return [
-            (left - right) / (top - bottom) if top > bottom else _SURE_SPACE
-            for left, top, right, bottom in corners
+            (right.left - left.right) / left.height if left.height > 0 else _SURE_SPACE
+            for left, right in zip(before, after, strict=True)
         ]
 
     # -- letterspaced words
@@ -209,13 +209,12 @@ class _Spacing:
         """The offsets of what is printed between two offsets, and the gap after each, in heights of the font."""
         printed = list(_PRINTED.finditer(self._text, start, end))
         letters = [letter.start() for letter in printed]
-        lefts, tops, rights, bottoms = self._glyphs.all_corners(letters)
-        _, _, ends, _ = self._glyphs.all_corners([letter.end() - 1 for letter in printed])
-        rights = list(map(max, rights, ends))
-        height = max(top - bottom for top, bottom in zip(tops, bottoms, strict=True)) or 1.0
-        return letters, [
-            (left - right) / height for left, right in zip(lefts[1:], rights, strict=False)
-        ]
+        boxes = self._glyphs.boxes(letters)
+        ends = self._glyphs.boxes(letter.end() - 1 for letter in printed)
+        rights = [max(box.right, end.right) for box, end in zip(boxes, ends, strict=True)]
+        height = max(box.height for box in boxes) or 1.0
+        gaps = [(box.left - right) / height for box, right in zip(boxes[1:], rights, strict=False)]
+        return letters, gaps
 
     def _spread_from(
         self, index: int, letters: list[int], gaps: list[float], usual: float, step: int
@@ -227,23 +226,19 @@ class _Spacing:
         while 0 <= index + step < len(letters):
             gap = gaps[min(index, index + step)]
             if gap < _KERNED * usual:
-                is_first = not 0 <= index - step < len(letters) or self._touch(
-                    letters, index, index - step
-                )
-                is_word = self._text[
-                    letters[index + step]
-                ].isalnum()  # and no bracket, after a last letter
-                return index if is_first or not is_word else index - step
+                other = index - step
+                is_first = not 0 <= other < len(letters)
+                if not is_first:  # or nothing is between the two that PDFium took for a space
+                    start, end = sorted((letters[index], letters[other]))
+                    is_first = " " not in self._text[start:end]
+                # and no bracket, after a last letter
+                is_word = self._text[letters[index + step]].isalnum()
+                return index if is_first or not is_word else other
             between = range(*sorted((letters[index], letters[index + step])))
             if gap > usual + _WORD_SPACE or any(self._is_real(offset) for offset in between):
                 return index
             index += step
         return index
-
-    def _touch(self, letters: list[int], index: int, other: int) -> bool:
-        """Return whether nothing is between two letters that PDFium took for a space."""
-        start, end = sorted((letters[index], letters[other]))
-        return " " not in self._text[start:end]
 
     def _is_real(self, offset: int) -> bool:
         return self._text[offset] == " " and not self._glyphs.is_generated(offset)
@@ -296,9 +291,9 @@ class _Spacing:
     def _letter_gap(self, space: int) -> float:
         """The gap between the letters before *space*: a line that is filled by force has wide ones."""
         offsets = range(max(self._text.rfind(" ", 0, space), space - _NEAR) + 1, space)
-        lefts, tops, rights, bottoms = self._glyphs.all_corners(offsets)
-        gaps = [left - right for left, right in zip(lefts[1:], rights, strict=False)]
-        return median(gaps) / (tops[0] - bottoms[0] or 1.0) if len(gaps) > 1 else 0.0
+        boxes = self._glyphs.boxes(offsets)
+        gaps = [following.left - box.right for box, following in pairwise(boxes)]
+        return median(gaps) / (boxes[0].height or 1.0) if len(gaps) > 1 else 0.0
 
     def _is_doubtful(self, space: int) -> bool:
         """Return whether the space at *space* is so narrow that it may be none."""
@@ -307,9 +302,9 @@ class _Spacing:
         [gap] = self._gaps_at([space])
         if not 0 < gap < _SURE_SPACE:
             return False
-        _, tops, _, bottoms = self._glyphs.all_corners([space - 1, space + 1])
-        if abs(bottoms[0] - bottoms[1]) > _RAISED * (
-            tops[0] - bottoms[0]
+        before, after = self._glyphs.boxes((space - 1, space + 1))
+        if (
+            abs(before.bottom - after.bottom) > _RAISED * before.height
         ):  # of another line, or raised
             return False
         others = self._gaps(line_at(self._lines, space))
@@ -330,12 +325,6 @@ class _Spacing:
 
     # -- footnote marks
 
-    def _base_line(self, label: int) -> tuple[float, float]:
-        """The base line on which the letter at *label* is, and the height of its font."""
-        [foot] = self._glyphs.feet([label])
-        box = self._glyphs.box(label)
-        return foot, box.top - box.bottom
-
     def _raised_mark(self, start: int, end: int, base: float | None, height: float) -> int | None:
         """Return where in the word from *start* to *end* a footnote mark begins, on the *base* line if that is known.
 
@@ -346,32 +335,25 @@ class _Spacing:
             start, end - _LAST
         )  # no mark is longer, with what may follow it before the next space
         offsets = [offset for offset in range(first, end) if text[offset] != " "]
-        _, tops, _, bottoms = self._glyphs.all_corners(offsets)
-        if base is not None and min(bottoms) == max(
-            bottoms
-        ):  # all of one font: only digits of its own can be raised
-            offsets, tops, bottoms = offsets[-_SHORT:], tops[-_SHORT:], bottoms[-_SHORT:]
+        boxes = self._glyphs.boxes(offsets)
+        is_one_font = len({box.bottom for box in boxes}) == 1
+        if base is not None and is_one_font:  # only digits of its own can be raised
+            offsets, boxes = offsets[-_SHORT:], boxes[-_SHORT:]
         feet = self._glyphs.feet(offsets)
+        letters = [text[offset] for offset in offsets]
         if base is None:
-            standing = (
-                foot
-                for offset, foot in zip(offsets, feet, strict=True)
-                if text[offset] in _STANDING
-            )
-            base = min(standing, default=inf)
-        not_hanging = zip(offsets, bottoms, strict=True)
-        floor = min(
-            (bottom for offset, bottom in not_hanging if text[offset] not in _HANGING), default=inf
+            on_line = zip(letters, feet, strict=True)
+            base = min((foot for char, foot in on_line if char in _STANDING), default=inf)
+        not_hanging = (
+            box.bottom for char, box in zip(letters, boxes, strict=True) if char not in _HANGING
         )
+        floor = min(not_hanging, default=inf)
         rise = _RAISED * height
-        for offset, foot, top, bottom in zip(offsets, feet, tops, bottoms, strict=True):
-            char = text[offset]
-            is_smaller = (
-                top - bottom <= _SMALLER * height and bottom < foot
-            )  # else half of a ligature
-            if bottom > floor + rise and (
-                char in _MARKS or (is_smaller and (char.isalnum() or char in "[("))
-            ):
+        for offset, char, foot, box in zip(offsets, letters, feet, boxes, strict=True):
+            # else half of a ligature
+            is_smaller = box.height <= _SMALLER * height and box.bottom < foot
+            may_be_mark = char in _MARKS or (is_smaller and (char.isalnum() or char in "[("))
+            if box.bottom > floor + rise and may_be_mark:
                 return offset
             if foot > base + rise and char.isalnum():
                 return offset
