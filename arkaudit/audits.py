@@ -35,11 +35,11 @@ from crawler.store.frontier import ARKS, Frontier, FrontierState
 from crawler.store.store import FINISHED, Store
 from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.documents import Document, document_name
-from extractors.isolated import document_executor
+from extractors.isolated import batches, document_executor
 from extractors.model.ark import Ark
 from extractors.model.errors import RunInterrupted
 from extractors.model.naan import Registry
-from extractors.processes.worker_executor import WorkerExecutor, batches
+from extractors.processes.worker import WorkerExecutor
 
 if TYPE_CHECKING:
     from arkaudit.datasets.documents import DatasetDocuments

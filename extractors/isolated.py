@@ -1,10 +1,13 @@
-"""Extraction in a process that can be killed: a parser that crashes, hangs or takes all memory costs one document."""
+"""Extraction in processes that can be killed: a parser that crashes, hangs or takes all memory costs one document."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from extractors.archives.members import ArchiveMember
 from extractors.document_reading import read_short_text
@@ -22,11 +25,11 @@ from extractors.processes.worker import (
     Worker,
     WorkerDied,
     WorkerError,
+    WorkerExecutor,
     WorkerKilled,
     WorkerOutOfMemory,
     WorkerTimeout,
 )
-from extractors.processes.worker_executor import WorkerExecutor
 
 #: The CPU time in which a document is read and searched; what was found until then is kept.
 READING_CPU_S = 60.0
@@ -134,3 +137,148 @@ def failed_extraction(failure: WorkerError, media_type: str | None) -> Extractio
     kind = next(kind for failed, kind in _FAILURES if isinstance(failure, failed))
     reading = Reading(media_type or "", findings=(Finding(kind, str(failure)),))
     return Extraction(reading, ())
+
+
+# Documents in batches, which several processes read; results come in the order of the documents.
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+#: A batch is full with so many bytes, or documents; a PDF takes about so many times longer than a text.
+BATCH_BYTES = 2**18
+BATCH_DOCUMENTS = 64
+_PDF_WEIGHT = 16
+#: So many batches a process are under way at most: one that is read, and some that wait.
+AHEAD = 3
+
+
+class BatchReading(Generic[T, S]):
+    """Reads what it is given in batches (*read*, a function of a module), in the processes of an executor.
+
+    A process that ends over a batch costs nothing: each of its documents is read alone then, and *failed* makes the
+    result of one over which a process ends again. Where *stays_here* says so of a first and only batch, no process is
+    started for it. What *read_here* has a result of is not sent anywhere.
+    """
+
+    def __init__(
+        self,
+        executor: WorkerExecutor,
+        read: Callable[[Sequence[T]], list[S]],
+        failed: Callable[[T, WorkerError], S],
+        *,
+        stays_here: Callable[[Sequence[T]], bool] = lambda batch: False,
+        read_here: Callable[[T], S | None] = lambda item: None,
+    ) -> None:
+        self._executor = executor
+        self._read = read
+        self._failed = failed
+        self._stays_here = stays_here
+        self._read_here = read_here
+        self.has_started = False
+        """Whether other processes were asked."""
+        self._ahead: deque[tuple[list[S | None], list[T], Future[list[S]] | None]] = deque()
+        """Of each batch under way what was had here, what is left to be read, and the reading of that if it was begun."""
+
+    def results(self, items: Iterable[T], weight: Callable[[T], int]) -> Iterator[list[S]]:
+        """Give the results of *items*, batch by batch, in their order."""
+        for some in batches(items, weight):
+            here = [self._read_here(item) for item in some]
+            left = [item for item, result in zip(some, here, strict=True) if result is None]
+            begun = None
+            if left and (self.has_started or not self._stays_here(some)):
+                self.has_started = True
+                begun = self._executor.submit(self._read, left)
+            self._ahead.append((here, left, begun))
+            while self._ahead and (
+                len(self._ahead) > self._executor.jobs * AHEAD or self._is_done()
+            ):
+                yield self._next()
+        while self._ahead:
+            yield self._next()
+
+    def finished(self) -> Iterator[list[S]]:
+        """Give the results that are there, and were not given yet, when the reading has been interrupted."""
+        for here, left, begun in self._ahead:
+            if left and (begun is None or not begun.done() or begun.exception() is not None):
+                return
+            yield _in_order(here, begun.result() if begun is not None else [])
+
+    def _is_done(self) -> bool:
+        """Return whether the results of the first batch are there, or are made when they are asked for."""
+        begun = self._ahead[0][2]
+        return begun is None or begun.done()
+
+    def _next(self) -> list[S]:
+        here, left, begun = self._ahead[0]
+        results = _in_order(here, self._results(left, begun))
+        self._ahead.popleft()  # not before: an interrupt must not lose it
+        return results
+
+    def _results(self, items: list[T], begun: Future[list[S]] | None) -> list[S]:
+        if begun is None:
+            return self._read(items) if items else []
+        try:
+            return begun.result()
+        except WorkerError as failure:
+            if len(items) == 1:
+                return [self._failed(items[0], failure)]
+        alone = [([item], self._executor.submit(self._read, [item])) for item in items]
+        return [result for item, reading in alone for result in self._results(item, reading)]
+
+
+def _in_order(here: Iterable[S | None], of_left: Iterable[S]) -> list[S]:
+    """Return all results of a batch: those that were had *here*, and those of what was left in their places."""
+    following = iter(of_left)
+    return [next(following) if result is None else result for result in here]
+
+
+def worked_ahead(
+    executor: WorkerExecutor,
+    work: Callable[[list[T]], S],
+    batched: Iterable[list[T]],
+    here: Callable[[list[T]], S],
+) -> Iterator[S]:
+    """Give what *work* returns of each batch in a process of *executor*, in their order, several under way at a time.
+
+    Where a process is killed over one, *here* does it: a kill from outside must cost no row.
+    """
+    ahead: deque[tuple[list[T], Future[S]]] = deque()
+
+    def first() -> S:
+        batch, begun = ahead.popleft()
+        try:
+            return begun.result()
+        except (WorkerDied, WorkerOutOfMemory, WorkerTimeout):
+            return here(batch)
+
+    for batch in batched:
+        ahead.append((batch, executor.submit(work, batch)))
+        if len(ahead) > executor.jobs * AHEAD:
+            yield first()
+    while ahead:
+        yield first()
+
+
+def batches(items: Iterable[T], weight: Callable[[T], int]) -> Iterator[list[T]]:
+    """Return *items* in lists that are full, but for the last one.
+
+    >>> [len(batch) for batch in batches(["a"] * 100, len)]
+    [64, 36]
+    """
+    batch: list[T] = []
+    total = 0
+    for item in items:
+        batch.append(item)
+        total += weight(item)
+        if total >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch
+
+
+def part_weight(part: object) -> int:
+    """Return how much work a document is, in bytes of text; anything else is none."""
+    if not isinstance(part, ArchiveMember):
+        return 0
+    return len(part.data) * (_PDF_WEIGHT if b"%PDF-" in part.data[:1024] else 1)

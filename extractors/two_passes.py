@@ -12,8 +12,9 @@ import os
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Generic, Self, TypeVar, cast
 
@@ -28,7 +29,12 @@ from extractors.documents import (
     hidden_finding,
     whole_arks,
 )
+from extractors.extraction import Extraction
 from extractors.isolated import (
+    BATCH_BYTES,
+    BATCH_DOCUMENTS,
+    BatchReading,
+    batches,
     document_executor,
     document_worker,
     extraction_in_time,
@@ -36,36 +42,95 @@ from extractors.isolated import (
     extraction_of_short_text,
     failed_extraction,
     may_stay_inline,
+    part_weight,
     read_member,
+    worked_ahead,
 )
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from extractors.model.errors import SourceUnreadable
 from extractors.processes.codec import decoded, encoded, result_type
-from extractors.processes.worker import (
-    WorkerDied,
-    WorkerError,
-    WorkerOutOfMemory,
-    WorkerTimeout,
-    shared,
-)
-from extractors.processes.worker_executor import (
-    AHEAD,
-    BATCH_BYTES,
-    BATCH_DOCUMENTS,
-    BatchReading,
-    batches,
-    part_weight,
-)
+from extractors.processes.worker import WorkerError, WorkerExecutor, shared
 from extractors.wraps.evidence import Evidence
 
 R = TypeVar("R")
+S = TypeVar("S")
 
 _WHOLE = "whole ARKs"
 
+#: A document that is to be read, or what else is said of a file.
 Part = ArchiveMember | Document
+#: Makes something of a part and of what was read of it, if that is a document; a function of a module.
+Make = Callable[[Part, Extraction | None], S]
 #: What was made of a document that was decided, and its findings since.
 Decided = tuple[R, tuple[Finding, ...]]
+
+
+# The first pass.
+
+
+def parts_reading(
+    executor: WorkerExecutor,
+    make: Make[S],
+    read: Callable[[Sequence[Part]], list[S]] | None = None,
+) -> BatchReading[Part, S]:
+    """Return what reads parts in batches and gives what *make* makes of each.
+
+    What is short, or no document, is read here. *read* takes the place of what reads a batch in another process.
+    """
+
+    def read_here(part: Part) -> S | None:
+        if isinstance(part, Document):
+            return make(part, None)
+        extraction = extraction_of_short_text(part)
+        return None if extraction is None else make(part, extraction)
+
+    def failed(part: Part, failure: WorkerError) -> S:
+        if isinstance(part, Document):
+            return make(part, None)
+        extraction = failed_extraction(failure, part.media_type)
+        return make(part, extraction_of_member(extraction, part))
+
+    return BatchReading(
+        executor, read or BatchRead(make), failed, stays_here=_is_little, read_here=read_here
+    )
+
+
+def _is_little(batch: Sequence[Part]) -> bool:
+    """Return whether a batch is not worth a process: it is not full, and nothing in it may crash its parser."""
+    if sum(map(part_weight, batch)) >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
+        return False
+    return all(isinstance(part, Document) or may_stay_inline(part) for part in batch)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRead(Generic[S]):
+    """Reads each of some parts without its links, in the time that a document has, and gives what *make* makes of it."""
+
+    make: Make[S]
+
+    @property
+    def returns(self) -> Any:
+        """The type of what it returns (`extractors.processes.codec.result_type`)."""
+        return list[result_type(self.make)]  # type: ignore[misc]
+
+    def __call__(self, parts: Sequence[Part]) -> list[S]:
+        """Return what is made of each of *parts*; of what takes too long, as far as it was read."""
+        return [
+            self.make(
+                part,
+                None if isinstance(part, Document) else extraction_in_time(part, with_links=False),
+            )
+            for part in parts
+        ]
+
+
+def document_of(part: Part, extraction: Extraction | None) -> Document:
+    """Return the document that *part* is, or that was read of it."""
+    if isinstance(part, Document):
+        return part
+    assert extraction is not None
+    return Document.of(part.name, extraction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +148,20 @@ class DocumentSummary:
     encoded: bytes
     """The document as plain data (`extractors.processes.codec`)."""
 
-    @classmethod
-    def of(cls, document: Document) -> DocumentSummary:
-        """Return the summary of *document*."""
-        return cls(
-            document.name,
-            document.findings,
-            len(document.mentions),
-            document.is_unreadable,
-            document.is_read_in_part,
-            document.is_folder,
-            frozenset(whole_arks(document)),
-            encoded(document),
-        )
+
+def summary_of(part: Part, extraction: Extraction | None) -> DocumentSummary:
+    """Return the summary of the document that *part* is, or that was read of it."""
+    document = document_of(part, extraction)
+    return DocumentSummary(
+        document.name,
+        document.findings,
+        len(document.mentions),
+        document.is_unreadable,
+        document.is_read_in_part,
+        document.is_folder,
+        frozenset(whole_arks(document)),
+        encoded(document),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +191,8 @@ class TwoPasses(Generic[R]):
     ) -> None:
         self._render = render
         self._executor = document_executor(jobs)
-        self._reading = BatchReading(
-            self._executor, read or read_batch, _failed, stays_here=_is_little, read_here=_read_here
-        )
-        self._is_ended = False
+        self._reading = parts_reading(self._executor, summary_of, read)
         self._ready: deque[DocumentSummary] = deque()
-        self._evidence: Evidence | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -163,9 +225,8 @@ class TwoPasses(Generic[R]):
                 at = kept.seek(0, os.SEEK_END)
                 kept.write(summary.encoded)
                 whole.update(summary.whole)
-                read.append(
-                    (replace(summary, whole=frozenset(), encoded=b""), at, len(summary.encoded))
-                )
+                bare = replace(summary, whole=frozenset(), encoded=b"")
+                read.append((bare, at, len(summary.encoded)))
                 on_read(summary)
 
             try:
@@ -173,20 +234,18 @@ class TwoPasses(Generic[R]):
                     keep(summary)
             except ends_at as reason:
                 end = reason
-                for summary in self._read_already():
+                not_given = chain(self._ready, chain.from_iterable(self._reading.finished()))
+                for summary in not_given:
                     keep(summary)
-                self._executor.shutdown(
-                    cancel_futures=True
-                )  # what is under way there is not waited for
-                self._is_ended = True
-            documents = (_at(kept, at, size) for _, at, size in read)
-            values = self._decided(documents, frozenset(whole))
+                # what is under way there is not waited for
+                self._executor.shutdown(cancel_futures=True)
+            documents = batches((_at(kept, at, size) for _, at, size in read), len)
+            is_here = end is not None or not self.has_started
+            values = self._decided(documents, frozenset(whole), is_here=is_here)
             for (summary, _, _), (value, findings) in zip(read, values, strict=True):
                 yield Rendered(replace(summary, findings=findings), value)
         if end is not None:
             raise end
-
-    # -- the first pass
 
     def _read(self, parts: Iterable[Part]) -> Iterator[DocumentSummary]:
         for summaries in self._reading.results(parts, part_weight):
@@ -194,83 +253,21 @@ class TwoPasses(Generic[R]):
             while self._ready:
                 yield self._ready.popleft()  # not later, so that none is given twice
 
-    def _read_already(self) -> Iterator[DocumentSummary]:
-        """The summaries that are there, and were not given yet, when the reading has been interrupted."""
-        yield from self._ready
-        for summaries in self._reading.finished():
-            yield from summaries
+    def _decided(
+        self, batched: Iterable[list[bytes]], whole: frozenset[Ark], *, is_here: bool
+    ) -> Iterator[Decided[R]]:
+        def here(batch: list[bytes]) -> list[Decided[R]]:
+            return _rendered(batch, whole, self._render)
 
-    # -- the second pass
-
-    def _decided(self, documents: Iterator[bytes], whole: frozenset[Ark]) -> Iterator[Decided[R]]:
-        if self._is_ended or not self._reading.has_started:
-            for batch in batches(documents, len):
-                yield from self._decided_here(batch, whole)
+        if is_here:
+            yield from chain.from_iterable(map(here, batched))
             return
         self._executor.share(_WHOLE, whole)
-        ahead: deque[tuple[list[bytes], Future[list[Decided[R]]]]] = deque()
-        for batch in batches(documents, len):
-            ahead.append((batch, self._executor.submit(BatchDecision(self._render), batch)))
-            if len(ahead) > self._executor.jobs * AHEAD:
-                yield from self._values(*ahead.popleft(), whole)
-        while ahead:
-            yield from self._values(*ahead.popleft(), whole)
-
-    def _values(
-        self, batch: list[bytes], decided: Future[list[Decided[R]]], whole: frozenset[Ark]
-    ) -> list[Decided[R]]:
-        try:
-            return decided.result()
-        except (
-            WorkerDied,
-            WorkerOutOfMemory,
-            WorkerTimeout,
-        ):  # a kill from outside must cost no row
-            return self._decided_here(batch, whole)
-
-    def _decided_here(self, batch: list[bytes], whole: frozenset[Ark]) -> list[Decided[R]]:
-        self._evidence = self._evidence or Evidence.of(whole)
-        return _rendered(batch, self._evidence, self._render)
+        decided = worked_ahead(self._executor, BatchDecision(self._render), batched, here)
+        yield from chain.from_iterable(decided)
 
 
-def read_batch(parts: Sequence[Part]) -> list[DocumentSummary]:
-    """Return the summary of each of *parts*; a document that takes too long is read as far as it was."""
-    return [
-        DocumentSummary.of(part if isinstance(part, Document) else document_of(part))
-        for part in parts
-    ]
-
-
-def document_of(part: ArchiveMember) -> Document:
-    """Return what is read of *part* in the time that a document has, without its links."""
-    return Document.of(part.name, extraction_in_time(part, with_links=False))
-
-
-def _read_here(part: Part) -> DocumentSummary | None:
-    """The summary of what need not be sent to another process."""
-    if isinstance(part, Document):
-        return DocumentSummary.of(part)
-    extraction = extraction_of_short_text(part)
-    return None if extraction is None else DocumentSummary.of(Document.of(part.name, extraction))
-
-
-def _failed(part: Part, failure: WorkerError) -> DocumentSummary:
-    """The summary of a document whose process ended."""
-    if isinstance(part, ArchiveMember):
-        extraction = extraction_of_member(failed_extraction(failure, part.media_type), part)
-        part = Document.of(part.name, extraction)
-    return DocumentSummary.of(part)
-
-
-def _is_little(batch: Sequence[Part]) -> bool:
-    """Return whether a batch is not worth a process: it is not full, and nothing in it may crash its parser."""
-    if sum(map(part_weight, batch)) >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
-        return False
-    return all(isinstance(part, Document) or may_stay_inline(part) for part in batch)
-
-
-#: The evidence of the ARKs that this process shares, made once.
-_made: dict[frozenset[Ark], Evidence] = {}
+# The second pass.
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,18 +283,21 @@ class BatchDecision(Generic[R]):
 
     def __call__(self, documents: Sequence[bytes]) -> list[Decided[R]]:
         """Return what is made of each of *documents*."""
-        whole = shared(_WHOLE)
-        if whole not in _made:
-            _made.clear()
-            _made[whole] = Evidence.of(whole)
-        return _rendered(documents, _made[whole], self.render)
+        return _rendered(documents, shared(_WHOLE), self.render)
 
 
 def _rendered(
-    documents: Sequence[bytes], evidence: Evidence, render: Callable[[Document], R]
+    documents: Sequence[bytes], whole: frozenset[Ark], render: Callable[[Document], R]
 ) -> list[Decided[R]]:
+    evidence = _evidence(whole)
     all_decided = (decoded(document, Document).decided_on(evidence) for document in documents)
     return [(render(document), tuple(document.findings)) for document in all_decided]
+
+
+@lru_cache(maxsize=1)
+def _evidence(whole: frozenset[Ark]) -> Evidence:
+    """Return the evidence that *whole* ARKs give, made once in each process."""
+    return Evidence.of(whole)
 
 
 def _at(kept: IO[bytes], at: int, size: int) -> bytes:

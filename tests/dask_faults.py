@@ -14,7 +14,7 @@ from typing import Any
 
 import arkaudit.datasets.cluster
 from arkaudit.datasets.build import PartWorker
-from arkaudit.datasets.first_pass import ReadRecord, record_file
+from arkaudit.datasets.passes import ReadRecord, read_record_file
 from arkaudit.datasets.plan import Part
 
 _read = PartWorker.read
@@ -22,7 +22,7 @@ _read = PartWorker.read
 
 def read_with_faults(self: PartWorker, place: str, part: Part, folder: str) -> ReadRecord:
     """Read *part* as always, but slowly, and never a file with poison in its name."""
-    if Path(place, record_file(part.key)).exists():  # whose answer got lost with a worker
+    if Path(place, read_record_file(part.key)).exists():  # whose answer got lost with a worker
         if is_due("again", part.key):
             raise RuntimeError("not now")
         return _read(self, place, part, folder)

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from arkaudit.datasets.build import Making, OneProcess, PartWorker
+from arkaudit.datasets.build import Making, PartWorker
 from arkaudit.datasets.columns import MENTIONS
 from arkaudit.datasets.plan import Manifest, planned
 from arkaudit.datasets.storage import InputFile, LocalStorage, digest_of_file
@@ -107,7 +107,7 @@ def make(
         storage, files_of(paths), made_by=[f"arkaudit {VERSION}"], part_bytes=part_bytes
     )
     with PartWorker(1) as worker:
-        Making(storage, parts, OneProcess(worker), VERSION).made()
+        Making(storage, parts, worker, VERSION).made()
 
 
 class _DyingStorage(LocalStorage):
@@ -175,7 +175,7 @@ def _ends_at(out: Path, paths: list[Path], step: int) -> bool:
         parts = planned(storage, files_of(paths), made_by=[f"arkaudit {VERSION}"], part_bytes=1_500)
         worker = PartWorker(1)
         worker._storages[storage.place] = storage
-        Making(storage, parts, OneProcess(worker), VERSION).made()
+        Making(storage, parts, worker, VERSION).made()
         os._exit(0)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)

@@ -12,7 +12,7 @@ from distributed import Client
 import arkaudit.datasets.cluster
 from arkaudit import __version__
 from arkaudit.datasets.cluster import DaskEngine, SchedulerLost, difference, fingerprint
-from arkaudit.datasets.first_pass import READ
+from arkaudit.datasets.passes import READ
 from tests.dask_world import Cluster, children_of, driver, ended
 from tests.dataset_world import content_of, rows_in, write_documents
 from tests.loopback import run_command

@@ -21,13 +21,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from arkaudit.datasets.build import MANIFEST, Making, OneProcess, PartWorker
+from arkaudit.datasets.build import MANIFEST, Making, PartWorker
 from arkaudit.datasets.columns import DATASET_TABLES, ColumnKind
-from arkaudit.datasets.first_pass import READ
+from arkaudit.datasets.passes import READ
 from arkaudit.datasets.plan import planned
 from arkaudit.datasets.storage import LocalStorage
 from arkaudit.exits import code_of
-from extractors.processes.worker_executor import WorkerExecutor
+from extractors.processes.worker import WorkerExecutor
 from tests.dataset_world import (
     VERSION,
     content_of,
@@ -594,12 +594,12 @@ def test_a_document_whose_process_was_killed_is_read_by_the_next_command(tmp_pat
     with PartWorker(1) as worker:
         killing = worker._executor = Killing(1)
         killing.kills = 1
-        made = Making(storage, parts, OneProcess(worker), VERSION).made()
+        made = Making(storage, parts, worker, VERSION).made()
         assert (made.unreadable, [row["kind"] for row in rows_in(tmp_path / "ds", "findings")]) == (
             1,
             ["parser-killed"],
         )
-        made = Making(storage, parts, OneProcess(worker), VERSION).made()
+        made = Making(storage, parts, worker, VERSION).made()
     assert made.unreadable == 0
     assert len(rows_in(tmp_path / "ds", "mentions")) > 5
     assert [row["outcome"] for row in rows_in(tmp_path / "ds", "documents")] == ["read"]

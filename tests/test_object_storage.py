@@ -18,7 +18,7 @@ import fsspec
 import pytest
 from moto.server import ThreadedMotoServer
 
-from arkaudit.datasets.build import Making, OneProcess, PartWorker
+from arkaudit.datasets.build import Making, PartWorker
 from arkaudit.datasets.columns import DATASET_TABLES
 from arkaudit.datasets.plan import manifest_in, planned
 from arkaudit.datasets.storage import ObjectStorage, objects_of, open_storage, opened_object
@@ -79,7 +79,7 @@ def make_there(places: list[str], out: str, *, part_bytes: int = 1_500) -> None:
         storage, objects_of(places), made_by=[f"arkaudit {VERSION}"], part_bytes=part_bytes
     )
     with PartWorker(1) as worker:
-        Making(storage, parts, OneProcess(worker), VERSION).made()
+        Making(storage, parts, worker, VERSION).made()
 
 
 def rows_there(out: str, tmp_path: Path) -> dict[str, list[str]]:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from crawler.model.observations import Hop
 from crawler.spiders.document_reading import DocumentReader, DocumentSource, Row, read_ahead
 from extractors.isolated import document_executor
-from extractors.processes.worker_executor import WorkerExecutor
+from extractors.processes.worker import WorkerExecutor
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.test_pdf_reader import typeset
 from tests.test_two_passes import members

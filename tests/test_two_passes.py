@@ -20,11 +20,15 @@ from hypothesis import strategies as st
 
 from extractors.archives.members import ArchiveMember
 from extractors.documents import Document
-from extractors.isolated import extraction_in_time, extraction_of_short_text
+from extractors.isolated import (
+    BATCH_BYTES,
+    BatchReading,
+    extraction_in_time,
+    extraction_of_short_text,
+)
 from extractors.mentions.fast_path import holds_no_label
 from extractors.model.documents import Finding
-from extractors.processes.worker_executor import BATCH_BYTES, BatchReading
-from extractors.two_passes import DocumentSummary, Part, TwoPasses, read_batch
+from extractors.two_passes import BatchRead, DocumentSummary, Part, TwoPasses, summary_of
 from tests.loopback import clean_environment, run_command
 
 _LETTERS = "bcdfghjkmnpqrstvwxz0123456789"
@@ -49,13 +53,13 @@ def shown(document: Document) -> str:
 
 
 def dying(parts: Sequence[Part]) -> list[DocumentSummary]:
-    """As `read_batch`, in a process that ends at some documents."""
+    """As `BatchRead`, in a process that ends at some documents."""
     for part in parts:
         if isinstance(part, ArchiveMember) and part.data.startswith(b"abort"):
             os.abort()
         if isinstance(part, ArchiveMember) and part.data.startswith(b"much"):
             bytearray(2**62)
-    return read_batch(parts)
+    return BatchRead(summary_of)(parts)
 
 
 def test_every_number_of_processes_gives_the_same() -> None:

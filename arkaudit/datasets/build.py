@@ -8,15 +8,15 @@ from __future__ import annotations
 import atexit
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import pyarrow as pa
 
-from arkaudit.datasets import first_pass, second_pass
+from arkaudit.datasets import passes
 from arkaudit.datasets.columns import DATASET_TABLES, DatasetTable, ParquetFile
 from arkaudit.datasets.evidence import (
     LEARNED_FILE,
@@ -29,7 +29,16 @@ from arkaudit.datasets.evidence import (
     read_names,
     write_names,
 )
-from arkaudit.datasets.first_pass import READ, ReadRecord, read_part
+from arkaudit.datasets.passes import (
+    EVIDENCE,
+    READ,
+    SHARED,
+    DecidedRecord,
+    ReadRecord,
+    decide_part,
+    evidence_in,
+    read_part,
+)
 from arkaudit.datasets.plan import (
     FORMAT,
     FORMAT_VERSION,
@@ -40,11 +49,36 @@ from arkaudit.datasets.plan import (
     TableFiles,
     mark_halved,
 )
-from arkaudit.datasets.second_pass import EVIDENCE, SHARED, DecidedRecord, decide_part, evidence_in
 from arkaudit.datasets.storage import SCRATCH, Storage, digest_of_file, open_storage
 from extractors.isolated import document_executor
 from extractors.model.errors import PartsFailed, StorageFailed
+from extractors.processes.codec import decoded
 from extractors.wraps.evidence import Evidence
+
+Record = TypeVar("Record")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Work on a part: arguments for a method of `PartWorker`."""
+
+    key: str
+    method: str
+    """``read`` or ``decide``."""
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a call: its record, or why there is none."""
+
+    call: Call
+    record: Any = None
+    lost: str = ""
+    """Why every process that tried it has ended."""
+    failed: str = ""
+    """What was raised."""
+
 
 # Work on the parts of a dataset in one process, whichever engine calls it: by plain values that can be sent there.
 
@@ -66,6 +100,19 @@ class PartWorker:
     def close(self) -> None:
         """End the processes, whatever they do."""
         self._executor.shutdown(cancel_futures=True)
+
+    def answers(self, calls: Iterable[Call]) -> Iterator[Answer]:
+        """Give the answer to each of *calls*, in their order: the engine that is none, one part after the other, here."""
+        for call in calls:
+            try:
+                answer = Answer(call, self.record(call))
+            except (StorageFailed, OSError) as problem:
+                answer = Answer(call, failed=str(problem))
+            yield answer
+
+    def record(self, call: Call) -> Any:
+        """Return the commit record of a part when the work of *call* is done."""
+        return getattr(self, call.method)(*call.arguments)
 
     def read(self, dataset: str, part: Part, folder: str) -> ReadRecord:
         """Read *part* into the dataset at *dataset*; local paths are taken from *folder*."""
@@ -106,32 +153,6 @@ OUR_NAMES = re.compile(
 _ATTEMPTS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """Work on a part: arguments for a method of `PartWorker`."""
-
-    key: str
-    method: str
-    """``read`` or ``decide``."""
-    arguments: tuple[Any, ...]
-
-    def on(self, worker: PartWorker) -> Any:
-        """Return the commit record of the part when *worker* has done it."""
-        return getattr(worker, self.method)(*self.arguments)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What became of a call: its record, or why there is none."""
-
-    call: Call
-    record: Any = None
-    lost: str = ""
-    """Why every process that tried it has ended."""
-    failed: str = ""
-    """What was raised."""
-
-
 class _NotSound(Exception):
     """Raised for a part whose work is to be done again; says why."""
 
@@ -143,25 +164,9 @@ class Engine(Protocol):
         """Give the answer to each of *calls*, in any order."""
 
 
-class OneProcess:
-    """The engine that is none: one part after the other, here."""
-
-    def __init__(self, worker: PartWorker) -> None:
-        self._worker = worker
-
-    def answers(self, calls: Iterable[Call]) -> Iterator[Answer]:
-        """Give the answer to each of *calls*, in their order."""
-        for call in calls:
-            try:
-                answer = Answer(call, call.on(self._worker))
-            except (StorageFailed, OSError) as problem:
-                answer = Answer(call, failed=str(problem))
-            yield answer
-
-
 def answer_here(call: Call) -> Any:
     """Return the commit record of a part, done by this process for an engine."""
-    return call.on(own_worker())
+    return own_worker().record(call)
 
 
 class Listener:
@@ -248,7 +253,7 @@ class Making:
                 if answer.record is None and part.key in reading_again.given_up:
                     answer = replace(
                         answer,
-                        record=first_pass.record_as_unreadable(self.storage, part, answer.lost),
+                        record=passes.record_as_unreadable(self.storage, part, answer.lost),
                     )
                 if answer.record is not None:
                     records[part.key] = answer.record
@@ -260,32 +265,32 @@ class Making:
 
     def _read_record(self, key: str) -> ReadRecord:
         """The record of a part that was read. Raises `_NotSound` where it has to be read again."""
-        name = first_pass.record_file(key)
-        try:
-            record = ReadRecord.of_bytes(self.storage.read(name) or b"")
-        except ValueError:
-            raise _NotSound(f"{name} is damaged") from None
-        files = (
-            first_pass.documents_file(key, record.attempt),
-            first_pass.names_file(key, record.attempt),
+        record = self._record(
+            passes.read_record_file(key), ReadRecord, partial(passes.files_of_read, key)
         )
-        self._check(zip(files, record.sha256, strict=True))
         if record.killed:
             raise _NotSound(f"the process of {record.killed} of its documents was killed")
         return record
 
-    def _check(self, files: Iterable[tuple[str, str]]) -> None:
-        """Raise `_NotSound` for a file that is missing, or whose digest is another."""
-        for name, digest in files:
-            now = self.storage.digest(name)
+    def _record(
+        self, name: str, kind: type[Record], files: Callable[[Record], Mapping[str, str]]
+    ) -> Record:
+        """The record in a file. Raises `_NotSound` where it, or one of its *files*, is missing or damaged."""
+        try:
+            record: Record = decoded(self.storage.read(name) or b"", kind)
+        except ValueError:
+            raise _NotSound(f"{name} is damaged") from None
+        for file, digest in files(record).items():
+            now = self.storage.digest(file)
             if now != digest:
-                raise _NotSound(f"{name} is {'missing' if now is None else 'damaged'}")
+                raise _NotSound(f"{file} is {'missing' if now is None else 'damaged'}")
+        return record
 
     def _forget(self, key: str) -> None:
         """Remove the commit records of a part, so that it is read and decided again."""
-        self.storage.remove(first_pass.record_file(key))
-        for digest in self.storage.folders(second_pass.DECIDED):
-            self.storage.remove(second_pass.record_file(key, digest))
+        self.storage.remove(passes.read_record_file(key))
+        for digest in self.storage.folders(passes.DECIDED):
+            self.storage.remove(passes.decided_record_file(key, digest))
 
     # -- between the passes
 
@@ -305,21 +310,25 @@ class Making:
 
     def _columns(self, read: Mapping[str, ReadRecord]) -> Iterator[pa.LargeBinaryArray]:
         for key, record in read.items():
-            with self.storage.local(first_pass.names_file(key, record.attempt)) as path:
+            with self.storage.local(passes.names_file(key, record.attempt)) as path:
                 yield read_names(path)
 
     # -- the second pass
 
     def _decided(self, read: Mapping[str, ReadRecord], digest: str) -> dict[str, DecidedRecord]:
-        committed = _committed(self.storage, f"{second_pass.DECIDED}/{digest}")
+        committed = _committed(self.storage, f"{passes.DECIDED}/{digest}")
         records: dict[str, DecidedRecord] = {}
         for key in read:
             if key in committed:
                 try:
-                    records[key] = self._decided_record(key, digest)
+                    records[key] = self._record(
+                        passes.decided_record_file(key, digest),
+                        DecidedRecord,
+                        partial(passes.files_of_decided, key, digest),
+                    )
                 except _NotSound as reason:
                     self.listener.set_back(Part(key, ()), f"{reason}, so that it is decided again")
-                    self.storage.remove(second_pass.record_file(key, digest))
+                    self.storage.remove(passes.decided_record_file(key, digest))
         self.listener.deciding(len(read), len(records))
         calls: Iterable[Call] = (
             Call(key, "decide", (self.storage.place, key, record.attempt, digest))
@@ -341,19 +350,6 @@ class Making:
             raise PartsFailed(problem)
         return {key: records[key] for key in read}
 
-    def _decided_record(self, key: str, digest: str) -> DecidedRecord:
-        """The record of a part that was decided. Raises `_NotSound` where it has to be decided again."""
-        name = second_pass.record_file(key, digest)
-        try:
-            record = DecidedRecord.of_bytes(self.storage.read(name) or b"")
-        except ValueError:
-            raise _NotSound(f"{name} is damaged") from None
-        self._check(
-            (second_pass.table_file(table, key, digest, record.attempt), sha256)
-            for table, sha256 in record.sha256.items()
-        )
-        return record
-
     # -- the end
 
     def _manifest(
@@ -362,7 +358,7 @@ class Making:
         tables: dict[str, TableFiles] = {}
         for table in DATASET_TABLES:
             files = {
-                second_pass.table_file(table.name, key, digest, record.attempt): record.sha256[
+                passes.table_file(table.name, key, digest, record.attempt): record.sha256[
                     table.name
                 ]
                 for key, record in decided.items()
@@ -444,16 +440,15 @@ def _clean(storage: Storage, manifest: Manifest, read: Mapping[str, ReadRecord])
 
     What has no name that we give is another's, and stays.
     """
-    for folder in (second_pass.DECIDED, EVIDENCE):
+    for folder in (passes.DECIDED, EVIDENCE):
         for digest in storage.folders(folder):
             if digest != manifest.evidence:
                 _remove_others(storage, f"{folder}/{digest}", set())
                 storage.remove_folder(f"{folder}/{digest}")
     for name, table in manifest.tables.items():
         _remove_others(storage, name, set(table.files))
-    kept = {first_pass.record_file(key) for key in read}
-    kept |= {first_pass.documents_file(key, record.attempt) for key, record in read.items()}
-    kept |= {first_pass.names_file(key, record.attempt) for key, record in read.items()}
+    kept = {passes.read_record_file(key) for key in read}
+    kept.update(*(passes.files_of_read(key, record) for key, record in read.items()))
     _remove_others(storage, READ, kept)
     _remove_others(storage, SCRATCH, set())
     storage.remove_folder(SCRATCH)

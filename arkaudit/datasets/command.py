@@ -18,10 +18,9 @@ from arkaudit.datasets.build import (
     Listener,
     Made,
     Making,
-    OneProcess,
     PartWorker,
 )
-from arkaudit.datasets.first_pass import ReadRecord
+from arkaudit.datasets.passes import DecidedRecord, ReadRecord
 from arkaudit.datasets.plan import (
     PART_BYTES,
     FolderFinding,
@@ -32,7 +31,6 @@ from arkaudit.datasets.plan import (
     parts_of,
     planned,
 )
-from arkaudit.datasets.second_pass import DecidedRecord
 from arkaudit.datasets.storage import (
     SCRATCH,
     InputFile,
@@ -203,7 +201,7 @@ def _inputs(places: Sequence[str], out: str) -> Inputs:
 def _engine(workers: str | None, jobs: int) -> Iterator[Engine]:
     if workers is None:
         with PartWorker(jobs) as worker:
-            yield OneProcess(worker)
+            yield worker
         return
     from arkaudit.datasets.cluster import local_engine, remote_engine
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
 from extractors.model.errors import StorageFailed, UserMistake
@@ -281,48 +281,8 @@ class InputFile:
     """What is another when the file has changed: a moment, or what its storage calls an entity tag."""
 
 
-class Storage(Protocol):
-    """Files by names with slashes, below one place."""
-
-    place: str
-    """The folder or URL, for a program that opens it elsewhere."""
-
-    def create(self, name: str, data: bytes) -> bool:
-        """Make a file unless there is one already, whole and durable; returns whether it was made."""
-
-    def replace(self, name: str, data: bytes) -> None:
-        """Make a file, or another one in its place, whole and durable."""
-
-    def scratch(self) -> Path:
-        """Return a local file that isn't there yet, to be written and then put into its place."""
-
-    def put(self, scratch: Path, name: str) -> None:
-        """Move a scratch file into its place, durable."""
-
-    def read(self, name: str) -> bytes | None:
-        """Return what is in a file, or None where there is none."""
-
-    def local(self, name: str) -> contextlib.AbstractContextManager[Path]:
-        """A local file with the same content. Raises FileNotFoundError."""
-
-    def digest(self, name: str) -> str | None:
-        """Return the SHA-256 of a file in hexadecimal, or None where there is none."""
-
-    def names(self, folder: str) -> list[str]:
-        """The names of the files in a folder, without it, sorted; none where there is no such folder."""
-
-    def folders(self, folder: str) -> list[str]:
-        """The names of the folders in a folder, likewise."""
-
-    def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
-
-    def remove_folder(self, folder: str) -> None:
-        """Remove a folder, if nothing is in it."""
-
-
 class LocalStorage:
-    """A folder of this machine, or one that several machines share.
+    """Files by names with slashes, below a folder of this machine, or of one that several machines share.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -334,9 +294,13 @@ class LocalStorage:
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
         self.place = str(self._folder)
+        """The folder or URL, for a program that opens it elsewhere."""
 
     def create(self, name: str, data: bytes) -> bool:
-        """Make a file by a link to one that is whole, which fails if there is one already."""
+        """Make a file unless there is one already, whole and durable; returns whether it was made.
+
+        It becomes a link to one that is whole, which fails if there is one already.
+        """
         scratch, target = self._written(data), self._target(name)
         try:
             os.link(scratch, target)
@@ -350,59 +314,55 @@ class LocalStorage:
         return True
 
     def replace(self, name: str, data: bytes) -> None:
-        """Make a file, or another one in its place."""
+        """Make a file, or another one in its place, whole and durable."""
         self._move(self._written(data), name)
 
     def scratch(self) -> Path:
-        """Return a file in a folder of its own, on the same file system."""
+        """Return a local file that isn't there yet, to be written and then put into its place: on the same file system."""
         folder = self._folder / SCRATCH
         folder.mkdir(parents=True, exist_ok=True)
         return folder / secrets.token_hex(8)
 
     def put(self, scratch: Path, name: str) -> None:
-        """Move a scratch file into its place."""
+        """Move a scratch file into its place, durable."""
         with scratch.open("rb") as file:
             os.fsync(file.fileno())
         self._move(scratch, name)
 
     def read(self, name: str) -> bytes | None:
-        """Return what is in a file; a pipe, or what else is none, is not read."""
+        """Return what is in a file, or None where there is none; a pipe, or what else is none, is not read."""
         path = self._folder / name
         return path.read_bytes() if path.is_file() else None
 
     @contextlib.contextmanager
     def local(self, name: str) -> Iterator[Path]:
-        """The file itself."""
+        """A local file with the same content: the file itself. Raises FileNotFoundError."""
         path = self._folder / name
         if not path.is_file():
             raise FileNotFoundError(path)
         yield path
 
     def digest(self, name: str) -> str | None:
-        """Return the SHA-256 of a file."""
+        """Return the SHA-256 of a file in hexadecimal, or None where there is none."""
         path = self._folder / name
         return digest_of_file(path) if path.is_file() else None
 
     def names(self, folder: str) -> list[str]:
-        """The names of the files in a folder."""
-        try:
-            return sorted(
-                entry.name for entry in os.scandir(self._folder / folder) if entry.is_file()
-            )
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+        """The names of the files in a folder, without it, sorted; none where there is no such folder."""
+        return sorted(entry.name for entry in self._listed(folder) if entry.is_file())
 
     def folders(self, folder: str) -> list[str]:
-        """The names of the folders in a folder."""
+        """The names of the folders in a folder, likewise."""
+        return sorted(entry.name for entry in self._listed(folder) if entry.is_dir())
+
+    def _listed(self, folder: str) -> list[os.DirEntry[str]]:
         try:
-            return sorted(
-                entry.name for entry in os.scandir(self._folder / folder) if entry.is_dir()
-            )
+            return list(os.scandir(self._folder / folder))
         except (FileNotFoundError, NotADirectoryError):
             return []
 
     def remove(self, name: str) -> None:
-        """Remove a file."""
+        """Remove a file, if it is there."""
         (self._folder / name).unlink(missing_ok=True)
 
     def remove_folder(self, folder: str) -> None:
@@ -414,7 +374,9 @@ class LocalStorage:
         scratch = self.scratch()
         try:
             with scratch.open("wb") as file:
-                _write_all(file, data)
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
         except BaseException:
             scratch.unlink(missing_ok=True)
             raise
@@ -437,6 +399,10 @@ def digest_of_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+#: The place of a dataset; what each of its methods promises is said at those of a folder.
+Storage = LocalStorage | ObjectStorage
+
+
 def open_storage(name: str) -> Storage:
     """Return the storage at *name*, a folder or a prefix. Raises `UserMistake` where there can be none."""
     if "://" in name:
@@ -447,12 +413,6 @@ def open_storage(name: str) -> Storage:
     if folder.exists() and not folder.is_dir():
         raise UserMistake(f"{name} is no folder: a dataset is one")
     return LocalStorage(folder)
-
-
-def _write_all(file: IO[bytes], data: bytes) -> None:
-    file.write(data)
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def _make_durable(folder: Path) -> None:

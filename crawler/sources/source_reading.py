@@ -27,8 +27,7 @@ from crawler.sources.xml_sources import (
 from extractors.find import find_arks
 from extractors.model.decoding import decode
 from extractors.model.documents import Finding
-from extractors.processes.worker import WorkerError
-from extractors.processes.worker_executor import WorkerExecutor
+from extractors.processes.worker import WorkerError, WorkerExecutor
 
 # -- collections and manifests of the IIIF Presentation API, versions 2 and 3
 #

@@ -30,16 +30,17 @@ from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import archive_kind, members
 from extractors.extraction import Extraction, extraction_of
 from extractors.isolated import (
+    BatchReading,
     extraction_in_time,
     extraction_of_member,
     failed_extraction,
     may_stay_inline,
+    part_weight,
 )
 from extractors.mentions.mention import relative_resolver
 from extractors.model.documents import NOTHING_READ, Finding
 from extractors.model.formats import parse_content_type
-from extractors.processes.worker import WorkerError
-from extractors.processes.worker_executor import BatchReading, WorkerExecutor, part_weight
+from extractors.processes.worker import WorkerError, WorkerExecutor
 
 if TYPE_CHECKING:
     from scrapy.http import Response

@@ -58,7 +58,7 @@ from crawler.store.store import Recordable
 from crawler.wire.middlewares import chain_of
 from extractors.documents import document_name
 from extractors.model.documents import Finding
-from extractors.processes.worker_executor import WorkerExecutor
+from extractors.processes.worker import WorkerExecutor
 
 logger = logging.getLogger(__name__)
 

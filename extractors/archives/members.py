@@ -105,6 +105,8 @@ class ArchiveMember:
     url: str | None = None
     """Where it was on the web, for what its links are relative to."""
     findings: tuple[Finding, ...] = ()
+    source: str = ""
+    """The file or archive that was opened, with whose name its own begins."""
 
 
 def inside(about: ArchiveMember, name: str) -> ArchiveMember:
@@ -112,7 +114,7 @@ def inside(about: ArchiveMember, name: str) -> ArchiveMember:
     path = (
         name[:_NAME_LENGTH].encode("utf-8", "backslashreplace").decode("utf-8").removeprefix("./")
     )
-    return ArchiveMember(f"{about.name}{INSIDE}{path}", path)
+    return ArchiveMember(f"{about.name}{INSIDE}{path}", path, source=about.source)
 
 
 def names_no_document(path: str) -> bool:

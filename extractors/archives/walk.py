@@ -103,7 +103,7 @@ def members(
     [('a.tgz!/folder/a.txt', b'ark:/12148/btv1b8')]
     """
     limits = limits or Limits()
-    about = ArchiveMember(name, path or name, media_type=media_type, charset=charset)
+    about = ArchiveMember(name, path or name, media_type=media_type, charset=charset, source=name)
     walk = _Walk(limits, limits.budget(size_of(stream)))
     is_empty = True
     for member in walk.document(Lookahead(stream), about, seekable=stream):
@@ -367,6 +367,7 @@ def _page(record: warc.WarcRecord, payload: warc.Payload, about: ArchiveMember) 
         charset=payload.charset,
         url=uri if is_web else None,
         findings=tuple(findings),
+        source=about.source,
     )
 
 

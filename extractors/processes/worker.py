@@ -34,8 +34,8 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, Generic, ParamSpec, Self, TypeVar
 
@@ -103,21 +103,13 @@ class WorkerFailed(WorkerError):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SharedValues:
-    """Values that every call in a process may need, as they are sent there."""
-
-    message: bytes
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> SharedValues:
-        """Return *values*, pickled once for all processes."""
-        return cls(pickle.dumps((_take, (values,), {})))
-
-
-_NOTHING_SHARED = SharedValues(b"")
 #: What the parent shares with this process.
 _shared: dict[str, Any] = {}
+
+
+def shared_values(values: Mapping[str, Any]) -> bytes:
+    """Return *values* as they are sent to processes, pickled once for all of them."""
+    return pickle.dumps((_take, (values,), {}))
 
 
 def _take(values: Mapping[str, Any]) -> None:
@@ -155,8 +147,8 @@ class Worker(Generic[P, R]):
         self._memory_bytes = memory_bytes
         self._cpu_s = cpu_s
         self._child: _Child | None = None
-        self._shared = self._sent = _NOTHING_SHARED
-        """What was shared with the process that is at work."""
+        self._shared = self._sent = b""
+        """The call that shares values, and the one that the process at work has had."""
         self._is_closed = False
         self._turn = threading.Lock()
 
@@ -190,18 +182,21 @@ class Worker(Generic[P, R]):
                 return self._call_once(message, returns)
 
     def _call_once(self, message: bytes, returns: Any) -> Any:
-        if self._child is not None and not self._child.is_alive():
+        if self._child is not None and self._child.process.poll() is not None:
             self._bury_child()
         if self._child is None:
-            self._start_child()
-        values = self._shared
-        if values is not self._sent:
-            self._exchange(values.message, _START_TIMEOUT_S, None)
-            self._sent = values
+            self._child, self._sent = _Child(self._memory_bytes, self._cpu_s), b""
+            if self._is_closed:  # looked at after the child is there for `close` to see
+                self._bury_child()
+                raise RuntimeError("the worker is closed")
+            self._exchange(pickle.dumps((callable, (self._function,), {})), _START_TIMEOUT_S, bool)
+        if (shared := self._shared) is not self._sent:
+            self._exchange(shared, _START_TIMEOUT_S, None)
+            self._sent = shared
         return self._exchange(message, self._timeout_s, returns)
 
-    def share(self, values: SharedValues) -> None:
-        """Let each process from the next call on have *values*, which calls find with `shared`."""
+    def share(self, values: bytes) -> None:
+        """Let each process from the next call on have *values* (`shared_values`), which calls find with `shared`."""
         self._shared = values
 
     def close(self) -> None:
@@ -210,20 +205,12 @@ class Worker(Generic[P, R]):
         if not self._turn.acquire(blocking=False):
             child = self._child
             if child is not None:
-                child.kill()
+                child.process.kill()
             self._turn.acquire()
         try:
             self._bury_child()
         finally:
             self._turn.release()
-
-    def _start_child(self) -> None:
-        self._child = _Child(self._memory_bytes, self._cpu_s)
-        self._sent = _NOTHING_SHARED
-        if self._is_closed:  # looked at after the child is there for `close` to see
-            self._bury_child()
-            raise RuntimeError("the worker is closed")
-        self._exchange(pickle.dumps((callable, (self._function,), {})), _START_TIMEOUT_S, bool)
 
     def _exchange(self, message: bytes, timeout_s: float, returns: Any) -> Any:
         """The child's result for *message*, of the type *returns*; the child is gone if there is none to be had."""
@@ -233,7 +220,7 @@ class Worker(Generic[P, R]):
             answer, has_raised, is_last = child.answer(message, timeout_s, self._memory_bytes)
             outcome = decoded(answer, tuple[str, str] if has_raised else returns)
         except ValueError as error:  # what it has sent is not what the function returns
-            child.kill()
+            child.process.kill()
             self._bury_child()
             raise WorkerFailed("ValueError", str(error)) from None
         except (EOFError, OSError):
@@ -247,7 +234,7 @@ class Worker(Generic[P, R]):
             died = WorkerKilled if status == -signal.SIGKILL else WorkerDied
             raise died(_cause_of_death(status)) from None
         except BaseException:  # Ctrl-C; the answer to this call must not meet the next
-            child.kill()
+            child.process.kill()
             self._bury_child()
             raise
         if (
@@ -263,6 +250,63 @@ class Worker(Generic[P, R]):
         return child.exit_status() if child is not None else None
 
 
+class WorkerExecutor(Executor):
+    """So many killable processes; each starts with the first call for which no other is free.
+
+    A call raises the `WorkerError` that says how its process ended; the next call finds a new one.
+
+    >>> with WorkerExecutor(2, timeout_s=30) as executor:
+    ...     [executor.submit(int, "42").result(), executor.submit(len, "abc").result()]
+    [42, 3]
+    """
+
+    def __init__(
+        self, jobs: int, *, timeout_s: float = 60.0, memory_bytes: int = 2 * 2**30, cpu_s: int = 60
+    ) -> None:
+        self.jobs = jobs
+        self._workers = [
+            Worker(callable, timeout_s=timeout_s, memory_bytes=memory_bytes, cpu_s=cpu_s)
+            for _ in range(jobs)
+        ]
+        #: The one that was at work last has been started, and comes first.
+        self._free: queue.LifoQueue[Worker[..., bool]] = queue.LifoQueue()
+        for worker in self._workers:
+            self._free.put(worker)
+        self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="worker")
+        self._values: dict[str, Any] = {}
+
+    def share(self, name: str, value: Any) -> None:
+        """Let each process have *value*, which calls find with `shared`; it is sent once, before its next call."""
+        self._values = {**self._values, name: value}
+        values = shared_values(self._values)
+        for worker in self._workers:
+            worker.share(values)
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.shutdown(cancel_futures=kind is not None)
+
+    def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        """Run an importable function in one of the processes; what it returns comes back as plain data."""
+        return self._threads.submit(self._call, fn, args, kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the processes: when what was submitted is done, or at once, if it is not waited for."""
+        if not wait or cancel_futures:
+            for worker in self._workers:
+                worker.close()
+        self._threads.shutdown(wait=wait, cancel_futures=cancel_futures)
+        for worker in self._workers:
+            worker.close()
+
+    def _call(self, fn: Callable[..., R], args: Any, kwargs: Any) -> R:
+        worker = self._free.get()  # there are as many threads as processes: one is free
+        try:
+            result: R = worker.call_other(fn, *args, **kwargs)
+            return result
+        finally:
+            self._free.put(worker)
+
+
 class _Child:
     """The process and the pipes to it, as the parent holds them."""
 
@@ -271,10 +315,13 @@ class _Child:
         path = json.dumps([_HOME, *sys.path])
         command = [sys.executable, "-P", "-c", _PROGRAM, path, str(memory_bytes), str(cpu_s)]
         environment = {name: value for name, value in os.environ.items() if name in _ENVIRONMENT}
-        with _interrupts_held_back():
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-            )
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,  # Ctrl-C is for the parent
+        )
 
     def answer(self, message: bytes, timeout_s: float, most_bytes: int) -> tuple[bytes, bool, bool]:
         """Return the answer to *message*, whether it is an exception, and whether the child takes no call after it.
@@ -282,34 +329,30 @@ class _Child:
         Raises EOFError or OSError when the child doesn't live to give it, and ValueError when it has more than
         *most_bytes*.
         """
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         timer = threading.Timer(timeout_s, self._time_out)
         timer.daemon = True
         timer.start()
         try:
-            _send(self._process.stdin, message)
-            size, has_raised, is_last = _ANSWER.unpack(_exactly(self._process.stdout, _ANSWER.size))
+            self.process.stdin.write(_LENGTH.pack(len(message)))
+            self.process.stdin.write(message)
+            self.process.stdin.flush()
+            size, has_raised, is_last = _ANSWER.unpack(_exactly(self.process.stdout, _ANSWER.size))
             if size > most_bytes:
                 raise ValueError(f"an answer of {size} bytes")
-            return _exactly(self._process.stdout, size), has_raised, is_last
+            return _exactly(self.process.stdout, size), has_raised, is_last
         finally:
             timer.cancel()
             timer.join()
 
     def _time_out(self) -> None:
         self.timed_out = True
-        self.kill()
-
-    def is_alive(self) -> bool:
-        return self._process.poll() is None
-
-    def kill(self) -> None:
-        self._process.kill()
+        self.process.kill()
 
     def exit_status(self) -> int | None:
         """Return how the process ended (negative: by which signal); it is made to, and nothing of it is left."""
-        process = self._process
+        process = self.process
         assert process.stdin is not None
         assert process.stdout is not None
         with contextlib.suppress(OSError):  # what could not be sent to the dead
@@ -337,19 +380,6 @@ def _cause_of_death(status: int | None) -> str:
         return f"killed by signal {-status}"
 
 
-@contextlib.contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Ctrl-C is for the parent. A process inherits the mask, and so is deaf to it from the very beginning."""
-    if sys.platform == "win32":
-        yield
-        return
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-
-
 def serve() -> None:
     """Answer calls until the parent closes its pipe, or is gone: the life of the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -367,7 +397,9 @@ def serve() -> None:
             message = messages.get()
             _limit_call(memory_bytes, cpu_s)
             answer, has_raised = _answer(message)
-            answers.write(_ANSWER.pack(len(answer), has_raised, _is_spent(cpu_s)))
+            # the last one where the CPU time that is left doesn't suffice for another call
+            is_last = sys.platform != "win32" and _cpu_used_s() + 2 * cpu_s > cpu_s * _CALLS_CPU
+            answers.write(_ANSWER.pack(len(answer), has_raised, is_last))
             answers.write(answer)
             answers.flush()
     except MemoryError:
@@ -384,23 +416,12 @@ def _listen(asked: IO[bytes], messages: queue.SimpleQueue[bytes]) -> None:
     """Take calls from the parent; when it closes the pipe, or is gone, the process ends in the middle of a call."""
     try:
         while True:
-            messages.put(_receive(asked))
+            (size,) = _LENGTH.unpack(_exactly(asked, _LENGTH.size))
+            messages.put(_exactly(asked, size))
     except (EOFError, OSError):
         os._exit(0)
     except MemoryError:
         os._exit(_OUT_OF_MEMORY)
-
-
-def _send(pipe: IO[bytes], message: bytes) -> None:
-    pipe.write(_LENGTH.pack(len(message)))
-    pipe.write(message)
-    pipe.flush()
-
-
-def _receive(pipe: IO[bytes]) -> bytes:
-    """Return the next message. Raises EOFError when the other side has closed the pipe before its end."""
-    (size,) = _LENGTH.unpack(_exactly(pipe, _LENGTH.size))
-    return _exactly(pipe, size)
 
 
 def _exactly(pipe: IO[bytes], size: int) -> bytes:
@@ -426,11 +447,6 @@ def _limit_call(memory_bytes: int, cpu_s: int) -> None:
             hard = min(hard, hard_now)
         with contextlib.suppress(ValueError, OSError):  # macOS refuses to limit the address space
             resource.setrlimit(kind, (min(soft, hard), hard))
-
-
-def _is_spent(cpu_s: int) -> bool:
-    """Return whether the CPU time that is left doesn't suffice for another call."""
-    return sys.platform != "win32" and _cpu_used_s() + 2 * cpu_s > cpu_s * _CALLS_CPU
 
 
 def _cpu_used_s() -> int:
