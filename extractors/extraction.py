@@ -10,15 +10,17 @@ from functools import cache
 from extractors.archives.compression import CUT_OFF
 from extractors.document_reading import read_document
 from extractors.find import UnresolvedMention, decided_again, scan, unresolved_mentions
-from extractors.mentions.citations import (
+from extractors.mentions.fast_path import holds_no_label
+from extractors.mentions.mention import (
+    STANDS_WHOLE,
+    Mention,
+    NamespaceMention,
     citation_findings,
     citation_numbers,
     completed,
     linked_arks,
     malformed_findings,
 )
-from extractors.mentions.fast_path import holds_no_label
-from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
 from extractors.model.ark import Ark
 from extractors.model.budget import ReadingStage, TimeBudget, current, has_time, spending
 from extractors.model.check_characters import CheckCharacter, suggestions

@@ -13,7 +13,6 @@ from operator import attrgetter
 
 import regex
 
-from extractors.mentions.citations import completed, linked_arks
 from extractors.mentions.columns import TextColumn, columns_of, lines_between
 from extractors.mentions.fast_path import (
     clean_mention,
@@ -24,7 +23,13 @@ from extractors.mentions.fast_path import (
     may_hide_label,
 )
 from extractors.mentions.labels import LabelSigns, label_signs
-from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention
+from extractors.mentions.mention import (
+    STANDS_WHOLE,
+    Mention,
+    NamespaceMention,
+    completed,
+    linked_arks,
+)
 from extractors.mentions.mention_reader import MentionReader
 from extractors.model.ark import Ark
 from extractors.model.documents import Anchor, Block, Role

@@ -8,7 +8,7 @@ import pytest
 
 from extractors.extraction import Extraction, extraction_of
 from extractors.find import Mention, scan
-from extractors.mentions.citations import (
+from extractors.mentions.mention import (
     citation_findings,
     citation_numbers,
     completed,

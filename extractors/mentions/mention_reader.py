@@ -10,7 +10,13 @@ from urllib.parse import unquote
 import regex
 
 from extractors.mentions.gaps import ArkBuilder, Gaps, Notes, mapped_ark
-from extractors.mentions.mention import Mention, NamespaceMention, WrittenResolver, resolver_before
+from extractors.mentions.mention import (
+    Mention,
+    NamespaceMention,
+    WrittenResolver,
+    is_cut_from,
+    resolver_before,
+)
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter, Zones, lower_case_form
 from extractors.model.conformance import Remark
@@ -557,17 +563,6 @@ class MentionReader:
     def _source_range(self) -> tuple[int, int]:
         last = self._builder.end if self._builder.found else self._label.end()
         return self._offsets.source_offset(self._start), self._offsets.source_end(last)
-
-
-def is_cut_from(ark: Ark, target: Ark) -> bool:
-    """Return whether *ark* is *target* cut off within a word; one with fewer qualifiers represents itself.
-
-    >>> whole = Ark.parse("ark:12148/bpt6k107371t/f12.item")
-    >>> [is_cut_from(Ark.parse(f"ark:12148/{each}"), whole) for each in ("bpt6k10", "bpt6k107371t", "bpt6k107371t/f1")]
-    [True, False, True]
-    """
-    form, whole = str(ark), str(target)
-    return whole.startswith(form) and whole[len(form) : len(form) + 1] not in ("", "/", ".")
 
 
 def shorter_names(ark: Ark, block: Block, zones: Zones) -> list[Ark]:
