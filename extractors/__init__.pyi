@@ -3,8 +3,8 @@ from extractors.find import find_arks as find_arks
 from extractors.mentions.mention import Mention as Mention
 from extractors.mentions.mention import NamespaceMention as NamespaceMention
 from extractors.model.ark import Ark as Ark
+from extractors.model.ark import Remark as Remark
 from extractors.model.check_characters import CheckCharacter as CheckCharacter
-from extractors.model.conformance import Remark as Remark
 from extractors.model.documents import Finding as Finding
 from extractors.model.documents import Role as Role
 from extractors.model.errors import ArkauditError as ArkauditError

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from extractors.archives.members import ArchiveMember
-from extractors.document_reading import read_short_text
 from extractors.extraction import (
     Extraction,
     doubted_where_cut,
@@ -18,6 +17,7 @@ from extractors.extraction import (
     extraction_of,
     extraction_without_arks,
     is_cut,
+    read_short_text,
 )
 from extractors.model.documents import Finding, Reading
 from extractors.model.formats import Format, format_of

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.model.ark import Ark
-from extractors.model.conformance import EXPLANATIONS, RULES, Remark, remarks
+from extractors.model.ark import EXPLANATIONS, RULES, Ark, Remark, remarks
 from extractors.model.normalize import NotAnArk
 from tests.test_ark import arks
 from tests.vectors import vectors

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors import document_reading
-from extractors.document_reading import read_document
+from extractors import extraction
+from extractors.extraction import read_document
 from extractors.model.formats import Format, format_of, package_format, parse_content_type
 from tests.readings import assert_sound
 
@@ -267,7 +267,7 @@ def test_a_reader_that_fails_costs_the_document_and_nothing_else(monkeypatch):
     def broken_reader(data, *, charset):
         raise KeyError("surprise")
 
-    monkeypatch.setattr(document_reading, "read_plain", broken_reader)
+    monkeypatch.setattr(extraction, "read_plain", broken_reader)
     [finding] = read_document(b"text").findings
     assert (finding.kind, finding.detail) == ("unreadable", "the reader failed: KeyError")
 
@@ -276,7 +276,7 @@ def test_lack_of_memory_is_no_property_of_the_document(monkeypatch):
     def greedy_reader(data, *, charset):
         raise MemoryError
 
-    monkeypatch.setattr(document_reading, "read_plain", greedy_reader)
+    monkeypatch.setattr(extraction, "read_plain", greedy_reader)
     with pytest.raises(MemoryError):
         read_document(b"text")
 

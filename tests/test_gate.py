@@ -24,7 +24,7 @@ from crawler.model.crawl_requests import (
 )
 from crawler.sources.gate import MOST_CUT_OFF, Gate, LinkPatterns, Passed, Rules, TooSlow
 from crawler.sources.links import MOST_DEPTH, MOST_LINKS, Headers, Rule, Traps, turns_page
-from extractors.document_reading import read_document
+from extractors.extraction import read_document
 from extractors.model.documents import Reading
 from tests.vectors import vectors
 

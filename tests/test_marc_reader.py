@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymarc import Field, Indicators, Record, Subfield
 
-from extractors.document_reading import read_document
+from extractors.extraction import read_document
 from extractors.readers import marc
 from extractors.readers.marc import read_marc
 from tests.readings import assert_sound

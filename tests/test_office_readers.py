@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.document_reading import read_document
+from extractors.extraction import read_document
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.documents import Role

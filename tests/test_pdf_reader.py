@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractors.document_reading import read_document
-from extractors.extraction import extraction_of
+from extractors.extraction import extraction_of, read_document
 from extractors.find import scan
 from extractors.model.documents import Block, Reading, Role
 from extractors.processes.worker import Worker, WorkerDied

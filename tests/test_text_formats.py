@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.document_reading import read_document
-from extractors.extraction import extraction_of
+from extractors.extraction import extraction_of, read_document
 from extractors.readers import escaped_text, markdown, plain, structured_data
 from tests.vectors import vectors
 

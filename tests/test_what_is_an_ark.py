@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from extractors.extraction import extraction_of
-from extractors.model.ark import Ark
+from extractors.model.ark import Ark, Remark
 from extractors.model.check_characters import KNOWN, CheckCharacter
-from extractors.model.conformance import Remark
 from tests.vectors import vectors
 
 

@@ -22,8 +22,7 @@ from arkaudit.datasets.storage import Storage, is_object, open_storage
 from crawler.model.observations import CitedMention, DecidedOn, DocumentOutcome, DocumentRecord, now
 from crawler.model.resolving import mention_url
 from extractors.mentions.mention import Mention
-from extractors.model.ark import Ark
-from extractors.model.conformance import Remark
+from extractors.model.ark import Ark, Remark
 from extractors.model.documents import Finding, Role
 from extractors.model.errors import UserMistake
 from extractors.wraps.rules import Confidence

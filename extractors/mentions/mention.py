@@ -11,9 +11,8 @@ from urllib.parse import unquote, urljoin
 
 import regex
 
-from extractors.model.ark import Ark
+from extractors.model.ark import Ark, Remark
 from extractors.model.check_characters import CheckCharacter
-from extractors.model.conformance import Remark
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.offset_map import ODD_BLANK, WRAP
 from extractors.wraps.rules import Confidence

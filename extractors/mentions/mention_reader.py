@@ -17,9 +17,8 @@ from extractors.mentions.mention import (
     is_cut_from,
     resolver_before,
 )
-from extractors.model.ark import Ark
+from extractors.model.ark import Ark, Remark
 from extractors.model.check_characters import CheckCharacter, Zones, lower_case_form
-from extractors.model.conformance import Remark
 from extractors.model.documents import Block, Role
 from extractors.model.normalize import NotAnArk
 from extractors.model.offset_map import ODD_BLANK, PARAGRAPH, UNSPACED, WRAP, OffsetMap

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from urllib.parse import unquote
 
-from extractors.model.normalize import CLEAN, LABEL, NotAnArk, Profile, normalize, without_resolver
+from extractors.model.normalize import (
+    CLEAN,
+    LABEL,
+    NotAnArk,
+    Profile,
+    normalize,
+    with_clean_structure,
+    with_suffixes_last,
+    without_hyphens,
+    without_resolver,
+)
 
 BETANUMERIC = "0123456789bcdfghjkmnpqrstvwxz"
 
@@ -187,3 +198,162 @@ class Written:
         query = "" if self.query is None else f"?{self.query}"
         fragment = "" if self.fragment is None else f"#{self.fragment}"
         return f"{self.resolver}{self.label}{self.body}{query}{fragment}"
+
+
+# Departures of an ARK's spelling from the specifications: remarks with it, never a reason to lose it.
+
+
+class Remark(StrEnum):
+    """A remark about the form of an ARK; the tokens are kept in the store and published."""
+
+    PLAIN_HTTP = "plain-http"
+    CLASSIC_LABEL = "classic-label"
+    CASE_LOST = "case-lost"
+    UPPER_CASE_NAAN = "upper-case-naan"
+    VOWEL_IN_NAAN = "vowel-in-naan"
+    NAAN_OUTSIDE_BETANUMERIC = "naan-outside-betanumeric"
+    NAAN_LENGTH = "naan-length"
+    UNFIT_FOR_REFERENCE = "unfit-for-reference"
+    TEST_SHOULDER = "test-shoulder"
+    SLASH_AFTER_SHOULDER = "slash-after-shoulder"
+    OUTSIDE_REPERTOIRE = "outside-repertoire"
+    RAW_NON_ASCII = "raw-non-ascii"
+    CONTROL_CHARACTER = "control-character"
+    MALFORMED_ESCAPE = "malformed-escape"
+    NEEDLESS_ESCAPE = "needless-escape"
+    HYPHEN = "hyphen"
+    HYPHEN_LOOK_ALIKE = "hyphen-look-alike"
+    EXTRA_DELIMITER = "extra-delimiter"
+    MISPLACED_SUFFIX = "misplaced-suffix"
+    RESERVED_EXTENSION = "reserved-extension"
+    OVER_LONG = "over-long"
+    URL_GOES_ON = "url-goes-on"
+
+    @property
+    def explanation(self) -> str:
+        """One sentence for a reader of the report, with the section it rests on."""
+        return EXPLANATIONS[self]
+
+
+#: Sections are those of draft-kunze-ark-38 where no other text is named.
+EXPLANATIONS: Mapping[Remark, str] = {
+    Remark.PLAIN_HTTP: "The citation goes over http, where https is preferred (ARK FAQ).",
+    Remark.CLASSIC_LABEL: "The label is the older `ark:/`, equal to `ark:` forever (3.2).",
+    Remark.CASE_LOST: "Everything is in capitals, though case counts in names: it may have been lost (3.2, ARK FAQ).",
+    Remark.UPPER_CASE_NAAN: "The NAAN has capitals, and is read in lower case (3.2).",
+    Remark.VOWEL_IN_NAAN: "The NAAN has a vowel, and NAANs have none, so that they spell no words (2.3).",
+    Remark.NAAN_OUTSIDE_BETANUMERIC: "The NAAN has a character other than digits and consonants without l and y (2.3).",
+    Remark.NAAN_LENGTH: "The NAAN hasn't five characters, as all have that were assigned since 2001 (2.3).",
+    Remark.UNFIT_FOR_REFERENCE: "The NAAN is for examples or tests, unfit for long-term reference (table 2).",
+    Remark.TEST_SHOULDER: "Names that begin with fk and a digit mark fakes: probably a test identifier (4.6).",
+    Remark.SLASH_AFTER_SHOULDER: "A slash behind the shoulder declares the shoulder to be an object (2.4.1).",
+    Remark.OUTSIDE_REPERTOIRE: "Name or qualifier has a character that should have been percent-encoded (3.1).",
+    Remark.RAW_NON_ASCII: "Characters outside ASCII stand unencoded, and count as their UTF-8 escapes (3.1).",
+    Remark.CONTROL_CHARACTER: "Blanks, controls and bidirectional formatting are never legal (2020 scheme, 8.1).",
+    Remark.MALFORMED_ESCAPE: "A percent sign is not followed by two hexadecimal digits (3.1).",
+    Remark.NEEDLESS_ESCAPE: "A character is percent-encoded that needn't be, and no longer counts as itself (3.2).",
+    Remark.HYPHEN: "It has hyphens, which count for nothing in comparison, though some resolvers need them (3.1).",
+    Remark.HYPHEN_LOOK_ALIKE: "It has characters that look like hyphens and come from typesetting (3.1).",
+    Remark.EXTRA_DELIMITER: "A slash or period stands first, last or doubled, and means nothing there (3.2).",
+    Remark.MISPLACED_SUFFIX: "A .suffix stands left of a /component, and counts as standing at the end (3.2).",
+    Remark.RESERVED_EXTENSION: "A part of the qualifier begins with a digit or underscore, which is reserved (4.7).",
+    Remark.OVER_LONG: "It is longer than what every implementation must support (3.1).",
+    Remark.URL_GOES_ON: "It is escaped in a URL that goes on behind; what is escaped is the ARK (IIIF Image API, 9).",
+}
+
+#: The characters that need no escape apart from letters and digits, as they come unescaped (3.1).
+_SYMBOLS = "=~*+@_$"
+_OUTSIDE_REPERTOIRE = re.compile(rf"(?=[!-~])[^0-9A-Za-z%\-./{re.escape(_SYMBOLS)}]")
+_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
+_EXTRA_DELIMITER = re.compile(r"\A[/.]|[/.]{2}|[/.]\Z")
+_TEST_SHOULDER = re.compile(r"fk[0-9]")
+_RESERVED_PART = re.compile(r"[/.][0-9_]")
+_CAPITAL = re.compile(r"[A-Z]")
+_VOWEL = re.compile(r"[aeiou]")
+_OUTSIDE_BETANUMERIC = re.compile(rf"[^{BETANUMERIC}aeiou]")
+_NAAN_CHARS = 5
+_MOST_OCTETS = 255
+
+
+def remarks(written: str, ark: Ark, *, url_goes_on: bool = False) -> tuple[Remark, ...]:
+    """Return what is to be said about *ark* as it was *written* (whole again, with resolver and hyphens), in a fixed
+    order.
+
+    That the URL around it goes on after it is only said where its reader has seen that.
+
+    >>> written = "http://www.familysearch.org/ark:/61903/1:1:C4H8-2DW2"
+    >>> [remark.value for remark in remarks(written, Ark.parse(written))]
+    ['plain-http', 'classic-label', 'outside-repertoire', 'hyphen']
+    """
+    parts = Written.of(written) or Written.of(str(ark))
+    assert parts is not None, "an ARK in normal form begins with its label"
+    due = [remark for remark, applies in RULES.items() if applies(parts, ark)]
+    return (*due, Remark.URL_GOES_ON) if url_goes_on else tuple(due)
+
+
+def _has_upper_case_naan(written: Written, _: Ark) -> bool:
+    return _CAPITAL.search(_ESCAPE.sub("", _naan_and_name(written)[0])) is not None
+
+
+def _is_outside_repertoire(written: Written, _: Ark) -> bool:
+    return _OUTSIDE_REPERTOIRE.search(_naan_and_name(written)[1]) is not None
+
+
+def _naan_and_name(written: Written) -> tuple[str, str]:
+    """The NAAN, and name with qualifier, as written."""
+    naan, _, name = written.body.lstrip("/.-").partition("/")
+    return naan, name
+
+
+def _has_needless_escape(written: Written, _: Ark) -> bool:
+    decoded = (chr(int(escape[1:], 16)) for escape in _ESCAPE.findall(written.body))
+    return any(char.isascii() and (char.isalnum() or char in _SYMBOLS) for char in decoded)
+
+
+def _has_misplaced_suffix(written: Written, _: Ark) -> bool:
+    clean = with_clean_structure(without_hyphens("ark:" + written.body))
+    return with_suffixes_last(clean) != clean
+
+
+def _body_has(pattern: str) -> Callable[[Written, Ark], bool]:
+    """A rule that is due where what was written has *pattern* in NAAN, name or qualifier."""
+    compiled = re.compile(pattern)
+    return lambda written, _: compiled.search(written.body) is not None
+
+
+#: When a remark is due, in the order in which remarks are given; the last one is its reader's to see.
+RULES: Mapping[Remark, Callable[[Written, Ark], bool]] = {
+    Remark.PLAIN_HTTP: lambda written, _: written.resolver.lower().startswith("http://"),
+    Remark.CLASSIC_LABEL: lambda written, _: written.label.endswith("/"),
+    Remark.CASE_LOST: lambda written, ark: (
+        written.label.isupper() and (ark.name + ark.qualifier).isupper()
+    ),
+    Remark.UPPER_CASE_NAAN: _has_upper_case_naan,
+    Remark.VOWEL_IN_NAAN: lambda _, ark: _VOWEL.search(ark.naan) is not None,
+    Remark.NAAN_OUTSIDE_BETANUMERIC: lambda _, ark: (
+        _OUTSIDE_BETANUMERIC.search(ark.naan) is not None
+    ),
+    Remark.NAAN_LENGTH: lambda _, ark: len(ark.naan) != _NAAN_CHARS,
+    Remark.UNFIT_FOR_REFERENCE: lambda _, ark: ark.is_skipped,
+    Remark.TEST_SHOULDER: lambda _, ark: (
+        _TEST_SHOULDER.match(ark.name) is not None and not ark.is_skipped
+    ),
+    Remark.SLASH_AFTER_SHOULDER: lambda _, ark: (
+        ark.qualifier.startswith("/") and shoulder_of(ark.name) == ark.name
+    ),
+    Remark.OUTSIDE_REPERTOIRE: _is_outside_repertoire,
+    Remark.RAW_NON_ASCII: _body_has("[^\x00-\x7f\N{HYPHEN}-\N{HORIZONTAL BAR}]"),
+    Remark.CONTROL_CHARACTER: _body_has(
+        "[\x00-\x20\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+    ),
+    Remark.MALFORMED_ESCAPE: _body_has(r"%(?![0-9A-Fa-f]{2})"),
+    Remark.NEEDLESS_ESCAPE: _has_needless_escape,
+    Remark.HYPHEN: _body_has("-"),
+    Remark.HYPHEN_LOOK_ALIKE: _body_has("[\N{HYPHEN}-\N{HORIZONTAL BAR}]"),
+    Remark.EXTRA_DELIMITER: lambda written, _: (
+        _EXTRA_DELIMITER.search(without_hyphens(written.body)) is not None
+    ),
+    Remark.MISPLACED_SUFFIX: _has_misplaced_suffix,
+    Remark.RESERVED_EXTENSION: lambda _, ark: _RESERVED_PART.search(ark.qualifier) is not None,
+    Remark.OVER_LONG: lambda _, ark: len(ark.name) + len(ark.qualifier) > _MOST_OCTETS,
+}
