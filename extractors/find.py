@@ -7,8 +7,9 @@ pointed out (`extractors.mentions.labels`); from there the ARK is read forward a
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from operator import attrgetter
 
 import regex
@@ -22,7 +23,7 @@ from extractors.mentions.fast_path import (
     is_no_label,
     may_hide_label,
 )
-from extractors.mentions.labels import LabelSigns, label_signs
+from extractors.mentions.labels import label_signs
 from extractors.mentions.mention import (
     STANDS_WHOLE,
     Mention,
@@ -132,12 +133,17 @@ def scan(
         return
     if holds_no_label(block.text):
         return
-    signs = LabelSigns(block.text)
-    columns = [] if block.page is not None or block.anchors else columns_of(block.text, signs)
-    if columns:
-        yield from _once(sorted(_scan_columns(block, columns, evidence), key=attrgetter("start")))
-    else:
-        yield from read_block(block, evidence, linked or {}, signs)
+    columns = _columns_in(block)
+    if not columns:
+        yield from read_block(block, evidence, linked or {})
+        return
+    last = (
+        -1
+    )  # columns whose edges are ragged may share some lines: what is at one offset comes once
+    for mention in sorted(_scan_columns(block, columns, evidence), key=attrgetter("start")):
+        if mention.start > last:
+            last = mention.start
+            yield mention
 
 
 def _as_written(mention: Mention | NamespaceMention, text: str) -> Mention | NamespaceMention:
@@ -159,35 +165,28 @@ def _unwrapped(text: str) -> str:
     >>> _unwrapped("https://urldefense.proofpoint.com/v2/url?u=https-3A__n2t.net_ark-3A_1&d=x").replace(_UNSEEN, "")
     'https://urldefense.proofpoint.com/v2/url?u=https://n2t.net/ark:/1&d=x'
     """
-    return _URL_DEFENSE.sub(_in_clear, text) if _DEFENDER in text else text
 
+    def in_clear(wrapped: re.Match[str]) -> str:
+        return _DEFENDED.sub(
+            lambda escape: chr(int(escape[1], 16)) + 2 * _UNSEEN, wrapped[0].replace("_", "/")
+        )
 
-def _in_clear(wrapped: re.Match[str]) -> str:
-    return _DEFENDED.sub(
-        lambda escape: chr(int(escape[1], 16)) + 2 * _UNSEEN, wrapped[0].replace("_", "/")
-    )
+    return _URL_DEFENSE.sub(in_clear, text) if _DEFENDER in text else text
 
 
 def _columns_in(block: Block) -> list[TextColumn]:
-    """Return the columns of *block* that `scan` reads by themselves."""
-    if block.role is not Role.TEXT or block.page is not None or block.anchors:
-        return []
-    return columns_of(block.text)
+    """Return the columns of *block* that are read by themselves."""
+    has_columns = block.role is Role.TEXT and block.page is None and not block.anchors
+    return columns_of(block.text) if has_columns else []
 
 
 def _read_column(alone: Block, evidence: Evidence) -> Iterator[Mention | NamespaceMention]:
     """Yield what is in a column *alone*, by the places of its lines and without the gaps between these."""
     for mention in read_block(alone, evidence, {}):
-        as_written = _AROUND_BREAK.sub("\n", mention.as_written)
         if isinstance(mention, Mention):
-            spans = tuple(
-                span
-                for start, end in mention.spans
-                for span in lines_between(alone.text, start, end)
-            )
-            yield replace(mention, spans=spans, as_written=as_written)
-        else:
-            yield replace(mention, as_written=as_written)
+            lines = (lines_between(alone.text, *span) for span in mention.spans)
+            mention = replace(mention, spans=tuple(chain.from_iterable(lines)))
+        yield replace(mention, as_written=_AROUND_BREAK.sub("\n", mention.as_written))
 
 
 def _scan_columns(
@@ -198,31 +197,18 @@ def _scan_columns(
         if not any(column.holds(mention.start) for column in columns):
             yield mention
     for column in columns:
-        alone = replace(block, text=column.alone())
-        for mention in _read_column(alone, evidence):
+        for mention in _read_column(replace(block, text=column.alone()), evidence):
             yield mention.moved(column.start)
 
 
-def _once(mentions: Iterable[Mention | NamespaceMention]) -> Iterator[Mention | NamespaceMention]:
-    """Yield *mentions*, those at one offset once: columns whose edges are ragged may share some lines."""
-    last = -1
-    for mention in mentions:
-        if mention.start > last:
-            last = mention.start
-            yield mention
-
-
 def read_block(
-    block: Block, evidence: Evidence, linked: Mapping[int, Ark], signs: Iterable[int] | None = None
+    block: Block, evidence: Evidence, linked: Mapping[int, Ark]
 ) -> Iterator[Mention | NamespaceMention]:
-    """Yield what is in *block*: clean ARKs read by one pattern, and all else step by step.
-
-    *signs* are those of labels in its text, where they are known.
-    """
+    """Yield what is in *block*: clean ARKs read by one pattern, and all else step by step."""
     text = block.text
     may_hide = None
     read_up_to = 0
-    for region in _regions(text, label_signs(text) if signs is None else signs):
+    for region in _regions(text):
         if may_hide is None:
             may_hide = has_hints(text)
         clean = None
@@ -333,11 +319,11 @@ class _Region:
         )
 
 
-def _regions(text: str, signs: Iterable[int]) -> Iterator[_Region]:
-    """The stretches around *signs* in which labels may be, in order; they may overlap."""
+def _regions(text: str) -> Iterator[_Region]:
+    """The stretches of *text* in which labels may be, in order; they may overlap."""
     start = last = -1
     near: list[int] = []
-    for sign in signs:
+    for sign in label_signs(text):
         if start >= 0 and sign - last < _BEHIND_CHARS and sign - start < _MOST_REGION_CHARS:
             last = sign
             near.append(sign)
@@ -389,18 +375,11 @@ def unresolved_mentions(
             continue
         if block_index not in columns:
             columns[block_index] = _columns_in(blocks[block_index])
-        column = next(
-            (
-                candidate
-                for candidate in columns[block_index]
-                if candidate.holds(mention.spans[0][0])
-            ),
-            None,
-        )
+        around = [column for column in columns[block_index] if column.holds(mention.start)]
         block, block_start = blocks[block_index], 0
-        if column is not None:
-            block, block_start = replace(block, text=column.alone()), column.start
-        start = max(0, mention.spans[0][0] - block_start - NEAR_CHARS)
+        if around:
+            block, block_start = replace(block, text=around[0].alone()), around[0].start
+        start = max(0, mention.start - block_start - NEAR_CHARS)
         window = _window(block, start, mention.spans[-1][1] - block_start + NEAR_CHARS)
         links = dict.fromkeys(anchor.link for anchor in window.anchors)
         yield UnresolvedMention(
@@ -408,19 +387,19 @@ def unresolved_mentions(
             window,
             block_start + start,
             tuple((link, linked[link]) for link in links if link in linked),
-            in_column=column is not None,
+            in_column=bool(around),
         )
 
 
 def decided_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evidence) -> Mention:
     """*mention* as more *evidence* decides it, made whole by its own link; itself where nothing changes."""
-    at = mention.spans[0][0] - unresolved.offset
+    at = mention.start - unresolved.offset
     linked = dict(unresolved.linked)
     window = unresolved.window
     for again in (
         _read_column(window, evidence) if unresolved.in_column else scan(window, evidence, linked)
     ):
-        if isinstance(again, Mention) and again.spans[0][0] == at:
+        if isinstance(again, Mention) and again.start == at:
             whole = next(
                 completed([again], linked)
             )  # by the link of the window: a store keeps none of a mention

@@ -20,8 +20,6 @@ _HEADER_BYTES = 2**15
 _SHORT_HEADER_BYTES = 2**10
 _MARK = b"\nWARC/"
 _BEGINNING = re.compile(rb"WARC/[01]\.[0-9]+[ \t]*\r?\n")
-#: The same after the line breaks that end the record before.
-_BEGINNING_NEAR = re.compile(rb"[\r\n]{0,32}(?=WARC/[01]\.[0-9]+[ \t]*\r?\n)")
 #: Where a record begins inside of what another one claims.
 _SWALLOWED = re.compile(rb"WARC/[01]\.[0-9]+[ \t]*\r?\n(?=WARC-|Content-)", re.IGNORECASE)
 #: As much as it takes to see one.
@@ -92,26 +90,16 @@ def is_warc(head: bytes) -> bool:
 def records(ahead: Lookahead, budget: SizeBudget, *, keep_bytes: int) -> Iterator[WarcRecord]:
     """The records of a WARC file, with the first *keep_bytes* of each block; never raises."""
     while True:
-        head = ahead.peek(_SHORT_HEADER_BYTES)  # one look is enough for nearly all
-        begin = _BEGINNING_NEAR.match(head)
-        end = _BLANK_LINE.search(head, begin.end()) if begin is not None else None
-        if begin is not None and end is not None:
-            if not budget.spend_member():
-                return
-            ahead.skip(end.end())
-            yield _record(_fields(head[begin.end() : end.start()]), ahead, budget, keep_bytes)
-            continue
-        if not (_is_boundary(ahead) or _skip_to_record(ahead)):
-            return
+        if not _is_boundary(ahead):
+            _to_next_record(ahead, 0)
         while (here := ahead.peek(_MARK_BYTES)).startswith((b"\r", b"\n")):
             ahead.skip(len(here) - len(here.lstrip(b"\r\n")))
         if not ahead.peek(1) or not budget.spend_member():
             return
-        head = ahead.peek(_SHORT_HEADER_BYTES)
-        end = _BLANK_LINE.search(head)
-        if end is None:
-            head = ahead.peek(_HEADER_BYTES)
-            end = _BLANK_LINE.search(head)
+        for size in (_SHORT_HEADER_BYTES, _HEADER_BYTES):
+            head = ahead.peek(size)
+            if (end := _BLANK_LINE.search(head)) is not None:
+                break
         if end is None or not _BEGINNING.match(head):
             ahead.skip(1)
             continue
@@ -161,12 +149,6 @@ def _is_boundary(ahead: Lookahead) -> bool:
     """Return whether a record may begin here, or the file ends."""
     following = ahead.peek(_MARK_BYTES).lstrip(b"\r\n")
     return not following or following.startswith(_MARK[1:])
-
-
-def _skip_to_record(ahead: Lookahead) -> bool:
-    """Pass over everything before the next record; whether there is one."""
-    _to_next_record(ahead, 0)
-    return bool(ahead.peek(1))
 
 
 def _to_next_record(ahead: Lookahead, keep_bytes: int) -> bytes:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from extractors.mentions.labels import LabelSigns
+from extractors.mentions.labels import label_signs
 
 #: Labels as they are written nearly always.
 _LABELS = frozenset(("ark:", "ARK:", "Ark:"))
@@ -76,15 +76,12 @@ def lines_between(alone: str, start: int, end: int) -> Iterator[tuple[int, int]]
         yield line.span()
 
 
-def columns_of(text: str, signs: Iterable[int] | None = None) -> list[TextColumn]:
-    """Return the columns of *text* in which an ARK may go on, in order; none where it runs over its whole width.
-
-    *signs* are those of labels in it, where they are known.
-    """
+def columns_of(text: str) -> list[TextColumn]:
+    """Return the columns of *text* in which an ARK may go on, in order; none where it runs over its whole width."""
     failed = 0
     columns: list[TextColumn] = []
     floors: dict[tuple[int, int | None], int] = {}  # a column that goes on begins where it was left
-    for start, line, label in _labelled_lines(text, LabelSigns(text) if signs is None else signs):
+    for start, line, label in _labelled_lines(text):
         if columns and columns[-1].holds(start + label):
             continue
         word = max(line.rfind(" ", 0, label), line.rfind("|", 0, label)) + 1
@@ -108,14 +105,14 @@ def columns_of(text: str, signs: Iterable[int] | None = None) -> list[TextColumn
     return columns
 
 
-def _labelled_lines(text: str, signs: Iterable[int]) -> Iterator[tuple[int, str, int]]:
+def _labelled_lines(text: str) -> Iterator[tuple[int, str, int]]:
     """Yield for each label in a line of usual length where the line begins, the line, and where in it the label is.
 
     Only lines that may have columns: with two blanks or a bar, without tabulators.
     """
     start, end, may_have_columns = 0, -1, False
     line = ""
-    for sign in signs:
+    for sign in label_signs(text):
         at = sign - _LETTERS
         if at < 0 or text[at : sign + 1] not in _LABELS:
             continue

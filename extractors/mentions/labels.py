@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 from heapq import merge
 from html import unescape
-from itertools import islice
 
 import regex
 
@@ -38,7 +37,6 @@ _RARE_SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = (
 _SAMPLE_CHARS = 2**16
 #: From so many colons in a sample, `re` is faster than a loop over `str.find`.
 _DENSE = 150
-_MOST_KEPT = 2**18
 
 
 def label_signs(text: str) -> Iterator[int]:
@@ -49,22 +47,6 @@ def label_signs(text: str) -> Iterator[int]:
     """
     rare = [_found(text, sign, pattern) for sign, pattern in _RARE_SIGNS if sign in text]
     return merge(_colons(text), *rare) if rare else _colons(text)
-
-
-class LabelSigns:
-    """The `label_signs` of a text, to be gone through again: kept, unless they are very many.
-
-    >>> signs = LabelSigns("Note: at 12:30 the ark:/12148/btv1b8")
-    >>> list(signs), list(signs)
-    ([22], [22])
-    """
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._kept = list(islice(label_signs(text), _MOST_KEPT))
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._kept) if len(self._kept) < _MOST_KEPT else label_signs(self._text)
 
 
 def _colons(text: str) -> Iterator[int]:
