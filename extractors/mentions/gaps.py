@@ -205,6 +205,8 @@ _DASH_RULES = (
 )
 #: After a blank that may be typography, what may be the rest of a name.
 _RESTS = regex.compile(r"(?=[^\s]*\d)[\p{L}\d/=_.-]")
+#: What was repaired where an ARK goes on over a gap.
+_REPAIRS = {WRAP: "line wrap", " ": "blank", ODD_BLANK: "no-break space"}
 #: No typesetter breaks an identifier over more lines; a text that seems to is not one.
 _MOST_GAPS = 8
 
@@ -214,8 +216,9 @@ class Gaps:
 
     def __init__(
         self,
+        label: str,
+        builder: ArkBuilder,
         block: Block,
-        offsets: OffsetMap,
         evidence: Evidence,
         notes: Notes,
         *,
@@ -223,127 +226,112 @@ class Gaps:
     ) -> None:
         self.ran_out = False
         """Whether the next word goes on where the piece of the text that is read ends."""
+        self._label = label
+        self._builder = builder
         self._block = block
-        self._offsets = offsets
+        self._offsets = builder.offsets
+        self._text = builder.offsets.text
         self._evidence = evidence
         self._notes = notes
         self._is_encoded = is_encoded
 
-    def goes_on(self, label: str, builder: ArkBuilder, pos: int) -> bool:
+    def goes_on(self, pos: int) -> bool:
         """Return whether the ARK goes on after the wrap or odd blank at *pos*; a hyphen that only marked the wrap
         goes.
         """
         if len(self._notes.decisions) >= _MOST_GAPS:
             return False
-        is_wrap = self._offsets.text[pos] == WRAP
-        wrap = self._wrap(label, builder, pos)
-        decision = self._over_wrap(wrap, pos) if is_wrap else self._over_blank(wrap, pos)
+        gap, wrap = self._text[pos], self._wrap(pos)
+        decision = self._over_wrap(wrap) if gap == WRAP else self._over_blank(wrap, pos)
         self._notes.is_beyond_name |= wrap.is_beyond_name and decision.rule != NOTHING_FOLLOWS
-        self._notes.decided(
-            decision, otherwise=wrap.left if decision.join else wrap.left + wrap.right
-        )
+        self._decided(decision, wrap)
         if decision.join:
-            self._notes.repaired(
-                "line wrap"
-                if is_wrap
-                else "blank"
-                if self._offsets.text[pos] == " "
-                else "no-break space"
-            )
-            if (
-                wrap.hyphen and "-" not in builder.name[:-1]
-            ):  # names such as UUIDs that have others keep theirs
-                builder.cut(1)
+            self._notes.repaired(_REPAIRS[gap])
+            # names such as UUIDs that have other hyphens keep theirs
+            if wrap.hyphen and "-" not in self._builder.name[:-1]:
+                self._builder.cut(1)
                 self._notes.repaired("hyphen at line wrap")
         return decision.join
 
-    def over_literals(
-        self, label: str, builder: ArkBuilder, after: int, *, is_joined: bool
-    ) -> bool:
+    def over_literals(self, after: int, *, is_joined: bool) -> bool:
         """Return whether the ARK goes on *after* the end of a string literal, in the next one.
 
         A line break or an operator joins the two (*is_joined*); side by side in one line they may be two values.
         """
         if len(self._notes.decisions) >= _MOST_GAPS:
             return False
-        wrap = self._wrap(label, builder, after - 1)
+        wrap = self._wrap(after - 1)
         rules = (another_identifier, *_BLANK_RULES, shape_decides, word_follows)
-        decision = self._by(rules, wrap) or WrapDecision(
-            is_joined, "string literals", Confidence.LIKELY
-        )
+        unsure = WrapDecision(is_joined, "string literals", Confidence.LIKELY)
+        decision = self._by(rules, wrap) or unsure
         self._notes.is_beyond_name |= wrap.is_beyond_name
-        self._notes.decided(
-            decision, otherwise=wrap.left if decision.join else wrap.left + wrap.right
-        )
+        self._decided(decision, wrap)
         if decision.join:
             self._notes.repaired("string literals")
         return decision.join
 
-    def end_at_dash(self, label: str, builder: ArkBuilder, start: int, end: int) -> int:
+    def end_at_dash(self, start: int, end: int) -> int:
         """Return where the ARK ends between two offsets: at a dash of the sentence around it, or where they end.
 
         A typesetter may have made a dash of a hyphen, but a sentence may also go on after a dash without a blank.
         """
-        text = self._offsets.text
-        self._note_typewritten_dash(label, builder, start, end)
+        text = self._text
+        self._note_typewritten_dash(start, end)
         for at in self._offsets.places("look-alike hyphen", start, end):
-            if self._offsets.written(at) not in _DASHES or not (
-                builder.name or "/" in text[start:at]
-            ):
+            is_dash = self._offsets.written(at) in _DASHES
+            if not is_dash or not (self._builder.name or "/" in text[start:at]):
                 continue
+            left = self._label + self._builder.chars + text[start:at]
             following = text[at + 1 : at + 2]
             if following in (
                 "",
                 WRAP,
-            ):  # a hyphen at the end of a line, unless the sentence goes on there
-                if self._sentence_goes_on(label + builder.chars + text[start:at], at + 2):
+            ):  # a hyphen at a line's end, unless the sentence goes on there
+                decision = self._word_behind(left, at + 2)
+                if decision is not None:
+                    otherwise = left + _TOKEN.match(text, at + 2)[0]
+                    self._notes.decided(decision, otherwise=otherwise)
                     return at
                 continue
             if len(self._notes.decisions) >= _MOST_GAPS or not following.isalnum():
                 return at
-            left = label + builder.chars + text[start:at]
-            right = _TOKEN.match(text, at + 1, at + _LONGEST_WORD)[0]
-            wrap = Wrap(left, right, hyphen=False, line_slack=0)
+            wrap = self._dashed(left, at + 1)
             self._notes.is_beyond_name |= wrap.is_beyond_name
-            decision = self._by(_DASH_RULES, wrap) or WrapDecision(
-                True, "a dash for a hyphen", Confidence.LIKELY
-            )
+            unsure = WrapDecision(True, "a dash for a hyphen", Confidence.LIKELY)
+            decision = self._by(_DASH_RULES, wrap) or unsure
             if not (decision.join and decision.confidence is Confidence.CERTAIN):
-                self._notes.decided(decision, otherwise=left if decision.join else left + right)
+                self._decided(decision, wrap)
             if not decision.join:
                 return at
         return end
 
-    def _note_typewritten_dash(self, label: str, builder: ArkBuilder, start: int, end: int) -> None:
+    def _decided(self, decision: WrapDecision, wrap: Wrap) -> None:
+        otherwise = wrap.left if decision.join else wrap.left + wrap.right
+        self._notes.decided(decision, otherwise=otherwise)
+
+    def _note_typewritten_dash(self, start: int, end: int) -> None:
         """Hyphens are inert wherever they are, but two before a word may be the dash of a sentence."""
-        dash = (
-            _TYPEWRITTEN_DASH.search(self._offsets.text, start, end)
-            if self._block.role is Role.TEXT
-            else None
-        )
-        if dash and (builder.name or "/" in self._offsets.text[start : dash.start()]):
-            left = label + builder.chars + self._offsets.text[start : dash.start()]
+        is_prose = self._block.role is Role.TEXT
+        dash = _TYPEWRITTEN_DASH.search(self._text, start, end) if is_prose else None
+        if dash and (self._builder.name or "/" in self._text[start : dash.start()]):
+            left = self._label + self._builder.chars + self._text[start : dash.start()]
             if self._word_behind(left, dash.end()):
                 decision = WrapDecision(True, "hyphens that may be a dash", Confidence.LIKELY)
                 self._notes.decided(decision, otherwise=left)
 
-    def _sentence_goes_on(self, left: str, after: int) -> bool:
-        """Return whether a dash at the end of a line is the sentence's: a word is *after* it."""
-        decision = self._word_behind(left, after)
-        if decision is None:
-            return False
-        self._notes.decided(decision, otherwise=left + _TOKEN.match(self._offsets.text, after)[0])
-        return True
-
     def _word_behind(self, left: str, after: int) -> WrapDecision | None:
         """The decision that an ARK ends before a word of the sentence, where that is so."""
-        right = _TOKEN.match(self._offsets.text, after, after + _LONGEST_WORD)[0]
-        wrap = Wrap(left, right, hyphen=False, line_slack=0)
-        decision = self._by((whole_elsewhere, check_character_decides, word_follows), wrap)
+        rules = (whole_elsewhere, check_character_decides, word_follows)
+        decision = self._by(rules, self._dashed(left, after))
         return decision if decision is not None and not decision.join else None
 
+    def _dashed(self, left: str, after: int) -> Wrap:
+        """Return the place between *left* and the word that is *after* a dash."""
+        right = _TOKEN.match(self._text, after, after + _LONGEST_WORD)[0]
+        return Wrap(left, right, hyphen=False, line_slack=0)
+
     def _over_blank(self, wrap: Wrap, pos: int) -> WrapDecision:
-        is_odd = self._offsets.text[pos] == ODD_BLANK
+        is_odd = self._text[pos] == ODD_BLANK
         is_clear = is_odd and (not _RESTS.match(wrap.right) or "\t" in self._offsets.written(pos))
         ended = WrapDecision(
             False, "a blank", Confidence.CERTAIN if is_clear else Confidence.LIKELY
@@ -354,7 +342,7 @@ class Gaps:
         goes_on = bool(_RESTS.match(wrap.right) or wrap.hyphen)
         return decided or WrapDecision(goes_on, "a gap that is hardly one", Confidence.AMBIGUOUS)
 
-    def _over_wrap(self, wrap: Wrap, pos: int) -> WrapDecision:
+    def _over_wrap(self, wrap: Wrap) -> WrapDecision:
         if self._block.role in (Role.LINK_TARGET, Role.LINK_ANNOTATION):
             ended = self._by((nothing_follows, another_identifier), wrap)
             return ended or WrapDecision(True, "a line wrap in a link target")
@@ -363,26 +351,24 @@ class Gaps:
     def _by(self, rules: tuple[Rule, ...], wrap: Wrap) -> WrapDecision | None:
         return first_decision(rules, wrap, self._evidence)
 
-    def _wrap(self, label: str, builder: ArkBuilder, pos: int) -> Wrap:
-        text = self._offsets.text
-        hyphen = builder.ends_with("-")
+    def _wrap(self, pos: int) -> Wrap:
+        text = self._text
+        hyphen = self._builder.ends_with("-")
         token = _TOKEN.match(text, pos + 1)
         if token.end() == len(text):
             self.ran_out = True
         return Wrap(
-            left=label + (builder.chars[:-1] if hyphen else builder.chars),
+            left=self._label + (self._builder.chars[:-1] if hyphen else self._builder.chars),
             right=unquote(token[0]) if self._is_encoded else token[0],
             hyphen=hyphen,
-            line_slack=self._line_slack(self._offsets.source_offset(pos))
-            if text[pos] == WRAP
-            else None,
+            line_slack=self._line_slack(pos) if text[pos] == WRAP else None,
             beyond=text[token.end() : token.end() + _BEYOND_CHARS],
             is_paged=self._block.page is not None,
         )
 
-    def _line_slack(self, at: int) -> float | None:
-        """Return how many more characters fit in the line whose break is at *at* of the block, if that is known."""
-        block = self._block
+    def _line_slack(self, pos: int) -> float | None:
+        """Return how many more characters fit in the line whose break is at *pos*, if that is known."""
+        block, at = self._block, self._offsets.source_offset(pos)
         if block.page is None and not block.line_slack:
             return slack_in_text(block.text, at)
         index = bisect_left(block.line_slack, (at,))

@@ -152,7 +152,14 @@ class MentionReader:
         )
         self._link = block.link_at(offsets.source_offset(at))
         self._linked = linked.get(self._link) if self._link is not None else None
-        self._gaps = Gaps(block, offsets, evidence, self._notes, is_encoded=self._is_encoded)
+        self._gaps = Gaps(
+            self._written_label,
+            self._builder,
+            block,
+            evidence,
+            self._notes,
+            is_encoded=self._is_encoded,
+        )
         if self._written.wrapped:
             self._notes.repaired("line wrap")
 
@@ -236,7 +243,7 @@ class MentionReader:
             if plain:
                 end = plain.end()
                 if self._offsets.changes or "--" in plain[0]:
-                    end = self._gaps.end_at_dash(self._written_label, self._builder, pos, end)
+                    end = self._gaps.end_at_dash(pos, end)
                 self._builder.add(text[pos:end], pos, end)
                 pos = end
                 if end < plain.end():
@@ -252,9 +259,7 @@ class MentionReader:
             )
             if literals:
                 is_joined = literals["between"].strip(" ") != ""
-                if not self._gaps.over_literals(
-                    self._written_label, self._builder, literals.end(), is_joined=is_joined
-                ):
+                if not self._gaps.over_literals(literals.end(), is_joined=is_joined):
                     break
                 pos = literals.end()
                 continue
@@ -273,7 +278,7 @@ class MentionReader:
                     self._builder.add(
                         "%20", pos, pos + 1
                     )  # of the name of a file, in the qualifier
-                elif not self._gaps.goes_on(self._written_label, self._builder, pos):
+                elif not self._gaps.goes_on(pos):
                     break
                 pos += 1
                 continue
@@ -295,34 +300,30 @@ class MentionReader:
 
     def _belongs(self, char: str, after: int, *, raw: bool) -> bool:
         """Return whether *char*, no plain character of a name, is part of the ARK, given what is *after* it."""
+        builder = self._builder
         following = self._text[after : after + 1]
         if char[0] == "%":
             return len(char) > 1 or _DIRECTIVE_BEHIND.match(self._text, after) is not None
         if char == "/":  # the outer URL goes on after an encoded ARK
-            return not (raw and self._builder.has_slashes(1) and not self._builder.ends_with("/"))
+            return not (raw and builder.has_slashes(1) and not builder.ends_with("/"))
         if _RUN.match(char):
             return True
         if _NAME_CHAR.match(char):
-            return not (
-                _UNSPACED.match(char) and self._builder.name.isascii() and bool(self._builder.name)
-            )
+            return not (_UNSPACED.match(char) and builder.name.isascii() and bool(builder.name))
         if char == ":":
             if _WRAP_AHEAD.match(self._text, after):
                 return True
             first = self._text[after + 1 : after + 2] if following == "-" else following
             return first.isalnum() and not _NEXT_IDENTIFIER.match(self._text, after)
         if char == ",":
-            return self._builder.has_slashes(
+            return builder.has_slashes(
                 2
             ) and (  # regions and sizes of IIIF: 0,0,100,100/!200,200 600,/0 /,600/
-                (
-                    following.isdigit()
-                    and (self._builder.last.isdigit() or self._builder.ends_with("/"))
-                )
-                or (following == "/" and self._builder.last.isdigit())
+                (following.isdigit() and (builder.last.isdigit() or builder.ends_with("/")))
+                or (following == "/" and builder.last.isdigit())
             )
         if char == "!":
-            return following.isdigit() and self._builder.ends_with("/")
+            return following.isdigit() and builder.ends_with("/")
         return False
 
     def _is_marked(self) -> bool:
@@ -347,17 +348,14 @@ class MentionReader:
 
     def _label_begins(self, after: int) -> bool:
         """Return whether another label or URL begins with what was read last; that is then given back."""
-        if (
-            self._builder.ends_with("ark")
-            and self._builder.name[3:]
-            and _GLUED_LABEL.match(self._text, after)
-        ):
-            self._builder.cut(3)
+        builder = self._builder
+        if builder.ends_with("ark") and builder.name[3:] and _GLUED_LABEL.match(self._text, after):
+            builder.cut(3)
             return True
-        leads = _LEADS_TO_LABEL.search(self._builder.found[-1][0]) if self._builder.found else None
+        leads = _LEADS_TO_LABEL.search(builder.found[-1][0]) if builder.found else None
         if leads is None or (leads[0].lower() != "ark" and not self._text.startswith("//", after)):
             return False
-        self._builder.cut(len(leads[0]))
+        builder.cut(len(leads[0]))
         return True
 
     def _note_query(self, pos: int) -> None:
@@ -454,6 +452,7 @@ class MentionReader:
         )
 
     def _mention(self, ark: Ark) -> Mention:
+        block, notes = self._block, self._notes
         start, end = self._source_range()
         label = self._label[0]
         for repair, is_made in (
@@ -462,26 +461,22 @@ class MentionReader:
             ("percent-encoding", self._is_encoded),
         ):
             if is_made:
-                self._notes.repaired(repair)
+                notes.repaired(repair)
         if self._offsets.changes:
             for repair in self._offsets.repairs(self._start, self._builder.end):
-                self._notes.repaired(repair)
+                notes.repaired(repair)
         chars = self._builder.chars
         self._note_uncertainty(chars, ark)
-        seams = self._block.seams
+        seams = block.seams
         if bisect_left(seams, start) < bisect_right(
             seams, end + 1
         ):  # within the mention, or directly after it
-            self._notes.decisions.append(
-                WrapDecision(False, "the gaps on the page", Confidence.LIKELY)
-            )
-            self._notes.is_beyond_name |= bool(ark.qualifier)
-        is_page = (
-            self._block.page is not None and self._block.role is Role.TEXT
-        )  # other roles are one value
+            notes.decisions.append(WrapDecision(False, "the gaps on the page", Confidence.LIKELY))
+            notes.is_beyond_name |= bool(ark.qualifier)
+        is_page = block.page is not None and block.role is Role.TEXT  # other roles are one value
         for rule, is_true in (
-            ("read from a picture", self._block.is_recognized),
-            ("its page ends here", is_page and not self._block.text[end:].strip(_INVISIBLE)),
+            ("read from a picture", block.is_recognized),
+            ("its page ends here", is_page and not block.text[end:].strip(_INVISIBLE)),
             ("its unit ends here", self._may_go_on_elsewhere(end)),
             (
                 "its own link goes on otherwise",
@@ -489,31 +484,29 @@ class MentionReader:
             ),
         ):
             if is_true:
-                self._notes.decisions.append(WrapDecision(False, rule, Confidence.LIKELY))
-                self._notes.is_beyond_name |= bool(ark.qualifier)
-        if any(start < at < end for at in self._block.page_breaks):
-            self._notes.decisions.append(
-                WrapDecision(True, "over the end of a page", Confidence.LIKELY)
-            )
-        is_open = self._notes.confidence is Confidence.LIKELY and not self._notes.is_odd
+                notes.decisions.append(WrapDecision(False, rule, Confidence.LIKELY))
+                notes.is_beyond_name |= bool(ark.qualifier)
+        if any(start < at < end for at in block.page_breaks):
+            notes.decisions.append(WrapDecision(True, "over the end of a page", Confidence.LIKELY))
+        is_open = notes.confidence is Confidence.LIKELY and not notes.is_odd
         borne_out = self._borne_out(ark) if is_open else ""
         return Mention(
             ark=ark,
-            as_written=self._block.text[start:end],
+            as_written=block.text[start:end],
             spans=self._builder.spans(self._start, self._label.end()),
             repaired=(self._written.url or "") + self._written_label + chars + self._slash,
             resolver=self._written.url,
             inflection=self._inflection,
-            role=self._block.role,
-            page=self._block.page_at(start),
-            place=self._block.place,
-            context=self._block.context(start, end),
-            repairs=tuple(self._notes.repairs),
-            confidence=Confidence.CERTAIN if borne_out else self._notes.confidence,
-            reason=borne_out or self._notes.reason,
+            role=block.role,
+            page=block.page_at(start),
+            place=block.place,
+            context=block.context(start, end),
+            repairs=tuple(notes.repairs),
+            confidence=Confidence.CERTAIN if borne_out else notes.confidence,
+            reason=borne_out or notes.reason,
             alternatives=()
             if borne_out
-            else tuple(form for form in self._notes.alternatives if form != str(ark)),
+            else tuple(form for form in notes.alternatives if form != str(ark)),
             fragment=self._fragment,
             link=self._link,
             remarks=(Remark.URL_GOES_ON,) if self._url_goes_on else (),

@@ -212,6 +212,7 @@ class _Document:
 
     def _read(self, element: Element, link: int | None) -> None:
         """Read *element*, which is within the link *link*, if any."""
+        run = self._run
         name = local_name(element.tag)
         own_link = self._read_attributes(element)
         outer_unit = self._unit
@@ -220,29 +221,29 @@ class _Document:
             self._end_run()
             self._unit = name if _has_own_text(element) else ""
         if name != "wbr":
-            self._run.element()
+            run.element()
         inner_link = None if name in _NOTES else link if own_link is None else own_link
         if inner_link != link:
-            self._run.link(inner_link)
+            run.link(inner_link)
         if name in _LINE_BREAKS and element.get("break") != "no":
-            self._run.break_line()
-        self._run.write(element.text or "")
+            run.break_line()
+        run.write(element.text or "")
         for child in element:
             if not has_time(ReadingStage.READING, "the document was not read to its end"):
                 break
             if child.tag is etree.Entity:
-                self._run.write(self._entities.get(child.name) or html.unescape(child.text))
+                run.write(self._entities.get(child.name) or html.unescape(child.text))
             elif child.tag is etree.Comment:
                 self._read_comment(child)
             else:
                 self._read(child, inner_link)
-            self._run.write(child.tail or "")
+            run.write(child.tail or "")
         if opens_unit:
             self._end_run()
             self._unit = outer_unit
-        self._run.element()
+        run.element()
         if inner_link != link:
-            self._run.link(link)
+            run.link(link)
 
     def _read_comment(self, comment: Element) -> None:
         """Read what an editor has noted; it is no part of the sentence in which it is."""
