@@ -9,12 +9,13 @@ from __future__ import annotations
 import posixpath
 import re
 import struct
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from io import BytesIO
+from operator import attrgetter
 from typing import Any
 from urllib.parse import unquote
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from lxml import etree
 
@@ -163,11 +164,11 @@ _HEAD_BYTES = 4096
 
 _DIRECTORY_ENTRY = b"PK\x01\x02"
 _RECORD = re.compile(rb"PK(?:\x03\x04|\x07\x08|\x01\x02|\x05\x06)")
-_STORED, _DEFLATED = 0, 8
+_COMPRESSIONS = {ZIP_STORED: Compression.NONE, ZIP_DEFLATED: Compression.DEFLATE}
 
 #: What `zipfile` raises over a damaged directory.
 _DAMAGE = (
-    zipfile.BadZipFile,
+    BadZipFile,
     NotImplementedError,
     ValueError,
     OverflowError,
@@ -183,23 +184,6 @@ _ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
 NEEDS_PASSWORD = Finding("encrypted", "it asks for a password")
 
 
-@dataclass(frozen=True, slots=True)
-class PackageMember:
-    """A member of an archive, as its headers describe it."""
-
-    name: str
-    header: int
-    """Offset of the local header."""
-    size: int
-    """Of its compressed bytes, as stated; what is deflated knows its own end."""
-    method: int
-    is_encrypted: bool
-    crc: int | None = None
-    """The checksum of its bytes, where the headers state it."""
-    bound: int = 0
-    """Offset at which its compressed bytes end, at the latest."""
-
-
 class Package:
     """The members of an archive by name, and what is wrong with it. Never raises, whatever the bytes.
 
@@ -211,6 +195,8 @@ class Package:
         self.findings: list[Finding] = []
         self._data = data
         self._bytes_left = MOST_BYTES
+        self._bounds: dict[str, int] = {}
+        """Where the compressed bytes of each member end, at the latest."""
         self._members = self._by_name(self._listed())
 
     @property
@@ -224,27 +210,25 @@ class Package:
     def head(self, name: str) -> bytes:
         """The first bytes of a member, to see what it is; empty where there are none to be had."""
         member = self._members.get(name)
-        return (
-            b""
-            if member is None or member.is_encrypted
-            else _content(self._data, member, _HEAD_BYTES)[0]
-        )
+        if member is None or member.flag_bits & ENCRYPTED:
+            return b""
+        return self._content(member, _HEAD_BYTES)[0]
 
     def read(self, name: str) -> bytes:
         """All of a member that can be had; what can't, and why, is a finding. No such member is no bytes."""
         member = self._members.get(name)
         if member is None:
             return b""
-        if member.is_encrypted:
+        if member.flag_bits & ENCRYPTED:
             self.note(NEEDS_PASSWORD)
             return b""
         limit = min(MOST_MEMBER_BYTES, self._bytes_left)
         if not limit:
             self.note(Finding("cut-off", f"its members were not read beyond {MOST_BYTES} bytes"))
             return b""
-        content, fault = _content(self._data, member, limit + 1)
+        content, fault = self._content(member, limit + 1)
         self._bytes_left -= min(
-            max(len(content), member.bound - member.header), limit
+            max(len(content), self._bounds[name] - member.header_offset), limit
         )  # inflating nothing costs
         if len(content) > limit:
             self.note(
@@ -273,7 +257,7 @@ class Package:
             if len(self.findings) < _MOST_FINDINGS and finding not in self.findings:
                 self.findings.append(finding)
 
-    def _listed(self) -> list[PackageMember]:
+    def _listed(self) -> list[ZipInfo]:
         """The members by the directory, or by their own headers where the directory is of no use."""
         entries = self._data.count(
             _DIRECTORY_ENTRY
@@ -287,9 +271,11 @@ class Package:
             )
         else:
             try:
-                with zipfile.ZipFile(BytesIO(self._data)) as archive:
-                    listed = [_member(info) for info in archive.infolist()]
-                if listed and self._covers(listed):
+                with ZipFile(BytesIO(self._data)) as archive:
+                    listed = archive.infolist()
+                # of the whole archive, and not of another one that is stored in it
+                first = self._data.find(LOCAL_SIGNATURE)
+                if listed and min(member.header_offset for member in listed) <= first:
                     return listed
             except _DAMAGE:
                 pass
@@ -309,50 +295,49 @@ class Package:
             )
         return met
 
-    def _covers(self, listed: list[PackageMember]) -> bool:
-        """Return whether a directory is that of the whole archive, not of another one that is stored in it."""
-        return min(member.header for member in listed) <= self._data.find(LOCAL_SIGNATURE)
-
-    def _by_name(self, members: Iterable[PackageMember]) -> dict[str, PackageMember]:
+    def _by_name(self, members: Iterable[ZipInfo]) -> dict[str, ZipInfo]:
         """The members by name, the last of a name as unzippers have it, and no byte in more than one of them.
 
         Archive bombs let members overlap; kept apart, to read them all takes time linear in the archive.
         """
-        in_order = sorted(filter(self._is_there, members), key=lambda member: member.header)
-        ends = [*(member.header for member in in_order), len(self._data)][1:]
-        by_name: dict[str, PackageMember] = {}
+        in_order = sorted(filter(self._is_there, members), key=attrgetter("header_offset"))
+        ends = [*(member.header_offset for member in in_order), len(self._data)][1:]
+        by_name: dict[str, ZipInfo] = {}
         for member, end in zip(in_order, ends, strict=True):
-            if member.header == end:
-                self.note(
-                    Finding(
-                        "unreadable-part", f"{shown(member.name)}: it overlaps with another member"
-                    )
-                )
+            name = _member_name(member.filename)
+            if member.header_offset == end:
+                fault = f"{shown(name)}: it overlaps with another member"
+                self.note(Finding("unreadable-part", fault))
                 continue
-            if member.name in by_name:
-                self.note(
-                    Finding(
-                        "duplicate-member", f"{shown(member.name)}: the last of this name was read"
-                    )
-                )
-            by_name[member.name] = replace(member, bound=end)
+            if name in by_name:
+                fault = f"{shown(name)}: the last of this name was read"
+                self.note(Finding("duplicate-member", fault))
+            by_name[name], self._bounds[name] = member, end
         return by_name
 
-    def _is_there(self, member: PackageMember) -> bool:
-        is_there = member.header >= 0 and self._data.startswith(LOCAL_SIGNATURE, member.header)
+    def _is_there(self, member: ZipInfo) -> bool:
+        at = member.header_offset
+        is_there = at >= 0 and self._data.startswith(LOCAL_SIGNATURE, at)
         if not is_there:
-            self.note(
-                Finding("unreadable-part", f"{shown(member.name)}: it is not where it should be")
-            )
+            fault = f"{shown(_member_name(member.filename))}: it is not where it should be"
+            self.note(Finding("unreadable-part", fault))
         return is_there
 
-
-def _member(info: zipfile.ZipInfo) -> PackageMember:
-    is_encrypted = bool(info.flag_bits & ENCRYPTED)
-    name = _member_name(info.filename)
-    return PackageMember(
-        name, info.header_offset, info.compress_size, info.compress_type, is_encrypted, info.CRC
-    )
+    def _content(self, member: ZipInfo, limit: int) -> tuple[bytes, str]:
+        """The first *limit* bytes of a member, or those before damage; and what is wrong with it."""
+        bound = self._bounds[_member_name(member.filename)]
+        method, start = member.compress_type, member.header_offset + LOCAL_HEADER.size
+        if start > bound:
+            return b"", CUT_OFF
+        if method not in _COMPRESSIONS:
+            return b"", f"compression method {method} has no place in such a package"
+        *_, name_bytes, extra_bytes = LOCAL_HEADER.unpack_from(self._data, member.header_offset)
+        start += name_bytes + extra_bytes
+        # what is deflated knows its own end
+        end = min(start + member.compress_size, bound) if method == ZIP_STORED else bound
+        packed = BytesIO(self._data[start:end])
+        content = Checked(packed, _COMPRESSIONS[method], SizeBudget(limit, 1), member.CRC)
+        return Lookahead(content).read(limit), content.damage
 
 
 def _member_name(stored: str) -> str:
@@ -364,7 +349,7 @@ def _member_name(stored: str) -> str:
     return stored.replace("\\", "/").lstrip("/")
 
 
-def _members_met(data: bytes) -> Iterator[PackageMember]:
+def _members_met(data: bytes) -> Iterator[ZipInfo]:
     """The members that local headers announce, in order, whatever a directory says."""
     met = position = 0
     while met < MOST_MEMBERS:
@@ -381,27 +366,13 @@ def _members_met(data: bytes) -> Iterator[PackageMember]:
             end, crc = following.start() if following else len(data), None
         else:
             end = start + size
-        if name and method in (_STORED, _DEFLATED):
-            yield PackageMember(
-                _member_name(name), position, end - start, method, bool(flags & ENCRYPTED), crc
-            )
+        if name and method in _COMPRESSIONS:
+            member = ZipInfo(name)
+            member.header_offset, member.compress_size = position, end - start
+            member.compress_type, member.flag_bits, member.CRC = method, flags, crc
+            yield member
             met += 1
         position = max(end, position + len(LOCAL_SIGNATURE))
-
-
-def _content(data: bytes, member: PackageMember, limit: int) -> tuple[bytes, str]:
-    """The first *limit* bytes of a member, or those before the place where it is damaged; and what is wrong with it."""
-    start = member.header + LOCAL_HEADER.size
-    if start > member.bound:
-        return b"", CUT_OFF
-    if member.method not in (_STORED, _DEFLATED):
-        return b"", f"compression method {member.method} has no place in such a package"
-    *_, name_bytes, extra_bytes = LOCAL_HEADER.unpack_from(data, member.header)
-    start += name_bytes + extra_bytes
-    end = min(start + member.size, member.bound) if member.method == _STORED else member.bound
-    compression = Compression.NONE if member.method == _STORED else Compression.DEFLATE
-    content = Checked(BytesIO(data[start:end]), compression, SizeBudget(limit, 1), member.crc)
-    return Lookahead(content).read(limit), content.damage
 
 
 def shown(name: str) -> str:

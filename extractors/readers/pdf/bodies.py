@@ -7,7 +7,7 @@ page's running head, and footnotes are taken out of the way, and the bodies of b
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, islice, pairwise
 from statistics import median
@@ -36,7 +36,8 @@ def running_lines(page: PdfPage, *neighbours: PdfPage | None) -> frozenset[int]:
     count on, or be set apart on both; a page number may be set apart on this page alone.
     """
     rows = _rows(page.lines)
-    leading = _leading(page.lines)
+    steps = [above.middle - below.middle for above, below in pairwise(page.lines)]
+    leading = median([step for step in steps if step > _SAME_HEIGHT] or [0.0])
     with_lines = [other for other in neighbours if other is not None and other.lines]
     running: set[int] = set()
     for order in (rows, rows[::-1]):
@@ -56,12 +57,6 @@ def _rows(lines: Lines) -> list[Row]:
         else:
             rows.append([index])
     return rows
-
-
-def _leading(lines: Lines) -> float:
-    """Return how far apart the lines of a page usually are."""
-    steps = [above.middle - below.middle for above, below in pairwise(lines)]
-    return median([step for step in steps if step > _SAME_HEIGHT] or [0.0])
 
 
 def _is_running(
@@ -133,11 +128,6 @@ class Part:
     def text(self) -> str:
         return "".join(self.page.text[start:end] for start, end in self.spans)
 
-    @property
-    def is_whole(self) -> bool:
-        """True if this is all of it."""
-        return self.spans == ((0, len(self.page.text)),)
-
     def moved(self, offset: int) -> int | None:
         """Return where an offset in the page's text is in this one."""
         done = 0
@@ -148,33 +138,30 @@ class Part:
         return None
 
     @property
-    def first_size(self) -> float:
-        """The size of the font in which it begins, 0 if unknown."""
-        return self._sizes[0] if self._sizes else 0.0
-
-    @property
-    def last_size(self) -> float:
-        """The size of the font in which it ends, 0 if unknown."""
-        return self._sizes[-1] if self._sizes else 0.0
-
-    @property
-    def _sizes(self) -> list[float]:
+    def sizes(self) -> list[float]:
+        """The size of the font of each of its lines, as far as they are known."""
         sizes = zip(self.page.lines, self.page.font_sizes, strict=False)
         return [size for line, size in sizes if self.moved(line.start) is not None]
 
 
-def blocks_of(pages: Iterable[PdfPage]) -> Iterator[Block]:
+def blocks_of(pages: Sequence[PdfPage]) -> Iterator[Block]:
     """The blocks of all *pages*, in order: text, what was taken out of its way, comments, and the links on it."""
     numbers = count(1)
     run: list[Part] = []
     aside: list[Part] = []
-    for before, page, after in _with_neighbours(pages):
-        body, others = (
-            _divided(page, before, after) if run or page.may_go_on else (_whole(page), [])
-        )
+    neighbours = zip([None, *pages], pages, [*pages[1:], None], strict=False)
+    for before, page, after in neighbours:
+        body, others = _whole(page), []
+        if run or page.may_go_on:
+            # a row of a table is no running head
+            running = running_lines(page, before, after) if not page.has_cells else frozenset()
+            others = [_part(page, [index]) for index in sorted(running)]
+            body = _part(page, [at for at in range(len(page.lines)) if at not in running])
         note = _note_going_on(run[-1], body) if run else None
         if note is not None:
-            others.append(_without(body, note))
+            end = note.spans[0][0]
+            rest = ((first, min(last, end)) for first, last in body.spans if first < end)
+            others.append(Part(page, tuple(rest)))
             body = note
         if run and not _goes_on(run[-1], body):
             yield from _blocks(run, aside, numbers)
@@ -192,32 +179,8 @@ def blocks_of(pages: Iterable[PdfPage]) -> Iterator[Block]:
         yield from _blocks(run, aside, numbers)
 
 
-def _with_neighbours(
-    pages: Iterable[PdfPage],
-) -> Iterator[tuple[PdfPage | None, PdfPage, PdfPage | None]]:
-    before: PdfPage | None = None
-    page: PdfPage | None = None
-    for after in pages:
-        if page is not None:
-            yield before, page, after
-        before, page = page, after
-    if page is not None:
-        yield before, page, None
-
-
 def _whole(page: PdfPage) -> Part:
     return Part(page, ((0, len(page.text)),))
-
-
-def _divided(
-    page: PdfPage, before: PdfPage | None, after: PdfPage | None
-) -> tuple[Part, list[Part]]:
-    """The running text of a page, and each thing in its way."""
-    running = (
-        frozenset() if page.has_cells else running_lines(page, before, after)
-    )  # a row is no running head
-    others = [_part(page, [index]) for index in sorted(running)]
-    return _part(page, [index for index in range(len(page.lines)) if index not in running]), others
 
 
 def _part(page: PdfPage, indexes: Sequence[int]) -> Part:
@@ -260,19 +223,11 @@ def _may_begin_with_rest(text: str, start: int) -> bool:
     return _LAST_DIGITS.match(line) is not None or may_be_rest(line)
 
 
-def _without(body: Part, note: Part) -> Part:
-    """*body* as far as *note*, its end."""
-    end = note.spans[0][0]
-    return Part(
-        body.page, tuple((first, min(last, end)) for first, last in body.spans if first < end)
-    )
-
-
 def _goes_on(part: Part, following: Part) -> bool:
     """Return whether what ends within *part* may go on in *following*, on the next page."""
     if following.page.number != part.page.number + 1:
         return False
-    size, next_size = part.last_size, following.first_size
+    size, next_size = (part.sizes or [0.0])[-1], (following.sizes or [0.0])[0]
     return abs(size - next_size) <= _SAME_FONT * size and goes_on(part.text, following.text)
 
 
@@ -371,10 +326,6 @@ class _Text:
         line_slack: list[tuple[int, float]] = []
         seams: list[int] = []
         for part, start in self._parts.values():
-            if start == 0 and part.is_whole:
-                line_slack += part.page.line_slack
-                seams += part.page.seams
-                continue
             seams += [start + at for at in map(part.moved, part.page.seams) if at is not None]
             moved = ((part.moved(offset), slack) for offset, slack in part.page.line_slack)
             line_slack += [(start + offset, slack) for offset, slack in moved if offset is not None]

@@ -389,7 +389,7 @@ def _with_text(page: PdfiumPage, read: PdfPage, faults: list[str], *, continues:
     """*read* with its text, and with geometry where that may matter and can be had."""
     with closing(page.get_textpage()) as text_page:
         text = _text(text_page)
-        is_picture = not text.strip() and _has_drawing(page)
+        is_picture = not text.strip() and not all(is_text for _, is_text in _first_objects(page))
         read = replace(read, text=text, is_picture=is_picture)
         if is_right_to_left(text):
             return attempted(faults, "geometry", lambda: _from_right_to_left(read, text_page), read)
@@ -432,29 +432,20 @@ def _from_right_to_left(read: PdfPage, text_page: PdfTextPage) -> PdfPage:
     return replace(read, text=in_order.text, line_slack=in_order.line_slack, links=tuple(links))
 
 
-def _has_drawing(page: PdfiumPage) -> bool:
-    """Return whether anything but text is among the first objects of a page."""
-    count = min(pdfium.FPDFPage_CountObjects(page), _FIRST_OBJECTS)
-    types = (
-        pdfium.FPDFPageObj_GetType(pdfium.FPDFPage_GetObject(page, index)) for index in range(count)
-    )
-    return any(type_ != pdfium.FPDF_PAGEOBJ_TEXT for type_ in types)
+def _first_objects(page: PdfiumPage) -> Iterator[tuple[Any, bool]]:
+    """The first objects of a page, and whether each is text."""
+    for index in range(min(pdfium.FPDFPage_CountObjects(page), _FIRST_OBJECTS)):
+        drawn = pdfium.FPDFPage_GetObject(page, index)
+        yield drawn, pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_TEXT
 
 
 def _is_unseen(page: PdfiumPage) -> bool:
     """Return whether the first text of a page is drawn in no way."""
-    count = min(pdfium.FPDFPage_CountObjects(page), _FIRST_OBJECTS)
-    objects = (pdfium.FPDFPage_GetObject(page, index) for index in range(count))
-    texts = (
-        page_object
-        for page_object in objects
-        if pdfium.FPDFPageObj_GetType(page_object) == pdfium.FPDF_PAGEOBJ_TEXT
-    )
-    first = next(texts, None)
-    return (
-        first is not None
-        and pdfium.FPDFTextObj_GetTextRenderMode(first) == pdfium.FPDF_TEXTRENDERMODE_INVISIBLE
-    )
+    first = next((drawn for drawn, is_text in _first_objects(page) if is_text), None)
+    if first is None:
+        return False
+    mode = pdfium.FPDFTextObj_GetTextRenderMode(first)
+    return bool(mode == pdfium.FPDF_TEXTRENDERMODE_INVISIBLE)
 
 
 def _may_end(lines: Lines, after: int) -> bool:

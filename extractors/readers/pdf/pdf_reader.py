@@ -292,7 +292,9 @@ def _reading(document: PdfDocument, data: bytes) -> Reading:
     findings += _without_text(pages)
     findings_before = len(findings)
     bodies = part("running heads", lambda: blocks_of(pages))
-    blocks += bodies if len(findings) == findings_before else blocks_of(map(plain, pages))
+    blocks += (
+        bodies if len(findings) == findings_before else blocks_of([plain(page) for page in pages])
+    )
     return Reading(
         MEDIA_TYPE,
         tuple(blocks),
