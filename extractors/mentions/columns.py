@@ -181,8 +181,8 @@ def _column(
     here = next(following)
     below = list(_alike(islice(following, _MOST_LINES_BELOW - 1), left, right))
     rows = [line for _, line in (*reversed(above), here, *below) if not _is_rule(line)]
-    boundaries = [edge for edge in (left, right) if edge and not _is_margin(rows, edge)]
-    if not boundaries or not all(_is_parted(rows, edge) for edge in boundaries):
+    parted = {_is_parted(rows, edge) for edge in (left, right) if edge}
+    if parted - {None} != {True}:
         return None
     first, last = above[-1] if above else here, below[-1] if below else here
     end = text.find("\n", last[0])
@@ -243,16 +243,16 @@ def _is_clear(line: str, boundary: int) -> bool:
     return not line[max(0, boundary - 2) : boundary].strip(" |")
 
 
-def _is_margin(rows: list[str], boundary: int) -> bool:
-    """Return whether *rows* have no text on one side of *boundary*."""
-    return not any(
-        len(line) > boundary and line[boundary:].strip(" |") for line in rows
-    ) or not any(line[:boundary].strip(" |") for line in rows)
+def _is_parted(rows: list[str], boundary: int) -> bool | None:
+    """Return whether *rows* have text on both sides of *boundary* often enough, and begin after it alike.
 
-
-def _is_parted(rows: list[str], boundary: int) -> bool:
-    """Return whether *rows* have text on both sides of *boundary* often enough, and begin after it alike."""
-    both = [line for line in rows if line[boundary:].strip(" |") and line[:boundary].strip(" |")]
+    None where they have no text on one side of it at all.
+    """
+    before = [line[:boundary].strip(" |") != "" for line in rows]
+    after = [line[boundary:].strip(" |") != "" for line in rows]
+    if not (any(before) and any(after)):
+        return None
+    both = [line for line, *sides in zip(rows, before, after, strict=True) if all(sides)]
     bars = sum("|" in line[max(0, boundary - 2) : boundary] for line in both)
     if bars == len(both):
         return len(both) >= _FEWEST_ROWS - 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from heapq import merge
 from html import unescape
 
@@ -45,7 +46,11 @@ def label_signs(text: str) -> Iterator[int]:
     >>> list(label_signs("Note: at 12:30 the ark:/12148/btv1b8 and ark%3A/12148/btv1b9"))
     [22, 44]
     """
-    rare = [_found(text, sign, pattern) for sign, pattern in _RARE_SIGNS if sign in text]
+    rare = [
+        filter(partial(pattern.match, text), _places(text, sign))
+        for sign, pattern in _RARE_SIGNS
+        if sign in text
+    ]
     return merge(_colons(text), *rare) if rare else _colons(text)
 
 
@@ -54,28 +59,23 @@ def _colons(text: str) -> Iterator[int]:
         return (
             colon.start() for colon in _COLON.finditer(text) if _may_end_label(text, colon.start())
         )
-    return _sparse_colons(text)
+    return (
+        at
+        for at in _places(text, ":", 1)
+        if text[at - 1] not in _NOT_BEFORE and _may_end_label(text, at)
+    )
 
 
 def _may_end_label(text: str, at: int) -> bool:
     return text[at - 1] not in "oO" or text[at + 1 : at + 5].lower() == "ark/"
 
 
-def _sparse_colons(text: str) -> Iterator[int]:
-    at = text.find(":", 1)
+def _places(text: str, sign: str, start: int = 0, end: int | None = None) -> Iterator[int]:
+    """The offsets of *sign* in a stretch of *text*."""
+    at = text.find(sign, start, end)
     while at >= 0:
-        if text[at - 1] not in _NOT_BEFORE and _may_end_label(text, at):
-            yield at
-        at = text.find(":", at + 1)
-
-
-def _found(text: str, sign: str, pattern: re.Pattern[str]) -> Iterator[int]:
-    """Offsets of a rare sign where its pattern matches."""
-    at = text.find(sign)
-    while at >= 0:
-        if pattern.match(text, at):
-            yield at
-        at = text.find(sign, at + 1)
+        yield at
+        at = text.find(sign, at + 1, end)
 
 
 # Attributes and values of markup in which an ARK may be: wider than what will be found there.
@@ -210,11 +210,9 @@ def _signs_behind(markup: str, end: int) -> Iterator[int]:
     between = _RUN.match(markup, end)
     last = between.end() if between is not None else end
     for sign, pattern in _SIGNS:
-        at = markup.find(sign, end, last + len(sign))
-        while at >= 0:
-            if pattern.match(markup, at):
-                yield at
-            at = markup.find(sign, at + 1, last + len(sign))
+        yield from filter(
+            partial(pattern.match, markup), _places(markup, sign, end, last + len(sign))
+        )
 
 
 _NAAN_AND_NAME = re.compile(r"/?(?P<compact>[0-9a-z]{5,16}/[0-9A-Za-z]\S*)", re.ASCII)

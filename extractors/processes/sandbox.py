@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
 
 
 class Means(StrEnum):
@@ -70,16 +69,16 @@ def _checked(result: int) -> int:
 
 # -- Landlock: https://docs.kernel.org/userspace-api/landlock.html
 
-_PR_SET_NO_NEW_PRIVS: Final = 38
+_PR_SET_NO_NEW_PRIVS = 38
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every architecture
-_VERSION: Final = 1
-_PATH_BENEATH: Final = 1
+_VERSION = 1
+_PATH_BENEATH = 1
 _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 1, 1 << 2, 1 << 3
 #: How many rights of files each version of the interface knows; those of the first version are 13.
-_FILE_RIGHTS: Final = {1: 13, 2: 14, 3: 15, 4: 15}
-_ALL_FILE_RIGHTS: Final = 16
-_TCP: Final = 0b11
-_ABSTRACT_SOCKETS_AND_SIGNALS: Final = 0b11
+_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
+_ALL_FILE_RIGHTS = 16
+_TCP = 0b11
+_ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
 
 
 def _restrict_files(libc: ctypes.CDLL) -> None:
@@ -138,12 +137,12 @@ _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 1  # SECCOMP_RET_ERRNO with EPERM
 _LOAD, _IS_EQUAL, _IS_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _CALL_AT, _ARCHITECTURE_AT = 0, 4  # of struct seccomp_data
-_X32: Final = 0x40000000  # calls of x32, under the same architecture as those of x86-64
+_X32 = 0x40000000  # calls of x32, under the same architecture as those of x86-64
 
 #: The architecture as the kernel names it, and the calls that are refused there: socket, socketpair, connect, accept,
 #: bind, listen and accept4; execve and execveat; ptrace, process_vm_readv and process_vm_writev; io_uring, by which
 #: sockets can be had as well; and memory that is looked at from outside (userfaultfd, bpf, perf_event_open).
-_REFUSED: Final[Mapping[str, tuple[int, tuple[int, ...]]]] = {
+_REFUSED: Mapping[str, tuple[int, tuple[int, ...]]] = {
     "x86_64": (
         0xC000003E,
         (41, 53, 42, 43, 49, 50, 288, 59, 322, 101, 310, 311, 425, 426, 427, 323, 321, 298),

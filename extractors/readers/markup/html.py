@@ -11,7 +11,7 @@ import html
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -27,7 +27,7 @@ from extractors.mentions.labels import (
 from extractors.model.budget import as_time_allows
 from extractors.model.decoding import decode, first_bytes
 from extractors.model.documents import Block, Finding, Reading, Role
-from extractors.readers.markup.page import APART, Following, MarkupPage
+from extractors.readers.markup.page import APART, MarkupPage, PageFacts
 from extractors.readers.markup.recognized import is_hocr, read_recognized
 
 # The source of a page, made fit for libxml2: what it misreads, and what would take it too much time or memory.
@@ -357,8 +357,7 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
         tree.root, speaks_of_raising=_SPEAKS_OF_RAISING.search(markup) is not None
     )
     page = MarkupPage(_well_formed(tree.root, markup))
-    following = facts.following
-    links = dict.fromkeys(filter(leads_to_document, [*following.links, *following.targets]))
+    links = dict.fromkeys(filter(leads_to_document, [*facts.links, *facts.targets]))
     return Reading(
         MEDIA_TYPE,
         (*page.blocks(), *facts.scripts, *left_out),
@@ -366,12 +365,12 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
         facts.base,
         facts.title,
         tuple(findings),
-        documents=tuple(following.documents),
-        parts=tuple(following.parts),
+        documents=tuple(facts.documents),
+        parts=tuple(facts.parts),
         unfollowed=tuple(
-            target for target, is_unfollowed in following.targets.items() if is_unfollowed
+            target for target, is_unfollowed in facts.targets.items() if is_unfollowed
         ),
-        robots=tuple(following.robots),
+        robots=tuple(facts.robots),
     )
 
 
@@ -445,16 +444,6 @@ def _parsed(markup: str) -> _Tree:
     return _Tree(root, is_cut_short, faults[-1].message if is_cut_short else "")
 
 
-@dataclass(slots=True)
-class _PageFacts:
-    """The facts of a page apart from its text."""
-
-    title: str = ""
-    base: str | None = None
-    scripts: list[Block] = field(default_factory=list)
-    following: Following = field(default_factory=Following)
-
-
 def _mark_raised(root: Element) -> None:
     """Make `sup` of what a style raises: a raised 3 after an ARK is a footnote mark, not its last character."""
     sheets = "".join(element.text or "" for element in root.iter("style"))[:_MOST_STYLE_CHARS]
@@ -466,27 +455,23 @@ def _mark_raised(root: Element) -> None:
             element.tag = "sup"
 
 
-def _beside_the_text(root: Element, *, speaks_of_raising: bool) -> _PageFacts:
+def _beside_the_text(root: Element, *, speaks_of_raising: bool) -> PageFacts:
     """Title, base and what is in scripts; what isn't seen of the page is taken out of the tree."""
-    facts = _PageFacts()
+    facts = PageFacts()
     if speaks_of_raising:
         _mark_raised(root)
     for element in root.iter("title", "base", "embed", "link", "meta", "object", *_UNSEEN):
-        if element.tag == "title":
-            facts.title = facts.title or " ".join("".join(element.itertext()).split())
-        elif element.tag == "base":
-            facts.base = element.get("href") if facts.base is None else facts.base
-        elif element.tag not in _UNSEEN:
-            facts.following.read(element)
-        else:
-            if element.tag == "script" and element.text:
-                facts.scripts += script_blocks(element.text, element.get("type", ""))
-            del element[:]
-            element.text = None
+        if element.tag not in _UNSEEN:
+            facts.read(element)
+            continue
+        if element.tag == "script" and element.text:
+            facts.scripts += script_blocks(element.text, element.get("type", ""))
+        del element[:]
+        element.text = None
     for link in root.iter(
         "a", "area", "frame", "iframe"
     ):  # not before what isn't seen has been taken out
-        facts.following.read(link)
+        facts.read(link)
     return facts
 
 

@@ -365,9 +365,12 @@ _MOST_CHARS = 4096
 
 
 @dataclass(slots=True)
-class Following:
-    """Gathered from the elements of a page in order."""
+class PageFacts:
+    """The facts of a page apart from its text, gathered from its elements in order."""
 
+    title: str = ""
+    base: str | None = None
+    scripts: list[Block] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
     targets: dict[str, bool] = field(default_factory=dict)
     """Those of plain links and frames, and whether all links to one have ``rel=nofollow``."""
@@ -378,6 +381,10 @@ class Following:
     def read(self, element: Element) -> None:
         """Take what an element says that is a link, a frame, embeds something, or is about the page."""
         match element.tag:
+            case "title":
+                self.title = self.title or " ".join("".join(element.itertext()).split())
+            case "base":
+                self.base = element.get("href") if self.base is None else self.base
             case "a" | "area":
                 if target := element.get("href"):
                     is_nofollow = "nofollow" in (element.get("rel") or "").lower().split()
