@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
+from itertools import chain
 
 from extractors.archives.compression import CUT_OFF
 from extractors.find import UnresolvedMention, decided_again, scan, unresolved_mentions
@@ -297,9 +298,7 @@ def _scanned(
         return scanned, 0
     for mention in scan(block, evidence, linked):
         if budget.is_spent(ReadingStage.FINDING):
-            return scanned, mention.spans[-1][1] if isinstance(mention, Mention) else mention.span[
-                1
-            ]
+            return scanned, mention.end
         scanned.append(mention)
     return scanned, len(block.text)
 
@@ -310,47 +309,39 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     What is whole is read first, for it is evidence: link targets and metadata, where no line breaks, and then
     those names in the text that touch no line's end. Only a text with a wrap inside an ARK is read a second time.
     """
-    nothing = Evidence()
-    scanned = {
-        index: _scanned(block, nothing, {})
-        for index, block in enumerate(blocks)
-        if block.role is not Role.TEXT
-    }
-    in_targets = [mention for in_block, _ in scanned.values() for mention in _mentions(in_block)]
+    by_block: list[list[Found]] = [[] for _ in blocks]
+    texts = [index for index, block in enumerate(blocks) if block.role is Role.TEXT]
+    done = 0
+    for index, block in enumerate(blocks):
+        if block.role is not Role.TEXT:
+            by_block[index], searched = _scanned(block, Evidence(), {})
+            done += searched
+    in_targets = list(_mentions(chain.from_iterable(by_block)))
     linked = linked_arks(in_targets)
     whole = {mention.ark for mention in in_targets}
     evidence = Evidence.of(whole) if whole else _no_evidence()
-    scanned |= {
-        index: _scanned(block, evidence, linked)
-        for index, block in enumerate(blocks)
-        if block.role is Role.TEXT
-    }
-    by_block = [scanned[index][0] for index in range(len(blocks))]
-    done, chars = (
-        sum(searched for _, searched in scanned.values()),
-        sum(len(block.text) for block in blocks),
-    )
-    budget = current()
+    for index in texts:
+        by_block[index], searched = _scanned(blocks[index], evidence, linked)
+        done += searched
+    chars, budget = sum(len(block.text) for block in blocks), current()
     if budget is not None and done < chars:
         budget.note(f"searched {done:,} of {chars:,} characters")
-    unbroken = {
-        mention.ark
-        for in_block in by_block
-        for mention in _mentions(in_block)
-        if mention.reason == STANDS_WHOLE
-    }
-    if not any(
-        mention.reason != STANDS_WHOLE for in_block in by_block for mention in _mentions(in_block)
-    ):
+    if _all_whole(chain.from_iterable(by_block)):
         return by_block, evidence
-    evidence = Evidence.of(whole | unbroken)
-    for index, in_block in enumerate(by_block):
-        is_text = blocks[index].role is Role.TEXT
-        if is_text and any(mention.reason != STANDS_WHOLE for mention in _mentions(in_block)):
+    unbroken = _mentions(chain.from_iterable(by_block))
+    whole |= {mention.ark for mention in unbroken if mention.reason == STANDS_WHOLE}
+    evidence = Evidence.of(whole)
+    for index in texts:
+        if not _all_whole(by_block[index]):
             again, _ = _scanned(blocks[index], evidence, linked)
-            if len(again) >= len(in_block) or budget is None:  # or there was no time for it
+            if len(again) >= len(by_block[index]) or budget is None:  # or there was no time for it
                 by_block[index] = again
     return by_block, evidence
+
+
+def _all_whole(scanned: Iterable[Found]) -> bool:
+    """Return whether nothing had to be decided about any mention."""
+    return all(mention.reason == STANDS_WHOLE for mention in _mentions(scanned))
 
 
 @cache

@@ -150,7 +150,7 @@ def _as_written(mention: Mention | NamespaceMention, text: str) -> Mention | Nam
     """Return a mention in an unwrapped form of *text* with what *text* itself has there."""
     if isinstance(mention, NamespaceMention):
         return replace(mention, as_written=text[slice(*mention.span)])
-    written = text[mention.spans[0][0] : mention.spans[-1][1]]
+    written = text[mention.start : mention.end]
     escapes = {"invisible character": "percent-encoding"} if _UNSEEN not in written else {}
     return replace(
         mention,
@@ -380,7 +380,7 @@ def unresolved_mentions(
         if around:
             block, block_start = replace(block, text=around[0].alone()), around[0].start
         start = max(0, mention.start - block_start - NEAR_CHARS)
-        window = _window(block, start, mention.spans[-1][1] - block_start + NEAR_CHARS)
+        window = _window(block, start, mention.end - block_start + NEAR_CHARS)
         links = dict.fromkeys(anchor.link for anchor in window.anchors)
         yield UnresolvedMention(
             index,

@@ -63,6 +63,11 @@ class Mention:
         """Where it begins."""
         return self.spans[0][0]
 
+    @property
+    def end(self) -> int:
+        """Where it ends."""
+        return self.spans[-1][1]
+
     def moved(self, by: int) -> Mention:
         """Return the mention so many code points further on."""
         return replace(self, spans=tuple((start + by, end + by) for start, end in self.spans))
@@ -90,6 +95,11 @@ class NamespaceMention:
     def start(self) -> int:
         """Where it begins."""
         return self.span[0]
+
+    @property
+    def end(self) -> int:
+        """Where it ends."""
+        return self.span[1]
 
     def moved(self, by: int) -> NamespaceMention:
         """Return the mention so many code points further on."""
