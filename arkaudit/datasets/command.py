@@ -6,7 +6,6 @@ import gzip
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -60,12 +59,8 @@ _RATES = (
 _OTHER_RATE = 6e6
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """Files, and what is to be said of the folders that held them."""
-
-    files: Sequence[InputFile]
-    folders: Sequence[FolderFinding] = ()
+#: Files, and what is to be said of the folders that held them.
+Inputs = tuple[list[InputFile], list[FolderFinding]]
 
 
 def inputs_of(places: Iterable[str], out: str) -> Inputs:
@@ -87,7 +82,7 @@ def inputs_of(places: Iterable[str], out: str) -> Inputs:
         FolderFinding(document_name(folder), finding.kind, finding.detail)
         for folder, finding in seeds.folder_findings.items()
     ]
-    return Inputs(files, folders)
+    return files, folders
 
 
 def lines_of(path: Path) -> list[str]:
@@ -115,13 +110,13 @@ def estimate(parts: Sequence[Part]) -> str:
     """
     files = [file for part in parts for file in part.files]
     size = sum(file.size for file in files)
-    hours = sum(file.size / _rate(file.name) for file in files) / 3600
+    seconds = 0.0
+    for file in files:
+        fitting = (rate for ends, rate in _RATES if file.name.lower().endswith(ends))
+        seconds += file.size / next(fitting, _OTHER_RATE)
+    hours = seconds / 3600
     amount = f"{counted(len(files), 'file')}, {size / 1e6:,.1f} MB, {counted(len(parts), 'part')}"
     return f"{amount}, about {hours:.{0 if hours >= 10 else 1 if hours >= 0.1 else 3}f} hours of one core"
-
-
-def _rate(name: str) -> float:
-    return next((rate for endings, rate in _RATES if name.lower().endswith(endings)), _OTHER_RATE)
 
 
 def _input(path: Path) -> InputFile:
@@ -139,8 +134,8 @@ _LOCK = "work/lock"
 
 def tell_of_dataset(places: Sequence[str], out: str, *, part_bytes: int = PART_BYTES) -> None:
     """Say what there would be to read."""
-    inputs = _inputs(places, out)
-    print(estimate(parts_of(inputs.files, part_bytes=part_bytes)))
+    files, _ = _inputs(places, out)
+    print(estimate(parts_of(files, part_bytes=part_bytes)))
 
 
 def make_dataset(
@@ -164,7 +159,7 @@ def make_dataset(
     _check_place(storage)
     with _engine(workers, jobs) as engine, _alone_in(out), DatasetProgress() as progress:
         made = _made(storage, inputs, engine, progress, part_bytes)
-    for folder in inputs.folders:
+    for folder in inputs[1]:
         say(f"{folder.folder}: {folder.kind}: {folder.detail}")
     _tell(made, out)
     return made
@@ -215,8 +210,7 @@ def _made(
     try:
         parts = planned(
             storage,
-            inputs.files,
-            inputs.folders,
+            *inputs,
             made_by=fingerprint(__version__),
             part_bytes=part_bytes,
         )

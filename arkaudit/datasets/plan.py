@@ -10,7 +10,7 @@ import io
 import json
 import platform
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
@@ -194,7 +194,16 @@ def _more(
     """The parts that there must be besides those that are planned."""
     planned_files = {file.name: file for part in parts for file in part.files}
     said = {finding for part in parts for finding in part.folders}
-    new = [file for file in _distinct(files) if _is_new(file, planned_files, storage.place)]
+    new = []
+    for file in {file.name: file for file in files}.values():
+        before = planned_files.get(file.name)
+        if before is None:
+            new.append(file)
+        elif before != file:
+            raise UserMistake(
+                f"{file.name} is not what it was when {storage.place} was planned: "
+                "make another dataset of it"
+            )
     new_folders = [finding for finding in dict.fromkeys(folders) if finding not in said]
     first = 1 + max((int(part.key[1:]) for part in parts), default=0)
     return parts_of(new, new_folders, first=first, part_bytes=part_bytes)
@@ -208,30 +217,8 @@ def mark_halved(storage: Storage, part: Part) -> None:
 def _halved(storage: Storage, parts: Iterable[Part]) -> Iterator[Part]:
     """Return *parts*, with the halves of those that were halved in their places."""
     marked = {name.removesuffix(".json") for name in storage.names(_HALVED)}
-
-    def those_of(part: Part) -> Iterator[Part]:
-        if part.key not in marked:
-            yield part
-            return
-        for half in part.halves:
-            yield from those_of(half)
-
     for part in parts:
-        yield from those_of(part)
-
-
-def _distinct(files: Iterable[InputFile]) -> Iterable[InputFile]:
-    return {file.name: file for file in files}.values()
-
-
-def _is_new(file: InputFile, planned_files: Mapping[str, InputFile], dataset: str) -> bool:
-    if file.name not in planned_files:
-        return True
-    if planned_files[file.name] != file:
-        raise UserMistake(
-            f"{file.name} is not what it was when {dataset} was planned: make another dataset of it"
-        )
-    return False
+        yield from _halved(storage, part.halves) if part.key in marked else [part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,20 +269,6 @@ class TableFiles:
     sha256: tuple[str, ...]
     """Their digests in hexadecimal, in the same order."""
 
-    def require_own(self) -> None:
-        """Raise ValueError where a file would be none of the dataset's own, or has no digest."""
-        if self.rows < 0 or not self.files or len(self.sha256) != len(self.files):
-            raise ValueError(
-                "a table is not counted, or a file of it is not named or has no digest"
-            )
-        for name in self.files:
-            if (
-                "\\" in name
-                or ".." in PurePosixPath(name).parts
-                or PurePosixPath(name).is_absolute()
-            ):
-                raise ValueError(f"{name!r} is no file of the dataset")
-
 
 @dataclass(frozen=True, slots=True)
 class InputTotal:
@@ -336,7 +309,14 @@ class Manifest:
         for table in DATASET_TABLES:
             if table.name not in manifest.tables:
                 raise ValueError(f"something is missing: {table.name!r}")
-            manifest.tables[table.name].require_own()
+            files = manifest.tables[table.name]
+            if files.rows < 0 or not files.files or len(files.sha256) != len(files.files):
+                fault = "a table is not counted, or a file of it is not named or has no digest"
+                raise ValueError(fault)
+            for name in files.files:
+                path = PurePosixPath(name)
+                if "\\" in name or ".." in path.parts or path.is_absolute():
+                    raise ValueError(f"{name!r} is no file of the dataset")
         return manifest
 
 
