@@ -73,7 +73,7 @@ class _Book:
 
     def read_package_document(self, name: str) -> None:
         """The metadata of a package document, then what its spine and its manifest list."""
-        document = _PackageDocument.of(self._package.elements(name))
+        document = _package_document(self._package.elements(name))
         for place, value in document.metadata:
             self._add([Block(value, Role.METADATA, place=f"opf/{place}")])
             if place == "title" and not self._title:
@@ -185,29 +185,26 @@ class _PackageDocument:
     """The manifest: reference and media type of each item, by its id."""
     spine: list[str] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, elements: Iterable[XmlElement]) -> _PackageDocument:
-        """Return what *elements* say, up to a limit."""
-        document = cls()
-        within: set[int] = set()
-        for element in elements:
-            name, named = element.name, element.attributes
-            is_metadata = id(element.around) in within
-            if name == "metadata" or is_metadata:
-                within.add(id(element))
-            if name == "item" and len(document.items) < _MOST_ITEMS:
-                document.items.setdefault(
-                    named.get("id", ""), (named.get("href", ""), named.get("media-type", ""))
-                )
-            elif name == "itemref" and len(document.spine) < _MOST_ITEMS:
-                document.spine.append(named.get("idref", ""))
-            elif is_metadata:
-                document._keep(named.get("name", name), named.get("content", ""))
-                if may_hold_ark(named.get("href", "")):
-                    document._keep(name, named["href"])
-                document._keep(named.get("property", "") or name, element.text)
-        return document
 
-    def _keep(self, place: str, value: str) -> None:
-        if value.strip() and len(self.metadata) < _MOST_ITEMS:
-            self.metadata.append((place, value))
+def _package_document(elements: Iterable[XmlElement]) -> _PackageDocument:
+    """Return what *elements* say, up to a limit."""
+    document = _PackageDocument()
+    within: set[int] = set()
+    for element in elements:
+        name, named = element.name, element.attributes
+        is_metadata = id(element.around) in within
+        if name == "metadata" or is_metadata:
+            within.add(id(element))
+        if name == "item" and len(document.items) < _MOST_ITEMS:
+            item = named.get("href", ""), named.get("media-type", "")
+            document.items.setdefault(named.get("id", ""), item)
+        elif name == "itemref" and len(document.spine) < _MOST_ITEMS:
+            document.spine.append(named.get("idref", ""))
+        elif is_metadata:
+            values = [(named.get("name", name), named.get("content", ""))]
+            if may_hold_ark(named.get("href", "")):
+                values.append((name, named["href"]))
+            values.append((named.get("property", "") or name, element.text))
+            document.metadata += [value for value in values if value[1].strip()]
+    del document.metadata[_MOST_ITEMS:]
+    return document

@@ -32,7 +32,7 @@ from extractors.readers.pdf.geometry import (
     rooms_of,
     without_false_breaks,
 )
-from extractors.readers.pdf.spacing import corrections
+from extractors.readers.pdf.spacing import Spacing
 
 # The annotations of a page: links with their rectangles, comments, and what was filled into forms.
 
@@ -473,7 +473,7 @@ def _with_geometry(
         )
     if not labels:
         return replace(page, links=links)
-    wrong = corrections(text, labels, lines, glyphs)
+    wrong = Spacing(text, labels, lines, glyphs).corrections()
     table = (
         CellTable(text, lines, glyphs, _near(text, labels, lines)) if is_table_like(lines) else None
     )

@@ -37,6 +37,7 @@ _LAST, _SHORT = 12, 8
 _NEAR = 6  # characters from a label to the gaps around it
 _PRINTED = re.compile("[^ \N{ZERO WIDTH SPACE}]\N{ZERO WIDTH SPACE}*")
 
+_BETWEEN_WORDS = re.compile(r"(?<=\S) (?=\S)")
 _RAISED = 0.15  # of the height of the font
 _SMALLER = 0.9
 #: Characters that are on the base line in every face; some digits don't, where they are of the old style.
@@ -90,13 +91,8 @@ class Corrections:
         return tuple(sorted(others.union(blank + 1 for blank in blanks)))
 
 
-def corrections(text: str, labels: Sequence[int], lines: Lines, glyphs: Glyphs) -> Corrections:
-    """Return what is wrong with the words around *labels* (offsets, in order), as far as they go over *lines*."""
-    return _Spacing(text, labels, lines, glyphs).corrections()
-
-
-class _Spacing:
-    """The spaces of one page."""
+class Spacing:
+    """The spaces of one page around *labels* (offsets, in order)."""
 
     def __init__(self, text: str, labels: Sequence[int], lines: Lines, glyphs: Glyphs) -> None:
         self._text = text
@@ -109,7 +105,7 @@ class _Spacing:
         self._spread: set[int] = set()
 
     def corrections(self) -> Corrections:
-        """Return what is wrong around all labels."""
+        """Return what is wrong with the words around all labels, as far as they go over lines."""
         removed: set[int] = set()
         inserted: set[int] = set()
         doubtful: set[int] = set()
@@ -187,7 +183,8 @@ class _Spacing:
             return
         first = self._spread_from(middle, letters, gaps, usual, -1)
         last = self._spread_from(middle, letters, gaps, usual, 1)
-        yield from self._spaces(letters[first], letters[last])
+        between = range(letters[first], letters[last])
+        yield from (at for at in between if self._text[at] == " ")
         if first == 0:
             yield from self._spread_lines(range(at - 1, max(-1, at - _MOST_LINES), -1), usual)
         if last == len(letters) - 1:
@@ -201,7 +198,8 @@ class _Spacing:
             letters, gaps = self._letters(self._lines[index].start, self._lines[index].end)
             edge = 0 if indexes.step > 0 else len(letters) - 1
             reached = self._spread_from(edge, letters, gaps, usual, indexes.step)
-            yield from self._spaces(letters[min(edge, reached)], letters[max(edge, reached)])
+            between = range(letters[min(edge, reached)], letters[max(edge, reached)])
+            yield from (at for at in between if self._text[at] == " ")
             if reached not in (0, len(letters) - 1) or reached == edge:
                 return
 
@@ -235,16 +233,13 @@ class _Spacing:
                 is_word = self._text[letters[index + step]].isalnum()
                 return index if is_first or not is_word else other
             between = range(*sorted((letters[index], letters[index + step])))
-            if gap > usual + _WORD_SPACE or any(self._is_real(offset) for offset in between):
+            real = (
+                at for at in between if self._text[at] == " " and not self._glyphs.is_generated(at)
+            )
+            if gap > usual + _WORD_SPACE or next(real, None) is not None:
                 return index
             index += step
         return index
-
-    def _is_real(self, offset: int) -> bool:
-        return self._text[offset] == " " and not self._glyphs.is_generated(offset)
-
-    def _spaces(self, start: int, end: int) -> Iterator[int]:
-        return (start + blank.start() for blank in re.finditer(" ", self._text[start:end]))
 
     # -- false spaces in words that are set a little wide
 
@@ -314,11 +309,9 @@ class _Spacing:
     def _gaps(self, index: int) -> list[float]:
         """The gaps at the spaces of a line that PDFium made, in order of size."""
         if index not in self._gaps_of_line:
-            start, end = self._lines[index].start, self._lines[index].end
-            spaces = (
-                start + match.start()
-                for match in re.finditer(r"(?<=\S) (?=\S)", self._text[start:end])
-            )
+            line = self._text[self._lines[index].start : self._lines[index].end]
+            start = self._lines[index].start
+            spaces = (start + blank.start() for blank in _BETWEEN_WORDS.finditer(line))
             generated = list(islice(filter(self._glyphs.is_generated, spaces), _MOST_SPACES))
             self._gaps_of_line[index] = sorted(self._gaps_at(generated))
         return self._gaps_of_line[index]
