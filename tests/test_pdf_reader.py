@@ -642,14 +642,14 @@ CITING = typeset(
     ("part", "lost", "said"),
     [
         ("pdf_pages.lines_of", set(), "page 1: geometry: IndexError"),
-        ("pdf_pages.corrections", set(), "page 1: geometry: IndexError"),
+        ("pdf_pages.Spacing", set(), "page 1: geometry: IndexError"),
         ("pdf_pages.links_of", {Role.LINK_ANNOTATION}, "page 1: links: IndexError"),
         ("pdf_pages.comments_of", set(), "page 1: comments: IndexError"),
         ("pdf_pages._text", {Role.TEXT}, "page 1: text: IndexError"),
         ("pdf_reader.info_values", set(), "Info dictionary: IndexError"),
         ("pdf_reader.xmp_blocks", set(), "XMP: IndexError"),
         ("pdf_reader.outline_titles", set(), "outline: IndexError"),
-        ("bodies._divided", set(), ""),
+        ("bodies.running_lines", set(), ""),
     ],
 )
 def test_no_part_of_a_file_takes_the_others_with_it(part, lost, said, monkeypatch):
@@ -666,7 +666,7 @@ def test_pages_that_can_not_be_brought_together_are_read_one_by_one(monkeypatch)
     data = typeset(
         [(72, 80, "see https://n2t.net/ark:/12148/btv1b8449-")], [(72, 700, "691v there")]
     )
-    monkeypatch.setattr("extractors.readers.pdf.bodies._divided", broken)
+    monkeypatch.setattr("extractors.readers.pdf.bodies.running_lines", broken)
     reading = read_pdf(data)
     assert [page for page, _ in texts(reading)] == [1, 2]
     assert [finding.detail for finding in reading.findings] == ["running heads: IndexError"]
