@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from scrapy import Request
 from scrapy.http import Response
+from scrapy.http.cookies import CookieJar
 
 from arkaudit.config_files import ConfigError, load
 from crawler.wire.credentialed import Sessions
@@ -233,7 +234,8 @@ def test_of_a_host_that_gives_a_new_cookie_with_each_answer_the_last_ones_are_se
         answer = Response(
             LOG_IN.url, headers={"Set-Cookie": f"s=s3ssion-{number}; Domain=.example; Path=/x"}
         )
-        assert sessions.keep(LOG_IN.origin, request, answer) == ["s"]
+        cookies = CookieJar().make_cookies(answer, request)
+        assert sessions.keep(LOG_IN.origin, cookies) == ["s"]
     _, found = sessions.find("https://repo.example/ark:12148/x1") or (None, Credential())
     assert found.cookie == "s=s3ssion-99"
     assert set(found.secrets) == {
