@@ -58,30 +58,29 @@ def parse_record(media_type: str | None, text: str, ark: Ark | None = None) -> R
 def _anvl(text: str, ark: Ark | None) -> Record | None:
     if error := _ERROR.match(text):
         return {"error": {"error": error["words"]}}
-    if (profile := _PROFILE.match(text)) and (
-        elements := from_xml(_unescaped(profile["xml"]), enough=2)
-    ):
-        return {kind: {**values, "identifier": profile["ark"]} for kind, values in elements.items()}
-    erc = _of_set(parse_ercs(_BREAK.sub("\n", text) if _BROKEN.match(text) else text), ark)
-    if erc is None:
+    if profile := _PROFILE.match(text):
+        xml = EZID_ESCAPE.sub(lambda match: unquote(match[0]), profile["xml"])
+        elements = from_xml(xml.encode("utf-8", "replace"), enough=2) or {}
+        if elements:
+            named = {"identifier": profile["ark"]}
+            return {kind: values | named for kind, values in elements.items()}
+    ercs = parse_ercs(_BREAK.sub("\n", text) if _BROKEN.match(text) else text)
+    if not ercs:
         return None
-    record = erc.display()
+    record = _of_set(ercs, ark).display()
     if "naa" in record and "erc" not in record:
         return {"registry": record["naa"]}
     return record
 
 
-def _unescaped(value: str) -> bytes:
-    return EZID_ESCAPE.sub(lambda match: unquote(match[0]), value).encode("utf-8", "replace")
-
-
-def _of_set(ercs: Sequence[Erc], ark: Ark | None) -> Erc | None:
+def _of_set(ercs: Sequence[Erc], ark: Ark | None) -> Erc:
     """The record of a set that names *ark*, or else its first."""
-    if len(ercs) > 1 and ark is not None:
-        exact = (erc for erc in ercs if ark in _names_in(erc))
-        named = (erc for erc in ercs if ark.base in _names_in(erc))
-        return next(exact, None) or next(named, ercs[0])
-    return ercs[0] if ercs else None
+    names = {number: _names_in(erc) for number, erc in enumerate(ercs) if len(ercs) > 1}
+    for wanted in (ark, ark.base) if ark is not None else ():
+        for number, named in names.items():
+            if wanted in named:
+                return ercs[number]
+    return ercs[0]
 
 
 def _names_in(erc: Erc) -> set[Ark]:
@@ -146,32 +145,23 @@ def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -
     body = body[:MOST_READ]
     if not body or not is_textual(media_type) or _is_binary(media_type, body):
         return Answer(media_type)
-    is_html = "html" in (media_type or "") and "xml" not in (media_type or "").replace(
-        "xhtml+xml", ""
-    )
-    if _TAG.match(body[:4_096]):
-        from crawler.answers.answer_pages import (
-            read_page,
-        )  # with beautifulsoup4; there may be no answer to read
+    kind, start = media_type or "", body[:4_096]
+    is_html = "html" in kind and "xml" not in kind.replace("xhtml+xml", "")
+    title = None
+    if _TAG.match(start):
+        from crawler.answers.answer_pages import read_page  # with beautifulsoup4, when it is needed
 
-        is_xml = "xml" in (media_type or "") or _XML.match(body[:4_096])
+        is_xml = "xml" in kind or _XML.match(start)
         described = from_xml(body) if is_xml and not is_html else None
-        page = read_page(body, charset)
-        text = page.text
-        return Answer(
-            media_type,
-            page.title,
-            text[:TEXT_LIMIT],
-            described or page.record,
-            sketch(text),
-            page.facts,
-        )
-    decoded = _decoded(body, charset)
-    text = " ".join(decoded.split())
-    named = dict.fromkeys((str(mention.ark), "text") for mention in find_arks(decoded[:TEXT_LIMIT]))
-    record = parse_record("text/plain" if is_html else media_type, decoded, ark)
-    facts = PageFacts(arks=tuple(named)[:MOST_ARKS])
-    return Answer(media_type, None, text[:TEXT_LIMIT], record, sketch(text), facts)
+        title, text, facts, record = read_page(body, charset)
+        record = described or record
+    else:
+        decoded = _decoded(body, charset)
+        text = " ".join(decoded.split())
+        arks = (str(mention.ark) for mention in find_arks(decoded[:TEXT_LIMIT]))
+        record = parse_record("text/plain" if is_html else media_type, decoded, ark)
+        facts = PageFacts(arks=tuple((name, "text") for name in dict.fromkeys(arks))[:MOST_ARKS])
+    return Answer(media_type, title, text[:TEXT_LIMIT], record, sketch(text), facts)
 
 
 def _is_binary(media_type: str | None, body: bytes) -> bool:
@@ -191,10 +181,8 @@ def _decoded(body: bytes, charset: str | None) -> str:
     """
     if body[:2] in (b"\xff\xfe", b"\xfe\xff"):
         charset = "utf-16"
-    if not charset:
-        charset = "utf-8" if _is_utf8(body) else "windows-1252"
     try:
-        name = codecs.lookup(charset).name
+        name = codecs.lookup(charset or "").name
         decoded = body.decode("windows-1252" if name in _WESTERN else name, "replace")
     except LookupError:
         decoded = body.decode("utf-8" if _is_utf8(body) else "windows-1252", "replace")
@@ -228,11 +216,8 @@ def nobody_can_tell(one: Observation, other: Observation) -> bool:
         return False
     if one.text is None and other.text is None and not is_textual(one.media_type):
         return not _differ_in_length(one, other) and one.body_bytes != other.body_bytes
-    return _is_little(one) or _is_little(other)
-
-
-def _is_little(answer: Observation) -> bool:
-    return not answer.body_complete and len((answer.text or "").split()) < FEW_CAME
+    cut = (answer for answer in (one, other) if not answer.body_complete)
+    return any(len((answer.text or "").split()) < FEW_CAME for answer in cut)
 
 
 def _differ_in_length(one: Observation, other: Observation) -> bool:

@@ -80,30 +80,23 @@ def parsed(markup: bytes, charset: str | None) -> Page:
 
 def texts(tag: Page) -> list[str]:
     """The texts in an element, in the order of the page; white space alone is a blank or the end of a line."""
-    found_texts = _TEXTS(tag)
     return [
         text if text.strip(_ASCII_SPACES) else ("\n" if "\n" in text else " ")
-        for text in found_texts
+        for text in _TEXTS(tag)
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerPage:
-    """The facts read in a page."""
+def read_page(
+    markup: bytes, charset: str | None
+) -> tuple[str | None, str, PageFacts, Record | None]:
+    """The title of a page, its text, the facts in it, and its record, as far as its first part says. Never raises.
 
-    title: str | None
-    text: str
-    """Its title and its own readable text, without what is on every page of its site, white space folded."""
-    facts: PageFacts
-    record: Record | None
-    """An ERC that is in its text, or what its JSON-LD describes; a page may hold either for a program's sake."""
+    Its text is its title and its own readable text, without what is on every page of its site, white space folded.
+    Its record is an ERC in that text, or what its JSON-LD describes; a page may hold either for a program's sake.
 
-
-def read_page(markup: bytes, charset: str | None) -> AnswerPage:
-    """The page that *markup* is, as far as its first part says. Never raises.
-
-    >>> page = read_page(b"<title>A map</title><link rel=canonical href='/ark:/12148/btv1b84'><p>Who: Rossi", None)
-    >>> page.title, page.facts.arks, dict(page.facts.kernel_values)
+    >>> title, _, facts, _ = read_page(
+    ...     b"<title>A map</title><link rel=canonical href='/ark:/12148/btv1b84'><p>Who: Rossi", None)
+    >>> title, facts.arks, dict(facts.kernel_values)
     ('A map', (('ark:12148/btv1b84', 'canonical'),), {'who': 'Rossi'})
     """
     page = parsed(markup[:MARKUP_LIMIT], charset)
@@ -117,19 +110,18 @@ def read_page(markup: bytes, charset: str | None) -> AnswerPage:
     )
     lines = "\n".join(texts(page))
     named += [(str(mention.ark), "text") for mention in find_arks(" ".join(lines.split()))]
-    canonical = (
-        tag for tag in page.iter("link") if "canonical" in tag.get("rel", "").lower().split()
-    )
+    links = (tag for tag in page.iter("link") if "canonical" in tag.get("rel", "").lower().split())
+    canonical = next((tag.get("href") for tag in links), None) or None
     embedded = _embedded(page) or _shown(page)
     kernel_values = _labelled_values(page, lines)
     inputs = list(page.iter("input"))
-    refresh = _refresh(page)
-    canonical_url = next((tag.get("href") for tag in canonical), None) or None
+    metas = (tag for tag in page.iter("meta") if _http_equivalent(tag) == "refresh")
+    refresh = next((refresh_target(tag.get("content", "")) for tag in metas), None)
     own_text, headings = own_part(page)
     text = " ".join(part for part in (" ".join((title or "").split()), own_text) if part)
     facts = PageFacts(
         arks=tuple(dict.fromkeys(named))[:MOST_ARKS],
-        canonical=canonical_url,
+        canonical=canonical,
         refresh=refresh,
         challenge=quirks().challenge_in_page(source, title, text),
         asks_password=any(tag.get("type") == "password" for tag in inputs),
@@ -138,7 +130,7 @@ def read_page(markup: bytes, charset: str | None) -> AnswerPage:
         headings=headings,
         kernel_values=kernel_values,
     )
-    return AnswerPage(title, text, facts, _record(lines, graph) or embedded)
+    return title, text, facts, _record(lines, graph) or embedded
 
 
 def _is_script(tag: Page) -> bool:
@@ -150,11 +142,9 @@ def _is_script(tag: Page) -> bool:
 def _declared(page: Page, graph: Iterable[Any]) -> Iterator[tuple[str, str]]:
     """The ARKs that a page's head names, with the place of each."""
     for link in page.iter("link", "a"):
-        relations = [
-            relation for relation in link.get("rel", "").lower().split() if relation in _LINKS
-        ]
-        if relations:
-            yield from _arks(link.get("href", ""), relations[0])
+        relation = next((rel for rel in link.get("rel", "").lower().split() if rel in _LINKS), None)
+        if relation:
+            yield from _arks(link.get("href", ""), relation)
     for meta in page.iter("meta"):
         name = meta.get("name", "") or meta.get("property", "")
         if _SELF_META.match(name):
@@ -183,11 +173,9 @@ def _json_ld(page: Page) -> Iterator[Any]:
             yield from (graph[:50] if isinstance(graph, list) else [node])
 
 
-def _refresh(page: Page) -> str | None:
-    refreshing = (
-        tag for tag in page.iter("meta") if tag.get("http-equiv", "").strip().lower() == "refresh"
-    )
-    return next((refresh_target(tag.get("content", "")) for tag in refreshing), None)
+def _http_equivalent(tag: Page) -> str:
+    """The name of the header that a meta element stands for."""
+    return str(tag.get("http-equiv", "")).strip().lower()
 
 
 def _record(lines: str, graph: Iterable[Any]) -> Record | None:
@@ -211,10 +199,8 @@ def _embedded(page: Page) -> Record | None:
             if words:
                 values.setdefault(plain_key(word.replace("_", ".")), words[:_VALUE_CHARS])
     answers = kernel(values)
-    is_one = len(answers) == len(QUESTIONS) and any(
-        "ark:" in value.lower() for value in values.values()
-    )
-    return {"embedded": answers} if is_one else None
+    names_ark = any("ark:" in value.lower() for value in values.values())
+    return {"embedded": answers} if names_ark and len(answers) == len(QUESTIONS) else None
 
 
 def _shown(page: Page) -> Record | None:
@@ -225,11 +211,8 @@ def _shown(page: Page) -> Record | None:
 
 
 def _tells(tag: Page) -> bool:
-    return bool(
-        tag.get("itemprop")
-        or tag.get("property")
-        or (tag.tag == "meta" and _SELF_META.match(tag.get("name", "")))
-    )
+    is_meta = tag.tag == "meta" and _SELF_META.match(tag.get("name", ""))
+    return bool(tag.get("itemprop") or tag.get("property") or is_meta)
 
 
 def _labelled_values(page: Page, text: str) -> dict[str, str]:
@@ -277,23 +260,17 @@ def _pairs(page: Page) -> Iterator[tuple[str, str]]:
         cells = list(row.iterchildren("th", "td"))
         if len(cells) == 2:
             yield _beginning(cells[0]), _beginning(cells[1])
-        following = (
-            next(row.itersiblings("tr"), None) if all(cell.tag == "th" for cell in cells) else None
-        )
-        below = list(following.iterchildren("th", "td")) if following is not None else []
-        if len(cells) == len(below) > 2:
-            yield from (
-                (_beginning(cell), _beginning(value))
-                for cell, value in zip(cells, below, strict=True)
-            )
+        is_head = len(cells) > 2 and all(cell.tag == "th" for cell in cells)
+        for following in islice(row.itersiblings("tr"), 1) if is_head else ():
+            below = list(following.iterchildren("th", "td"))
+            if len(cells) == len(below):
+                yield from zip(map(_beginning, cells), map(_beginning, below), strict=True)
 
 
 def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
     """Labels with a colon, each with the rest of its line or, where that is empty, with the next line."""
-    straight = text.replace("\N{FULLWIDTH COLON}", ":")
-    lines = [
-        line.strip() for line in straight.split("\n", _MOST_LINES)[:_MOST_LINES] if line.strip()
-    ]
+    straight = text.replace("\N{FULLWIDTH COLON}", ":").split("\n", _MOST_LINES)[:_MOST_LINES]
+    lines = [line.strip() for line in straight if line.strip()]
     for line, following in zip(lines, [*lines[1:], ""], strict=False):
         label, colon, value = line.partition(":")
         if colon and len(label) < _LABEL_CHARS:
@@ -303,17 +280,14 @@ def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
 def _headed(page: Page) -> Iterator[tuple[str, str]]:
     """Return what is next to or under an element that holds a label and nothing else."""
     for element in islice(page.iter(*_LABEL_ELEMENTS), _MOST_LINES):
-        label = _only_text(element)
-        if (
-            label is None
-            or len(label) > _LABEL_CHARS
-            or plain(label).rstrip(_LABELS_END) not in quirks().question_of_label
-        ):
+        label = _only_text(element) or ""
+        name = plain(label[: _LABEL_CHARS + 1]).rstrip(_LABELS_END)
+        if len(label) > _LABEL_CHARS or name not in quirks().question_of_label:
             continue
-        following = next(element.itersiblings("*"), None)
-        value = _beginning(following) if following is not None else ""
-        if following is not None and not _is_label(value + ":"):
-            yield label, value
+        for following in islice(element.itersiblings("*"), 1):
+            value = _beginning(following)
+            if not _is_label(value + ":"):
+                yield label, value
 
 
 def _is_label(line: str) -> bool:
@@ -360,10 +334,6 @@ class _Weight:
         self.links += other.links
         self.has_heading |= other.has_heading
 
-    @property
-    def is_menu(self) -> bool:
-        return self.links >= MENU_LINKS and self.linked >= MENU_SHARE * self.letters
-
 
 def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
     """The readable text of a parsed page without the site's own and its title, and the first of its headings.
@@ -380,12 +350,8 @@ def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
     weights, sites = _weighed(elements)
     if page in sites:
         return whole, ()
-    mains = (
-        tag
-        for tag in elements
-        if (tag.tag == "main" or tag.get("role") == "main") and weights[tag].letters
-    )
-    main = next(mains, page)
+    mains = (tag for tag in elements if tag.tag == "main" or tag.get("role") == "main")
+    main = next((tag for tag in mains if weights[tag].letters), page)
     headings = {tag: _folded(tag)[:HEADING_CHARS] for tag in page.iter("h1", "h2", "h3")}
     for tag in sites:
         tag.tag = _SITES
@@ -410,7 +376,8 @@ def _weighed(elements: Sequence[Page]) -> tuple[dict[Page, _Weight], list[Page]]
         if tag.tag == "a" and tag.get("href"):
             weight.linked, weight.links = weight.letters, 1
         weight.has_heading |= tag.tag == "h1"
-        is_menu = tag.tag in _BLOCKS and weight.is_menu
+        is_linked = weight.linked >= MENU_SHARE * weight.letters
+        is_menu = tag.tag in _BLOCKS and weight.links >= MENU_LINKS and is_linked
         if is_menu or _is_sites(tag, in_article=tag in articles, has_heading=weight.has_heading):
             sites.append(tag)
         elif above is not None:
@@ -437,8 +404,7 @@ def _is_sites(tag: Page, *, in_article: bool, has_heading: bool) -> bool:
         return not in_article
     if (tag.tag == "header" and not in_article) or tag.get("role") in _SITES_ROLES:
         return not has_heading
-    style = tag.get("style")
-    return style is not None and _HIDING.search(style) is not None
+    return _HIDING.search(tag.get("style", "")) is not None
 
 
 def _folded(tag: Page) -> str:

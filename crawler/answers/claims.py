@@ -7,7 +7,7 @@ Guaranteed`` is one too (draft-kunze-ark-38, 5.1.1).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -19,7 +19,6 @@ from crawler.answers.quirks import plain, quirks, without_marks
 from crawler.answers.structured import COMMITMENT_KEYS, kernel, plain_key
 from extractors.find import find_arks
 from extractors.model.ark import Ark
-from extractors.model.normalize import NotAnArk
 
 #: Places by which a page says what it is, in contrast to what it merely mentions.
 _DECLARING = re.compile(
@@ -37,9 +36,6 @@ _NAMESPACE = re.compile(
     r"(?:https?://\S+?/)?ark:/?(?P<naan>[0-9a-z]{5,16})(?:/(?P<shoulder>\S*))?", re.IGNORECASE
 )
 _NAMES_IT = ("where", "what", "success", "identifier", "id", "@id", "ark", "erc.ark", "pid")
-
-#: ARKs that an answer names, each with the place where it is.
-Named = Sequence[tuple[Ark, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +67,6 @@ def linked_arks(link_header: str) -> tuple[Ark, ...]:
     )
 
 
-def named_arks(
-    linked: Iterable[Ark], on_page: Iterable[tuple[str, str]]
-) -> Iterator[tuple[Ark, str]]:
-    """The ARKs of a Link header, then those of a page with the place of each."""
-    yield from ((ark, "Link header") for ark in linked)
-    for text, where in on_page:
-        try:
-            yield Ark.parse(text), where
-        except NotAnArk:
-            continue
-
-
-def own_places(named: Named, ark: Ark) -> tuple[str, ...]:
-    """Return where *ark*, one of its parts or what it is part of is named: any spelling counts (2023, 3.2)."""
-    return tuple(dict.fromkeys(where for named_ark, where in named if named_ark.base == ark.base))
-
-
 def declares(places: Iterable[str]) -> bool:
     """Return whether one of *places* is where a page says what it is, not merely what it mentions.
 
@@ -95,13 +74,6 @@ def declares(places: Iterable[str]) -> bool:
     (True, False)
     """
     return any(_DECLARING.fullmatch(where) for where in places)
-
-
-def declared_other(named: Named, ark: Ark) -> str | None:
-    """Another ARK that a page says it is about, when *ark* is not *named*."""
-    if any(named_ark.base == ark.base for named_ark, _ in named):
-        return None
-    return next((str(named_ark) for named_ark, where in named if declares((where,))), None)
 
 
 def subject_of(
@@ -116,7 +88,11 @@ def subject_of(
         return Subject(names_this="the Link header")
     if _in_set_title(record, ark):
         return Subject(names_this="the title of the set")
-    elements = _anchoring(record)
+    elements = record.get("erc") or {
+        label: value
+        for values in record.values()
+        for label, value in {**values, **kernel(values)}.items()
+    }
     named = [
         (label, other_ark)
         for label in _NAMES_IT
@@ -139,16 +115,6 @@ def subject_of(
             (str(other_ark) for other_ark in others if other_ark.base != ark.base), None
         )
     )
-
-
-def _anchoring(record: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
-    """The story that a record is anchored in, or a structured record with the kernel's names added."""
-    if "erc" in record:
-        return record["erc"]
-    elements: dict[str, str] = {}
-    for kind in record:
-        elements |= {**record[kind], **kernel(record[kind])}
-    return elements
 
 
 def _in_set_title(record: Mapping[str, Mapping[str, str]], ark: Ark) -> bool:
@@ -270,12 +236,8 @@ def statement_in(
     for kind in ("erc", *STRUCTURED):
         for label, value in record.get(kind, {}).items():
             key = plain_key(label)
-            is_other = (
-                key in _AMBIGUOUS
-                and not _promises(value)
-                and not (kind == "erc" and is_placeholder(value))
-            )
-            if key in COMMITMENT_KEYS and not is_other:
+            is_promise = _promises(value) or (kind == "erc" and is_placeholder(value))
+            if key in COMMITMENT_KEYS and (is_promise or key not in _AMBIGUOUS):
                 return {"what": value}
     if record and not record.keys() & {"json-ld", "embedded"}:
         return None
@@ -337,16 +299,11 @@ def tells_too_little(what: str) -> bool:
 def is_placeholder(what: str) -> bool:
     """Return whether a statement is what a template, a program or an empty form leaves."""
     words, vocabulary = _bare(what), quirks()
-    if (
-        words in vocabulary.placeholder.word
-        or words == ""
-        or _TO_COME.match(words)
-        or missing_code(what)
-    ):
+    is_word = words == "" or words in vocabulary.placeholder.word
+    if is_word or _TO_COME.match(words) or missing_code(what):
         return True
-    return level_of(what) is None and any(
-        phrase in plain(what) for phrase in vocabulary.placeholder.phrase
-    )
+    is_phrase = any(phrase in plain(what) for phrase in vocabulary.placeholder.phrase)
+    return is_phrase and level_of(what) is None
 
 
 def _bare(words: str) -> str:

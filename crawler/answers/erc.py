@@ -194,46 +194,33 @@ _HIGHEST = {"month": 12, "day": 31, "hour": 23, "minute": 59, "second": 60}
 _MOST_MEMBERS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Dates:
-    """Points and ranges in time, each as its first and last moment in normal form."""
-
-    spans: tuple[tuple[str, str], ...]
-
-    def __str__(self) -> str:
-        return ",".join(first if first == last else f"{first}-{last}" for first, last in self.spans)
-
-
 @lru_cache(maxsize=4096)  # many records of one holder speak of the same days
-def parse_dates(written: str) -> Dates | None:
-    """The dates that *written* is, or None when it is none: much that is under ``when`` is free text.
+def parse_dates(written: str) -> str | None:
+    """The dates that *written* is in normal form: points and ranges; None when it is none, as free text is.
 
-    >>> str(parse_dates("2000 12 29 23 59 55")), str(parse_dates("1952, 1958-1967, 1985"))
+    >>> parse_dates("2000 12 29 23 59 55"), parse_dates("1952, 1958-1967, 1985")
     ('20001229235955', '1952,1958-1967,1985')
-    >>> str(parse_dates("2008-12-03T10:00:00Z")), parse_dates("before the flood")
+    >>> parse_dates("2008-12-03T10:00:00Z"), parse_dates("before the flood")
     ('20081203100000', None)
     """
-    members = written.split(",", _MOST_MEMBERS)
-    spans = [_span(member) for member in members]
-    spans_there = tuple(span for span in spans if span is not None)
-    return Dates(spans_there) if len(spans_there) == len(spans) else None
+    spans = [_span(member) for member in written.split(",", _MOST_MEMBERS)]
+    return None if None in spans else ",".join(filter(None, spans))
 
 
-def _span(member: str) -> tuple[str, str] | None:
+def _span(member: str) -> str | None:
+    """A point in time, or the first and last of a range."""
     iso = _ISO.fullmatch(member.strip())
     if iso and _possible(iso.groupdict()):
-        parts = (iso[name] for name in ("year", "month", "day", "hour", "minute", "second"))
-        point = "".join(part for part in parts if part)
-        return point, point
+        return "".join(filter(None, iso.groups()))
     squeezed = "".join(member.split())
     first, hyphen, last = squeezed.partition("-")
-    points = [first, last] if hyphen else [first, first]
-    matches = [_POINT.fullmatch(point_match) for point_match in points]
-    if all(
-        point_match is not None and _possible(point_match.groupdict()) for point_match in matches
-    ):
-        return (points[0], points[1]) if points[0] <= points[1] else None
-    return None
+    for point in (first, last) if hyphen else (first,):
+        match = _POINT.fullmatch(point)
+        if match is None or not _possible(match.groupdict()):
+            return None
+    if hyphen and first > last:
+        return None
+    return first if first == last or not hyphen else squeezed
 
 
 def _possible(parts: dict[str, str | None]) -> bool:

@@ -15,11 +15,8 @@ from urllib.parse import unquote, urlsplit
 from crawler.answers.answer import is_textual
 from crawler.answers.claims import (
     Subject,
-    declared_other,
     declares,
     linked_arks,
-    named_arks,
-    own_places,
     statement_in,
     subject_of,
 )
@@ -134,13 +131,12 @@ class AnswerFacts:
     @property
     def is_empty(self) -> bool:
         """True if it is a success with a body of no bytes: none came, or none is to come."""
-        is_read = (
-            self.seen.body_complete
-            and is_textual(self.seen.media_type)
-            and self.seen.body_bytes == 0
+        is_read = self.seen.body_complete and is_textual(self.seen.media_type)
+        is_declared = self.headers.get("Content-Length") == "0"
+        is_none = (is_read and self.seen.body_bytes == 0) or (
+            is_declared and not self.seen.body_bytes
         )
-        is_none = self.headers.get("Content-Length") == "0" and not self.seen.body_bytes
-        return self.is_success and (is_read or is_none) and self.seen.status not in WITHOUT_BODY
+        return self.is_success and is_none and self.seen.status not in WITHOUT_BODY
 
     @property
     def only_refreshes(self) -> bool:
@@ -157,9 +153,7 @@ class AnswerFacts:
     @property
     def is_failing(self) -> bool:
         """True if it shows that its host is not up to answering, rather than anything about the name."""
-        return self.seen.end in DEAD_ENDS or (
-            self.is_answered and 500 <= (self.seen.status or 0) < 600
-        )
+        return self.seen.end in DEAD_ENDS or self.outcome is ObjectOutcome.SERVER_ERROR
 
     @cached_property
     def is_resolvers_own(self) -> bool:
@@ -207,19 +201,14 @@ class AnswerFacts:
     def challenge(self) -> str | None:
         """The known check for programs that it is, by its headers or its page, unless that describes an object."""
         in_headers = quirks().challenge_in_headers(self.headers)
-        describes = self.is_success and (
-            self.tells_of_object or self.is_record or declares(self.own_places)
-        )
-        return in_headers or (None if describes else self.seen.facts.challenge)
+        tells = self.tells_of_object or self.is_record or declares(self.own_places)
+        return in_headers or (None if tells and self.is_success else self.seen.facts.challenge)
 
     @cached_property
     def challenge_in_title(self) -> str | None:
         """The check for programs that its title alone is that of."""
-        return (
-            quirks().challenge_in_title(self.seen.title)
-            if self.seen.title and self.words.is_short
-            else None
-        )
+        title = self.seen.title if self.words.is_short else None
+        return quirks().challenge_in_title(title) if title else None
 
     @cached_property
     def words(self) -> PageWords:
@@ -239,12 +228,8 @@ class AnswerFacts:
         if self.is_redirected and is_log_in(self.seen.final_url):
             is_shell = self.words.body == ""  # a script draws the form
             return self.words.is_titled_log_in or page.asks_password or is_shell
-        return (
-            page.asks_password
-            and self.words.is_titled_log_in
-            and self.words.is_short
-            and not self.own_places
-        )
+        is_form = page.asks_password and self.words.is_titled_log_in and self.words.is_short
+        return is_form and not self.own_places
 
     @property
     def asks_for_a_right(self) -> bool:
@@ -283,10 +268,8 @@ class AnswerFacts:
         in_title, in_text = words.absence_in_title, words.absence_in_opening
         if in_title:
             signs.append(f"the page's title says {in_title!r}")
-            says_more = (
-                words.is_titled_by_word or bool(self.own_places) or words.says_more(words.body)
-            )
-            if words.is_titled_absent and (words.is_absence_repeated or not says_more):
+            is_more = words.is_titled_by_word or self.own_places or words.says_more(words.body)
+            if words.is_titled_absent and (words.is_absence_repeated or not is_more):
                 signs.append("which is all that it says")
         if in_text and in_text != in_title:
             signs.append(f"the page's text says {in_text!r}")
@@ -315,17 +298,13 @@ class AnswerFacts:
             return False
         if self.is_search and self.ark.name not in urlsplit(self.seen.final_url).query:
             return True
-        words = self.words
         if not self.signs_of_absence:
             return False
-        is_absence = words.is_short and quirks().not_found.is_in_plain(words.beginning)
-        return (
-            self._ends_at_home_page
-            or is_absence
-            or words.is_titled_absent
-            or words.is_only_fault
-            or (words.idle_host is not None and words.is_short)
-        )
+        words = self.words
+        if self._ends_at_home_page or words.is_titled_absent or words.is_only_fault:
+            return True
+        says_so = words.idle_host is not None or quirks().not_found.is_in_plain(words.beginning)
+        return words.is_short and says_so
 
     @property
     def _ends_at_home_page(self) -> bool:
@@ -341,17 +320,14 @@ class AnswerFacts:
     @property
     def is_left_to_scripts(self) -> bool:
         """True if it is a page that says nothing by itself, and has scripts that may."""
-        is_whole_page = (
-            self.seen.body_complete and self.seen.facts.runs_scripts and not self.seen.record
-        )
-        return is_whole_page and self.words.is_loading
+        runs = self.seen.body_complete and self.seen.facts.runs_scripts
+        return runs and not self.seen.record and self.words.is_loading
 
     @property
     def passing_fault(self) -> str | None:
         """The words by which a success speaks of a fault or a pause of its site, and of nothing else."""
-        return (
-            None if self.seen.facts.kernel_values or self.seen.record else self.words.passing_fault
-        )
+        tells = self.seen.facts.kernel_values or self.seen.record
+        return None if tells else self.words.passing_fault
 
     @property
     def pause_of_site(self) -> str | None:
@@ -366,7 +342,8 @@ class AnswerFacts:
 
     @cached_property
     def _named(self) -> tuple[tuple[Ark, str], ...]:
-        return tuple(named_arks(self._linked, self.seen.facts.arks))
+        on_page = ((Ark.parse(text), where) for text, where in self.seen.facts.arks)
+        return (*((ark, "Link header") for ark in self._linked), *on_page)
 
     @cached_property
     def own_places(self) -> tuple[str, ...]:
@@ -374,13 +351,16 @@ class AnswerFacts:
         return self.places_of(self.ark)
 
     def places_of(self, ark: Ark) -> tuple[str, ...]:
-        """Return where it names *ark*, a part of it or what it is part of."""
-        return own_places(self._named, ark)
+        """Return where it names *ark*, a part of it or what it is part of: any spelling counts (2023, 3.2)."""
+        places = (where for named, where in self._named if named.base == ark.base)
+        return tuple(dict.fromkeys(places))
 
     @cached_property
     def other_ark(self) -> str | None:
         """Another ARK that it says it is about, when it names the one that was asked about nowhere."""
-        return declared_other(self._named, self.ark)
+        if self.own_places:
+            return None
+        return next((str(ark) for ark, where in self._named if declares((where,))), None)
 
     @property
     def is_linked_to_ark(self) -> bool:
@@ -396,11 +376,8 @@ class AnswerFacts:
     @cached_property
     def subject(self) -> Subject:
         """The subject of its record; of none where it has no record."""
-        return (
-            subject_of(self.seen.record, self.ark, self._linked)
-            if self.seen.record is not None
-            else Subject()
-        )
+        record = self.seen.record
+        return Subject() if record is None else subject_of(record, self.ark, self._linked)
 
     # -- what it says
 
@@ -435,27 +412,20 @@ class AnswerFacts:
         """True if it has a record that names the ARK that was asked about, and says who made what."""
         if not self.is_record or self.subject.names_this is None:
             return False
-        elements = {
-            label: value
-            for values in (self.seen.record or {}).values()
-            for label, value in values.items()
-        }
-        answered = {
-            question for question, value in kernel(elements).items() if says_something(value)
-        }
-        return "who" in answered and "what" in answered and not is_fault(kernel(elements)["what"])
+        elements: dict[str, str] = {}
+        for values in (self.seen.record or {}).values():
+            elements |= values
+        who, what = (kernel(elements).get(question, "") for question in ("who", "what"))
+        return says_something(who) and says_something(what) and not is_fault(what)
 
     @cached_property
     def labelled(self) -> frozenset[str]:
         """The questions that a page answers, under labels that people put before such answers."""
-        questions = {
-            KERNEL[word["label"].lower()] for word in _LABELLED.finditer(self.seen.text or "")
-        }
-        structured = self.seen.facts.kernel_values.keys()
-        if structured:  # the page's own structure distinguishes values from empty labels
-            of_kernel = structured & set(QUESTIONS)
-            questions = ((questions & structured) if of_kernel else questions) | of_kernel
-        return frozenset(questions)
+        labels = _LABELLED.finditer(self.seen.text or "")
+        questions = {KERNEL[word["label"].lower()] for word in labels}
+        of_kernel = self.seen.facts.kernel_values.keys() & set(QUESTIONS)
+        # the page's own structure distinguishes values from empty labels
+        return frozenset(of_kernel or questions)
 
     @cached_property
     def statement(self) -> Mapping[str, str] | None:

@@ -134,13 +134,11 @@ def has_nothing_of_its_own(
     once_more = [other for other in again if _is_once_more(other, answer, url_without_query)]
     if not once_more:
         return False
-    first = _words_in(answer, names)
-    shown = [(other, _words_in(other, names)) for other in once_more]
-    others = [
-        words
-        for other, words in shown
-        if (other.title == answer.title if answer.title else len(first & words) > FEW_WORDS)
-    ]
+    first, others = _words_in(answer, names), []
+    for other in once_more:
+        words = _words_in(other, names)
+        if other.title == answer.title if answer.title else len(first & words) > FEW_WORDS:
+            others.append(words)
     kept = first.intersection(*others)
     changes = any(len(first ^ words) > FEW_WORDS for words in others)
     return changes and len(kept - _words_in(control, names)) <= FEW_WORDS
@@ -177,15 +175,16 @@ def same_answer(one: Observation, other: Observation) -> bool:
         return False
     if one.body_sha256 is not None and one.body_sha256 == other.body_sha256:
         return True
-    are_empty = (
-        one.body_bytes == other.body_bytes == 0 and one.body_complete and other.body_complete
-    )
-    if are_empty or same_place(one, other):
+    are_whole = one.body_complete and other.body_complete
+    are_empty = are_whole and one.body_bytes == other.body_bytes == 0
+    # The query counts: that often is what names the object.
+    is_one_place = len(one.hops) > 1 and len(other.hops) > 1 and one.final_url == other.final_url
+    if are_empty or is_one_place:
         return True
     if one.text is None or other.text is None:
         return _same_unread(one, other)
     names = (one.asked_url, other.asked_url, last_part(one.asked_url), last_part(other.asked_url))
-    if not (one.body_complete and other.body_complete) and same_beginning(one, other, *names):
+    if not are_whole and same_beginning(one, other, *names):
         return True
     if min(len(one.text), len(other.text)) >= TEXT_LIMIT:
         sketches = (one.similarity, other.similarity)
@@ -199,21 +198,14 @@ def same_beginning(one: Observation, other: Observation, *names: str) -> bool:
 
     The last words of the shorter one may be cut, too.
     """
-    texts = sorted(
-        (_without_names(observation.text or "", names).split() for observation in (one, other)),
-        key=len,
-    )
-    is_cut = [observation for observation in (one, other) if not observation.body_complete]
-    shorter, longer = texts
-    if len(is_cut) == 1 and len(_without_names(is_cut[0].text or "", names).split()) > len(shorter):
-        return False  # the whole one is the shorter: it ends where the other goes on
+    words, other_words = (_without_names(each.text or "", names).split() for each in (one, other))
+    shorter, longer = sorted((words, other_words), key=len)
+    if one.body_complete != other.body_complete:
+        cut = other_words if one.body_complete else words
+        if len(cut) > len(shorter):
+            return False  # the whole one is the shorter: it ends where the other goes on
     kept = shorter[: len(shorter) - _CUT_WORDS]
     return len(kept) >= _TELLING_WORDS and longer[: len(kept)] == kept
-
-
-def same_place(one: Observation, other: Observation) -> bool:
-    """Return whether two chains of redirects end at one URL, query included: that often is what names the object."""
-    return len(one.hops) > 1 and len(other.hops) > 1 and one.final_url == other.final_url
 
 
 def last_part(url: str) -> str:
@@ -229,11 +221,8 @@ def _same_unread(one: Observation, other: Observation) -> bool:
     """Return whether two bodies that were not read, pictures for instance, are one by all that their headers say."""
     first, second = (observation.hops[-1].headers for observation in (one, other))
     names = [name for name in ("Content-Type", "Content-Length", "Last-Modified") if name in first]
-    return (
-        one.text is other.text is None
-        and "Content-Length" in names
-        and all(first[n] == second.get(n) for n in names)
-    )
+    are_unread = one.text is other.text is None and "Content-Length" in names
+    return are_unread and all(first[name] == second.get(name) for name in names)
 
 
 def _without_names(text: str, names: tuple[str, ...]) -> str:

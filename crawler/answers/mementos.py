@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from enum import StrEnum
+from functools import partial
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -68,9 +69,8 @@ def memento_links(text: str, base: str) -> MementoLinks:
         url = _absolute(base, target)
         if url is None:
             continue
-        if "timemap" in relations and parameters.get("type", "application/link-format").startswith(
-            "application/link"
-        ):
+        media_type = parameters.get("type", "application/link-format")
+        if "timemap" in relations and media_type.startswith("application/link"):
             timemap = timemap or url
         captured_at = _moment(parameters.get("datetime"))
         if "memento" in relations and captured_at is not None and len(captures) < _MOST_LISTED:
@@ -88,12 +88,10 @@ def _absolute(base: str, target: str) -> str | None:
 
 def _moment(text: str | None) -> datetime | None:
     try:
-        moment = parsedate_to_datetime(text) if text else None
+        moment = parsedate_to_datetime(text or "")
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, TypeError, OverflowError):
         return None
-    if moment is None:
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +125,8 @@ def read_archive(answer: ArchiveAnswer) -> ArchiveReading:
     if marked and (capture := _capture(answer, marked, links)) is not None:
         return ArchiveReading(links, capture)
     if answer.end is not ChainEnd.ANSWERED or last is None:
-        return ArchiveReading(
-            links,
-            untold=f"{answer.end.value}: {answer.detail}" if answer.detail else answer.end.value,
-        )
+        words = filter(None, (answer.end.value, answer.detail))
+        return ArchiveReading(links, untold=": ".join(words))
     if last.status in (404, 410):
         return ArchiveReading(links, has_none=True)
     if last.status in SHOWN and (links.captures or links.timemap):
@@ -140,45 +136,37 @@ def read_archive(answer: ArchiveAnswer) -> ArchiveReading:
     return ArchiveReading(links, untold=f"it answered {last.status}")
 
 
+#: Ends of chains of redirects that show nothing.
+_LOST = (ChainEnd.LOOP, ChainEnd.TOO_MANY_REDIRECTS, ChainEnd.BAD_REDIRECT, ChainEnd.NON_WEB)
+
+
 def _capture(answer: ArchiveAnswer, marked: Sequence[Hop], links: MementoLinks) -> Capture | None:
     """The capture that a chain ended at; None where the archive did not get as far as to show it."""
     first, last = marked[0], answer.hops[-1]
+    is_answered = answer.end is ChainEnd.ANSWERED
     at = captured_at(last)
     if at is None:  # a capture of a redirect
-        at = captured_at(first)
-        assert at is not None
-        if answer.end is ChainEnd.ANSWERED and last.status in (404, 410):
-            return Capture(first.url, at, "it is a redirect to what was not captured", first.status)
-        if answer.end in (
-            ChainEnd.LOOP,
-            ChainEnd.TOO_MANY_REDIRECTS,
-            ChainEnd.BAD_REDIRECT,
-            ChainEnd.NON_WEB,
-        ):
-            return Capture(first.url, at, f"it is a redirect: {answer.end.value}", first.status)
-        if answer.end is ChainEnd.ANSWERED and last.status in SHOWN and not links.captures:
-            return Capture(
-                first.url,
-                at,
-                f"it is a redirect that leaves the archive, to {last.url}",
-                first.status,
-            )
-        return None
-    if answer.end is not ChainEnd.ANSWERED:
-        if last.status in REDIRECTS:
-            return Capture(last.url, at, f"it is a redirect: {answer.end.value}", last.status)
-        return None
-    memento_url = _absolute(last.url, last.headers.get("Content-Location", last.url))
-    url = (
-        memento_url
-        if memento_url is not None and any(memento_url == named for _, named in links.captures)
-        else last.url
-    )
+        if is_answered and last.status in (404, 410):
+            fault = "it is a redirect to what was not captured"
+        elif answer.end in _LOST:
+            fault = f"it is a redirect: {answer.end.value}"
+        elif is_answered and last.status in SHOWN and not links.captures:
+            fault = f"it is a redirect that leaves the archive, to {last.url}"
+        else:
+            return None
+        begun = captured_at(first)
+        assert begun is not None
+        return Capture(first.url, begun, fault, first.status)
+    if not is_answered:
+        fault = f"it is a redirect: {answer.end.value}"
+        return Capture(last.url, at, fault, last.status) if last.status in REDIRECTS else None
+    url = _absolute(last.url, last.headers.get("Content-Location", last.url))
+    if url is None or url not in {named for _, named in links.captures}:
+        url = last.url
     if last.status not in SHOWN:
         return Capture(url, at, f"it answers {last.status}", last.status)
-    if answer.fault:
-        return Capture(url, at, f"it answers {last.status}, and {answer.fault}", last.status)
-    return Capture(url, at, None, last.status, links.original)
+    shown = f"it answers {last.status}, and {answer.fault}" if answer.fault else None
+    return Capture(url, at, shown, last.status, links.original)
 
 
 def page_fault(answer: Answer) -> str | None:
@@ -193,14 +181,10 @@ def page_fault(answer: Answer) -> str | None:
     words = PageWords(answer.title or "", answer.text or "", answer.facts.headings)
     if words.is_titled_log_in:
         return "asks to log in"
-    said = (
-        words.title
-        if words.is_titled_absent
-        else words.body.strip()
-        if words.is_all_absence
-        else None
-    )
-    return None if said is None else f"says {said[:_MOST_SAID]!r}"
+    if not (words.is_titled_absent or words.is_all_absence):
+        return None
+    said = words.title if words.is_titled_absent else words.body.strip()
+    return f"says {said[:_MOST_SAID]!r}"
 
 
 def captured_at(hop: Hop) -> datetime | None:
@@ -216,11 +200,8 @@ def _links_of(hops: Sequence[Hop]) -> MementoLinks:
     links_of_each = [memento_links(hop.headers.get("Link", ""), hop.url) for hop in hops]
     original = next((links.original for links in reversed(links_of_each) if links.original), None)
     if original is not None:
-        links_of_each = [
-            links
-            for links in links_of_each
-            if links.original and is_same_resource(links.original, original)
-        ]
+        is_meant = partial(is_same_resource, original)
+        links_of_each = [links for links in links_of_each if is_meant(links.original or "")]
     captures = {url: at for links in links_of_each for at, url in links.captures}
     timemap = next((links.timemap for links in reversed(links_of_each) if links.timemap), None)
     return MementoLinks(original, timemap, tuple(sorted((at, url) for url, at in captures.items())))
@@ -301,12 +282,10 @@ class ArchiveAsk:
         >>> ArchiveAsk("https://a.example/", datetime(2019, 3, 4, 5, 6, 7, tzinfo=UTC)).headers
         {'Accept-Datetime': 'Mon, 04 Mar 2019 05:06:07 GMT'}
         """
-        wanted = self.accept_datetime
-        return (
-            {}
-            if wanted is None
-            else {"Accept-Datetime": format_datetime(wanted.astimezone(UTC), usegmt=True)}
-        )
+        if self.accept_datetime is None:
+            return {}
+        wanted = self.accept_datetime.astimezone(UTC)
+        return {"Accept-Datetime": format_datetime(wanted, usegmt=True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,15 +374,6 @@ def is_due(
     return (now - asked_at).total_seconds() > max_age_s
 
 
-def timegate_url(timegate: str, original: str) -> str:
-    """The URL at which *timegate* is asked about *original*, which comes after it as it is.
-
-    >>> timegate_url("https://archive.example/web/", "https://n2t.net/ark:12148/x5?")
-    'https://archive.example/web/https://n2t.net/ark:12148/x5?'
-    """
-    return timegate + original
-
-
 # -- the search
 
 Search = Generator[ArchiveAsk, ArchiveAnswer, MementoRecord]
@@ -420,18 +390,20 @@ def capture_search(wish: CaptureWish, timegate: str) -> Search:
     outcome, reason = MementoOutcome.NO_CAPTURE, "no capture"
     captured: dict[str, str] = {}
     for original in wish.originals:
-        result = yield from _search_one(original, wish, timegate, hops)
-        evidence += result.words
-        best = result.best
+        search = _UrlSearch(original, wish.worked_at)
+        yield from search.run(timegate)
+        hops += search.hops
+        evidence += search.words
+        best = search.best
         if best is not None:
             outcome, reason = MementoOutcome.CAPTURED, _found_words(best, wish)
             captured = {"original_url": best.original or original, "memento_url": best.url}
-            captured["memento_at"] = _milliseconds(best.captured_at)
+            captured["memento_at"] = best.captured_at.isoformat(timespec="milliseconds")
             break
-        if result.untold is not None:
-            outcome, reason = MementoOutcome.NOT_TOLD, f"not told: {result.untold}"
+        if search.untold is not None:
+            outcome, reason = MementoOutcome.NOT_TOLD, f"not told: {search.untold}"
             break
-        if result.has_bad:
+        if search.has_bad:
             reason = "no good capture: each that was looked at shows an error"
     return MementoRecord(
         ark=wish.ark,
@@ -439,94 +411,81 @@ def capture_search(wish: CaptureWish, timegate: str) -> Search:
         timegate=timegate,
         outcome=outcome,
         reason=reason,
-        wanted_at=None if wish.worked_at is None else _milliseconds(wish.worked_at),
+        wanted_at=wish.worked_at.isoformat(timespec="milliseconds") if wish.worked_at else None,
         evidence=tuple(evidence),
         hops=tuple(hops),
         **captured,
     )
 
 
-def _milliseconds(at: datetime) -> str:
-    return at.isoformat(timespec="milliseconds")
+class _UrlSearch:
+    """The search for captures of one URL: those that are known, and those that were looked at."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The result of the search for captures of one URL."""
-
-    words: tuple[str, ...]
-    best: Capture | None = None
-    untold: str | None = None
-    has_bad: bool = False
-
-
-def _search_one(
-    original: str, wish: CaptureWish, timegate: str, hops: list[Hop]
-) -> Generator[ArchiveAsk, ArchiveAnswer, _Found]:
-    """Search for captures of one URL; *hops* grow with each request."""
-    answer = yield ArchiveAsk(timegate_url(timegate, original), wish.worked_at)
-    hops += answer.hops
-    read = read_archive(answer)
-    if read.untold is not None:
-        return _Found(
-            (f"the archive did not tell about {original}: {read.untold}",), untold=read.untold
-        )
-    if read.has_none:
-        return _Found((f"the archive has no capture of {original}",))
-    original_url = memento_links(
-        answer.hops[0].headers.get("Link", ""), answer.hops[0].url
-    ).original
-    if original_url is not None and not is_same_resource(original_url, original):
-        return _Found(
-            (f"asked about {original}, the archive told of {original_url}, which is not the same",)
-        )
-    captures = _Known(wish.worked_at)
-    captures.add(read)
-    timemap, untold = read.links.timemap, None
-    for _ in range(MOST_CAPTURES):
-        if captures.wants_list and timemap is not None:
-            answer = yield ArchiveAsk(timemap, wants_list=True)
-            hops += answer.hops
-            timemap = None
-            if answer.end is ChainEnd.ANSWERED and answer.hops[-1].status in SHOWN:
-                captures.name(memento_links(answer.text, answer.hops[-1].url).captures)
-        url = captures.next_url()
-        if url is None:
-            break
-        answer = yield ArchiveAsk(url)
-        hops += answer.hops
-        read = read_archive(answer)
-        captures.asked.add(url)
-        captures.add(read)
-        untold = read.untold or untold
-    words = tuple(captures.words(original))
-    if captures.best is None and untold is not None:
-        words = (*words, f"the archive did not show a capture of {original}: {untold}")
-        return _Found(words, untold=untold, has_bad=captures.has_bad)
-    return _Found(words, captures.best, has_bad=captures.has_bad)
-
-
-class _Known:
-    """The captures of one URL, as far as they are known and were looked at."""
-
-    def __init__(self, worked_at: datetime | None) -> None:
+    def __init__(self, original: str, worked_at: datetime | None) -> None:
+        self._original = original
         self._worked_at = worked_at
         self._named: dict[str, datetime] = {}
-        self.asked: set[str] = set()
-        """Those that were asked for."""
+        self._asked: set[str] = set()
         self._looked_at: list[Capture] = []
         """By time."""
+        self._note: str | None = None
+        self.hops: list[Hop] = []
+        self.untold: str | None = None
+        """Why the archive did not say."""
 
-    def add(self, read: ArchiveReading) -> None:
+    def run(self, timegate: str) -> Generator[ArchiveAsk, ArchiveAnswer, None]:
+        """Ask the TimeGate, then about captures until the best is known."""
+        original = self._original
+        answer = yield ArchiveAsk(timegate + original, self._worked_at)
+        self.hops += answer.hops
+        read = read_archive(answer)
+        if read.untold is not None:
+            self.untold = read.untold
+            self._note = f"the archive did not tell about {original}: {read.untold}"
+            return
+        if read.has_none:
+            self._note = f"the archive has no capture of {original}"
+            return
+        first = answer.hops[0]
+        meant = memento_links(first.headers.get("Link", ""), first.url).original
+        if meant is not None and not is_same_resource(meant, original):
+            self._note = (
+                f"asked about {original}, the archive told of {meant}, which is not the same"
+            )
+            return
+        self._add(read)
+        timemap = read.links.timemap
+        for _ in range(MOST_CAPTURES):
+            best = self.best
+            will_do = best is not None and self._is_in_time(best.captured_at)
+            if self._looked_at and not will_do and timemap is not None:  # there may be others
+                answer = yield ArchiveAsk(timemap, wants_list=True)
+                self.hops += answer.hops
+                timemap = None
+                if answer.end is ChainEnd.ANSWERED and answer.hops[-1].status in SHOWN:
+                    self._name(memento_links(answer.text, answer.hops[-1].url).captures)
+            url = self._next_url()
+            if url is None:
+                break
+            answer = yield ArchiveAsk(url)
+            self.hops += answer.hops
+            read = read_archive(answer)
+            self._asked.add(url)
+            self._add(read)
+            self.untold = read.untold or self.untold
+        if self.best is None and self.untold is not None:
+            self._note = f"the archive did not show a capture of {original}: {self.untold}"
+
+    def _add(self, read: ArchiveReading) -> None:
         """Note what an answer links to, and the capture that it is."""
-        self.name(read.links.captures)
+        self._name(read.links.captures)
         capture = read.capture
         if capture is not None and capture not in self._looked_at:
             self._named.setdefault(capture.url, capture.captured_at)
-            self.asked.add(capture.url)
+            self._asked.add(capture.url)
             self._looked_at = sorted((*self._looked_at, capture), key=lambda item: item.captured_at)
 
-    def name(self, captures: Sequence[tuple[datetime, str]]) -> None:
+    def _name(self, captures: Sequence[tuple[datetime, str]]) -> None:
         """Note captures that the archive names."""
         for at, url in captures:
             self._named.setdefault(url, at)
@@ -535,12 +494,6 @@ class _Known:
     def has_bad(self) -> bool:
         """True if a capture shows an error."""
         return any(capture.fault is not None for capture in self._looked_at)
-
-    @property
-    def wants_list(self) -> bool:
-        """True if none of the captures that were looked at will do: there may be others."""
-        best = self.best
-        return bool(self._looked_at) and (best is None or not self._is_in_time(best.captured_at))
 
     @property
     def best(self) -> Capture | None:
@@ -552,36 +505,35 @@ class _Known:
     def _is_in_time(self, at: datetime) -> bool:
         return self._worked_at is None or at <= self._worked_at
 
-    def next_url(self) -> str | None:
+    def _next_url(self) -> str | None:
         """The capture to look at next: the last in time, then by halving what lies between a good and a bad one.
 
         Pages that are gone seldom come back: so the last good one is found in few steps.
         """
         best = self.best
-        times = sorted((at, url) for url, at in self._named.items() if self._is_in_time(at))
+        named = sorted((at, url) for url, at in self._named.items())
+        times = [(at, url) for at, url in named if self._is_in_time(at)]
         if not times and best is None:
-            times = sorted((at, url) for url, at in self._named.items())
-        start = (
-            best.captured_at
-            if best is not None and self._is_in_time(best.captured_at)
-            else _BEFORE_ALL
-        )
-        bad = (
-            capture.captured_at
-            for capture in self._looked_at
-            if capture.fault is not None and capture.captured_at > start
-        )
-        end = min(bad, default=_AFTER_ALL)
-        between = [url for at, url in times if start < at < end and url not in self.asked]
+            times = named
+        start, end = _BEFORE_ALL, _AFTER_ALL
+        if best is not None and self._is_in_time(best.captured_at):
+            start = best.captured_at
+        for capture in reversed(self._looked_at):
+            if capture.fault is not None and capture.captured_at > start:
+                end = capture.captured_at
+        between = [url for at, url in times if start < at < end and url not in self._asked]
         if not between or (start is not _BEFORE_ALL and end is _AFTER_ALL):
             return None
         return between[-1] if end > times[-1][0] else between[len(between) // 2]
 
-    def words(self, original: str) -> Iterator[str]:
-        """What was seen of each capture."""
+    @property
+    def words(self) -> Iterator[str]:
+        """What was seen of each capture, and what stood in the way."""
         for item in self._looked_at:
             shown = item.fault or f"it answers {item.status}, asked by GET"
-            yield f"capture of {original} of {item.captured_at:%Y-%m-%d}: {shown}"
+            yield f"capture of {self._original} of {item.captured_at:%Y-%m-%d}: {shown}"
+        if self._note is not None:
+            yield self._note
 
 
 _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)

@@ -105,12 +105,9 @@ class MetadataFacts:
         A page that answers none at all is the object's when it has its URL: its news may differ each time.
         """
         one, other, labels = self.answer.seen, self.object.seen, self.answer.labelled
-        same_title = bool(one.title) and one.title == other.title
-        return (
-            same_title
-            and (bool(labels) or is_at_place_of(one, other))
-            and labels <= self.object.labelled
-        )
+        if not one.title or one.title != other.title:
+            return False
+        return labels <= self.object.labelled and (bool(labels) or is_at_place_of(one, other))
 
     # -- the same for anything
 
@@ -158,10 +155,10 @@ class MetadataFacts:
     @cached_property
     def flat(self) -> Mapping[str, str]:
         """The elements of its record, whatever form that has."""
-        record = self.answer.seen.record or {}
-        return {
-            label: value for kind in STRUCTURED for label, value in record.get(kind, {}).items()
-        }
+        elements: dict[str, str] = {}
+        for kind in STRUCTURED:
+            elements |= (self.answer.seen.record or {}).get(kind, {})
+        return elements
 
     @cached_property
     def answers(self) -> Mapping[str, str]:
@@ -171,32 +168,25 @@ class MetadataFacts:
     @cached_property
     def answered(self) -> tuple[str, ...]:
         """The questions that the record answers with something."""
-        return tuple(
-            question for question in QUESTIONS if says_something(self.answers.get(question, ""))
-        )
+        return tuple(one for one in QUESTIONS if says_something(self.answers.get(one, "")))
 
     @cached_property
     def telling(self) -> tuple[str, ...]:
         """Those but where that it answers with more than a word for what no one knows, or the name of the question."""
-        asked = (question for question in self.answered if question != "where")
-        return tuple(question for question in asked if not is_unknown(self.answers[question]))
+        asked = (one for one in self.answered if one != "where")
+        return tuple(one for one in asked if not is_unknown(self.answers[one]))
 
     @property
     def is_record_of_object(self) -> bool:
         """True if its record says enough to be a description."""
-        is_enough = (
-            self.is_erc or len(self.answered) >= 2 or self.answer.subject.names_this is not None
-        )
-        return is_enough and bool(self.telling) and not {"who", "what"}.isdisjoint(self.answered)
+        is_enough = self.is_erc or len(self.answered) >= 2 or self.answer.subject.names_this
+        return bool(is_enough and self.telling) and not {"who", "what"}.isdisjoint(self.answered)
 
     @cached_property
     def fault_in_title(self) -> str | None:
         """The title of what should be a description, if it says no more than that there is none to give."""
-        title = (
-            self.answers.get("what", "")
-            if self.answer.seen.record
-            else self.labelled_answers.get("what", "")
-        )
+        answers = self.answers if self.answer.seen.record else self.labelled_answers
+        title = answers.get("what", "")
         return title if is_fault(title) else None
 
     @cached_property
@@ -209,25 +199,18 @@ class MetadataFacts:
         subject = self.answer.subject
         if subject.names_this or subject.names_base or self.has_objects_title:
             return False
+        way = [hop.url for hop in self.object.seen.hops]
         if subject.names_other:
             other = Ark.parse(subject.names_other)
-            return not (self._leads_to(other) or declares(self.object.places_of(other)))
+            on_way = {mention.ark.base for url in way for mention in find_arks(url)}
+            return other.base not in on_way and not declares(self.object.places_of(other))
         values = "\n".join((*self.answers.values(), *self.flat.values()))
         origins = [origin[0] for origin in _ORIGIN.finditer(values)]
-        is_elsewhere = not any(same_host(origin, url) for origin in origins for url in self._way)
+        if any(same_host(origin, url) for origin in origins for url in way):
+            return False
         where = self.answers.get("where", "")
-        is_placeless = not where and not self.is_erc
-        return (
-            (is_placeless or bool(_ORIGIN.search(where))) and is_elsewhere and self._shares_no_word
-        )
-
-    @property
-    def _way(self) -> list[str]:
-        """The URLs by which the object was reached."""
-        return [hop.url for hop in self.object.seen.hops]
-
-    def _leads_to(self, ark: Ark) -> bool:
-        return any(mention.ark.base == ark.base for url in self._way for mention in find_arks(url))
+        is_placed_there = _ORIGIN.search(where) if where else not self.is_erc
+        return bool(is_placed_there) and self._shares_no_word
 
     @property
     def _shares_no_word(self) -> bool:
@@ -235,9 +218,8 @@ class MetadataFacts:
         title, text = self.object.seen.title, self.object.seen.text
         if not title or not text or len(text) < ENOUGH_TEXT:
             return False
-        words = _WORD.findall(
-            plain(f"{self.answers.get('who', '')} {self.answers.get('what', '')}")[:_MOST_TOLD]
-        )
+        told = f"{self.answers.get('who', '')} {self.answers.get('what', '')}"
+        words = _WORD.findall(plain(told)[:_MOST_TOLD])
         shown = plain(f"{title} {text}")
         is_comparable = bool(words) and is_latin("".join(words)) == is_latin(shown)
         return is_comparable and not any(word in shown for word in words)
@@ -245,24 +227,19 @@ class MetadataFacts:
     @cached_property
     def is_page_of_object(self) -> bool:
         """True if a page that is neither the object's nor everybody's describes the object."""
-        observation, ark, labels = self.answer.seen, self.answer.ark, self.answer.labelled
-        opening = plain(f"{observation.title or ''} {(observation.text or '')[:60]}")
+        seen, ark, labels = self.answer.seen, self.answer.ark, self.answer.labelled
+        opening = plain(f"{seen.title or ''} {(seen.text or '')[:60]}")
         if says_not_found(opening) or _NO_DESCRIPTION.search(opening):
             return False
-        is_named = self.answer.is_linked_to_ark or bool(observation.facts.places_of(str(ark)))
-        control = self.control.seen if self.control is not None else None
-        is_refused = (
-            control is not None and control.status is not None and control.status not in SUCCESSES
-        )
-        is_particular = (
-            is_refused and ark.name in observation.final_url
-        )  # a home page is no one's, no matter who is sent there
-        answers = labels | ({"commitment"} & observation.facts.kernel_values.keys())
-        return (
-            len(answers) >= ENOUGH_ANSWERS
-            and bool(labels - {"where"})
-            and (is_named or ark.name in (observation.text or "") or is_particular)
-        )
+        answers = labels | ({"commitment"} & seen.facts.kernel_values.keys())
+        if len(answers) < ENOUGH_ANSWERS or not labels - {"where"}:
+            return False
+        is_named = self.answer.is_linked_to_ark or bool(seen.facts.places_of(str(ark)))
+        status = self.control.seen.status if self.control is not None else None
+        is_refused = status is not None and status not in SUCCESSES
+        # a home page is no one's, no matter who is sent there
+        is_particular = is_refused and ark.name in seen.final_url
+        return is_named or is_particular or ark.name in (seen.text or "")
 
     @property
     def labelled_answers(self) -> dict[str, str]:
@@ -279,11 +256,12 @@ class MetadataFacts:
     @property
     def unanswered(self) -> list[str]:
         """The questions that the record doesn't answer, each with the reason that it gives."""
-        left = [question for question in QUESTIONS if question not in self.answered]
-        codes = {question: missing_code(self.answers.get(question, "")) for question in left}
-        return [
-            f"{question} (:{codes[question]})" if codes[question] else question for question in left
-        ]
+        left = []
+        for question in QUESTIONS:
+            code = missing_code(self.answers.get(question, ""))
+            if question not in self.answered:
+                left.append(f"{question} (:{code})" if code else question)
+        return left
 
 
 def is_latin(text: str) -> bool:
@@ -318,33 +296,26 @@ def is_object_again(answer: Observation, object_answer: Observation) -> bool:
     if answer.text and (answer.text, answer.title) == (object_answer.text, object_answer.title):
         return True
     is_at_its_place = is_at_place_of(answer, object_answer)
+    same_type = answer.media_type == object_answer.media_type
     if answer.text is None or object_answer.text is None:
-        is_unread = (
-            not is_textual(answer.media_type) and answer.media_type == object_answer.media_type
-        )
-        return is_unread and is_at_its_place
+        return same_type and is_at_its_place and not is_textual(answer.media_type)
     without_query = (answer.asked_url, answer.asked_url.partition("?")[0])
     is_cut = not (answer.body_complete and object_answer.body_complete)
     if is_at_its_place and is_cut and same_beginning(answer, object_answer, *without_query):
         return True
-    if is_at_its_place and _likewise(answer, object_answer):
-        return True
+    if is_at_its_place and same_type:
+        sketches = (answer.similarity, object_answer.similarity)
+        is_alike = None not in sketches and likeness(*map(str, sketches)) >= MOSTLY_THE_SAME
+        if is_alike or same_answer(answer, object_answer):
+            return True
+        if same_page(answer.text, object_answer.text):
+            return True
     return bool(answer.text) and same_page(answer.text, object_answer.text, *without_query)
 
 
 def is_at_place_of(answer: Observation, object_answer: Observation) -> bool:
     """Return whether an answer has the URL of the object's, queries apart."""
     return answer.final_url.partition("?")[0] == object_answer.final_url.partition("?")[0]
-
-
-def _likewise(answer: Observation, object_answer: Observation) -> bool:
-    """Return whether two answers of one type at one place are one by text, or by the sketch of it where it is long."""
-    if answer.media_type != object_answer.media_type:
-        return False
-    if same_answer(answer, object_answer) or same_page(answer.text, object_answer.text):
-        return True
-    sketches = (answer.similarity, object_answer.similarity)
-    return None not in sketches and likeness(*map(str, sketches)) >= MOSTLY_THE_SAME
 
 
 def _impersonal(

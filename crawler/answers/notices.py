@@ -78,9 +78,8 @@ class PageWords:
     def opening(self) -> str:
         """The beginning of its text, and its headings."""
         opening = self.body[:OPENING_CHARS]
-        return ". ".join(
-            [opening, *(heading for heading in self.headings if heading not in opening)]
-        )
+        others = (heading for heading in self.headings if heading not in opening)
+        return ". ".join((opening, *others))
 
     @cached_property
     def beginning(self) -> str:
@@ -98,9 +97,9 @@ class PageWords:
     def absence(self) -> str | None:
         """The words by which its beginning says that something is not there, with those that lead to them."""
         phrase = _absence(self.beginning)
-        return (
-            self.beginning[max(0, phrase.start - _LEADING_WORDS) : phrase.end] if phrase else None
-        )
+        if phrase is None:
+            return None
+        return self.beginning[max(0, phrase.start - _LEADING_WORDS) : phrase.end]
 
     @cached_property
     def absence_in_title(self) -> str | None:
@@ -116,9 +115,8 @@ class PageWords:
     def is_titled_by_word(self) -> bool:
         """True if its title is a word of absence, and names no page: records are called "404" or "Introuvable" too."""
         title = plain(self.title_parts[0])
-        return title == "404" or (
-            (match := quirks().not_found.match(title)) is not None and match.end == len(title)
-        )
+        match = quirks().not_found.match(title)
+        return title == "404" or (match is not None and match.end == len(title))
 
     @cached_property
     def is_absence_repeated(self) -> bool:
@@ -175,10 +173,7 @@ class PageWords:
     @cached_property
     def idle_host(self) -> str | None:
         """The words by which its title, or its opening where it is short, says that its host has nothing to show."""
-        phrase = next(
-            quirks().idle.in_plain(self.beginning if self.is_short else plain(self.title)), None
-        )
-        return phrase.words if phrase else None
+        return quirks().idle.first_in(self.beginning if self.is_short else plain(self.title))
 
     @cached_property
     def withdrawn(self) -> str | None:
@@ -198,27 +193,23 @@ class PageWords:
         return self._instead_of_absence(quirks().about_request.pause)
 
     def _instead_of_absence(self, phrases: Phrases) -> str | None:
-        if not self.is_short:
+        if not self.is_short or quirks().not_found.is_in_plain(self.beginning):
             return None
-        phrase = next(phrases.in_plain(self.beginning), None)
-        return (
-            phrase.words if phrase and not quirks().not_found.is_in_plain(self.beginning) else None
-        )
+        return phrases.first_in(self.beginning)
 
     @cached_property
     def fault_of_request(self) -> str | None:
         """The words by which it speaks of the request or of the server's set-up, and not of the name."""
-        phrase = next(quirks().about_request.phrase.in_plain(self.notice), None)
-        return phrase.words if phrase else None
+        return quirks().about_request.phrase.first_in(self.notice)
 
     @cached_property
     def is_titled_log_in(self) -> bool:
         """True if a part of its title is that of a page to log in."""
-        parts = _TITLE_PARTS.split(plain(self.title))
-        matches = ((part, quirks().login.title.match(part)) for part in parts)
-        return any(
-            match is not None and len(part) - match.end <= _MORE_OF_TITLE for part, match in matches
-        )
+        for part in _TITLE_PARTS.split(plain(self.title)):
+            match = quirks().login.title.match(part)
+            if match is not None and len(part) - match.end <= _MORE_OF_TITLE:
+                return True
+        return False
 
     # -- next to another page
 
@@ -239,9 +230,8 @@ class PageWords:
             is_empty = sum(map(str.isalpha, plain_text)) <= _FEW_LETTERS
             return self.absence_in_title if self.is_titled_absent and is_empty else None
         parts = (*self.title_parts, *self.headings)
-        if any(
-            _absence(part) is not None and _beside_absence(part) > _FEW_LETTERS for part in parts
-        ):
+        absent = (part for part in parts if _absence(part) is not None)
+        if any(_beside_absence(part) > _FEW_LETTERS for part in absent):
             return None  # "Ms. 404 Not Found in the Catalogue of 1911" is what an object is called
         lead = plain_text[: phrase.start]
         for part in parts:
@@ -252,10 +242,8 @@ class PageWords:
     @cached_property
     def words_of_withdrawal(self) -> frozenset[str]:
         """The words by which its sentences speak of a withdrawal, whatever its object is called."""
-        return frozenset(
-            withdrawal.words
-            for withdrawal in withdrawals_in(self.title, self.headings, self.text[:NOTICE_CHARS])
-        )
+        said = withdrawals_in(self.title, self.headings, self.text[:NOTICE_CHARS])
+        return frozenset(withdrawal.words for withdrawal in said)
 
     def withdrawals(self, own: str, name: str, control: PageWords | None) -> Iterator[Withdrawal]:
         """The sentences of its title, headings and *own* first sentences on a withdrawal that the *control*'s lack."""
@@ -287,24 +275,14 @@ def is_fault(title: str) -> bool:
     [True, True, False]
     """
     parts = _SITE_PARTS.split(plain(ARK_OR_URL.sub(" ", title)))
-    return any(
-        all(
-            is_notice(title_part) or _is_fault(title_part)
-            for title_part in _TITLE_PARTS.split(part)
-        )
-        for part in parts
-        if part
-    )
+    return any(all(map(_is_fault, _TITLE_PARTS.split(part))) for part in parts if part)
 
 
 def _is_fault(part: str) -> bool:
-    vocabulary = quirks()
-    faults = (
-        vocabulary.passing,
-        vocabulary.fault_title.phrase,
-        vocabulary.not_found,
-        vocabulary.not_available,
-    )
+    if is_notice(part):
+        return True
+    vocabulary, of_titles = quirks(), quirks().fault_title.phrase
+    faults = (vocabulary.passing, of_titles, vocabulary.not_found, vocabulary.not_available)
     if not any(phrases.is_in_plain(part) for phrases in faults):
         return False
     around = (vocabulary.fault_title.beside, vocabulary.this_object.filler, vocabulary.saying)
@@ -345,13 +323,11 @@ def _beside_absence(text: str) -> int:
 def _absence(text: str) -> PhraseMatch | None:
     """The first words of absence in *text* that are no offer of help: "can't find it? Ask us" is on any page."""
     plain_text = plain(text)
-    phrases = (
-        phrase
-        for phrase in quirks().not_found.in_plain(plain_text)
-        if not _is_offer(plain_text, phrase)
-    )
-    if (absence := next(phrases, None)) or quirks().passing.is_in_plain(plain_text):
-        return absence
+    for phrase in quirks().not_found.in_plain(plain_text):
+        if not _is_offer(plain_text, phrase):
+            return phrase
+    if quirks().passing.is_in_plain(plain_text):
+        return None
     return next(quirks().not_available.in_plain(plain_text), None)
 
 
@@ -385,16 +361,12 @@ def says_not_found(text: str) -> str | None:
 def sure_words(phrases: Phrases, text: str, control: PageWords | None = None) -> str | None:
     """The first of *phrases* in *text* that is no guess, and that the answer about an invented name doesn't have."""
     plain_text = plain(text)
-    of_control = (
-        [phrase.words for phrase in phrases.all_in(control.text)] if control is not None else []
-    )
+    of_control = {phrase.words for phrase in phrases.all_in(control.text if control else "")}
     for phrase in phrases.in_plain(plain_text):
         before = plain(plain_text[max(0, phrase.start - _GUESS_CHARS) : phrase.start]) + " "
         is_guess = any(before[guess.end] == " " for guess in quirks().unsure.all_in(before))
-        if (
-            not is_guess
-            and not is_one_of_several(plain_text[phrase.end :])
-            and phrase.words not in of_control
-        ):
+        if is_guess or phrase.words in of_control:
+            continue
+        if not is_one_of_several(plain_text[phrase.end :]):
             return phrase.words
     return None

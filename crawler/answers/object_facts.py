@@ -6,7 +6,7 @@ A control is a name that can't exist, asked for at the same resolver. What it ge
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import cached_property
@@ -24,7 +24,7 @@ from crawler.answers.likeness import (
 )
 from crawler.answers.notices import PageWords, sure_words
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, bare, plain, quirks
-from crawler.answers.withdrawals import speaks_of_withdrawal
+from crawler.answers.withdrawals import Withdrawal, speaks_of_withdrawal
 from crawler.model.observations import ObjectOutcome
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
@@ -103,9 +103,8 @@ class ObjectFacts:
         if not control.is_success:
             if control.outcome not in (ObjectOutcome.BROKEN, ObjectOutcome.SERVER_ERROR):
                 return ControlContrast.NOTHING
-            is_there = (
-                urlsplit(answer.seen.final_url).netloc == urlsplit(control.seen.final_url).netloc
-            )
+            host, other_host = (urlsplit(one.seen.final_url).netloc for one in (answer, control))
+            is_there = host == other_host
             return ControlContrast.REFUSED_THERE if is_there else ControlContrast.REFUSED_BEFORE
         if self._is_answered_alike(control):
             return ControlContrast.THE_SAME
@@ -141,13 +140,11 @@ class ObjectFacts:
     @cached_property
     def challenge(self) -> str | None:
         """The known check for programs that it is, by itself or because the control has the same title of one."""
-        title, control = self.answer.challenge_in_title, self.control
-        is_everybodys = (
-            title is not None and control is not None and control.challenge_in_title == title
-        )
-        return self.answer.challenge or (
-            title if is_everybodys and not self.declares_itself else None
-        )
+        if self.answer.challenge:
+            return self.answer.challenge
+        title = self.answer.challenge_in_title
+        is_everybodys = self.control is not None and self.control.challenge_in_title == title
+        return title if is_everybodys and not self.declares_itself else None
 
     # -- whose page it is
 
@@ -180,14 +177,12 @@ class ObjectFacts:
     @cached_property
     def signs(self) -> tuple[str, ...]:
         """Return why it looks like a page for what is not there."""
-        signs, answer, words = self.answer.signs_of_absence, self.answer, self.answer.words
-        is_open = (
-            self.reply is ControlContrast.REFUSED_BEFORE
-        )  # of the landing host nothing is known
-        is_all = words.is_all_absence and not words.says_more(words.body)
-        if signs and is_open and is_all and not answer.own_places:
-            return (*signs, "the page says so of what was asked for, and hardly anything else")
-        return signs
+        signs, words = self.answer.signs_of_absence, self.answer.words
+        if not signs or self.answer.own_places or self.reply is not ControlContrast.REFUSED_BEFORE:
+            return signs  # or nothing is known of the landing host
+        if not words.is_all_absence or words.says_more(words.body):
+            return signs
+        return (*signs, "the page says so of what was asked for, and hardly anything else")
 
     @cached_property
     def case(self) -> tuple[ControlContrast, Signs, bool]:
@@ -199,11 +194,8 @@ class ObjectFacts:
         """Return how much the signs weigh; many other ARKs at its place support another sign."""
         if not self.signs:
             return Signs.NONE
-        return (
-            Signs.SEVERAL
-            if len(self.signs) > 1 or self.neighbours >= MANY_NEIGHBOURS
-            else Signs.ONE
-        )
+        is_supported = len(self.signs) > 1 or self.neighbours >= MANY_NEIGHBOURS
+        return Signs.SEVERAL if is_supported else Signs.ONE
 
     @cached_property
     def own_words(self) -> str:
@@ -242,30 +234,23 @@ class ObjectFacts:
         answer, text = self.answer, self.own_words
         is_long, describes = len(text) >= NOTICE_CHARS, answer.is_record or answer.tells_of_object
         for withdrawal in answer.words.withdrawals(text, answer.ark.name, self._control_words):
-            if (
-                withdrawal.is_bare and not self._is_confirmed(withdrawal.words)
-            ) or self._is_standard(withdrawal.words):
+            words = withdrawal.words
+            if withdrawal.is_bare and not self._is_confirmed(words):
                 continue
-            if self._is_retraction(withdrawal.words):
+            if self._is_standard(words) or self._is_retraction(words):
                 continue
+            if withdrawal.names_object:
+                return words
             is_first = withdrawal.place in ("title", "heading")
-            if (describes or is_long) and not (
-                withdrawal.names_object or (is_first and not is_long)
-            ):
+            if is_long or (describes and not is_first):
                 continue
-            if (
-                withdrawal.names_object
-                or self.reply is ControlContrast.REFUSED_THERE
-                or self._speaks_of_object
-            ):
-                return withdrawal.words
-        if is_long or describes:
+            if self.reply is ControlContrast.REFUSED_THERE or self._speaks_of_object:
+                return words
+        if is_long or describes or not self._speaks_of_object:
             return None
         elsewise, control = quirks().elsewise, self._control_words
-        words = sure_words(elsewise, answer.words.title, control) or sure_words(
-            elsewise, text[:OPENING_CHARS], control
-        )
-        return words if words and self._speaks_of_object else None
+        places = (answer.words.title, text[:OPENING_CHARS])
+        return next(filter(None, (sure_words(elsewise, place, control) for place in places)), None)
 
     def _is_confirmed(self, word: str) -> bool:
         """Return whether a page says more of a withdrawal than one *word*, which may be what its object is called."""
@@ -275,16 +260,12 @@ class ObjectFacts:
 
     def _is_retraction(self, words: str) -> bool:
         """Return whether *words* say that an article was retracted whose file is there: it can be had."""
-        text = plain(self.own_words)
-        is_lacking = quirks().not_available.is_in_plain(text) or quirks().not_found.is_in_plain(
-            text
-        )
-        offers = (
-            part
-            for part in _PARTS.split(text)
-            if _FILE.search(part) and not speaks_of_withdrawal(part)
-        )
-        return _ARTICLE.search(bare(words)) is not None and any(offers) and not is_lacking
+        text, vocabulary = plain(self.own_words), quirks()
+        if any(one.is_in_plain(text) for one in (vocabulary.not_available, vocabulary.not_found)):
+            return False
+        files = filter(_FILE.search, _PARTS.split(text))
+        offers_one = any(not speaks_of_withdrawal(part) for part in files)
+        return offers_one and _ARTICLE.search(bare(words)) is not None
 
     def _is_standard(self, words: str) -> bool:
         """Return whether the page is of a standard, and *words* say that the standard was withdrawn, not its record."""
@@ -300,27 +281,16 @@ class ObjectFacts:
         """
         answer, phrases = self.answer, quirks().tombstone
         parts = [plain(part).strip() for part in _TITLE_PARTS.split(answer.seen.title or "")]
-        titled = next(
-            (part for part in parts if (match := phrases.match(part)) and match.end == len(part)),
-            None,
-        )
+        matches = ((part, phrases.match(part)) for part in parts)
+        titled = next((part for part, match in matches if match and match.end == len(part)), None)
         path = urlsplit(answer.seen.final_url).path if answer.is_redirected else ""
-        is_there = _TOMBSTONE.search(path) is not None
-        if is_there and (
-            titled or (answer.words.is_short and phrases.is_in_plain(answer.words.notice))
-        ):
+        says_so = titled or (answer.words.is_short and phrases.is_in_plain(answer.words.notice))
+        if says_so and _TOMBSTONE.search(path):
             return path
-        is_named = (
-            titled is not None
-            and len(parts) > 1
-            and bool(answer.own_places)
-            and not self._is_retraction(titled)
-        )
-        return (
-            answer.seen.title
-            if is_named and not (answer.tells_of_object or answer.is_record)
-            else None
-        )
+        if titled is None or len(parts) == 1 or not answer.own_places:
+            return None
+        tells = answer.tells_of_object or answer.is_record or self._is_retraction(titled)
+        return None if tells else answer.seen.title
 
     @cached_property
     def regional(self) -> str | None:
@@ -344,26 +314,24 @@ class ObjectFacts:
     @cached_property
     def claim(self) -> str | None:
         """The words by which a page for what is not found says of "this" object that it was withdrawn, if it does."""
-        words = self.answer.words
-        said = words.withdrawals(
-            words.text[:NOTICE_CHARS], self.answer.ark.name, self._control_words
-        )
-        if words_ := next(
-            (withdrawal.words for withdrawal in said if withdrawal.names_object), None
-        ):
-            return words_
+        claims = (one.words for one in self._withdrawals() if one.names_object)
+        if words := next(claims, None):
+            return words
         is_controls = self.control is not None and self.control.has_json_tombstone
         return "tombstone" if self.answer.has_json_tombstone and not is_controls else None
+
+    def _withdrawals(self) -> Iterator[Withdrawal]:
+        """The sentences on a withdrawal in as much of its text as a notice has."""
+        words = self.answer.words
+        beginning = words.text[:NOTICE_CHARS]
+        return words.withdrawals(beginning, self.answer.ark.name, self._control_words)
 
     @property
     def _is_claim_of_this_alone(self) -> bool:
         """True if the host says something else to the control, or says with a date when it was withdrawn."""
         control, host = self.control, urlsplit(self.answer.seen.final_url).netloc
-        if (
-            control is not None
-            and control.is_answered
-            and urlsplit(control.seen.final_url).netloc == host
-        ):
+        there = control.seen.final_url if control is not None and control.is_answered else None
+        if there is not None and urlsplit(there).netloc == host:
             return True
         claim = self.claim or ""
         _, _, rest = self.answer.words.notice.partition(claim)
@@ -381,13 +349,8 @@ class ObjectFacts:
         is_this = not is_404 and quirks().this_object.this_object.search(words.notice) is not None
         if not (answer.is_about_ark or is_this):
             return None
-        withdrawal = next(
-            words.withdrawals(words.text[:NOTICE_CHARS], answer.ark.name, self._control_words), None
-        )
-        if withdrawal:
+        for withdrawal in self._withdrawals():
             return withdrawal.words
-        phrases = (quirks().withdrawn, quirks().restricted)
-        return next(
-            filter(None, (sure_words(some, words.notice, self._control_words) for some in phrases)),
-            None,
-        )
+        control = self._control_words
+        is_withdrawn = sure_words(quirks().withdrawn, words.notice, control)
+        return is_withdrawn or sure_words(quirks().restricted, words.notice, control)

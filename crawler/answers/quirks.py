@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
+from itertools import chain
 from typing import Annotated, Any
 from urllib.parse import unquote, urlsplit
 
@@ -82,6 +83,10 @@ class Phrases:
         for match in self._pattern.finditer(bare_text):
             yield PhraseMatch(text[match.start() : match.end()], match.start(), match.end())
 
+    def first_in(self, text: str) -> str | None:
+        """The words of the first of the phrases in a *text* that is in plain form already."""
+        return next((phrase.words for phrase in self.in_plain(text)), None)
+
     def is_in_plain(self, text: str) -> bool:
         """Return whether one of the phrases is in a *text* that is in plain form already."""
         return self._pattern.search(bare(text)) is not None
@@ -119,14 +124,10 @@ def _tree(phrases: Iterable[Sequence[str]]) -> str:
 
 def _phrases(section: Mapping[str, Any] | Iterable[str]) -> Phrases:
     """The phrases in a list, or in the lists of several languages."""
-    if isinstance(section, Mapping):
-        return Phrases.of(
-            phrase
-            for phrases in section.values()
-            if isinstance(phrases, list)
-            for phrase in phrases
-        )
-    return Phrases.of(section)
+    if not isinstance(section, Mapping):
+        return Phrases.of(section)
+    lists = (phrases for phrases in section.values() if isinstance(phrases, list))
+    return Phrases.of(chain.from_iterable(lists))
 
 
 PhraseList = Annotated[Phrases, BeforeValidator(_phrases)]
@@ -310,28 +311,20 @@ class Quirks(_Section):
             return None
         source, heading, words = markup.lower(), plain(title or ""), plain(text)
         for challenge in self.challenge:
-            if any(
-                part in source
-                for part in (challenge.markup if words else challenge.markup + challenge.blank)
-            ):
+            signs = challenge.markup if words else challenge.markup + challenge.blank
+            if any(part in source for part in signs):
                 return challenge.name
         body = words.replace(heading, " ") if heading else words
-        if (by_title := self.challenge_in_title(heading)) and self._says_no_more(
-            body, _TITLE_PARTS.split(heading)[0]
-        ):
+        by_title = self.challenge_in_title(heading)
+        if by_title and self._says_no_more(body, _TITLE_PARTS.split(heading)[0]):
             return by_title
         for challenge in self.challenge:
-            said = next(
-                (part for part in challenge.text if part in words and part not in heading), None
-            )
-            if said is not None and self._says_no_more(words, said):
+            said = [part for part in challenge.text if part in words and part not in heading]
+            if said and self._says_no_more(words, said[0]):
                 return challenge.name
         is_checked = any(part in source for part in self.check.widget)
-        return (
-            "a puzzle for people"
-            if is_checked and self.check.word.search(f"{heading} {words}")
-            else None
-        )
+        is_puzzle = is_checked and self.check.word.search(f"{heading} {words}")
+        return "a puzzle for people" if is_puzzle else None
 
     def challenge_in_title(self, title: str) -> str | None:
         """The challenge whose title is all that a part of *title* says, but for a status and "error".
@@ -355,10 +348,10 @@ class Quirks(_Section):
 
     def host_reason(self, host: str, status: int) -> str | None:
         """Return what is known of a status at a host, if anything."""
-        return next(
-            (quirk.reason for quirk in self.host if quirk.host == host and status in quirk.status),
-            None,
+        known = (
+            quirk.reason for quirk in self.host if quirk.host == host and status in quirk.status
         )
+        return next(known, None)
 
 
 @cache
@@ -392,10 +385,9 @@ def plain(text: str) -> str:
     if text.isascii():
         return " ".join(text.lower().split())
     straight = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    composed = unicodedata.normalize("NFC", straight).replace(
-        "\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}", "i"
-    )
-    return " ".join(composed.lower().split())
+    composed = unicodedata.normalize("NFC", straight)
+    lower = composed.replace("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}", "i").lower()
+    return " ".join(lower.split())
 
 
 class _Bare(dict[int, str]):
@@ -403,10 +395,10 @@ class _Bare(dict[int, str]):
 
     def __missing__(self, letter: int) -> str:
         parts = unicodedata.normalize("NFD", chr(letter))
-        bare = unicodedata.normalize(
-            "NFC",
-            re.sub("[\N{COMBINING GRAVE ACCENT}-\N{COMBINING LATIN SMALL LETTER X}]", "", parts),
+        without = re.sub(
+            "[\N{COMBINING GRAVE ACCENT}-\N{COMBINING LATIN SMALL LETTER X}]", "", parts
         )
+        bare = unicodedata.normalize("NFC", without)
         self[letter] = bare if len(bare) == 1 else chr(letter)
         return self[letter]
 
@@ -518,12 +510,9 @@ def is_log_in(url: str) -> bool:
     >>> is_log_in("https://library.example/login?next=x5"), is_log_in("https://library.example/catalogue")
     (True, False)
     """
-    parts, vocabulary = urlsplit(url), quirks()
+    parts, login = urlsplit(url), quirks().login
     first_label = (parts.hostname or "").partition(".")[0]
-    return (
-        first_label in vocabulary.login.host
-        or vocabulary.login.paths.search(parts.path.lower()) is not None
-    )
+    return first_label in login.host or login.paths.search(parts.path.lower()) is not None
 
 
 def is_visitor_counter(url: str) -> bool:

@@ -102,19 +102,15 @@ def _own(value: Any, ark: Ark | None) -> Any:
     """Of a list of descriptions the one that names *ark* as its own, if one does."""
     if ark is None or not isinstance(value, list) or len(value) < 2:
         return value
-    own = (
-        item
-        for item in value[:_MOST_LISTED]
-        if isinstance(item, Mapping) and ark in _names_in(item)
-    )
-    return next(own, value)
+    items = (item for item in value[:_MOST_LISTED] if isinstance(item, Mapping))
+    return next((item for item in items if _is_about(item, ark)), value)
 
 
-def _names_in(mapping: Mapping[str, Any]) -> set[Ark]:
-    """The ARKs under the names by which a description says what it is about, also within an ERC."""
+def _is_about(mapping: Mapping[str, Any], ark: Ark) -> bool:
+    """Return whether a description names *ark* where it says what it is about, also within an ERC."""
     within = [mapping, *(part for part in mapping.values() if isinstance(part, Mapping))]
-    values = [str(part[key]) for part in within for key in part if plain_key(str(key)) in _NAMING]
-    return {mention.ark for value in values for mention in find_arks(value[:2_000])}
+    values = [str(part[key]) for part in within for key in part if plain_key(key) in _NAMING]
+    return any(mention.ark == ark for value in values for mention in find_arks(value[:2_000]))
 
 
 def from_yaml(text: str, ark: Ark | None = None) -> Record | None:
@@ -127,9 +123,8 @@ def from_yaml(text: str, ark: Ark | None = None) -> Record | None:
         return None
     try:
         documents = list(islice(yaml.load_all(text, Loader=_PlainLoader), _MOST_LISTED))
-        return record_of(
-            _own(documents if len(documents) > 1 else (documents or [None])[0], ark), "yaml"
-        )
+        value = documents[0] if len(documents) == 1 else documents
+        return record_of(_own(value, ark), "yaml")
     except (yaml.YAMLError, ValueError, RecursionError, TypeError):
         return None
 
@@ -150,11 +145,7 @@ def record_of(value: Any, kind: str) -> Record | None:
         return None
     segments = _segments(mapping)
     if segments:
-        return (
-            segments
-            if any(text for segment in segments.values() for text in segment.values())
-            else None
-        )
+        return segments if any(any(story.values()) for story in segments.values()) else None
     if _is_registry(mapping):
         return {"registry": _strings(mapping)}
     if _is_error(mapping) or (isinstance(value, Mapping) and _is_error(value)):
@@ -224,24 +215,16 @@ def _is_error(mapping: Mapping[str, Any]) -> bool:
     """
     values = {plain_key(key): inner for key, inner in mapping.items()}
     status = values.get("status", values.get("code", values.get("statuscode")))
-    is_written = (
-        isinstance(values.get("status"), str)
-        and re.fullmatch(r"[45]\d\d", values["status"]) is not None
-    )
+    written = values.get("status")
+    is_written = isinstance(written, str) and re.fullmatch(r"[45]\d\d", written) is not None
     is_refused = any(values.get(key) is False for key in ("success", "ok", "found", "exists"))
-    is_status = isinstance(status, int) and not isinstance(status, bool) and 400 <= status < 600
+    is_status = isinstance(status, int) and 400 <= status < 600
     is_failure = is_written or is_status or str(status).strip().lower() in _FAILED
     is_message = bool(values.keys() & _MESSAGES) and values.keys() <= _MESSAGES | _WITH_MESSAGES
-    is_nothing = any(values.get(key) == [] for key in _FOUND) and any(
-        values.get(key) == 0 for key in _COUNTS
-    )
-    return (
-        bool(values.get("error") or values.get("errors"))
-        or is_refused
-        or is_failure
-        or is_message
-        or is_nothing
-    )
+    is_empty = any(values.get(key) == [] for key in _FOUND)
+    is_nothing = is_empty and any(values.get(key) == 0 for key in _COUNTS)
+    is_error = bool(values.get("error") or values.get("errors"))
+    return is_error or is_refused or is_failure or is_message or is_nothing
 
 
 def is_sites(mapping: Mapping[str, Any]) -> bool:
@@ -261,16 +244,9 @@ def names_ark(mapping: Mapping[str, Any]) -> bool:
 def _describing(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
     """The mapping that describes most: of a graph or a list one member, of a mapping itself or what it holds."""
     if isinstance(value, list):
-        parts = (
-            [_describing(item, depth + 1) for item in value[:_MOST_KEYS]]
-            if depth < _MOST_DEPTH
-            else []
-        )
-        return max(
-            (item for item in parts if item),
-            key=lambda item: (names_ark(item), _telling(item)),
-            default=None,
-        )
+        items = value[:_MOST_KEYS] if depth < _MOST_DEPTH else ()
+        parts = [part for item in items if (part := _describing(item, depth + 1))]
+        return max(parts, key=lambda part: (names_ark(part), _telling(part)), default=None)
     if not isinstance(value, Mapping):
         return None
     inner = [item for item in list(value.values())[:_MOST_KEYS] if isinstance(item, Mapping | list)]
@@ -279,10 +255,12 @@ def _describing(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
         return nested if nested is not None and _telling(nested) > 1 else None
     if nested is None or _telling(nested) <= max(_telling(value), 1):
         return value
-    return {
-        **{key: item for key, item in value.items() if not isinstance(item, Mapping | list)},
-        **nested,
-    }
+    return {**_flat(value), **nested}
+
+
+def _flat(mapping: Mapping[Any, Any]) -> dict[Any, Any]:
+    """A mapping without what is one level further in."""
+    return {key: item for key, item in mapping.items() if not isinstance(item, Mapping | list)}
 
 
 def _telling(mapping: Mapping[str, Any]) -> int:
@@ -301,70 +279,57 @@ def _segments(mapping: Mapping[str, Any]) -> Record:
         elif (dotted := _DOTTED.fullmatch(name)) and inner is not None:
             stories[dotted["segment"]].append((dotted["label"], _text(inner)))
     if "erc" in stories:
-        others = _strings(
-            {key: inner for key, inner in mapping.items() if not isinstance(inner, Mapping | list)}
-        )
-        labels = (
-            label for label in others if not (_DOTTED.fullmatch(label) or _SEGMENT.fullmatch(label))
-        )
-        stories["erc"] += [(label, others[label]) for label in sorted(labels)]
-    shown = {}
-    for kind, story in stories.items():
-        elements = tuple(Element(label, (Value(text),)) for label, text in story)
-        shown[kind] = Segment(kind, elements).display()
-    return shown
+        others = sorted(_strings(_flat(mapping)).items())
+        stories["erc"] += [
+            (label, text)
+            for label, text in others
+            if not (_DOTTED.fullmatch(label) or _SEGMENT.fullmatch(label))
+        ]
+    return {
+        kind: Segment(
+            kind, tuple(Element(label, (Value(text),)) for label, text in story)
+        ).display()
+        for kind, story in stories.items()
+    }
 
 
 def _is_registry(mapping: Mapping[str, Any]) -> bool:
     """Return whether this is what a resolver's registry says of a NAAN or shoulder; a term's ``definition`` is none."""
     definition = mapping.get("definition")
-    if isinstance(definition, Mapping) and definition.keys() & {
-        "uniq",
-        "prefix",
-        "scheme",
-        "synonym_for",
-    }:
+    defined = definition.keys() if isinstance(definition, Mapping) else set()
+    if defined & {"uniq", "prefix", "scheme", "synonym_for"} or "na_policy" in mapping:
         return True
-    if {"scheme", "target"} <= mapping.keys() or {"uniq", "target"} <= mapping.keys():
-        return True
-    return (
-        {"prefix", "target"} <= mapping.keys()
-        or "na_policy" in mapping
-        or {"naan", "target"} <= mapping.keys()
-    )
+    return "target" in mapping and bool(mapping.keys() & {"uniq", "prefix", "scheme", "naan"})
 
 
 def _strings(mapping: Mapping[Any, Any]) -> dict[str, str]:
     """The values as text, keys in lower case; what no text can hold is replaced."""
-    shown = [(str(key), value) for key, value in list(mapping.items())[:_MOST_KEYS]]
     return {
-        encodable(key.lower()): _text(value)
-        for key, value in shown
+        encodable(str(key).lower()): _text(value)
+        for key, value in islice(mapping.items(), _MOST_KEYS)
         if value is not None and key != "@context"
     }
 
 
 def _text(value: Any) -> str:
     """A value as people read it: of what has a name the name, of a list its members; of an empty structure nothing."""
-    if isinstance(value, list) and all(isinstance(item, str) or _name_in(item) for item in value):
-        return encodable(
-            " | ".join(item if isinstance(item, str) else _name_in(item) or "" for item in value)
-        )
-    if named := _name_in(value):
-        return encodable(named)
-    if isinstance(value, Mapping) and not any(value.values()):
+    if isinstance(value, list):
+        names = [_name_in(item) for item in value]
+        name = None if None in names else " | ".join(map(str, names))
+    elif isinstance(value, Mapping) and not any(value.values()):
         return ""
-    return encodable(
-        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    )
+    else:
+        name = _name_in(value)
+    written = json.dumps(value, ensure_ascii=False, default=str) if name is None else name
+    return encodable(written)
 
 
 def _name_in(value: Any) -> str | None:
-    if not isinstance(value, Mapping):
-        return None
-    return next(
-        (value[key] for key in _NAMING_KEYS if isinstance(value.get(key), str) and value[key]), None
-    )
+    """A text itself, or the name of what has one."""
+    if isinstance(value, str):
+        return value
+    names = [value.get(key) for key in _NAMING_KEYS] if isinstance(value, Mapping) else []
+    return next((name for name in names if isinstance(name, str) and name), None)
 
 
 def encodable(text: str) -> str:
@@ -480,28 +445,20 @@ def _from_rdf(text: str, form: str) -> Record | None:
         Exception
     ) as problem:  # its parsers raise whatever they stumble over; what came before that counts
         logging.getLogger(__name__).debug("not all of the RDF was read: %r", problem)
-    subjects = dict.fromkeys(subject for subject, _, _ in graph)
-    descriptions = [
-        mapping for subject in subjects if not is_sites(mapping := _properties_of(graph, subject))
-    ]
-    best = max(
-        descriptions, key=lambda mapping: (names_ark(mapping), len(kernel(mapping))), default={}
-    )
-    return _described({key: value for key, value in best.items() if key != "@type"})
-
-
-def _properties_of(graph: rdflib.Graph, subject: Any) -> dict[str, str]:
-    from rdflib import URIRef
-
-    properties = {"@id": str(subject)} if isinstance(subject, URIRef) else {}
-    for predicate, value in graph.predicate_objects(subject):
+    descriptions: dict[Any, dict[str, str]] = {}
+    for subject, predicate, value in graph:
+        is_named = isinstance(subject, rdflib.URIRef)
+        properties = descriptions.setdefault(subject, {"@id": str(subject)} if is_named else {})
         if str(predicate) == f"{RDF}type":
             properties.setdefault("@type", str(value))
         elif _DESCRIPTIVE.match(str(predicate)):
-            properties.setdefault(
-                plain_key(predicate), encodable(_shown(graph, value))[:VALUE_CHARS]
-            )
-    return properties
+            shown = encodable(_shown(graph, value))[:VALUE_CHARS]
+            properties.setdefault(plain_key(predicate), shown)
+    of_objects = (mapping for mapping in descriptions.values() if not is_sites(mapping))
+    best = max(
+        of_objects, key=lambda mapping: (names_ark(mapping), len(kernel(mapping))), default={}
+    )
+    return _described({key: value for key, value in best.items() if key != "@type"})
 
 
 def _shown(graph: rdflib.Graph, value: Any) -> str:

@@ -127,18 +127,13 @@ def _said_in(sentence: str) -> Withdrawal | None:
     plain_text, words = bare(shown), _words()
     for match in words.gone.finditer(plain_text):
         lead, rest = plain_text[: match.start()], plain_text[match.end() :]
-        if (
-            _NO_FACT.search(lead)
-            or _OR_BEFORE.search(lead)
-            or is_one_of_several(rest)
-            or _PROVENANCE.search(rest)
-        ):
+        if _NO_FACT.search(lead) or _OR_BEFORE.search(lead):
+            continue
+        if is_one_of_several(rest) or _PROVENANCE.search(rest):
             continue
         if _HAVING.search(lead) and (object_ := words.at_once.match(rest)):
-            return Withdrawal(
-                shown[match.start() : match.end() + object_.end()],
-                names_object=bool(object_["this"]),
-            )
+            said = shown[match.start() : match.end() + object_.end()]
+            return Withdrawal(said, names_object=bool(object_["this"]))
         around = lead[-_BETWEEN_CHARS:] + match[0] + rest[:40]
         if _TO_A_PLACE.match(capitals[match.end() :]) or words.elsewhere.search(around):
             continue
@@ -146,9 +141,8 @@ def _said_in(sentence: str) -> Withdrawal | None:
         if subject is None and (lead.strip(" -|:,") == "" or _STATUS.match(lead)):
             is_bare = words.noun_at_once.match(rest) is None
             if words.goes_on.match(rest) or not is_bare:
-                return Withdrawal(
-                    shown[match.start() : match.end()], names_object=False, is_bare=is_bare
-                )
+                said = shown[match.start() : match.end()]
+                return Withdrawal(said, names_object=False, is_bare=is_bare)
             continue
         if subject is None:
             continue
@@ -183,12 +177,11 @@ def _stands_alone(capitals: str, start: int) -> bool:
     item was".
     """
     before = capitals[:start].rstrip(" \"'(").rpartition(" ")[2]
-    is_capital = capitals[start : start + 1].isupper() or not before
-    return (
-        is_capital
-        and (not before or not before.isalpha() or before[:1].isupper())
-        and before.lower() not in _words().some
-    )
+    if not before:
+        return True
+    if not capitals[start : start + 1].isupper() or before.lower() in _words().some:
+        return False
+    return not before.isalpha() or before[:1].isupper()
 
 
 @dataclass(frozen=True, slots=True)

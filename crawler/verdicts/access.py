@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 from urllib.parse import urlsplit
 
 from crawler.answers.answer import is_textual
@@ -67,10 +66,6 @@ def _refusal(
     )
 
 
-def _about_another(facts: ObjectFacts) -> Mapping[str, Any]:
-    return {} if facts.answer.other_ark is None else {"about": facts.answer.other_ark}
-
-
 def _success(
     when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = ""
 ) -> ObjectRule:
@@ -80,7 +75,7 @@ def _success(
         holds,
         outcome,
         lambda facts: (answered(facts.answer.seen), *sentences(evidence(facts)), *_beside(facts)),
-        _about_another,
+        lambda facts: {"about": facts.answer.other_ark} if facts.answer.other_ark else {},
         basis,
     )
 
@@ -146,15 +141,14 @@ def _beside(facts: ObjectFacts) -> Iterator[str]:
         yield f"the page says that it is about another ARK: {facts.answer.other_ark}"
 
 
-def _host_reason(facts: ObjectFacts) -> str | None:
-    """Return what is known of a status at a host."""
-    observation = facts.answer.seen
-    return quirks().host_reason(urlsplit(observation.final_url).netloc, observation.status or 0)
+def said_by(answer: Observation, outcome: ObjectOutcome) -> str | None:
+    """The hop that a not-found is to be attributed to: the resolver, or where it led (2020, 7.1.2).
 
-
-def who_said_it(answer: Observation) -> str:
-    """The hop that a not-found is to be attributed to: the resolver, or where it led (2020, 7.1.2)."""
+    Of another refusal what is known of its status at its host.
+    """
     landing = urlsplit(answer.final_url).netloc
+    if outcome is not ObjectOutcome.BROKEN:
+        return quirks().host_reason(landing, answer.status or 0)
     if len(answer.hops) == 1 or landing == urlsplit(answer.hops[0].url).netloc:
         return "the resolver itself says so"
     return f"said by the landing host {landing}; the resolver knew where to send us"
@@ -205,11 +199,7 @@ def _by_status(outcome: ObjectOutcome, statuses: str) -> ObjectRule:
         f"the last status is {statuses}",
         lambda facts: facts.answer.outcome is outcome,
         outcome,
-        lambda facts: (
-            who_said_it(facts.answer.seen)
-            if outcome is ObjectOutcome.BROKEN
-            else _host_reason(facts)
-        ),
+        lambda facts: said_by(facts.answer.seen, outcome),
         "2020, 7.1.2",
     )
 
@@ -460,60 +450,40 @@ def is_app_shell(facts: ObjectFacts) -> bool:
     """Return whether an answer may be an app shell: a page with scripts that is no other for a name that can't
     exist.
     """
-    observation = facts.answer.seen
-    is_page = (
-        facts.answer.is_success
-        and observation.body_complete
-        and "html" in (observation.media_type or "")
-    )
-    if not (
-        is_page
-        and observation.facts.runs_scripts
-        and facts.control is not None
-        and facts.reply in _UNTOLD
-    ):
+    seen = facts.answer.seen
+    is_html = seen.body_complete and "html" in (seen.media_type or "")
+    runs_scripts = facts.answer.is_success and is_html and seen.facts.runs_scripts
+    if not runs_scripts or facts.control is None or facts.reply not in _UNTOLD:
         return False
     return judge_object(facts).outcome in _UNSETTLED
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedFacts:
-    """The facts of an app shell as it came, and as a browser has shown it."""
+    """The facts of an app shell as a browser has shown it."""
 
-    shell: ObjectFacts
     rendered: AnswerFacts
     control: AnswerFacts | None
     """The page of a name that can't exist, as a browser has shown it."""
 
     @property
-    def as_page(self) -> ObjectFacts:
-        """The facts of what was shown, next to those of what was shown for the control."""
-        return ObjectFacts(self.rendered, self.control)
-
-    @property
     def fault(self) -> str | None:
         """Return why what was shown says nothing; None where it does."""
-        own = fault_of(self.rendered)
-        if own is not None:
+        if own := fault_of(self.rendered):
             return own
         if self.control is None:
             return "the page for a name that can't exist was not rendered"
         of_control = fault_of(self.control)
-        return (
-            None if of_control is None else f"of the page for a name that can't exist, {of_control}"
-        )
+        return of_control and f"of the page for a name that can't exist, {of_control}"
 
 
 def fault_of(answer: AnswerFacts) -> str | None:
     """Return why an answer says nothing of what a browser shows; None where it does."""
     rendering = answer.seen.rendering
     if rendering is None:
-        status = answer.seen.status
-        came = (
-            f"it was answered {status}"
-            if answer.is_answered
-            else answer.seen.detail or answer.seen.end.value
-        )
+        came = answer.seen.detail or answer.seen.end.value
+        if answer.is_answered:
+            came = f"it was answered {answer.seen.status}"
         return f"nothing was rendered, for this time {came}"
     if rendering.fault is not None:
         return rendering.fault
@@ -528,24 +498,16 @@ def by_what_is_shown(
     verdict: ServiceVerdict[ObjectOutcome], facts: RenderedFacts
 ) -> ServiceVerdict[ObjectOutcome]:
     """The verdict by what a browser has shown, or else *verdict*, with the reason why that says nothing."""
-    if facts.fault is not None:
-        said = f"rendered with {_browser(facts)}, which tells nothing: {facts.fault}"
+    rendering = facts.rendered.seen.rendering
+    if facts.fault is not None or rendering is None:
+        browser = rendering.browser if rendering is not None else "a browser"
+        said = f"rendered with {browser}, which tells nothing: {facts.fault}"
         return replace(verdict, evidence=(*verdict.evidence, said))
-    shown = judge_object(facts.as_page)
-    first, *others = shown.evidence
-    return replace(shown, evidence=(first, *_how(facts), *others))
-
-
-def _browser(facts: RenderedFacts) -> str:
-    rendering = facts.rendered.seen.rendering
-    return rendering.browser if rendering is not None else "a browser"
-
-
-def _how(facts: RenderedFacts) -> Iterator[str]:
-    rendering = facts.rendered.seen.rendering
-    assert rendering is not None
     requests = sum(1 for hop in rendering.requests if hop.location is None)
-    yield (
+    how = (
         f"without its scripts it shows the same for any name; rendered with {rendering.browser}, for which it made"
         f" {requests} request{'' if requests == 1 else 's'}"
     )
+    shown = judge_object(ObjectFacts(facts.rendered, facts.control))
+    first, *others = shown.evidence
+    return replace(shown, evidence=(first, how, *others))

@@ -91,33 +91,23 @@ class CommitmentFacts:
     @cached_property
     def genuine(self) -> tuple[Question, ...]:
         """Those that were answered with a description, or with a statement of commitment alone."""
-        return tuple(
-            question
-            for question in self.asked
-            if self._is_genuine(question, self.answers[question])
-        )
+        return tuple(filter(self._is_genuine, self.asked))
 
-    def _is_genuine(self, question: Question, answer: AnswerFacts) -> bool:
+    def _is_genuine(self, question: Question) -> bool:
+        answer, outcome = self.answers[question], self.metadata.outcome
         if answer.states_alone:
             return True
         if self.described_by is not None and question not in self.described_by:
             return False
-        if (
-            self.metadata.outcome not in DESCRIBED
-            or answer.seen.status not in SUCCESSES
-            or answer.is_registry_entry
-        ):
-            return False
-        is_page = self.metadata.outcome is MetadataOutcome.HTML and bool(answer.seen.text)
-        return answer.seen.record is not None or is_page
+        is_page = outcome is MetadataOutcome.HTML and bool(answer.seen.text)
+        is_success = answer.seen.status in SUCCESSES and not answer.is_registry_entry
+        return outcome in DESCRIBED and is_success and (answer.seen.record is not None or is_page)
 
     @cached_property
     def stating(self) -> Question | None:
         """The first of them whose answer states a commitment."""
-        stating = (
-            question for question in self.genuine if self.answers[question].statement is not None
-        )
-        return next(stating, None)
+        statements = ((question, self.answers[question].statement) for question in self.genuine)
+        return next((question for question, stated in statements if stated is not None), None)
 
     @cached_property
     def statement(self) -> StatementFacts:
@@ -155,12 +145,14 @@ class CommitmentFacts:
 
 
 def _read(facts: StatementFacts) -> Mapping[str, Any]:
+    level = {"level": facts.level.value} if facts.level else {}
     dates = parse_dates(facts.statement.get("when", ""))
-    read = {
-        "level": facts.level.value if facts.level else None,
-        "since": str(dates) if dates else None,
-    }
-    return {**facts.statement, **{key: value for key, value in read.items() if value}}
+    since = {"since": dates} if dates else {}
+    return {**facts.statement, **level, **since}
+
+
+def _as_given(facts: StatementFacts) -> Mapping[str, Any]:
+    return dict(facts.statement)
 
 
 def _stated(facts: StatementFacts) -> str:
@@ -177,7 +169,7 @@ STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable.of(
         lambda facts: missing_code(facts.what) in ON_PURPOSE,
         CommitmentOutcome.STATED,
         lambda facts: f"{facts.asked} states on purpose that there is none: {facts.what}",
-        lambda facts: dict(facts.statement),
+        _as_given,
         "2023, 5.1.1",
     ),
     VerdictRule(
@@ -185,7 +177,7 @@ STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable.of(
         lambda facts: facts.template is not None,
         CommitmentOutcome.PLACEHOLDER,
         lambda facts: f"{facts.asked} gave a statement as a template has it: {facts.template!r}",
-        lambda facts: dict(facts.statement),
+        _as_given,
     ),
     VerdictRule(
         "it names no level, but whose commitment it is and where that is stated",
@@ -194,7 +186,7 @@ STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable.of(
         lambda facts: (
             f"{facts.asked} names no level, but where the commitment is stated: {facts.statement['where']}"
         ),
-        lambda facts: dict(facts.statement),
+        _as_given,
         "2023, 5.1.1",
     ),
     VerdictRule(
@@ -202,20 +194,20 @@ STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable.of(
         lambda facts: facts.is_placeholder,
         CommitmentOutcome.PLACEHOLDER,
         lambda facts: f"{facts.asked} gave a statement that says nothing: {facts.what!r}",
-        lambda facts: dict(facts.statement),
+        _as_given,
     ),
     VerdictRule(
         "it is of a few words, none of which speaks of permanence, and names no place where it stands",
         lambda facts: tells_too_little(facts.what) and policy_link(facts.statement) is None,
         CommitmentOutcome.UNDETERMINED,
         lambda facts: f"{facts.asked} gave a statement that tells too little: {facts.what!r}",
-        lambda facts: dict(facts.statement),
+        _as_given,
     ),
     VerdictRule(
         "it says something",
         always,
         CommitmentOutcome.STATED,
-        lambda facts: _stated(facts),
+        _stated,
         _read,
         "2023, 5.1.1",
     ),
@@ -286,7 +278,10 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.of(
         "none is stated in a record about the object",
         always,
         CommitmentOutcome.ABSENT,
-        lambda facts: f"the record behind {_behind(facts)} says nothing of a commitment",
+        lambda facts: (
+            f"the record behind {' and '.join(INFLECTIONS[question] for question in facts.showing)}"
+            " says nothing of a commitment"
+        ),
         basis="2023, 5.1.1",
     ),
 )
@@ -306,7 +301,3 @@ def about_policy(page: AnswerFacts) -> str:
         else f"gave no answer ({observation.end.value})"
     )
     return f"the fuller statement at {observation.asked_url} {words}"
-
-
-def _behind(facts: CommitmentFacts) -> str:
-    return " and ".join(INFLECTIONS[question] for question in facts.showing)

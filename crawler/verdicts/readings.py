@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -81,11 +82,9 @@ class Form:
     @cached_property
     def verdict(self) -> ServiceVerdict[ObjectOutcome] | None:
         """The verdict on the answer, if there is one."""
-        return (
-            judge_object(ObjectFacts(self.answer, self.control))
-            if self.answer is not None
-            else None
-        )
+        if self.answer is None:
+            return None
+        return judge_object(ObjectFacts(self.answer, self.control))
 
     @property
     def state(self) -> FormState:
@@ -100,19 +99,15 @@ class Form:
     @property
     def own_places(self) -> frozenset[str]:
         """Return where the page that answers names this very form; a page may just repeat what it was asked for."""
-        return _places(self.answer, self.ark) if self.answer is not None else frozenset()
+        return _places(self.answer, self.ark)
 
     @property
     def declares_itself(self) -> bool:
         """True if the page says that it is this form's, in a place where the control's page doesn't say so too."""
-        try:
-            echoed = (
-                _places(self.control, Ark.parse(self.control.seen.asked_url))
-                if self.control
-                else frozenset()
-            )
-        except NotAnArk:
-            echoed = frozenset()
+        echoed: frozenset[str] = frozenset()
+        with suppress(NotAnArk):
+            if self.control is not None:
+                echoed = _places(self.control, Ark.parse(self.control.seen.asked_url))
         return declares(self.own_places - echoed)
 
     def extends(self, other: Form) -> bool:
@@ -164,23 +159,16 @@ def arbitrate(forms: Sequence[Form]) -> SettledReading:
     if not living:
         states = {form.state for form in forms}
         nobody_knows = FormState.UNKNOWN in states or states <= {FormState.UNASKED}
-        words = (
-            "none of the readings could be settled"
-            if nobody_knows
-            else "none of the readings lives"
-        )
-        return SettledReading(None, (words, *_form_notes(forms)))
+        what = "could be settled" if nobody_knows else "lives"
+        return SettledReading(None, (f"none of the readings {what}", *_form_notes(forms)))
     chosen, *longer = living
     evidence: list[str] = []
     passed_through: list[Form] = []
     for form in longer:
-        is_passed_through = form.extends(chosen) and form.own_places <= chosen.own_places
-        if (
-            is_passed_through
-            and form.answer
-            and chosen.answer
-            and same_answer(form.answer.seen, chosen.answer.seen)
-        ):
+        assert form.answer is not None
+        assert chosen.answer is not None
+        is_like_it = form.extends(chosen) and form.own_places <= chosen.own_places
+        if is_like_it and same_answer(form.answer.seen, chosen.answer.seen):
             evidence.append(
                 f"{form} gets the answer of {chosen}: what is too much was passed through"
             )
@@ -202,8 +190,8 @@ def did_you_mean(asked: Form, suggestions: Sequence[Form]) -> Form | None:
     return next((form for form in suggestions if form.state is FormState.LIVES), None)
 
 
-def _places(answer: AnswerFacts, ark: Ark) -> frozenset[str]:
-    return frozenset(answer.seen.facts.places_of(str(ark)))
+def _places(answer: AnswerFacts | None, ark: Ark) -> frozenset[str]:
+    return frozenset(answer.seen.facts.places_of(str(ark)) if answer is not None else ())
 
 
 def _length(form: Form) -> int:
@@ -285,15 +273,11 @@ def other_readings(mentions: Iterable[KeptMention]) -> dict[str, tuple[Candidate
         label = LABEL.search(url)
         if label is None or mention.ark.is_skipped:
             continue
-        others = [
-            CandidateReading(ark, _at(url, str(ark)))
-            for ark in map(Ark.parse, mention.alternatives)
-        ]
+        others = list(_alternatives(mention, url))
         hyphenated = other_hyphenation(mention.as_written, mention.repaired)
         if hyphenated is not None and (at := LABEL.search(hyphenated)):
-            others.insert(
-                0, CandidateReading(mention.ark, sendable(_at(url, hyphenated[at.start() :])))
-            )
+            again = sendable(_at(url, hyphenated[at.start() :]))
+            others.insert(0, CandidateReading(mention.ark, again))
         if others:
             readings_by_url.setdefault(url, {}).update(dict.fromkeys(others))
     return {url: tuple(others) for url, others in readings_by_url.items()}
@@ -303,15 +287,17 @@ def readings_of_mentions(
     mentions: Iterable[tuple[Mention, str]],
 ) -> dict[str, tuple[CandidateReading, ...]]:
     """Return what else ARKs that were given one by one may mean, by the URL that asks for each."""
-    readings_by_url = {
-        url: tuple(
-            CandidateReading(ark, _at(url, str(ark)))
-            for ark in map(Ark.parse, mention.alternatives)
-        )
+    by_url = {
+        url: tuple(_alternatives(mention, url))
         for mention, url in mentions
         if LABEL.search(url) and not mention.ark.is_skipped
     }
-    return {url: others for url, others in readings_by_url.items() if others}
+    return {url: others for url, others in by_url.items() if others}
+
+
+def _alternatives(mention: Mention, url: str) -> Iterator[CandidateReading]:
+    for text in mention.alternatives:
+        yield CandidateReading(Ark.parse(text), _at(url, str(Ark.parse(text))))
 
 
 def readings_of(
@@ -381,14 +367,8 @@ def next_reading(
     following = next_form(forms)
     if following is not None:
         return following.reading
-    all_fail = bool(meant and forms) and all(form.state is FormState.FAILS for form in forms)
-    return _next_meant(meant, by_url, controls) if all_fail else None
-
-
-def _next_meant(
-    meant: Sequence[CandidateReading], by_url: Answers, controls: Answers
-) -> CandidateReading | AwaitedReading | None:
-    for reading in meant:
+    all_fail = bool(forms) and all(form.state is FormState.FAILS for form in forms)
+    for reading in meant if all_fail else ():
         if reading.url not in by_url:
             return reading
         answer = by_url[reading.url]
@@ -420,26 +400,17 @@ def meant_instead(
 ) -> Meant | None:
     """The first ARK with a right check character that lives, where every reading of a mistyped one fails."""
     forms = _forms(readings, by_url, controls)
-    if any(form.state is FormState.LIVES for form in forms[1:]):
-        choice = _in_lower_case(forms)
+    asked, *others = forms
+    if any(form.state is FormState.LIVES for form in others):
+        lowered = [form for form in others if str(form.ark) == str(asked.ark).lower()]
+        choice = did_you_mean(asked, lowered)
         why = "it is all in capitals, and names are case-sensitive"
     else:
-        choice = did_you_mean(forms[0], _forms(meant, by_url, controls))
+        choice = did_you_mean(asked, _forms(meant, by_url, controls))
         why = f"the check character of {choice.ark} is right" if choice is not None else ""
     if choice is None or choice.verdict is None:
         return None
     return Meant(choice.ark, choice.reading.url, (why, *choice.verdict.evidence))
-
-
-def _in_lower_case(forms: Sequence[Form]) -> Form | None:
-    """The lower-case form of an ARK that was set in capitals, where that one fails and this one lives."""
-    asked, *others = forms
-    lowered = (
-        form
-        for form in others
-        if str(form.ark) == str(asked.ark).lower() and form.state is FormState.LIVES
-    )
-    return next(lowered, None) if asked.state is FormState.FAILS else None
 
 
 def _forms(readings: Sequence[CandidateReading], by_url: Answers, controls: Answers) -> list[Form]:

@@ -55,20 +55,21 @@ def chain_remarks(answer: Observation) -> Iterator[str]:
             yield f"the resolver {_host(hop.url)} redirects with {hop.status}, and should with 302 or 307"
         if _scheme(hop.url) == "https" and _scheme(following.url) == "http":
             yield f"from https to plain http: {_host(hop.url)} leads to http://{_host(following.url)}"
-        if (
-            _scheme(hop.url) == "http"
-            and _scheme(following.url) == "https"
-            and _host(hop.url) == _host(following.url)
-        ):
+        is_secured = _scheme(hop.url) == "http" and _scheme(following.url) == "https"
+        if is_secured and _host(hop.url) == _host(following.url):
             yield f"https works: {_host(hop.url)} itself leads there from http"
     if any(hop.status == 303 for hop in hops[:-1]) and answer.end is ChainEnd.ANSWERED:
         yield "a 303 on the way: what answers is related to the object"
-    yield from _domain_remarks(hops)
-    given_up = [
-        f"{clients} ({most})" for most, clients in MOST_REDIRECTS.items() if len(hops) - 1 > most
-    ]
+    for number, (hop, following) in enumerate(pairwise(hops)):
+        # A resolver's own redirect is meant to lead elsewhere, unless it left before it had been asked anything.
+        before, after = site_of(hop.url), site_of(following.url)
+        has_moved = not LABEL.search(hop.url) or _path(hop.url) == _path(following.url)
+        if before != after and (has_moved or number == 0):
+            yield f"the registered domain changes from {before} to {after}"
+    count = len(hops) - 1
+    given_up = [f"{clients} ({most})" for most, clients in MOST_REDIRECTS.items() if count > most]
     if given_up:
-        yield f"{len(hops) - 1} redirects, more than are followed by {', '.join(given_up)}"
+        yield f"{count} redirects, more than are followed by {', '.join(given_up)}"
 
 
 def another_remarks(facts: AnswerFacts) -> Iterator[str]:
@@ -99,16 +100,12 @@ def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
             continue
         host = (_host(hop.url), _port(hop.url) or 443)
         result = tls.get(host)
-        if (
-            result is not None
-            and result.trusted is None
-            and result.reason == _LATE
-            and host not in hosts
-        ):
-            hosts.add(host)
+        if result is None or host in hosts:
+            continue
+        hosts.add(host)
+        if result.trusted is None and result.reason == _LATE:
             yield f"certificate not probed: that of {host[0]} was not seen in time, which says nothing of it"
-        if result is not None and result.trusted is False and host not in hosts:
-            hosts.add(host)
+        if result.trusted is False:
             yield f"the certificate of {host[0]} {_TLS_WORDS.get(result.reason, 'does not hold')} ({result.reason})"
 
 
@@ -142,27 +139,9 @@ def is_resolvers(hop: Hop, following: Hop) -> bool:
     """
     if not LABEL.search(hop.url):
         return False
-    asked, led = (
-        url.split("://", 1)[-1].partition("/")[2].rstrip("/") for url in (hop.url, following.url)
-    )
-    same_host = _host(hop.url).removeprefix("www.") == _host(following.url).removeprefix("www.")
-    return asked != led or not (same_host or site_of(hop.url) == site_of(following.url))
-
-
-def _domain_remarks(hops: Sequence[Hop]) -> Iterator[str]:
-    """Remark that a redirect led to another registered domain than the one before, as when a site has moved.
-
-    A resolver's own redirect is meant to: only what happens after it is remarked, and a resolver that left for another
-    domain before it had been asked anything.
-    """
-    for number, (hop, following) in enumerate(pairwise(hops)):
-        before, after = site_of(hop.url), site_of(following.url)
-        if before == after:
-            continue
-        is_first = number == 0
-        moved = not LABEL.search(hop.url) or _path(hop.url) == _path(following.url)
-        if moved or is_first:
-            yield f"the registered domain changes from {before} to {after}"
+    asked, led = (_path(url).rstrip("/") for url in (hop.url, following.url))
+    host, other_host = (_host(url).removeprefix("www.") for url in (hop.url, following.url))
+    return asked != led or (host != other_host and site_of(hop.url) != site_of(following.url))
 
 
 def _host(url: str) -> str:
@@ -212,22 +191,16 @@ class RunFindings:
 
     def on_verdict(self, verdict: Verdict) -> None:
         """Take note of one more verdict."""
+        ark, url = str(verdict.ark), verdict.final_url
         if verdict.did_you_mean is not None:
-            evidence = "; ".join(verdict.did_you_mean.evidence)
-            self._meant.append(
-                (
-                    str(verdict.ark),
-                    Finding("did-you-mean", f"{verdict.did_you_mean.ark}: {evidence}"),
-                )
-            )
+            words = f"{verdict.did_you_mean.ark}: {'; '.join(verdict.did_you_mean.evidence)}"
+            self._meant.append((ark, Finding("did-you-mean", words)))
         if FAMILY_OF[verdict.object.outcome] is not Family.WORKS:
             return
-        self._of_others += _foreign(verdict)
-        if verdict.final_url is not None and len(verdict.hops) > 1:
-            self._landed[verdict.final_url].add(verdict.ark.base)
-            self._ends[str(verdict.ark)].add(
-                verdict.final_url.partition("://")[2].removeprefix("www.")
-            )
+        self._of_others += ((ark, finding) for finding in _foreign(verdict))
+        if url is not None and len(verdict.hops) > 1:
+            self._landed[url].add(verdict.ark.base)
+            self._ends[ark].add(url.partition("://")[2].removeprefix("www."))
 
     def findings(self) -> Findings:
         """The findings by what they are about: a URL or an ARK."""
@@ -238,9 +211,8 @@ class RunFindings:
                 by_subject[url].append(Finding("shared-landing", words))
         for ark, urls in self._ends.items():
             if len(urls) > 1:
-                by_subject[ark].append(
-                    Finding("split-object", f"it ends at {len(urls)} places: {_named(urls)}")
-                )
+                words = f"it ends at {len(urls)} places: {_named(urls)}"
+                by_subject[ark].append(Finding("split-object", words))
         for subject, finding in (*self._of_others, *self._meant):
             by_subject[subject].append(finding)
         return {
@@ -249,29 +221,17 @@ class RunFindings:
         }
 
 
-def _foreign(verdict: Verdict) -> Iterator[tuple[str, Finding]]:
-    if verdict.metadata.outcome == MetadataOutcome.ERC:
-        own, where = verdict.ark.base, str(verdict.metadata.parsed.get("where", ""))
-        named = [mention.ark for mention in find_arks(where)]
-        if named and all(ark.base != own for ark in named):
-            yield (
-                str(verdict.ark),
-                Finding("foreign-record", f"its record is about {_named(map(str, named))}"),
-            )
-    if (
-        verdict.metadata.outcome is MetadataOutcome.UNDETERMINED
-        and "about" in verdict.metadata.parsed
-    ):
-        yield (
-            str(verdict.ark),
-            Finding("foreign-record", f"its record is about {verdict.metadata.parsed['about']}"),
-        )
+def _foreign(verdict: Verdict) -> Iterator[Finding]:
+    outcome, parsed = verdict.metadata.outcome, verdict.metadata.parsed
+    if outcome is MetadataOutcome.ERC:
+        named = [mention.ark for mention in find_arks(str(parsed.get("where", "")))]
+        if named and all(ark.base != verdict.ark.base for ark in named):
+            yield Finding("foreign-record", f"its record is about {_named(map(str, named))}")
+    if outcome is MetadataOutcome.UNDETERMINED and "about" in parsed:
+        yield Finding("foreign-record", f"its record is about {parsed['about']}")
     if "about" in verdict.object.parsed:
         about = verdict.object.parsed["about"]
-        yield (
-            str(verdict.ark),
-            Finding("page-of-another", f"its landing page says that it is about {about}"),
-        )
+        yield Finding("page-of-another", f"its landing page says that it is about {about}")
 
 
 def _named(names: Iterable[str]) -> str:

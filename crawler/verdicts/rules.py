@@ -24,10 +24,6 @@ def sentences(evidence: Evidence) -> Iterator[str]:
     return filter(None, several)
 
 
-def _nothing(facts: Any) -> Mapping[str, Any]:
-    return {}
-
-
 def always(facts: Any) -> bool:
     """The condition that always holds."""
     return True
@@ -43,7 +39,7 @@ class VerdictRule(Generic[Facts, OutcomeT]):
     outcome: OutcomeT
     evidence: Callable[[Facts], Evidence]
     """The sentences that support the outcome."""
-    parsed: Callable[[Facts], Mapping[str, Any]] = _nothing
+    parsed: Callable[[Facts], Mapping[str, Any]] = lambda facts: {}
     """The values that were read from the answer."""
     basis: str = ""
     """The passage of a specification on which it rests, where one says it."""

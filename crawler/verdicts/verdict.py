@@ -12,13 +12,11 @@ from typing import Any
 
 from crawler.answers.claims import policy_link
 from crawler.answers.facts import AnswerFacts, status_outcome
-from crawler.answers.metadata_facts import MetadataFacts
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.asking.probes import landing_pattern, place_of
 from crawler.asking.questions import reached, seems_absent
 from crawler.model.observations import (
     ACCESS,
-    DESCRIBED,
     FAMILY_OF,
     ChainEnd,
     CommitmentOutcome,
@@ -34,7 +32,7 @@ from crawler.model.resolving import INFLECTED, requests_sent
 from crawler.verdicts.access import RenderedFacts, by_what_is_shown, is_app_shell, judge_object
 from crawler.verdicts.answer_sets import is_about_resolver
 from crawler.verdicts.commitment import CommitmentFacts, about_policy, judge_commitment
-from crawler.verdicts.inflection import judge_metadata
+from crawler.verdicts.inflection import judge_inflections
 from crawler.verdicts.remarks import (
     EXPECTED_TO_RESOLVE,
     TlsResults,
@@ -125,19 +123,15 @@ CLOSED_RULES: RuleTable[ClosedFacts, ObjectOutcome] = RuleTable.of(
         "a name that can't exist gets another answer",
         always,
         ObjectOutcome.BLOCKED,
-        lambda facts: [*facts.evidence, _shows_nothing(facts)],
+        lambda facts: [
+            *facts.evidence,
+            (
+                f"a name that can't exist is answered {facts.control_status}, "
+                "so that nothing shows that the object is there"
+            ),
+        ],
     ),
 )
-
-
-def _shows_nothing(facts: ClosedFacts) -> str:
-    status = facts.control_status
-    return f"a name that can't exist is answered {status}, so that nothing shows that the object is there"
-
-
-def as_expected(facts: ClosedFacts) -> ServiceVerdict[ObjectOutcome]:
-    """The verdict on a refusal by a collection that is meant to be closed."""
-    return replace(CLOSED_RULES.judge(facts), parsed=facts.refusal.parsed)
 
 
 # -- a verdict on the three services
@@ -284,16 +278,18 @@ def judge(
     """The verdict on one ARK at one request URL, from the *answers* about it, of which the object's is one."""
     around = context or VerdictContext()
     access = decide_access(answers, around)
-    metadata, describing = _judge_metadata(answers, access, around)
+    described, describing = judge_inflections(answers, access.answer, around.control_info)
+    metadata = described or UNASKED_RULES.judge(access)
     commitment = judge_commitment(CommitmentFacts(answers, metadata, describing))
-    policy = _policy_page(commitment, around)
+    is_stated = commitment.outcome is CommitmentOutcome.STATED
+    link = policy_link(commitment.parsed) if is_stated else None
+    policy = around.policies.get(link) if link else None
+    if policy is not None:
+        words = (*commitment.evidence, about_policy(policy))
+        commitment = replace(commitment, evidence=words)
     asked_object = answers[Question.OBJECT]
     sent = (*around.earlier, *(answer.seen for answer in answers.values()))
-    asked = [
-        observation
-        for observation in sent
-        if not is_about_resolver(observation.question, asked_object)
-    ]
+    asked = (one for one in sent if not is_about_resolver(one.question, asked_object))
     shared = (
         around.control,
         around.control_as_written,
@@ -309,14 +305,12 @@ def judge(
         request_url=answer.request_url,
         object=access.verdict,
         metadata=metadata,
-        commitment=_with_policy_page(commitment, policy),
+        commitment=commitment,
         final_url=answer.final_url if answer.end is ChainEnd.ANSWERED else None,
         hops=answer.hops,
         requests=requests_sent(asked),
         remarks=tuple(dict.fromkeys(_remarks(answers, access, describing, around))),
-        rests_on=tuple(
-            dict.fromkeys(answer_.seen.asked_url for answer_ in shared if answer_ is not None)
-        ),
+        rests_on=tuple(dict.fromkeys(other.seen.asked_url for other in shared if other)),
         naan_policy=_naan_policy(around.registered),
     )
 
@@ -332,31 +326,28 @@ def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContex
     """
     first = _access(Question.OBJECT, answers[Question.OBJECT], around, answers)
     evidence = [*first.verdict.evidence, *_about_attempts(first, around.earlier)]
-    if _is_settled(first):
+    doubtful = first.answer.is_left_to_scripts or first.answer.describes_itself
+    is_doubtful = first.answer.is_unknown and doubtful
+    if first.family is Family.WORKS or (first.family is Family.NOT_JUDGED and not is_doubtful):
         return _with_evidence(first, evidence)
     unjudged: ObjectAccess | None = None
     for way in ACCESS[1:]:
         if way not in answers:
             continue
-        if way in _ELSEWHERE and first.answer.is_reached and _is_no_better(answers[way], answers):
-            evidence.append(
-                f"{WAYS[way][0]} {answers[way].seen.asked_url}: {answers[way].signs_of_absence[0]}"
-            )
+        answer = answers[way]
+        is_no_better = answer is not reached(answers) and seems_absent(answer)
+        if way in _ELSEWHERE and first.answer.is_reached and is_no_better:
+            sign = answer.signs_of_absence[0]
+            evidence.append(f"{WAYS[way][0]} {answer.seen.asked_url}: {sign}")
             continue
-        other = _access(way, answers[way], around, answers)
+        other = _access(way, answer, around, answers)
         how, *more = other.verdict.evidence
         evidence += [f"{WAYS[way][0]} {how}", *more, *_about_attempts(other, around.earlier)]
         if other.family is Family.WORKS:
-            is_reached = (
-                other.verdict.outcome is not ObjectOutcome.EXPLAINED
-            )  # which is no less than that elsewhere
-            outcome = (
-                ObjectOutcome.WORKS_ELSEWHERE
-                if way in _ELSEWHERE and is_reached
-                else other.verdict.outcome
-            )
-            access_found = replace(other, verdict=replace(other.verdict, outcome=outcome))
-            return _with_evidence(access_found, evidence)
+            outcome = other.verdict.outcome
+            if way in _ELSEWHERE and outcome is not ObjectOutcome.EXPLAINED:
+                outcome = ObjectOutcome.WORKS_ELSEWHERE
+            return _with_evidence(other, evidence, outcome)
         is_led = way not in _ELSEWHERE and other.answer.is_redirected and other.answer.is_success
         if is_led and other.verdict.outcome is ObjectOutcome.UNDETERMINED:
             unjudged = unjudged or other
@@ -365,48 +356,27 @@ def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContex
     return _with_evidence(first, evidence)
 
 
-def _is_settled(access: ObjectAccess) -> bool:
-    """Return whether the way as written decides: it works, or what it gave would be no other elsewhere."""
-    answer = access.answer
-    is_doubtful = answer.is_unknown and (answer.is_left_to_scripts or answer.describes_itself)
-    return access.family is Family.WORKS or (access.family is Family.NOT_JUDGED and not is_doubtful)
-
-
-def _is_no_better(answer: AnswerFacts, answers: Mapping[Question, AnswerFacts]) -> bool:
-    """Return whether an answer is a success that may say that the name is unknown, as the one before it did."""
-    return answer.is_reached and answer is not reached(answers) and seems_absent(answer)
-
-
 def _access(
     way: Question,
     answer: AnswerFacts,
     around: VerdictContext,
     answers: Mapping[Question, AnswerFacts],
 ) -> ObjectAccess:
-    is_as_written = place_of(answer.seen.asked_url) == place_of(
-        answers[Question.OBJECT].seen.asked_url
-    )
-    control = (
-        around.control_as_written if is_as_written and around.control_as_written else around.control
-    )
+    written = answers[Question.OBJECT].seen.asked_url
+    is_as_written = place_of(answer.seen.asked_url) == place_of(written)
+    control = (around.control_as_written if is_as_written else None) or around.control
     neighbours = around.neighbours if way is Question.OBJECT else 0
-    facts = facts_at_landing(
-        facts_beside(answer, answers, control, neighbours), around.control_landing
-    )
+    beside = facts_beside(answer, answers, control, neighbours)
+    facts = facts_at_landing(beside, around.control_landing)
     verdict = judge_object(facts)
     rendered = answers.get(Question.RENDERED)
-    if (
-        rendered is not None
-        and rendered.seen.asked_url == answer.seen.asked_url
-        and is_app_shell(facts)
-    ):
-        verdict = by_what_is_shown(verdict, RenderedFacts(facts, rendered, around.control_rendered))
-    if (
-        around.closed is not None
-        and verdict.outcome is ObjectOutcome.BLOCKED
-        and answer.asks_for_a_right
-    ):
-        verdict = as_expected(ClosedFacts(verdict, around.closed, control))
+    is_shown = rendered is not None and rendered.seen.asked_url == answer.seen.asked_url
+    if rendered is not None and is_shown and is_app_shell(facts):
+        verdict = by_what_is_shown(verdict, RenderedFacts(rendered, around.control_rendered))
+    is_refused = verdict.outcome is ObjectOutcome.BLOCKED and answer.asks_for_a_right
+    if around.closed is not None and is_refused:
+        refusal = ClosedFacts(verdict, around.closed, control)
+        verdict = replace(CLOSED_RULES.judge(refusal), parsed=verdict.parsed)
     return ObjectAccess(way, answer, verdict)
 
 
@@ -417,12 +387,9 @@ def facts_beside(
     neighbours: int = 0,
 ) -> ObjectFacts:
     """The facts of an answer for the object next to the *control*'s, and next to further *answers* at its place."""
-    inflected = (answers[question] for question in INFLECTED if question in answers)
-    again = [
-        other
-        for other in inflected
-        if other.seen.asked_url.partition("?")[0] == answer.seen.asked_url
-    ]
+    inflected = [answers[question] for question in INFLECTED if question in answers]
+    url = answer.seen.asked_url
+    again = [other for other in inflected if other.seen.asked_url.partition("?")[0] == url]
     return ObjectFacts(answer, control, neighbours, again)
 
 
@@ -433,48 +400,44 @@ def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectF
     that address. A page that says in more than its title that nothing is there is not made better by what others get.
     """
     answer = facts.answer
-    if landing is None or facts.reply not in (
-        ControlContrast.REFUSED_BEFORE,
-        ControlContrast.NOTHING,
-    ):
+    says_nothing = (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
+    if landing is None or not answer.is_redirected or facts.reply not in says_nothing:
         return facts
-    if not answer.is_redirected or landing_pattern(answer.seen.final_url) != landing_pattern(
-        landing.seen.asked_url
-    ):
+    if landing_pattern(answer.seen.final_url) != landing_pattern(landing.seen.asked_url):
         return facts
     with_landing = replace(facts, control=landing)
     if with_landing.reply is ControlContrast.REFUSED_THERE:
         is_title_alone = answer.words.is_titled_absent and not answer.words.is_absence_repeated
-        return (
-            facts if facts.weight_of_signs is Signs.SEVERAL and not is_title_alone else with_landing
-        )
-    is_its_own = answer.is_record or answer.tells_of_object or bool(landing.places_of(answer.ark))
-    is_alike = with_landing.reply is not ControlContrast.ANOTHER
-    if with_landing.reply is ControlContrast.NOTHING or (
-        is_alike and not facts.signs and is_its_own
-    ):
-        return facts
-    return with_landing
+        is_kept = facts.weight_of_signs is Signs.SEVERAL and not is_title_alone
+    elif with_landing.reply is ControlContrast.ANOTHER:
+        is_kept = False
+    else:
+        is_own = answer.is_record or answer.tells_of_object or landing.places_of(answer.ark)
+        is_kept = bool(is_own) and not facts.signs
+        is_kept = is_kept or with_landing.reply is ControlContrast.NOTHING
+    return facts if is_kept else with_landing
 
 
-def _with_evidence(access: ObjectAccess, evidence: Sequence[str]) -> ObjectAccess:
-    return replace(access, verdict=replace(access.verdict, evidence=tuple(evidence)))
+def _with_evidence(
+    access: ObjectAccess, evidence: Sequence[str], outcome: ObjectOutcome | None = None
+) -> ObjectAccess:
+    outcome = outcome or access.verdict.outcome
+    return replace(
+        access, verdict=replace(access.verdict, outcome=outcome, evidence=tuple(evidence))
+    )
 
 
 def _about_attempts(access: ObjectAccess, earlier: Iterable[Observation]) -> Iterator[str]:
     """Return how often a question was put, and what the earlier attempts gave; nothing where one attempt was enough."""
     answer = access.answer.seen
-    before = [
-        attempt
-        for attempt in earlier
-        if attempt.question is answer.question and attempt.attempt < answer.attempt
-    ]
     if answer.attempt > 1:
-        gave = [
+        attempts = [attempt for attempt in earlier if attempt.question is answer.question]
+        before = [attempt for attempt in attempts if attempt.attempt < answer.attempt]
+        gave = ", ".join(
             str(attempt.status) if attempt.end is ChainEnd.ANSWERED else attempt.end.value
             for attempt in before
-        ]
-        earlier_words = f"; before: {', '.join(gave)}" if gave else ""
+        )
+        earlier_words = f"; before: {gave}" if gave else ""
         yield f"asked {answer.attempt} times{_span([*before, answer])}{earlier_words}"
     elif access.way is Question.OBJECT and access.family in (Family.FAILS, Family.UNREACHABLE):
         yield "asked once"
@@ -482,12 +445,11 @@ def _about_attempts(access: ObjectAccess, earlier: Iterable[Observation]) -> Ite
 
 def _span(attempts: Sequence[Observation]) -> str:
     """The time from the first answer to the last, in words; nothing where that isn't known."""
-    moments = sorted(hop.at for attempt in attempts for hop in attempt.hops if hop.at)
+    hops = (hop for attempt in attempts for hop in attempt.hops)
+    moments = sorted(datetime.fromisoformat(hop.at) for hop in hops if hop.at)
     if len(moments) < 2:
         return ""
-    seconds = (
-        datetime.fromisoformat(moments[-1]) - datetime.fromisoformat(moments[0])
-    ).total_seconds()
+    seconds = (moments[-1] - moments[0]).total_seconds()
     return f" over {seconds:.0f} s" if seconds >= 1 else " within a second"
 
 
@@ -508,75 +470,15 @@ class Description:
 def described_by(answers: Mapping[Question, AnswerFacts]) -> Description:
     """Return which inflection has described the object, and whether a commitment was stated with it."""
     living = reached(answers)
-    verdicts = _verdicts_on_metadata(answers, living, None) if living is not None else {}
-    if not verdicts:
+    if living is None:
         return Description()
-    metadata, describing = _best(verdicts)
+    metadata, describing = judge_inflections(answers, living, None)
+    if metadata is None:
+        return Description()
     commitment = judge_commitment(CommitmentFacts(answers, metadata, describing))
     is_stated = commitment.outcome is CommitmentOutcome.STATED
     by = describing[0] if describing else None
     return Description(by, is_stated, policy_link(commitment.parsed) if is_stated else None)
-
-
-def _judge_metadata(
-    answers: Mapping[Question, AnswerFacts], access: ObjectAccess, around: VerdictContext
-) -> tuple[ServiceVerdict[MetadataOutcome], tuple[Question, ...]]:
-    """The best of what the inflections gave, in the order in which they were asked, and which of them describe."""
-    verdicts = _verdicts_on_metadata(answers, access.answer, around.control_info)
-    if not verdicts:
-        return UNASKED_RULES.judge(access), ()
-    first, describing = _best(verdicts)
-    others = tuple(
-        words for verdict in verdicts.values() if verdict is not first for words in verdict.evidence
-    )
-    return replace(first, evidence=first.evidence + others), describing
-
-
-def _verdicts_on_metadata(
-    answers: Mapping[Question, AnswerFacts], living: AnswerFacts, control: AnswerFacts | None
-) -> dict[Question, ServiceVerdict[MetadataOutcome]]:
-    """The verdict on each inflection that was asked, held against the object's answer at its own URL."""
-    verdicts = {}
-    for question in INFLECTED:
-        if question in answers:
-            base = answers[question].seen.asked_url.partition("?")[0]
-            at_base = (
-                answers[way]
-                for way in ACCESS
-                if way in answers and answers[way].seen.asked_url == base
-            )
-            verdicts[question] = judge_metadata(
-                MetadataFacts(answers[question], next(at_base, living), control)
-            )
-    return verdicts
-
-
-def _best(
-    verdicts: Mapping[Question, ServiceVerdict[MetadataOutcome]],
-) -> tuple[ServiceVerdict[MetadataOutcome], tuple[Question, ...]]:
-    """The first verdict that finds a description, or else the first, and the inflections that describe."""
-    describing = tuple(
-        question for question, verdict in verdicts.items() if verdict.outcome in DESCRIBED
-    )
-    return verdicts[describing[0]] if describing else next(iter(verdicts.values())), describing
-
-
-def _policy_page(
-    commitment: ServiceVerdict[CommitmentOutcome], around: VerdictContext
-) -> AnswerFacts | None:
-    """Return what came of asking for the page where a stated commitment is said to be in full."""
-    link = (
-        policy_link(commitment.parsed) if commitment.outcome == CommitmentOutcome.STATED else None
-    )
-    return around.policies.get(link) if link else None
-
-
-def _with_policy_page(
-    commitment: ServiceVerdict[CommitmentOutcome], page: AnswerFacts | None
-) -> ServiceVerdict[CommitmentOutcome]:
-    if page is None:
-        return commitment
-    return replace(commitment, evidence=(*commitment.evidence, about_policy(page)))
 
 
 def _naan_policy(registered: RegistryEntry | None) -> Mapping[str, Any]:
