@@ -28,6 +28,7 @@ _INVENTED = 10
 #: and so many do where a wrong check character rules it out.
 _INVENTED_CHECKED = 4
 _CONSONANTS = "".join(letter for letter in BETANUMERIC if letter.isalpha())
+_HEXADECIMAL_LETTERS = "abcdef"
 _HEXADECIMAL = re.compile(r"[0-9a-f-]{16,}\Z")
 _PREFIX = re.compile(r"[A-Za-z]+(?=[0-9])")
 #: A part of an address with so many digits names one thing of many: ``/item/20391/view``.
@@ -109,21 +110,12 @@ def control_ark(ark: Ark, resolver: str) -> Ark:
     """
     prefix = _PREFIX.match(ark.name)
     kept = ark.shoulder or (prefix[0] if prefix else "")
-    shape = ark.name[len(kept) :]
-    least = (
-        _INVENTED_CHECKED
-        if KNOWN.check(ark) in (CheckCharacter.PASSES, CheckCharacter.FAILS)
-        else _INVENTED
-    )
-    shape += (shape[-1:] if shape[-1:].isalnum() else "x") * max(
-        0, least - sum(map(str.isalnum, shape))
-    )
+    is_checked = KNOWN.check(ark) in (CheckCharacter.PASSES, CheckCharacter.FAILS)
+    least = _INVENTED_CHECKED if is_checked else _INVENTED
+    shape = _padded(ark.name[len(kept) :], least)
     seed = hashlib.sha256(f"{resolver} {ark.naan} {kept} {len(shape)}".encode()).digest()
-    octets = _octets(seed)
-    is_hexadecimal = bool(_HEXADECIMAL.match(ark.name))
-    name = kept + "".join(
-        _stand_in(character, next(octets), is_hexadecimal=is_hexadecimal) for character in shape
-    )
+    letters = _HEXADECIMAL_LETTERS if _HEXADECIMAL.match(ark.name) else _CONSONANTS
+    name = kept + _stand_in(shape, letters, _octets(seed))
     invented = Ark(ark.naan, name)
     if KNOWN.check(invented) is CheckCharacter.PASSES or invented.name == ark.name:
         return Ark(ark.naan, name[:-1] + ("b" if name[-1] != "b" else "c"))
@@ -136,15 +128,23 @@ def _octets(seed: bytes) -> Iterator[int]:
         seed = hashlib.sha256(seed).digest()
 
 
-def _stand_in(character: str, octet: int, *, is_hexadecimal: bool) -> str:
-    """Another character of the same kind; what is neither letter nor digit stays."""
-    if character.isdigit():
-        return str(octet % 10)
-    if not character.isalpha():
-        return character
-    letters = "abcdef" if is_hexadecimal else _CONSONANTS
-    letter = letters[octet % len(letters)]
-    return letter.upper() if character.isupper() else letter
+def _padded(shape: str, least: int) -> str:
+    """*shape* with more of its last letter or digit, until it has at least so many of them."""
+    last = shape[-1:] if shape[-1:].isalnum() else "x"
+    return shape + last * max(0, least - sum(map(str.isalnum, shape)))
+
+
+def _stand_in(shape: str, letters: str, octets: Iterator[int]) -> str:
+    """Other characters of the same kinds; what is neither letter nor digit stays."""
+    made = ""
+    for character, octet in zip(shape, octets, strict=False):
+        other = letters[octet % len(letters)]
+        if character.isdigit():
+            other = str(octet % 10)
+        elif not character.isalpha():
+            other = character
+        made += other.upper() if character.isupper() else other
+    return made
 
 
 def control_url(url: str, ark: Ark, registry: Registry) -> str | None:
@@ -190,13 +190,8 @@ def landing_control(url: str) -> str:
         head, slash, last = unquote(name).rpartition("/")
         extension = _EXTENSION.search(last)
         stem = last[: extension.start()] if extension else last
-        shape = stem + (stem[-1:] if stem[-1:].isalnum() else "x") * max(
-            0, _INVENTED - sum(map(str.isalnum, stem))
-        )
-        is_hexadecimal = bool(_HEXADECIMAL.match(stem))
-        made = "".join(
-            _stand_in(character, next(octets), is_hexadecimal=is_hexadecimal) for character in shape
-        )
+        letters = _HEXADECIMAL_LETTERS if _HEXADECIMAL.match(stem) else _CONSONANTS
+        made = _stand_in(_padded(stem, _INVENTED), letters, octets)
         return quote(head + slash + made + (extension[0] if extension else ""), safe="/:@,;+~")
 
     return _with_names(url, invented)
@@ -405,22 +400,15 @@ def _refused(reason: str, *, conforms: bool | None) -> SpellingFinding:
 def _judge_success(
     question: Question, reply: SpellingAnswer, plain: SpellingAnswer
 ) -> SpellingFinding:
+    is_equal = question in _EQUAL
     if _is_same(reply, plain):
-        if question in _EQUAL:
-            return SpellingFinding(
-                SpellingTreatment.SAME, True, "the same answer as for the ARK as found"
-            )
-        return SpellingFinding(
-            SpellingTreatment.SAME, None, "the same answer as without the qualifier"
-        )
-    if question in _EQUAL:
-        return SpellingFinding(
-            SpellingTreatment.OTHER, None, f"a success, but another one: {reply.final_url}"
-        )
-    passed_on = (
-        f"passed on to {reply.final_url}" if reply.was_redirected else "an answer of its own"
-    )
-    return SpellingFinding(SpellingTreatment.OTHER, None, passed_on)
+        what = "for the ARK as found" if is_equal else "without the qualifier"
+        conforms = True if is_equal else None
+        return SpellingFinding(SpellingTreatment.SAME, conforms, f"the same answer as {what}")
+    words = f"passed on to {reply.final_url}" if reply.was_redirected else "an answer of its own"
+    if is_equal:
+        words = f"a success, but another one: {reply.final_url}"
+    return SpellingFinding(SpellingTreatment.OTHER, None, words)
 
 
 def _is_same(reply: SpellingAnswer, plain: SpellingAnswer) -> bool:

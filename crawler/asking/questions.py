@@ -43,15 +43,6 @@ def origin_of(url: str) -> str:
     return match[0].lower() if match else ""
 
 
-def well_known_url(url: str) -> str:
-    """Return where the host of *url* says under which path its resolver is.
-
-    >>> well_known_url("https://journal.example/ark:/12148/x5")
-    'https://journal.example/.well-known/ark'
-    """
-    return f"{origin_of(url)}/.well-known/ark"
-
-
 def resolver_path(answer: Observation) -> str | None:
     """The path of the resolver by a host's own word, which is a line of plain text between slashes; else None."""
     if (
@@ -61,11 +52,8 @@ def resolver_path(answer: Observation) -> str | None:
     ):
         return None
     words = (answer.text or "").split()
-    return (
-        words[0]
-        if len(words) == 1 and _PATH.match(words[0]) and not {"?", "#"} & set(words[0])
-        else None
-    )
+    is_path = len(words) == 1 and _PATH.match(words[0]) and not {"?", "#"} & set(words[0])
+    return words[0] if is_path else None
 
 
 def at_path(url: str, path: str) -> str | None:
@@ -79,12 +67,9 @@ def at_path(url: str, path: str) -> str | None:
     label = LABEL.search(url)
     if label is None:
         return None
-    moved = f"{origin_of(url)}{path}"
-    return (
-        None
-        if moved == origin_of(url) + place_of(url)[len(origin_of(url)) :]
-        else moved + url[label.start() :]
-    )
+    origin = origin_of(url)
+    is_there = place_of(url)[len(origin) :] == path
+    return None if is_there else f"{origin}{path}{url[label.start() :]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,34 +147,22 @@ def next_question(
     if Question.OBJECT not in answers:
         return Question.OBJECT
     living = reached(answers)
+    asked = answers[Question.OBJECT]
     if living is None:
-        asked = answers[Question.OBJECT]
-        elsewhere = (
-            None if _is_tombstone(asked) else _next_place(answers, context, places, first_url)
-        )
+        is_known = _is_tombstone(asked)
+        elsewhere = None if is_known else _next_place(answers, context, places, first_url)
         if elsewhere is not None:
             return elsewhere
-        if _is_tombstone(asked):
-            return Question.INFO if Question.INFO not in answers else None
         is_closed = asked.is_answered and not asked.is_unknown and not asked.is_failing
-        return Question.INFO if is_closed and Question.INFO not in answers else None
-    if (
-        living is answers[Question.OBJECT]
-        and _is_open(Question.HYPHENS, answers, first_url)
-        and seems_absent(living)
-    ):
-        return Question.HYPHENS
-    if (
-        context.is_soft
-        and living is answers[Question.OBJECT]
-        and (elsewhere := place_beside(answers, places)) is not None
-    ):
-        return elsewhere
-    if (
-        "?" in living.seen.asked_url
-    ):  # a target of the registry with a query of its own can't be inflected
-        return None
-    return _next_inflection(answers, context)
+        is_described = Question.INFO in answers
+        return Question.INFO if (is_known or is_closed) and not is_described else None
+    if living is asked:
+        if _is_open(Question.HYPHENS, answers, first_url) and seems_absent(living):
+            return Question.HYPHENS
+        if context.is_soft and (elsewhere := place_beside(answers, places)) is not None:
+            return elsewhere
+    # a target of the registry with a query of its own can't be inflected
+    return None if "?" in living.seen.asked_url else _next_inflection(answers, context)
 
 
 def _is_tombstone(answer: AnswerFacts) -> bool:
@@ -208,11 +181,9 @@ def seems_absent(answer: AnswerFacts) -> bool:
     if not answer.is_reached:
         return False
     facts = ObjectFacts(answer)
-    return (
-        bool(facts.signs)
-        and not facts.is_particular
-        and not (facts.withdrawal or facts.tombstone or facts.regional)
-    )
+    if not facts.signs or facts.is_particular:
+        return False
+    return not (facts.withdrawal or facts.tombstone or facts.regional)
 
 
 def _next_place(
@@ -254,11 +225,8 @@ def place_beside(answers: Mapping[Question, AnswerFacts], places: Places) -> Que
         (Question.AT_REGISTRY, places.at_registry),
         (Question.AT_GLOBAL, places.at_global),
     ):
-        if (
-            resolver
-            and question not in answers
-            and not any(same_host(resolver, hop.url) for hop in hops)
-        ):
+        is_open = resolver and question not in answers
+        if is_open and not any(same_host(resolver or "", hop.url) for hop in hops):
             return question
     return None
 
@@ -325,15 +293,10 @@ def _next_inflection(
     is_silent = info.end in SILENT_ENDS or info.status in PASSING_STATUSES
     if not context.legacy or is_silent:
         return None
-    if context.described:
-        is_open = (
-            Question.DOUBLE not in answers and not context.stated and not context.has_asked_both
-        )
-        return Question.DOUBLE if is_open else None
-    return next(
-        (question for question in (Question.DOUBLE, Question.SINGLE) if question not in answers),
-        None,
-    )
+    if context.described and (context.stated or context.has_asked_both):
+        return None
+    legacy = (Question.DOUBLE,) if context.described else (Question.DOUBLE, Question.SINGLE)
+    return next((question for question in legacy if question not in answers), None)
 
 
 def question_url(
@@ -356,7 +319,7 @@ def question_url(
     if question is Question.AT_PATH and own_path and (moved := at_path(first_url, own_path)):
         return moved
     if question is Question.WELL_KNOWN:
-        return well_known_url(first_url)
+        return f"{origin_of(first_url)}/.well-known/ark"
     spelled = asked_url(first_url, Question.NO_SLASH) if Question.NO_SLASH in answers else first_url
     if question is Question.HYPHENS:
         return asked_url(spelled, question)

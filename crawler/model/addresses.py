@@ -118,13 +118,7 @@ class AddressGuard:
         return bool(addresses) and all(map(self._is_allowed, addresses))
 
     def _is_allowed(self, address: Address) -> bool:
-        networks = self.allowed
-        return any(
-            face in net
-            for net in networks
-            for face in _faces(address)
-            if face.version == net.version
-        )
+        return any(face in network for network in self.allowed for face in _faces(address))
 
     def _refusal(self, address: Address) -> str | None:
         if self._is_allowed(address):
@@ -154,12 +148,9 @@ def addresses_in(host: str) -> tuple[Address, ...]:
     if len(parts) > 4 or not all(parts):
         return ()
     as_c_reads = _address([_value(part) for part in parts if part])
-    as_decimal = _address(
-        [int(part[0]) if part["octal"] else _value(part) for part in parts if part]
-    )
-    return tuple(
-        dict.fromkeys(address for address in (as_c_reads, as_decimal) if address is not None)
-    )
+    decimal = [int(part[0]) if part["octal"] else _value(part) for part in parts if part]
+    read = (as_c_reads, _address(decimal))
+    return tuple(dict.fromkeys(address for address in read if address is not None))
 
 
 def _value(number: re.Match[str]) -> int:
@@ -196,11 +187,7 @@ def _faces(address: Address) -> Iterator[Address]:
 
 def _kind(address: Address) -> str | None:
     """The kind of an address that is not public, with its article."""
-    kinds = (
-        kind
-        for network, kind in NOT_PUBLIC
-        if address.version == network.version and address in network
-    )
+    kinds = (kind for network, kind in NOT_PUBLIC if address in network)
     is_outside = isinstance(address, ipaddress.IPv6Address) and address not in _GLOBAL_UNICAST
     return next(kinds, "a reserved" if is_outside else None)
 

@@ -85,9 +85,8 @@ def kept(path: Path) -> tuple[Registry, Provenance | None]:
     provenance = _provenance_of(path, data)
     if provenance is None:
         return read_registry(data, source=str(path)), None
-    return read_registry(
-        data, source=provenance.source, fetched_at=provenance.checked_at
-    ), provenance
+    source, checked_at = provenance.source, provenance.checked_at
+    return read_registry(data, source=source, fetched_at=checked_at), provenance
 
 
 def _provenance_of(path: Path, data: bytes) -> Provenance | None:
@@ -162,11 +161,7 @@ def with_resolvers(registry: Registry, naans: Iterable[str], look_up: LookUp) ->
             continue
         targets = tuple(target for target in resolvers(naan, look_up) if target.fault is None)
         if targets:
-            entries.append(
-                replace(entry, targets=targets)
-                if entry is not None
-                else RegistryEntry(naan, targets=targets)
-            )
+            entries.append(replace(entry or RegistryEntry(naan), targets=targets))
     return replace(registry, entries=(*registry.entries, *entries)) if entries else registry
 
 
@@ -183,13 +178,12 @@ def dns_look_up(resolver: Resolver | None = None) -> LookUp:
             answer: Any = asked.resolve(name, dns.rdatatype.NAPTR, lifetime=LOOK_UP_S, search=False)
         except dns.exception.DNSException:
             return ()
-        return [_naptr(record) for record in answer]
+        records = []
+        for record in answer:
+            octets = (record.flags, record.service, record.regexp)
+            flags, service, regexp = (part.decode("ascii", "replace") for part in octets)
+            replacement = record.replacement.to_text(omit_final_dot=True)
+            records.append(Naptr(flags, service, regexp, replacement))
+        return records
 
     return look_up
-
-
-def _naptr(record: Any) -> Naptr:
-    flags, service, regexp = (
-        part.decode("ascii", "replace") for part in (record.flags, record.service, record.regexp)
-    )
-    return Naptr(flags, service, regexp, record.replacement.to_text(omit_final_dot=True))

@@ -61,11 +61,8 @@ def request_url(repaired: str, resolver: str | None, global_resolver: str) -> st
     'https://gallica.bnf.fr/ark:/12148/btv1b84'
     """
     if resolver is None:
-        url = (
-            global_resolver.rstrip("/")
-            + "/"
-            + LABEL.sub(lambda label: label[0].lower(), repaired, count=1)
-        )
+        lowered = LABEL.sub(lambda label: label[0].lower(), repaired, count=1)
+        url = f"{global_resolver.rstrip('/')}/{lowered}"
     elif _HTTP.match(resolver):
         url = repaired
     else:
@@ -120,12 +117,10 @@ def _host_and_port(authority: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return _UNSAFE.sub(
-        lambda match: "".join(
-            f"%{octet:02X}" for octet in match[0].encode("utf-8", "surrogatepass")
-        ),
-        text,
-    )
+    def escapes(match: re.Match[str]) -> str:
+        return "".join(f"%{octet:02X}" for octet in match[0].encode("utf-8", "surrogatepass"))
+
+    return _UNSAFE.sub(escapes, text)
 
 
 def request_target(url: str) -> str:
@@ -268,22 +263,16 @@ def next_step(
     except BadLocation as problem:
         return Stop(ChainEnd.BAD_REDIRECT, str(problem))
     if not _HTTP.match(url):
-        is_web = url.lower().startswith(("http:", "https:"))
-        return (
-            Stop(ChainEnd.BAD_REDIRECT, f"no host: {url}")
-            if is_web
-            else Stop(ChainEnd.NON_WEB, url[:URL_LIMIT])
-        )
+        if url.lower().startswith(("http:", "https:")):
+            return Stop(ChainEnd.BAD_REDIRECT, f"no host: {url}")
+        return Stop(ChainEnd.NON_WEB, url[:URL_LIMIT])
     if is_too_long(url):
         return Stop(ChainEnd.UNDETERMINED, f"where it leads was not asked: {_too_long(url)}")
     if names_skipped_ark(url):
         return Stop(ChainEnd.SKIPPED, f"{url} names an example or a test, which is never requested")
     if url in urls and (cookie_at is None or cookie_at < len(urls) - 1 - urls[::-1].index(url)):
-        way = (
-            "redirects to itself"
-            if url == urls[-1]
-            else f"leads back to {url}, which was asked before"
-        )
+        back = f"leads back to {url}, which was asked before"
+        way = "redirects to itself" if url == urls[-1] else back
         return Stop(ChainEnd.LOOP, f"{urls[-1]} {way}")
     if len(urls) > max_hops:
         return Stop(ChainEnd.TOO_MANY_REDIRECTS, f"more than {max_hops} redirects")
@@ -296,11 +285,8 @@ def names_skipped_ark(url: str) -> bool:
     >>> names_skipped_ark("https://n2t.net/ark:/%31%32%33%34%35/x5"), names_skipped_ark("https://n2t.net/ark:/12148/x5")
     (True, False)
     """
-    return any(
-        mention.ark.is_skipped
-        for spelling in {url, unquote(url)}
-        for mention in find_arks(spelling)
-    )
+    mentions = (one for spelling in {url, unquote(url)} for one in find_arks(spelling))
+    return any(mention.ark.is_skipped for mention in mentions)
 
 
 def resolved_location(base: str, location: str) -> str:
@@ -473,19 +459,12 @@ def next_fetch(
     """
     last = hops[-1] if hops else None
     has_had_enough = attempt >= (patience.attempts if most is None else most)
-    if (
-        last is None
-        or not last.sent
-        or has_had_enough
-        or not (may_pass(end, last.status) or _is_slow(last))
-    ):
+    if last is None or not last.sent or has_had_enough:
+        return None
+    is_slow = last.status is None and (last.error or "").startswith(SLOW_LOOK_UPS)
+    if not is_slow and not may_pass(end, last.status):
         return None
     return wait_s(last.headers.get("Retry-After"), attempt, patience, at=last.at)
-
-
-def _is_slow(hop: Hop) -> bool:
-    """Return whether a look-up took too long, by what was kept of it."""
-    return hop.status is None and (hop.error or "").startswith(SLOW_LOOK_UPS)
 
 
 def wait_s(retry_after: str | None, attempt: int, patience: Patience, *, at: str) -> float | None:
