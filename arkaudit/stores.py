@@ -3,28 +3,52 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, exists, func, select
 
 from arkaudit.exits import EXIT_FINDING, say
-from crawler.history.integrity import problems, unknown_words
+from crawler.history.latest import DERIVED, rebuild_beside
+from crawler.history.triage import TriageAction, TriageTarget
+from crawler.model import schema
+from crawler.model.observations import (
+    ChainEnd,
+    CommitmentOutcome,
+    MetadataOutcome,
+    ObjectOutcome,
+    Question,
+)
 from crawler.store import NotCopied, StoreDamaged
 from crawler.store.database import unreadable_rows
 from crawler.store.files import is_damage, is_ours, plain_copy, scratch_beside
 from crawler.store.store import Store
+from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
+from extractors.model.normalize import NotAnArk
 from reports.exports import ReportUnwritable
 from reports.languages.display import counted, escaped
 from reports.store.frames import read
 from reports.store_export import export
 
+_WORDS = (
+    (schema.verdict.c.object, ObjectOutcome),
+    (schema.verdict.c.metadata, MetadataOutcome),
+    (schema.verdict.c.commitment, CommitmentOutcome),
+    (schema.observation.c.question, Question),
+    (schema.observation.c.chain_end, ChainEnd),
+    (schema.triage.c.action, TriageAction),
+    (schema.triage.c.kind, TriageTarget),
+)
+#: So many lines SQLite may say about damage; the first says enough.
+_MOST_LINES = 20
+
 
 def check_store(store_file: Path) -> None:
     """Say what is wrong with a store; ends with 1 if anything is. Raises `reports.store.frames.StoreUnreadable`."""
     try:
-        damage = read(store_file, _problems)
+        damage = read(store_file, _found_in)
     except StoreDamaged as failure:
         damage = [str(failure)]
     for problem in damage:
@@ -33,6 +57,87 @@ def check_store(store_file: Path) -> None:
         say(f"{store_file}: {len(damage)} {'problem' if len(damage) == 1 else 'problems'}")
         sys.exit(EXIT_FINDING)
     say(f"{store_file} is whole")
+
+
+def _found_in(connection: Connection) -> list[str]:
+    """Return what is wrong with a store; its contradictions only where all of it can be read."""
+    unreadable = list(unreadable_rows(connection))
+    return [*unknown_words(connection), *unreadable] if unreadable else list(problems(connection))
+
+
+def problems(connection: Connection) -> Iterator[str]:
+    """Everything that is wrong, in words; nothing for a store that is whole.
+
+    What follows from other tables is made again next to the store, in tables that vanish with *connection*.
+    """
+    lines = connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST_LINES})").scalars().all()
+    if lines != ["ok"]:
+        yield from (f"SQLite: {line}" for line in lines)
+        return
+    for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
+        yield f"{table} row {row}: the {parent} that it belongs to is missing"
+    yield from _contradictions(connection)
+    unknown = list(unknown_words(connection))
+    yield from unknown
+    if not unknown:
+        yield from _history(connection)
+
+
+def _contradictions(connection: Connection) -> Iterator[str]:
+    """What rows of runs, ARKs, verdicts and observations say that others gainsay."""
+    run, provenance, ark = schema.run.c, schema.provenance.c, schema.ark.c
+    unnamed = select(run.run_id).where(~exists().where(provenance.run_id == run.run_id))
+    for run_id in connection.scalars(unnamed):
+        yield f"run {run_id} has no key that names it in other stores"
+    unended = select(run.run_id).where(run.state == "finished", run.ended_at.is_(None))
+    for run_id in connection.scalars(unended):
+        yield f"run {run_id} has finished, but no moment at which it did"
+    for row in connection.execute(select(ark.ark_id, ark.ark, ark.naan, ark.name, ark.qualifier)):
+        try:
+            ark_read = Ark.parse(row.ark)
+            is_of_parts = ark_read == Ark(row.naan, row.name, row.qualifier)
+            is_normal = is_of_parts and str(ark_read) == row.ark
+        except NotAnArk:
+            is_normal = False
+        if not is_normal:
+            yield f"ark row {row.ark_id}: {row.ark!r} is not the normal form of its parts"
+    verdict, observation = schema.verdict.c, schema.observation.c
+    observed = exists().where(
+        observation.run_id == verdict.run_id, observation.request_url == verdict.request_url
+    )
+    unfounded = (verdict.object != ObjectOutcome.SKIPPED, ~observed)
+    for row in connection.execute(select(schema.verdict).where(*unfounded)):
+        yield f"verdict {row.verdict_id} ({row.object} at {row.request_url}) has no observation to support it"
+    hops = func.json_array_length(observation.hops)
+    miscounted = observation.hop_count != func.max(hops - 1, 0)
+    for key in connection.scalars(select(observation.observation_id).where(miscounted)):
+        yield f"observation {key} counts other redirects than it has"
+
+
+def unknown_words(connection: Connection) -> Iterator[str]:
+    """The words in a store that are in no vocabulary of ours."""
+    for column, words in _WORDS:
+        for word in connection.scalars(select(column).distinct()):
+            if word not in set(words):
+                yield f"{column}: {word!r} is no word of its vocabulary"
+
+
+def _history(connection: Connection) -> Iterator[str]:
+    """Make history again in temporary tables, which are before those of the store, and compare."""
+    rebuild_beside(connection)
+    for table in DERIVED:
+        keys = {column.name for column in table.primary_key if not column.foreign_keys}
+        columns = ", ".join(column.name for column in table.columns if column.name not in keys)
+        differences = []
+        for words, one, other in (("lacks", "temp", "main"), ("has", "main", "temp")):
+            query = (
+                f"SELECT {columns} FROM {one}.{table.name}"
+                f" EXCEPT SELECT {columns} FROM {other}.{table.name} LIMIT 2"
+            )
+            rows = connection.exec_driver_sql(query)
+            differences += [f"{words} {tuple(row)}" for row in rows]
+        if differences:
+            yield f"{table.name} is not what the runs amount to: {'; '.join(differences)}"
 
 
 def export_store(store_file: Path, out: Path) -> None:
@@ -71,12 +176,6 @@ def import_store(other: Path, store_file: Path) -> None:
     say(
         f"{_runs(done.brought)} brought into {store_file}, {done.known} there already{unended}{decided}"
     )
-
-
-def _problems(connection: Connection) -> list[str]:
-    """Return what is wrong with a store; its contradictions only where all of it can be read."""
-    unreadable = list(unreadable_rows(connection))
-    return [*unknown_words(connection), *unreadable] if unreadable else list(problems(connection))
 
 
 def require_readable(store_file: Path, *, name: Path | None = None) -> None:

@@ -25,7 +25,6 @@ from tests.waiting import PATIENCE_S
 IMPORTED = (
     "click",
     "crawler.spiders.runs",
-    "crawler.history.integrity",
     "crawler.history.triaging",
     "crawler.spiders.runs",
     "crawler.pipelines",

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 from crawler.answers.likeness import likeness
@@ -176,20 +176,8 @@ class Seen:
     """Empty where the provider states no commitment."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One thing that is otherwise than before, in words."""
-
-    is_place: bool
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """The differences, and the features that the next check is compared with."""
-
-    known: Seen
-    differences: tuple[Difference, ...] = field(default=())
+#: What happened, in words: the object has moved, or something of it has changed.
+Difference: TypeAlias = "tuple[EventKind, str]"
 
 
 def described(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
@@ -225,49 +213,42 @@ def place(url: str) -> str:
         return url
     parts = urlsplit(url)
     path = re.sub(r";jsessionid=[^/;]*", "", parts.path, flags=re.IGNORECASE).rstrip("/")
-    query = sorted(
-        (k, v)
-        for k, v in parse_qsl(parts.query, keep_blank_values=True)
-        if not _VISITS.fullmatch(k)
-    )
-    named = "&".join(f"{key}={value}" for key, value in query)
+    query = sorted(parse_qsl(parts.query, keep_blank_values=True))
+    named = "&".join(f"{key}={value}" for key, value in query if not _VISITS.fullmatch(key))
     return f"{host}{path}{'?' if named else ''}{named}"
 
 
-def compared(last_good: Seen, current: Seen, *, least_likeness: float) -> Compared:
-    """Return what differs between what was *last_good* of a working ARK and what is *current* of it now.
+def compared(
+    last_good: Seen, current: Seen, *, least_likeness: float
+) -> tuple[Seen, list[Difference]]:
+    """Return what to compare the next check with, and what differs between *last_good* of a working ARK and *current*.
 
     Texts differ when they are less alike than *least_likeness*. They are held against the text that was known first
     or that the last difference brought, so that a slow drift adds up.
     """
     differences: list[Difference] = []
-    after = last_good
-    if current.landing is not None:
-        if last_good.landing not in (None, current.landing) and place(
-            last_good.landing or ""
-        ) != place(current.landing):
-            differences.append(Difference(True, f"from {last_good.landing} to {current.landing}"))
-        after = replace(after, landing=current.landing)
+    before, now = last_good.landing, current.landing
+    if before is not None and now is not None and place(before) != place(now):
+        differences.append((EventKind.MOVED, f"from {before} to {now}"))
     words = _other_object(last_good, current, least_likeness)
     if words:
-        differences.append(Difference(False, f"object: {words}"))
-    if words or (last_good.sketch is None and last_good.digest is None):
-        after = replace(after, sketch=current.sketch, digest=current.digest)
-    for name, before, now in (
+        differences.append((EventKind.CHANGED, f"object: {words}"))
+    is_first = last_good.sketch is None and last_good.digest is None
+    text = current if words or is_first else last_good
+    for name, told, tells in (
         ("metadata", last_good.description, current.description),
         ("commitment", last_good.promise, current.promise),
     ):
-        if before is not None and now is not None:
-            differences += [
-                Difference(False, f"{name}: {other_word}")
-                for other_word in _other_words(before, now)
-            ]
-    after = replace(
-        after,
-        description=last_good.description if current.description is None else current.description,
-        promise=last_good.promise if current.promise is None else current.promise,
+        others = () if told is None or tells is None else _other_words(told, tells)
+        differences += [(EventKind.CHANGED, f"{name}: {other}") for other in others]
+    known = Seen(
+        before if now is None else now,
+        text.sketch,
+        text.digest,
+        last_good.description if current.description is None else current.description,
+        last_good.promise if current.promise is None else current.promise,
     )
-    return Compared(after, tuple(differences))
+    return known, differences
 
 
 def _other_object(before: Seen, now: Seen, least_likeness: float) -> str | None:
@@ -282,13 +263,11 @@ def _other_object(before: Seen, now: Seen, least_likeness: float) -> str | None:
 
 
 def _other_words(before: MetadataValues, now: MetadataValues) -> Iterator[str]:
-    if not before or not now:
-        if before:
-            yield "given no more"
-        elif now:
-            yield "given now"
-        return
-    for name in dict.fromkeys((*before, *now)):
+    if before and not now:
+        yield "given no more"
+    elif now and not before:
+        yield "given now"
+    for name in dict.fromkeys((*before, *now)) if before and now else ():
         one, other = before.get(name, ""), now.get(name, "")
         if one != other:
             yield f"{name}: {one!r}, now {other!r}"
@@ -298,12 +277,8 @@ def _metadata_values(parsed: Mapping[str, Any]) -> MetadataValues:
     values = {name: _folded(parsed[name]) for name in _TOLD if parsed.get(name)}
     if values:
         return values
-    whole = sha256(
-        repr(sorted((key, _folded(value)) for key, value in parsed.items())).encode(
-            "utf-8", "replace"
-        )
-    )
-    return {"record": whole.hexdigest()[:16]}
+    whole = repr(sorted((key, _folded(value)) for key, value in parsed.items()))
+    return {"record": sha256(whole.encode("utf-8", "replace")).hexdigest()[:16]}
 
 
 def _folded(value: Any) -> str:
@@ -380,15 +355,18 @@ class DatedVerdict:
     @property
     def is_strike(self) -> bool:
         """True if it is a failure of the identifier or of its provider: no one's else, and not ours."""
-        return FAMILY_OF[self.object] in (Family.FAILS, Family.UNREACHABLE) and not self.is_suspect
+        return self._is_failure and not self.is_suspect
+
+    @property
+    def _is_failure(self) -> bool:
+        return FAMILY_OF[self.object] in (Family.FAILS, Family.UNREACHABLE)
 
     @property
     def says_nothing(self) -> bool:
         """True if it says nothing of the ARK at all: the fault was ours, or everybody's."""
-        is_failure = FAMILY_OF[self.object] in (Family.FAILS, Family.UNREACHABLE)
         is_ours = self.object in (ObjectOutcome.REFUSED_ADDRESS, ObjectOutcome.INVALID)
         has_met_nobody = self.object is ObjectOutcome.UNDETERMINED and self.seen.landing is None
-        return (is_failure and self.is_suspect) or is_ours or has_met_nobody
+        return (self._is_failure and self.is_suspect) or is_ours or has_met_nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -454,7 +432,7 @@ def _worked(
 ) -> tuple[ArkStatus, list[Event]]:
     turns = _turns(before, check, policy, has_turned=before.strikes > 0)
     is_flapping = len(turns) >= policy.turns
-    result = compared(before.known, check.seen, least_likeness=policy.likeness)
+    known, differences = compared(before.known, check.seen, least_likeness=policy.likeness)
     after = replace(
         before,
         state=ArkState.FLAPPING if is_flapping else ArkState.HEALTHY,
@@ -464,7 +442,7 @@ def _worked(
         last_strike_at=None,
         worked_at=check.at,
         turns=turns,
-        known=result.known,
+        known=known,
     )
     events = []
     if before.strikes:
@@ -473,14 +451,7 @@ def _worked(
         )
         words = f"after {_times(before.strikes)} since {_day(before.first_strike_at)}{confirmed}"
         events.append(Event(EventKind.RECOVERED, check.at, words))
-    for difference in result.differences:
-        events.append(
-            Event(
-                EventKind.MOVED if difference.is_place else EventKind.CHANGED,
-                check.at,
-                difference.words,
-            )
-        )
+    events += [Event(kind, check.at, words) for kind, words in differences]
     return after, events
 
 
@@ -516,18 +487,14 @@ def _struck(
 
 def _unproved(before: ArkStatus, check: DatedVerdict) -> ArkStatus:
     """After a check that proves nothing against the ARK: strikes are neither added nor taken back."""
-    words = _nothing_shown(check)
+    words = f"the check of {_day(check.at)} shows nothing: {check.object}"
+    if check.says_nothing and check.is_suspect:
+        words = f"the check of {_day(check.at)} proves nothing: most hosts failed in its run"
     if not before.strikes and not check.says_nothing:
         return replace(before, state=_STATE_OF[check.object], reason=words)
     if not before.strikes and before.state is ArkState.UNDETERMINED:
         return replace(before, reason=words)
     return replace(before, reason=f"{before.reason.partition(' (')[0]} ({words})")
-
-
-def _nothing_shown(check: DatedVerdict) -> str:
-    if check.says_nothing and check.is_suspect:
-        return f"the check of {_day(check.at)} proves nothing: most hosts failed in its run"
-    return f"the check of {_day(check.at)} shows nothing: {check.object}"
 
 
 def _turns(

@@ -5,13 +5,15 @@ All of it follows from the other tables: `rebuild` makes the same of them that r
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
 from datetime import datetime
+from itertools import groupby, takewhile
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import (
+    ColumnElement,
     Connection,
     Row,
     Select,
@@ -22,6 +24,8 @@ from sqlalchemy import (
     select,
     text,
     tuple_,
+    union,
+    union_all,
     update,
 )
 from sqlalchemy.dialects.sqlite import insert
@@ -55,8 +59,13 @@ def record_contacts(connection: Connection, run_id: int) -> bool:
     What was kept of this run before is replaced. Every earlier run must have been recorded.
     """
     contact, assessment = schema.contact, schema.assessment
+    document, observation = schema.document.c, schema.observation.c
     connection.execute(delete(contact).where(contact.c.run_id == run_id))
-    met = contacts_of(_chains(connection, run_id))
+    chains = union_all(
+        select(document.outcome, document.hops).where(document.run_id == run_id),
+        select(observation.chain_end, observation.hops).where(observation.run_id == run_id),
+    )
+    met = contacts_of((end, hops) for end, hops in connection.execute(chains))
     if met:
         connection.execute(
             insert(contact), [{"run_id": run_id, **asdict(met[host])} for host in sorted(met)]
@@ -71,41 +80,28 @@ def record_contacts(connection: Connection, run_id: int) -> bool:
     return outages.is_suspect
 
 
-def _chains(
-    connection: Connection, run_id: int
-) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
-    for table, end in (
-        (schema.document, schema.document.c.outcome),
-        (schema.observation, schema.observation.c.chain_end),
-    ):
-        for row in connection.execute(select(end, table.c.hops).where(table.c.run_id == run_id)):
-            yield row[0], row[1]
-
-
 def _misses(connection: Connection, run_id: int, hosts: Iterable[str]) -> dict[str, int]:
     """Return how many of the last runs that asked them, in a row, these hosts left without an answer, as far as it
     counts.
     """
     contact, run, wanted = schema.contact.c, schema.run.c, set(hosts)
-    this = select(run.started_at, run.run_id).where(run.run_id == run_id).subquery()
+    this = select(run.started_at, run.run_id).where(run.run_id == run_id)
     back = func.row_number().over(
         partition_by=contact.host, order_by=(run.started_at.desc(), run.run_id.desc())
     )
     earlier = (
         select(contact.host, contact.answered, back.label("back"))
         .join(schema.run)
-        .where(tuple_(run.started_at, run.run_id) < select(this).scalar_subquery())
+        .where(tuple_(run.started_at, run.run_id) < this.scalar_subquery())
         .subquery()
     )
     query = select(earlier.c.host, earlier.c.answered).where(earlier.c.back <= MISSES_EXPECTED)
-    last: dict[str, list[int]] = {}
-    for host, answered in connection.execute(query.order_by(earlier.c.host, earlier.c.back)):
+    misses: dict[str, int] = {}
+    rows = connection.execute(query.order_by(earlier.c.host, earlier.c.back))
+    for host, of_host in groupby(rows, key=itemgetter(0)):
         if host in wanted:
-            last.setdefault(host, []).append(answered)
-    return {
-        host: next((at for at, count in enumerate(counts) if count), len(counts))
-        for host, counts in last.items()
-    }
+            misses[host] = sum(1 for _ in takewhile(lambda row: not row.answered, of_host))
+    return misses
 
 
 #: What is written of an ARK once, when it is first seen.
@@ -154,7 +150,7 @@ def keep_by(connection: Connection, policy: StatusPolicy) -> None:
 
 def note_verdicts(connection: Connection, run_id: int) -> None:
     """Bring the status up to date with the verdicts of a run, which have just been recorded."""
-    if _is_late(connection, run_id):
+    if _is_noted(connection, run_id) or has_followers(connection, run_id):
         rebuild(connection)
     else:
         _note_verdicts(connection, run_id)
@@ -162,18 +158,17 @@ def note_verdicts(connection: Connection, run_id: int) -> None:
 
 
 def note_end(connection: Connection, run_id: int) -> None:
-    """Bring history up to date with a run that has ended, also one that could not be judged."""
-    if not connection.scalar(select(exists().where(schema.assessment.c.run_id == run_id))):
+    """Bring history up to date with a run that has ended, also one that could not be judged; twice does no harm."""
+    if not _is_noted(connection, run_id):
         note_verdicts(connection, run_id)
-    note_citations(connection, run_id)
-
-
-def note_citations(connection: Connection, run_id: int) -> None:
-    """Bring up to date what documents cite, with those of a run that has ended; twice does no harm."""
-    if not has_followers(connection, run_id):
-        _note_citations(connection, run_id)
-    else:
+    if has_followers(connection, run_id):
         rebuild(connection)
+    else:
+        _note_citations(connection, run_id)
+
+
+def _is_noted(connection: Connection, run_id: int) -> bool:
+    return bool(connection.scalar(select(exists().where(schema.assessment.c.run_id == run_id))))
 
 
 def rebuild(connection: Connection, *, until: int | None = None) -> None:
@@ -202,19 +197,11 @@ def rebuild_beside(connection: Connection, *, until: int | None = None) -> None:
 
     A store that may only be read stays as it is.
     """
+    made = text("SELECT sql FROM main.sqlite_master WHERE name = :name")
     for table in DERIVED:
-        made = (
-            select(text("sql")).select_from(text("main.sqlite_master")).where(text("name = :name"))
-        )
         sql = connection.execute(made, {"name": table.name}).scalar_one()
         connection.exec_driver_sql(sql.replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
     rebuild(connection, until=until)
-
-
-def _is_late(connection: Connection, run_id: int) -> bool:
-    """Return whether this run, or one that began after it, has been noted already."""
-    is_noted = exists().where(schema.assessment.c.run_id == run_id)
-    return bool(connection.scalar(select(is_noted))) or has_followers(connection, run_id)
 
 
 def has_followers(connection: Connection, run_id: int) -> bool:
@@ -234,36 +221,27 @@ def _note_verdicts(connection: Connection, run_id: int) -> None:
     policy = policy_of(connection)
     for verdicts in _judged(connection, run_id):
         statuses = _known(connection, run_id, verdicts)
-        answers = _Answers(connection, run_id, [row.request_url for row in verdicts])
+        answers = _answers(connection, run_id, [row.request_url for row in verdicts])
         rows: list[dict[str, Any]] = []
         events: list[dict[str, Any]] = []
         for row in verdicts:
-            here = statuses.get((row.ark_id, row.request_url))
+            url = row.request_url
+            here = statuses.get((row.ark_id, url))
             before = status_in(here) if here is not None and here.checked_at is not None else None
-            ark_status, happened = step(
-                before, check_in(row, answers.followers(row), is_suspect=is_suspect), policy
-            )
+            answer = answers.get((url, row.final_url or ""), answers.get(url))
+            check = check_in(row, answer, is_suspect=is_suspect)
+            ark_status, happened = step(before, check, policy)
             at = moment(ark_status.checked_at)
-            pair = {"ark_id": row.ark_id, "request_url": row.request_url}
-            first_seen_at = at if here is None else here.first_seen_at
-            first = {"host": host_of(row.request_url) or "", "first_seen_at": first_seen_at}
-            rows.append(
-                {
-                    **pair,
-                    **first,
-                    "verdict_id": row.verdict_id,
-                    "checked_at": at,
-                    **_columns(ark_status),
-                }
-            )
+            pair = {"ark_id": row.ark_id, "request_url": url}
+            status = {
+                "host": host_of(url) or "",
+                "first_seen_at": at if here is None else here.first_seen_at,
+                "verdict_id": row.verdict_id,
+                "checked_at": at,
+            }
+            rows.append(pair | status | _columns(ark_status))
             events += [
-                {
-                    "run_id": run_id,
-                    **pair,
-                    "at": at,
-                    "event": event.kind.value,
-                    "detail": event.detail,
-                }
+                {**pair, "run_id": run_id, "at": at, "event": event.kind, "detail": event.detail}
                 for event in happened
                 if event.kind is not EventKind.NEW or here is None
             ]
@@ -304,30 +282,25 @@ def _known(
     return {(row.ark_id, row.request_url): row for row in rows}
 
 
-class _Answers:
-    """The observations that verdicts on the object at some URLs may rest on."""
-
-    def __init__(self, connection: Connection, run_id: int, request_urls: Sequence[str]) -> None:
-        observation = schema.observation.c
-        columns: list[Any] = [observation[name] for name in _OF_ANSWER]
-        ways = [question.value for question in ACCESS]
-        query = (
-            select(*columns)
-            .where(
-                observation.run_id == run_id,
-                observation.request_url.in_(request_urls),
-                observation.question.in_(ways),
-            )
-            .order_by(observation.observation_id)
+def _answers(
+    connection: Connection, run_id: int, request_urls: Sequence[str]
+) -> dict[str | tuple[str, str], Row[Any]]:
+    """The last answers about the objects at some URLs: of all at each URL, and of those that ended at one place."""
+    observation = schema.observation.c
+    columns: list[Any] = [observation[name] for name in _OF_ANSWER]
+    query = (
+        select(*columns)
+        .where(
+            observation.run_id == run_id,
+            observation.request_url.in_(request_urls),
+            observation.question.in_(ACCESS),
         )
-        self._last: dict[str | tuple[str, str], Row[Any]] = {}
-        for row in connection.execute(query):
-            self._last[row.request_url] = self._last[row.request_url, row.final_url] = row
-
-    def followers(self, verdict: Row[Any]) -> Row[Any] | None:
-        """The last that ended where the verdict says that the object is, or else the last of all."""
-        url = verdict.request_url
-        return self._last.get((url, verdict.final_url or ""), self._last.get(url))
+        .order_by(observation.observation_id)
+    )
+    last: dict[str | tuple[str, str], Row[Any]] = {}
+    for row in connection.execute(query):
+        last[row.request_url] = last[row.request_url, row.final_url] = row
+    return last
 
 
 def known_arks(connection: Connection) -> Iterator[KnownArk]:
@@ -350,17 +323,16 @@ def known_arks(connection: Connection) -> Iterator[KnownArk]:
 def check_in(verdict: Row[Any], answer: Row[Any] | None, *, is_suspect: bool) -> DatedVerdict:
     """The check that a row of `verdict` is, with the answer that it rests on, if any was asked for."""
     at = datetime.fromisoformat((answer.at if answer is not None else "") or verdict.started_at)
-    outcome = ObjectOutcome(verdict.object)
-    if FAMILY_OF[outcome] is not Family.WORKS or answer is None:
-        return DatedVerdict(at, outcome, is_suspect, Seen(landing=verdict.final_url))
-    landing = Seen(
-        landing=verdict.final_url,
-        sketch=answer.similarity,
-        digest=answer.body_sha256 if answer.body_complete else None,
-        description=described(verdict.metadata, verdict.metadata_parsed),
-        promise=promised(verdict.commitment, verdict.commitment_parsed),
-    )
-    return DatedVerdict(at, outcome, is_suspect, landing)
+    outcome, seen = ObjectOutcome(verdict.object), Seen(landing=verdict.final_url)
+    if FAMILY_OF[outcome] is Family.WORKS and answer is not None:
+        seen = replace(
+            seen,
+            sketch=answer.similarity,
+            digest=answer.body_sha256 if answer.body_complete else None,
+            description=described(verdict.metadata, verdict.metadata_parsed),
+            promise=promised(verdict.commitment, verdict.commitment_parsed),
+        )
+    return DatedVerdict(at, outcome, is_suspect, seen)
 
 
 def status_in(row: Row[Any]) -> ArkStatus:
@@ -424,7 +396,7 @@ def _note_citations(connection: Connection, run_id: int) -> None:
     run, latest = schema.run.c, schema.latest.c
     this = connection.execute(select(schema.run).where(run.run_id == run_id)).one()
     _add_new(connection, this)
-    cited = tuple_(latest.ark_id, latest.request_url).in_(_cited_in(run_id))
+    cited = tuple_(latest.ark_id, latest.request_url).in_(_cited_in(run.run_id == run_id))
     again = select(latest.ark_id, latest.request_url).where(cited, latest.gone_at.is_not(None))
     _happened(connection, this, connection.execute(again).all(), EventKind.NEW, "cited again")
     connection.execute(update(schema.latest).where(cited).values(cited_in=run_id, gone_at=None))
@@ -432,21 +404,21 @@ def _note_citations(connection: Connection, run_id: int) -> None:
         _note_gone(connection, this)
 
 
-def _cited_in(run_id: int) -> Select[Any]:
-    mention, document = schema.mention.c, schema.document.c
+def _cited_in(runs: ColumnElement[bool], *columns: Any) -> Select[Any]:
+    """The ARKs and URLs that documents of some runs cite, each once, with further *columns*."""
+    mention, of_its_run = schema.mention.c, schema.document.c.run_id == schema.run.c.run_id
     return (
-        select(mention.ark_id, mention.request_url)
-        .join(schema.document, document.document_id == mention.document_id)
-        .where(
-            document.run_id == run_id, mention.request_url.is_not(None), schema.is_current_mention
-        )
+        select(mention.ark_id, mention.request_url, *columns)
+        .join_from(schema.mention, schema.document)
+        .join(schema.run, of_its_run)
+        .where(runs, mention.request_url.is_not(None), schema.is_current_mention)
         .distinct()
     )
 
 
 def _add_new(connection: Connection, this: Any) -> None:
     """ARKs that are cited and have never been checked; some thousands at a time, for there may be millions."""
-    latest, cited = schema.latest, _cited_in(this.run_id).subquery()
+    latest, cited = schema.latest, _cited_in(schema.run.c.run_id == this.run_id).subquery()
     is_known = exists().where(
         latest.c.ark_id == cited.c.ark_id, latest.c.request_url == cited.c.request_url
     )
@@ -473,88 +445,46 @@ def _add_new(connection: Connection, this: Any) -> None:
 
 
 def _note_gone(connection: Connection, this: Any) -> None:
-    run, latest = schema.run.c, schema.latest.c
+    run, latest, document = schema.run.c, schema.latest.c, schema.document.c
     alike = select(run.run_id).where(run.seeds == this.seeds, run.run_id != this.run_id)
-    candidates = {
-        (row.ark_id, row.request_url): row.cited_in
-        for row in connection.execute(
-            select(latest.ark_id, latest.request_url, latest.cited_in).where(
-                latest.gone_at.is_(None), latest.cited_in.in_(alike)
-            )
-        )
-    }
-    if not candidates:
-        return
-    open_documents = _open_documents(connection, this)
-    citing = _citing_documents(connection, set(candidates.values()))
-    elsewhere = _cited_elsewhere(connection, this)
-    gone = [
-        pair
-        for pair, cited_in in candidates.items()
-        if pair not in elsewhere and open_documents.isdisjoint(citing[cited_in, *pair])
-    ]
-    here = (latest.ark_id == bindparam("its_ark")) & (latest.request_url == bindparam("its_url"))
-    if gone:
-        connection.execute(
-            update(schema.latest).where(here).values(gone_at=this.started_at),
-            [{"its_ark": ark_id, "its_url": request_url} for ark_id, request_url in gone],
-        )
-    _happened(
-        connection, this, gone, EventKind.GONE, "no document that could be read cites it any more"
+    # Documents of which this run does not show what they cite now; a redirect shows what its document does.
+    untold = select(document.url).where(
+        document.run_id == this.run_id, document.outcome.not_in((*_TOLD, _REDIRECTED))
     )
-
-
-def _open_documents(connection: Connection, this: Any) -> set[str]:
-    """The documents of which a run does not show what they cite now; a redirect shows what its document does."""
-    document = schema.document.c
-    query = select(document.url, document.outcome, document.final_url).where(
-        document.run_id == this.run_id
+    redirected = select(document.url).where(
+        document.run_id == this.run_id,
+        document.outcome == _REDIRECTED,
+        document.final_url.in_(untold),
     )
-    untold = [row for row in connection.execute(query) if row.outcome not in _TOLD]
-    urls = {row.url for row in untold if row.outcome != _REDIRECTED}
-    return urls | {
-        row.url for row in untold if row.outcome == _REDIRECTED and row.final_url in urls
-    }
-
-
-def _citing_documents(
-    connection: Connection, runs: set[int]
-) -> dict[tuple[int, int, str], set[str]]:
-    """The documents that cite each ARK and URL, in each of *runs*."""
-    mention, document = schema.mention.c, schema.document.c
-    documents: defaultdict[tuple[int, int, str], set[str]] = defaultdict(set)
-    query = (
-        select(document.run_id, mention.ark_id, mention.request_url, document.url)
-        .join_from(schema.mention, schema.document)
-        .where(document.run_id.in_(runs), schema.is_current_mention)
-    )
-    for row in connection.execute(query):
-        documents[row.run_id, row.ark_id, row.request_url].add(row.url)
-    return documents
-
-
-def _cited_elsewhere(connection: Connection, this: Any) -> set[tuple[int, str]]:
-    """Return what the last finished run from each other set of seeds cites, up to this run."""
-    run = schema.run.c
-    before = tuple_(run.started_at, run.run_id) < tuple_(this.started_at, this.run_id)
+    in_these = document.url.in_(union(untold, redirected))
+    # The last finished run from each other set of seeds, up to this run.
     order = func.row_number().over(
         partition_by=run.seeds, order_by=(run.started_at.desc(), run.run_id.desc())
     )
     ranked = (
         select(run.run_id, order.label("back"))
-        .where(run.state == "finished", run.seeds != this.seeds, before)
+        .where(run.state == "finished", run.seeds != this.seeds)
+        .where(tuple_(run.started_at, run.run_id) < tuple_(this.started_at, this.run_id))
         .subquery()
     )
-    pairs: set[tuple[int, str]] = set()
-    for run_id in connection.scalars(select(ranked.c.run_id).where(ranked.c.back == 1)).all():
-        pairs.update((row.ark_id, row.request_url) for row in connection.execute(_cited_in(run_id)))
-    return pairs
+    others = run.run_id.in_(select(ranked.c.run_id).where(ranked.c.back == 1))
+    pair = (latest.ark_id, latest.request_url)
+    is_gone = (
+        latest.gone_at.is_(None),
+        latest.cited_in.in_(alike),
+        tuple_(*pair).not_in(_cited_in(others)),
+        tuple_(*pair, latest.cited_in).not_in(_cited_in(in_these, run.run_id)),
+    )
+    gone = connection.execute(select(*pair).where(*is_gone).order_by(latest.latest_id)).all()
+    words = "no document that could be read cites it any more"
+    _happened(connection, this, gone, EventKind.GONE, words)
+    connection.execute(update(schema.latest).where(*is_gone).values(gone_at=this.started_at))
 
 
 def _happened(
     connection: Connection, this: Any, rows: Iterable[Any], kind: EventKind, detail: str
 ) -> None:
-    values = {"run_id": this.run_id, "at": this.started_at, "event": kind.value, "detail": detail}
+    values = {"run_id": this.run_id, "at": this.started_at, "event": kind, "detail": detail}
     events = [
         {"ark_id": ark_id, "request_url": request_url, **values} for ark_id, request_url in rows
     ]

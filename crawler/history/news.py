@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, exists, func, select
 
 from crawler.history import triaging
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.history.triage import TriageAction, known_words
-from crawler.history.triaging import Pair, Treated
+from crawler.history.triaging import Treated
 from crawler.model import schema
 from crawler.model.schema import is_current_mention
 
@@ -57,14 +57,15 @@ def news_of(connection: Connection, run_id: int) -> News:
     event, ark, latest, run = schema.event.c, schema.ark.c, schema.latest.c, schema.run.c
     here = (latest.ark_id == event.ark_id) & (latest.request_url == event.request_url)
     happened = (
-        select(event.event, ark.ark, event.request_url, latest.state, event.detail)
+        select(event.ark_id, event.event, ark.ark, event.request_url, latest.state, event.detail)
         .join_from(schema.event, schema.ark)
         .join(schema.latest, here)
         .where(event.run_id == run_id)
     )
     begun = connection.execute(select(run.started_at).where(run.run_id == run_id)).scalar_one()
     failing = (
-        select(latest.state, ark.ark, latest.request_url, latest.state, latest.reason)
+        select(latest.ark_id, latest.state, ark.ark, latest.request_url)
+        .add_columns(latest.state, latest.reason)
         .join_from(schema.latest, schema.ark)
         .join(schema.verdict, schema.verdict.c.verdict_id == latest.verdict_id)
         .where(
@@ -76,18 +77,12 @@ def news_of(connection: Connection, run_id: int) -> News:
     cited = _citations(connection, run_id)
     counting = select(latest.verdict_id).where(latest.verdict_id.is_not(None))
     decided = triaging.treated(connection, counting, run_id)
-    names = _named(connection, decided)
-    items = sorted(
-        (
-            NewsItem(*row, cited.get(row[2], 0))
-            for query in (happened, failing)
-            for row in connection.execute(query)
-        ),
-        key=lambda item: (item.ark, item.request_url, item.kind),
-    )
-    items = [
-        item for item in items if is_raised(item.kind, names.get((item.ark, item.request_url)))
-    ]
+    items = []
+    for query in (happened, failing):
+        for ark_id, kind, name, url, state, detail in connection.execute(query):
+            if is_raised(kind, decided.get((ark_id, url))):
+                items.append(NewsItem(kind, name, url, state, detail, cited.get(url, 0)))
+    items.sort(key=lambda item: (item.ark, item.request_url, item.kind))
     fresh = {item.ark for item in items if item.kind in (EventKind.BROKE, ArkState.FAILING)}
     troubled = connection.execute(
         select(latest.ark_id, ark.ark, latest.request_url)
@@ -100,27 +95,20 @@ def news_of(connection: Connection, run_id: int) -> News:
         )
     )
     known_pairs = {pair for pair, treated in decided.items() if treated.is_known}
-    known_count = len(
-        {
-            ark_id
-            for ark_id, name, url in troubled
-            if name not in fresh and (ark_id, url) not in known_pairs
-        }
-    )
-    is_first = (
-        connection.scalar(
-            select(func.count()).select_from(schema.run).where(run.started_at < begun)
-        )
-        == 0
-    )
+    known_problems = {
+        ark_id
+        for ark_id, name, url in troubled
+        if name not in fresh and (ark_id, url) not in known_pairs
+    }
+    has_earlier = connection.scalar(select(exists().where(run.started_at < begun)))
     return News(
         run_id,
         begun,
         tuple(items),
-        known_count,
+        len(known_problems),
         suspect or "",
         count_words(decided),
-        is_first=is_first,
+        is_first=not has_earlier,
     )
 
 
@@ -149,21 +137,6 @@ def count_words(decided: Mapping[tuple[Any, str], Treated]) -> str:
         if ark not in acknowledged and treated.until is not None:
             ignored[ark] = min(treated.until, ignored.get(ark, treated.until))
     return known_words(len(acknowledged), [*ignored.values()])
-
-
-def _named(
-    connection: Connection, decided: Mapping[Pair, Treated]
-) -> Mapping[tuple[str, str], Treated]:
-    """Return what was decided, by ARK and URL."""
-    if not decided:
-        return {}
-    latest, ark = schema.latest, schema.ark
-    rows = connection.execute(
-        select(latest.c.ark_id, ark.c.ark, latest.c.request_url).join_from(latest, ark)
-    )
-    return {
-        (name, url): decided[ark_id, url] for ark_id, name, url in rows if (ark_id, url) in decided
-    }
 
 
 def _citations(connection: Connection, run_id: int) -> dict[str, int]:

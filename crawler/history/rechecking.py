@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
@@ -27,14 +27,11 @@ class Intervals:
 
     def of(self, state: ArkState) -> float | None:
         """Days between two checks in this state; None for what is never checked."""
-        return {
-            ArkState.HEALTHY: self.healthy,
-            ArkState.FAILING: self.failing,
-            ArkState.FLAPPING: self.failing,
-            ArkState.CONFIRMED_BROKEN: self.confirmed_broken,
-            ArkState.BLOCKED: self.blocked,
-            ArkState.UNDETERMINED: self.undetermined,
-        }.get(state)
+        if state is ArkState.SKIPPED:
+            return None
+        named = ArkState.FAILING if state is ArkState.FLAPPING else state
+        days: float = getattr(self, named.name.lower())
+        return days
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +48,6 @@ class RecheckPolicy:
         >>> RecheckPolicy(naan={"12148": {"healthy": 90}}).intervals("12148", "n2t.net").healthy
         90
         """
-        if naan not in self.naan and host not in self.host:
-            return self.general
         return replace(self.general, **{**self.naan.get(naan, {}), **self.host.get(host, {})})
 
 
@@ -117,8 +112,14 @@ def in_turn(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
     hosts: defaultdict[str, list[KnownArk]] = defaultdict(list)
     for known_ark in known_arks:
         hosts[known_ark.host].append(known_ark)
-    queues = [deque(sorted(waiting, key=_longest_ago)) for waiting in hosts.values()]
-    return list(_in_turn(sorted(queues, key=lambda queue: _longest_ago(queue[0]))))
+    queues = [sorted(waiting, key=_longest_ago) for waiting in hosts.values()]
+    queues.sort(key=lambda queue: _longest_ago(queue[0]))
+    turns = sorted(
+        (turn, host, known_ark)
+        for host, waiting in enumerate(queues)
+        for turn, known_ark in enumerate(waiting)
+    )
+    return [known_ark for _, _, known_ark in turns]
 
 
 def next_due_at(
@@ -127,15 +128,6 @@ def next_due_at(
     """Return when something will be due that is not due *now*; None if nothing ever will."""
     moments = (due_at(known_ark, policy) for known_ark in known_arks)
     return min((moment for moment in moments if moment is not None and moment > now), default=None)
-
-
-def _in_turn(queues: Iterable[deque[KnownArk]]) -> Iterator[KnownArk]:
-    waiting = deque(queues)
-    while waiting:
-        queue = waiting.popleft()
-        yield queue.popleft()
-        if queue:
-            waiting.append(queue)
 
 
 def _longest_ago(known_ark: KnownArk) -> tuple[bool, datetime, str, str]:

@@ -167,35 +167,32 @@ _LASTING = frozenset({ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAP
 def treatment(decisions: Iterable[TriageDecision], problem: Problem, today: date) -> TriageState:
     """Return what *decisions*, which are all about this ARK, amount to on a day."""
     latest = sorted(decisions, key=lambda decision: (decision.at, decision.key), reverse=True)
-    assignee = next(
-        (expired.assignee for expired in latest if expired.action is TriageAction.ASSIGN), None
+    assigning, ignoring, acknowledging = (
+        [decision for decision in latest if decision.action is action]
+        for action in (TriageAction.ASSIGN, TriageAction.IGNORE, TriageAction.ACKNOWLEDGE)
     )
-    ignoring = [expired for expired in latest if expired.action is TriageAction.IGNORE]
-    in_force = [
-        expired for expired in ignoring if expired.until is not None and today < expired.until
-    ]
-    acknowledging = [expired for expired in latest if expired.action is TriageAction.ACKNOWLEDGE]
+    assignee = assigning[0].assignee if assigning else None
     is_problem = problem.now.severity > Severity.FINE
+    in_force = [one for one in ignoring if one.until is not None and today < one.until]
     if in_force:
-        longest = max(in_force, key=lambda expired: expired.until or today)
+        longest = max(in_force, key=lambda one: one.until or today)
         words = f"ignored until {longest.until}{_because(longest.reason)}"
         action = TriageAction.IGNORE if is_problem else None
         return TriageState(action, words, longest.reason, longest.until, assignee, is_silent=True)
     if not is_problem:
         return TriageState(assignee=assignee)
-    changes = [(expired, worse_since(expired.at, problem)) for expired in acknowledging]
-    for decision, worse in changes:
+    reasons = []
+    for decision in acknowledging:
+        worse = worse_since(decision.at, problem)
+        words = f"acknowledged on {decision.at:%Y-%m-%d}"
         if worse is None:
-            words = f"acknowledged on {decision.at:%Y-%m-%d}{_because(decision.reason)}"
+            words += _because(decision.reason)
             return TriageState(TriageAction.ACKNOWLEDGE, words, decision.reason, None, assignee)
-    reasons = [
-        f"acknowledged on {expired.at:%Y-%m-%d}, but {worse}" for expired, worse in changes[:1]
+        reasons.append(f"{words}, but {worse}")
+    passed = [
+        f"ignored until {one.until}, which has passed{_because(one.reason)}" for one in ignoring
     ]
-    reasons += [
-        f"ignored until {expired.until}, which has passed{_because(expired.reason)}"
-        for expired in ignoring[:1]
-    ]
-    return TriageState(None, "; ".join(reasons), assignee=assignee)
+    return TriageState(None, "; ".join((*reasons[:1], *passed[:1])), assignee=assignee)
 
 
 def worse_since(at: datetime, problem: Problem) -> str | None:
@@ -214,26 +211,13 @@ def worse_since(at: datetime, problem: Problem) -> str | None:
         return "it worked then"
     if problem.now.severity > then.severity:
         return f"worse since: {then.object} then, {problem.now.object} now"
+    since = problem.since
     if any(at < check.at and check.severity is Severity.FINE for check in problem.before):
-        is_lasting_flap = (
-            problem.state is ArkState.FLAPPING and problem.since is not None and problem.since <= at
-        )
-        return None if is_lasting_flap else "it has worked since, and broke anew"
-    if (
-        problem.state in _LASTING
-        and problem.since is not None
-        and problem.since > at
-        and then.severity >= Severity.SILENT
-    ):
-        return f"worse since: {problem.state} since {problem.since:%Y-%m-%d}"
-    return None
-
-
-def is_wanted(decisions: Iterable[TriageDecision], checked_at: datetime | None) -> datetime | None:
-    """The moment at which someone asked for a check that has not been made since; None if no one did."""
-    asked = [decision.at for decision in decisions if decision.action is TriageAction.RECHECK]
-    waiting = [at for at in asked if checked_at is None or checked_at < at]
-    return max(waiting, default=None)
+        is_flapping_still = problem.state is ArkState.FLAPPING and since is not None and since <= at
+        return None if is_flapping_still else "it has worked since, and broke anew"
+    if problem.state not in _LASTING or since is None or then.severity < Severity.SILENT:
+        return None
+    return f"worse since: {problem.state} since {since:%Y-%m-%d}" if since > at else None
 
 
 def known_words(acknowledged: int, ignored: Sequence[date]) -> str:
@@ -246,12 +230,8 @@ def known_words(acknowledged: int, ignored: Sequence[date]) -> str:
     """
     parts = [f"{acknowledged:,} acknowledged"] if acknowledged else []
     if ignored:
-        days = (
-            f"{min(ignored)}"
-            if min(ignored) == max(ignored)
-            else f"{min(ignored)} to {max(ignored)}"
-        )
-        parts.append(f"{len(ignored):,} ignored until {days}")
+        days = dict.fromkeys(map(str, (min(ignored), max(ignored))))
+        parts.append(f"{len(ignored):,} ignored until {' to '.join(days)}")
     return f"{acknowledged + len(ignored):,} known: {', '.join(parts)}" if parts else ""
 
 
@@ -284,19 +264,14 @@ def target_of(kind: TriageTarget, text: str) -> str:
                 raise ValueError(f"a pattern has a * in it: {text!r}")
             if not re.match(r"ark:|https?://|\*", text, re.IGNORECASE):
                 raise ValueError(f"a pattern begins with ark:, http or *: {text!r}")
-            return _normal_pattern(text)
+            if not text.lower().startswith("ark:"):
+                return text
+            rest = text[4:].lstrip("/")  # in normal form, in which hyphens mean nothing
+            return "ark:" + (rest if "[" in rest else rest.replace("-", ""))
         case TriageTarget.DOCUMENT:
             if not text:
                 raise ValueError("not a document: it is empty")
             return text
-
-
-def _normal_pattern(text: str) -> str:
-    """A pattern of ARKs as their normal form is: hyphens, which mean nothing there, taken out of it."""
-    if not text.lower().startswith("ark:"):
-        return text
-    rest = text[4:].lstrip("/")
-    return "ark:" + (rest if "[" in rest else rest.replace("-", ""))
 
 
 def fits_document(url: str, pattern: str) -> bool:
@@ -309,11 +284,9 @@ def fits_document(url: str, pattern: str) -> bool:
     >>> fits_document("scans/page [1].pdf", "scans/page [1].pdf"), fits_document("a/view?id=7", "a/view?id=")
     (True, True)
     """
-    return (
-        fnmatchcase(url, re.sub(r"[?[]", r"[\g<0>]", pattern))
-        if "*" in pattern
-        else url.startswith(pattern)
-    )
+    if "*" not in pattern:
+        return url.startswith(pattern)
+    return fnmatchcase(url, re.sub(r"[?[]", r"[\g<0>]", pattern))
 
 
 class TriageDecisions:

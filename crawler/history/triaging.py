@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date, datetime
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, func, select
@@ -23,7 +24,6 @@ from crawler.history.triage import (
     TriageDecisions,
     TriageState,
     TriageTarget,
-    is_wanted,
     treatment,
 )
 from crawler.model import schema
@@ -69,7 +69,9 @@ def decisions(connection: Connection) -> list[TriageDecision]:
 def keep(connection: Connection, decided: Iterable[TriageDecision]) -> None:
     """Keep decisions, each in place of an earlier one of its kind about the same."""
     for decision in decided:
-        values = _values(decision)
+        until = decision.until.isoformat() if decision.until else None
+        at = decision.at.isoformat(timespec="milliseconds")
+        values = {**asdict(decision), "at": at, "until": until}
         connection.execute(
             insert(schema.triage)
             .values(values)
@@ -86,22 +88,17 @@ def keep_file(
     """
     wanted = {decision.key: decision for decision in decided}
     there = {decision.key: decision for decision in decisions(connection)}
-    changed = [
-        decision
-        for decision in wanted.values()
-        if decision.key not in there or not _is_same(there[decision.key], decision, at)
-    ]
+
+    def is_kept(given: TriageDecision) -> bool:
+        kept = there.get(given.key)
+        return kept is not None and given.at in (at, kept.at) and replace(given, at=kept.at) == kept
+
+    changed = [decision for decision in wanted.values() if not is_kept(decision)]
     gone = [key for key, decision in there.items() if decision.from_file and key not in wanted]
     keep(connection, changed)
     for key in gone:
         forget(connection, key)
     return len(changed), len(gone)
-
-
-def _is_same(kept: TriageDecision, given: TriageDecision, at: datetime) -> bool:
-    """Return whether a file that was read *at* a moment says what is kept already."""
-    same = (kept.reason, kept.until, kept.assignee) == (given.reason, given.until, given.assignee)
-    return kept.from_file and same and given.at in (at, kept.at)
 
 
 def forget(connection: Connection, key: tuple[TriageAction, TriageTarget, str]) -> bool:
@@ -114,15 +111,6 @@ def forget(connection: Connection, key: tuple[TriageAction, TriageTarget, str]) 
         )
     )
     return bool(done.rowcount)
-
-
-def _values(decision: TriageDecision) -> dict[str, Any]:
-    until = decision.until.isoformat() if decision.until else None
-    return {
-        **asdict(decision),
-        "at": decision.at.isoformat(timespec="milliseconds"),
-        "until": until,
-    }
 
 
 def decision_of(row: Row[Any]) -> TriageDecision:
@@ -157,20 +145,20 @@ def treated(
     if not made or begun is None:
         return {}
     today = datetime.fromisoformat(begun).date()
-    decided = TriageDecisions(made)
-    rows = {(row.ark_id, row.request_url): row for row in connection.execute(_status(verdicts))}
-    ends = _chain_ends(connection, verdicts) if decided.asks_for_hosts else {}
-    places = _documents(connection, run_id, rows) if decided.asks_for_documents else {}
-    about: dict[Pair, tuple[list[TriageDecision], dict[str, list[TriageDecision]]]] = {}
-    for pair, row in rows.items():
-        whole = list(decided.about(row.ark, _urls(row, ends)))
-        in_documents = {url: list(decided.in_document(url)) for url in places.get(pair, ())}
-        if whole or any(in_documents.values()):
-            about[pair] = whole, in_documents
+    rows = connection.execute(_status(verdicts)).all()
+    about = {}
+    for row, whole, in_documents in _decided_about(connection, made, rows, verdicts, run_id):
+        about[row.ark_id, row.request_url] = row, whole, in_documents
     lives = _lives(connection, about, begun)
     result = {}
-    for pair, (whole, in_documents) in about.items():
-        problem = _problem(rows[pair], lives.get(pair, {}))
+    for pair, (row, whole, in_documents) in about.items():
+        life = lives.get(pair, {})
+        problem = Problem(
+            life.get(row.verdict_id) or _found(row),
+            ArkState(row.state) if row.state else None,
+            datetime.fromisoformat(row.since) if row.since else None,
+            [*life.values()],
+        )
         result[pair] = _together(whole, in_documents, problem, today)
     return result
 
@@ -190,11 +178,9 @@ def _together(
         return Treated(everywhere, is_problem)
     single = {url: treatment([*whole, *more], problem, today) for url, more in in_documents.items()}
     first = next(iter(single.values()))
-    if everywhere.action is None and all(
-        of_one.action is not None or of_one.is_silent for of_one in single.values()
-    ):
-        return Treated(first, is_problem, single)
-    return Treated(everywhere, is_problem, single)
+    is_known = all(of_one.action is not None or of_one.is_silent for of_one in single.values())
+    whole_state = first if everywhere.action is None and is_known else everywhere
+    return Treated(whole_state, is_problem, single)
 
 
 def _status(verdicts: Select[Any]) -> Select[Any]:
@@ -237,12 +223,28 @@ def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, 
     return ends
 
 
-def _urls(row: Any, ends: Mapping[Pair, Collection[str]]) -> list[str]:
-    """The URL that is asked for an ARK, and those at which chains from there ended."""
-    final_urls = [row.final_url] if row.final_url else []
-    return list(
-        dict.fromkeys([row.request_url, *final_urls, *ends.get((row.ark_id, row.request_url), ())])
-    )
+def _decided_about(
+    connection: Connection,
+    made: Iterable[TriageDecision],
+    rows: Sequence[Any],
+    verdicts: Select[Any],
+    run_id: int,
+) -> Iterator[tuple[Any, list[TriageDecision], dict[str, list[TriageDecision]]]]:
+    """The *rows* about which something was decided: what holds wherever each is cited, and in single documents.
+
+    *verdicts* are those of the rows, and *run_id* the run whose documents count.
+    """
+    decided = TriageDecisions(made)
+    pairs = {(row.ark_id, row.request_url) for row in rows}
+    ends = _chain_ends(connection, verdicts) if decided.asks_for_hosts else {}
+    places = _documents(connection, run_id, pairs) if decided.asks_for_documents else {}
+    for row in rows:
+        pair = (row.ark_id, row.request_url)
+        final_urls = filter(None, (row.final_url, *ends.get(pair, ())))
+        whole = list(decided.about(row.ark, [row.request_url, *final_urls]))
+        in_documents = {url: list(decided.in_document(url)) for url in places.get(pair, ())}
+        if whole or any(in_documents.values()):
+            yield row, whole, in_documents
 
 
 def _documents(
@@ -318,15 +320,6 @@ def _found(row: Any) -> TriageCheck:
     return TriageCheck(datetime.fromisoformat(row.at), ObjectOutcome(row.object), is_otherwise)
 
 
-def _problem(row: Any, life: Mapping[int, TriageCheck]) -> Problem:
-    return Problem(
-        life.get(row.verdict_id) or _found(row),
-        ArkState(row.state) if row.state else None,
-        datetime.fromisoformat(row.since) if row.since else None,
-        [*life.values()],
-    )
-
-
 # -- what is to be checked now
 
 
@@ -334,24 +327,16 @@ def wanted(connection: Connection) -> dict[Pair, datetime]:
     """Return what someone has asked to be checked and no one has checked since, with the moment at which it was asked
     for.
     """
-    return {
-        pair: at for pair, _, at in _waiting(connection, _rechecks(connection)) if at is not None
-    }
+    waiting = _waiting(connection, _rechecks(connection))
+    return {pair: max(decision.at for decision in still) for pair, still in waiting}
 
 
 def use_up(connection: Connection) -> None:
     """Forget the requests for a check that have been met; those of a file stay there, and mean nothing more."""
     made = _rechecks(connection)
-    if not made:
-        return
-    open_ones = {
-        made_decision.key
-        for _, about, at in _waiting(connection, made)
-        if at is not None
-        for made_decision in about
-    }
+    waiting = {decision.key for _, still in _waiting(connection, made) for decision in still}
     for decision in made:
-        if decision.key not in open_ones and not decision.from_file:
+        if decision.key not in waiting and not decision.from_file:
             forget(connection, decision.key)
 
 
@@ -363,21 +348,20 @@ def _rechecks(connection: Connection) -> list[TriageDecision]:
 
 def _waiting(
     connection: Connection, made: Sequence[TriageDecision]
-) -> Iterator[tuple[Pair, list[TriageDecision], datetime | None]]:
-    """Each pair that requests are about, with those that are still open."""
+) -> Iterator[tuple[Pair, list[TriageDecision]]]:
+    """Each pair that requests for a check are about, with those that have not been met since."""
     for row, about in touched(connection, made):
-        if row.state == ArkState.SKIPPED:
-            continue
         checked_at = datetime.fromisoformat(row.checked_at) if row.checked_at else None
-        still = [decision for decision in about if is_wanted([decision], checked_at) is not None]
-        yield (row.ark_id, row.request_url), still, is_wanted(still, checked_at)
+        still = [one for one in about if checked_at is None or checked_at < one.at]
+        if still and row.state != ArkState.SKIPPED:
+            yield (row.ark_id, row.request_url), still
 
 
 def idle(connection: Connection) -> list[TriageDecision]:
     """The decisions that are about no ARK of the store."""
     made = decisions(connection)
-    met = {decision.key for _, about in touched(connection, made) for decision in about}
-    return [decision for decision in made if decision.key not in met]
+    met = {decision for _, about in touched(connection, made) for decision in about}
+    return [decision for decision in made if decision not in met]
 
 
 def touched(
@@ -386,7 +370,6 @@ def touched(
     """The ARKs and URLs of the store that decisions are about, as rows with their status, each with its decisions."""
     if not made:
         return
-    decided = TriageDecisions(made)
     latest, ark, verdict = schema.latest.c, schema.ark.c, schema.verdict.c
     query = (
         select(
@@ -402,15 +385,9 @@ def touched(
         .order_by(latest.latest_id)
     )
     rows = connection.execute(query).all()
-    pairs = {(row.ark_id, row.request_url) for row in rows}
-    places = _documents(connection, -1, pairs) if decided.asks_for_documents else {}
-    ends = _chain_ends(connection, select(latest.verdict_id)) if decided.asks_for_hosts else {}
-    for row in rows:
-        pair = (row.ark_id, row.request_url)
-        about = list(decided.about(row.ark, _urls(row, ends)))
-        about += [decision for url in places.get(pair, ()) for decision in decided.in_document(url)]
-        if about:
-            yield row, about
+    of_latest = select(latest.verdict_id)
+    for row, whole, in_documents in _decided_about(connection, made, rows, of_latest, -1):
+        yield row, [*whole, *chain.from_iterable(in_documents.values())]
 
 
 # -- the user's choice among the ARKs that a store knows: by NAAN, by the beginning of the ARK, by host
@@ -445,15 +422,13 @@ class KnownSelection:
 
     def names(self, ark: str, naan: str) -> bool:
         """Return whether an ARK, in normal form, is of the NAANs and prefixes."""
-        return (not self.naans or naan in self.naans) and (
-            not self.prefixes or ark.startswith(self.prefixes)
-        )
+        is_of_naan = not self.naans or naan in self.naans
+        return is_of_naan and (not self.prefixes or ark.startswith(self.prefixes))
 
     def holds(self, known_ark: KnownArk) -> bool:
         """Return whether an ARK of a store is chosen."""
-        return self.names(known_ark.ark, known_ark.naan) and (
-            not self.hosts or known_ark.host in self.hosts
-        )
+        is_at_host = not self.hosts or known_ark.host in self.hosts
+        return is_at_host and self.names(known_ark.ark, known_ark.naan)
 
 
 def beginning_of(text: str) -> str:
