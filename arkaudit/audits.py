@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from datetime import UTC, date, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +19,12 @@ from arkaudit.exits import say
 from arkaudit.options import cores
 from arkaudit.progress import JUDGING, RunProgress
 from arkaudit.resuming import ResumeDecision
-from crawler.model.observations import DocumentRecord, Verdict
+from crawler.model.observations import DocumentRecord, Verdict, now
 from crawler.model.registry import cache_folder, dns_look_up, with_resolvers
 from crawler.model.registry import load as load_registry
 from crawler.politeness.pacing import host_of
 from crawler.process import SpiderStage, run_stages
-from crawler.sources.gate import CrawlPlan, Rules
+from crawler.sources.gate import CrawlPlan, LinkPatterns, Rules
 from crawler.spiders.arks_spider import ArksSpider
 from crawler.spiders.conversation import AskingRules
 from crawler.spiders.documents_spider import DocumentsSpider
@@ -45,17 +46,17 @@ if TYPE_CHECKING:
     from arkaudit.datasets.documents import DatasetDocuments
 
 
-def crawl_plan(config: Config, seeds: Seeds, *, today: date) -> CrawlPlan:
-    """The plan of a crawl that begins at *seeds* on this day."""
+def crawl_plan(config: Config, seeds: Seeds) -> CrawlPlan:
+    """The plan of a crawl that begins at *seeds* today."""
     crawl = config.crawl
     return CrawlPlan.of(
         seeds.urls,
         seeds.orders,
-        year=today.year,
+        year=datetime.now(UTC).year,
         rules=Rules(
             depth=crawl.depth,
-            include=crawl.included,
-            exclude=crawl.excluded,
+            include=LinkPatterns(crawl.include),
+            exclude=LinkPatterns(crawl.exclude),
             follows_nofollow=crawl.ignore_nofollow,
         ),
         extent=crawl.scope,
@@ -118,67 +119,52 @@ def audit(
     for folder, finding in seeds.folder_findings.items() if seeds is not None else ():
         store.record_findings(run_id, document_name(folder), [finding])
         say(f"{document_name(folder)}: {finding.kind}: {finding.detail}")
-    run = AuditRun(
-        config,
-        store,
-        run_id,
-        seeds,
-        targets,
-        readings or {},
-        resolve=resolve,
-        heard=heard,
-        dataset=dataset,
+    AuditRun(config, store, run_id, seeds, dataset, targets, readings or {}, resolve, heard).live(
+        on_start
     )
-    run.live(on_start=on_start)
     return run_id
 
 
+@dataclass(slots=True)
 class AuditRun:
     """A run's life, once it was begun: its spiders run one after the other, what they observe is judged, it ends."""
 
-    def __init__(
-        self,
-        config: Config,
-        store: Store,
-        run_id: int,
-        seeds: Seeds | None,
-        targets: Sequence[Target] | None,
-        readings: Mapping[str, Sequence[CandidateReading]],
-        *,
-        resolve: bool,
-        heard: Callable[[Verdict], None],
-        dataset: DatasetDocuments | None = None,
-    ) -> None:
-        self._config = config
-        self._store = store
-        self._run_id = run_id
-        self._seeds = seeds
-        self._dataset = dataset
-        self._targets = targets
-        self._readings = readings
-        self._resolve = resolve
-        self._heard = heard
-        self._registry = load_registry(cache_folder())
-        self._probed = {(result.host, result.port) for result in store.tls_results(run_id)}
-        self._is_judged = False
-        """Whether all verdicts of the whole run are in the store."""
-        self._is_read = targets is not None
-        """Whether all documents are there, so that it is settled which ARKs are asked about."""
+    config: Config
+    store: Store
+    run_id: int
+    seeds: Seeds | None
+    dataset: DatasetDocuments | None
+    targets: Sequence[Target] | None
+    readings: Mapping[str, Sequence[CandidateReading]]
+    resolve: bool
+    heard: Callable[[Verdict], None]
+    registry: Registry = field(default_factory=lambda: load_registry(cache_folder()))
+    is_judged: bool = False
+    """Whether all verdicts of the whole run are in the store."""
+    is_read: bool = False
+    """Whether all documents are there, so that it is settled which ARKs are asked about."""
+    of_run: dict[str, Any] = field(init=False)
+    """The arguments that all of its spiders have."""
 
-    def live(self, *, on_start: Callable[[Crawler], None] | None = None) -> None:
+    def __post_init__(self) -> None:
+        self.is_read = self.targets is not None
+        probed = {(result.host, result.port) for result in self.store.tls_results(self.run_id)}
+        self.of_run = {"store": self.store, "run_id": self.run_id, "probed_hosts": probed}
+
+    def live(self, on_start: Callable[[Crawler], None] | None) -> None:
         """Crawl and judge; the run has ended then, well or badly. Raises as `audit` does."""
         try:
             with ExitStack() as stack:
                 progress = stack.enter_context(RunProgress())
                 self._crawl(stack, progress, on_start)
                 self._judge(progress)
-            self._store.end_run(self._run_id, at=_now(), state=FINISHED)
+            self.store.end_run(self.run_id, at=now(), state=FINISHED)
         except (KeyboardInterrupt, RunInterrupted) as interrupt:
             self._stop(is_patient=isinstance(interrupt, RunInterrupted) and not interrupt.at_once)
-            raise AuditInterrupted(self._run_id) from None
+            raise AuditInterrupted(self.run_id) from None
         except Exception:
             with suppress(StoreUnwritable):
-                self._store.end_run(self._run_id, at=_now(), state="failed")
+                self.store.end_run(self.run_id, at=now(), state="failed")
             raise
 
     # -- its spiders
@@ -192,60 +178,62 @@ class AuditRun:
                 on_start(crawler)
 
         stages = []
-        jobs = self._config.jobs or cores()
+        jobs = self.config.jobs or cores()
         executor = stack.enter_context(document_executor(jobs))
-        if self._dataset is not None:
-            self._take(self._dataset, progress)
-        if self._seeds is not None:
-            documents = partial(self._documents, self._seeds, executor, progress)
+        if self.dataset is not None:
+            self._take(self.dataset, progress)
+        if self.seeds is not None:
+            documents = partial(self._documents, self.seeds, executor, progress)
             stages.append(SpiderStage(DocumentsSpider, documents))
-        if self._resolve:
+        if self.resolve:
             stages.append(SpiderStage(ArksSpider, partial(self._arks, progress)))
-            if self._config.memento.timegate:
+            if self.config.memento.timegate:
                 stages.append(SpiderStage(MementosSpider, partial(self._mementos, progress)))
-        window = {
-            "SCRAPER_SLOT_MAX_ACTIVE_SIZE": _AHEAD_BYTES * max(jobs, 2)
-        }  # default 5 MB, enough for two
-        run_stages(stages, self._config.settings() | window, on_start=started)
+        window = _AHEAD_BYTES * max(jobs, 2)  # default 5 MB, enough for two
+        settings = self.config.settings() | {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": window}
+        run_stages(stages, settings, on_start=started)
 
     def _take(self, dataset: DatasetDocuments, progress: RunProgress) -> None:
         """Record the documents of a dataset, some at a time; those of a resumed run are there already."""
         progress.stage("documents")
-        records = dataset.records(self._config.resolver)
+        records = dataset.records(self.config.resolver)
         for some in batches(records, lambda record: _MENTION_BYTES * len(record.mentions)):
-            self._store.record(self._run_id, some)
+            self.store.record(self.run_id, some)
             for record in some:
                 progress.count(record)
         for subject, finding in dataset.notes:
-            self._store.record_findings(self._run_id, subject, [finding])
+            self.store.record_findings(self.run_id, subject, [finding])
 
     def _documents(
         self, seeds: Seeds, executor: WorkerExecutor, progress: RunProgress
     ) -> dict[str, Any]:
         """The arguments of the documents spider; *executor* has the processes that parse documents and sources."""
-        progress.stage("documents", done=self._store.counts(self._run_id)["documents"])
+        progress.stage("documents", done=self.store.counts(self.run_id)["documents"])
         return {
-            **self._of_run,
-            "plan": crawl_plan(self._config, seeds, today=datetime.now(UTC).date()),
+            **self.of_run,
+            "plan": crawl_plan(self.config, seeds),
             "files": seeds.files,
             "source_files": seeds.named_files,
-            "resolver": self._config.resolver,
+            "resolver": self.config.resolver,
             "executor": executor,
-            "patience": self._config.patience,
+            "patience": self.config.patience,
         }
 
     def _arks(self, progress: RunProgress) -> dict[str, Any]:
         """The arguments of the arks spider, when all documents are there."""
-        config, asked = self._config, self._settled(as_asked=True)
-        frontier = Frontier(self._store, self._run_id, ARKS)
+        config, asked = self.config, self._settled(as_asked=True)
+        frontier = Frontier(self.store, self.run_id, ARKS)
         done = frontier.counts()[FrontierState.DONE]
 
-        settled = frontier.settled() if done else set()
         urls = {url for ark, url in asked if not ark.is_skipped}
-        left = urls - settled
+        left = urls - (frontier.settled() if done else set())
         progress.stage("URLs of ARKs", len(urls), done=len(urls) - len(left), urls=left)
+        registry = self.registry
+        if config.resolve.maptr:  # with what the DNS knows besides
+            naans = (ark.naan for ark, _ in asked if not ark.is_skipped)
+            registry = with_resolvers(registry, naans, dns_look_up())
         rules = AskingRules(
-            registry=_with_dns(self._registry, asked) if config.resolve.maptr else self._registry,
+            registry=registry,
             resolver=config.resolver,
             direct=config.resolve.direct,
             legacy=config.resolve.legacy_inflections,
@@ -261,82 +249,77 @@ class AuditRun:
             "rules": rules,
             "rendering": config.render.options,
         }
-        return {**self._of_run, **given}
+        return {**self.of_run, **given}
 
     def _mementos(self, progress: RunProgress) -> dict[str, Any]:
         """The arguments of the spider that asks for captures, once it is known which ARKs fail."""
         self._judge(progress)
-        wanted = self._config.memento
+        wanted = self.config.memento
         assert wanted.timegate is not None
-        failing = list(
-            self._store.capture_wishes(
-                self._run_id, wanted.timegate, now=datetime.now(UTC), max_age_s=wanted.max_age
-            )
+        wishes = self.store.capture_wishes(
+            self.run_id, wanted.timegate, now=datetime.now(UTC), max_age_s=wanted.max_age
         )
+        failing = list(wishes)
         progress.stage("archived copies", len(failing))
-        given = {"timegate": wanted.timegate, "targets": failing, "patience": self._config.patience}
-        return {**self._of_run, **given}
-
-    @property
-    def _of_run(self) -> dict[str, Any]:
-        return {"store": self._store, "run_id": self._run_id, "probed_hosts": self._probed}
+        given = {"timegate": wanted.timegate, "targets": failing, "patience": self.config.patience}
+        return {**self.of_run, **given}
 
     # -- what is asked about, and what it is judged by
 
     def _settled(self, *, as_asked: bool = False) -> list[Target]:
         """The ARKs that are asked about, or cited, with their URLs; all documents are there."""
-        if self._targets is not None:
-            return list(self._targets)
-        if not self._is_read:
+        if self.targets is not None:
+            return list(self.targets)
+        if not self.is_read:
             from crawler.spiders.runs import conclude_documents
 
             conclude_documents(
-                self._store, self._run_id, self._registry, resolver=self._config.resolver
+                self.store, self.run_id, self.registry, resolver=self.config.resolver
             )
-            self._is_read = True
-        if not self._resolve:
+            self.is_read = True
+        if not self.resolve:
             return []
         # Sorted, so that what is asked about one for many is asked about the same one every time.
-        cited = self._store.cited_arks(self._run_id, as_asked=as_asked)
-        return sorted((ark, url) for ark, url in cited if not self._registry.names_only(ark))
+        cited = self.store.cited_arks(self.run_id, as_asked=as_asked)
+        return sorted((ark, url) for ark, url in cited if not self.registry.names_only(ark))
 
     def _possible(self) -> dict[str, Sequence[CandidateReading]]:
-        return {**other_readings(self._store.open_mentions(self._run_id)), **self._readings}
+        return {**other_readings(self.store.open_mentions(self.run_id)), **self.readings}
 
     def _background(self) -> Background:
-        return Background(self._registry, self._possible(), self._config.closed_collections)
+        return Background(self.registry, self._possible(), self.config.closed_collections)
 
     # -- its end
 
     def _judge(self, progress: RunProgress) -> None:
         """Settle what is doubtful by the answers, and judge all, once."""
-        if self._is_judged:
+        if self.is_judged:
             return
         background = self._background()
-        settle_readings(self._store, self._run_id)
+        settle_readings(self.store, self.run_id)
         asked = self._settled()
         progress.stage(JUDGING, len(asked))
 
         def judged(verdict: Verdict) -> None:
             progress.count_verdict()
-            self._heard(verdict)
+            self.heard(verdict)
 
-        judge_run(self._store, self._run_id, asked, background, on_verdict=judged)
-        self._is_judged = True
+        judge_run(self.store, self.run_id, asked, background, on_verdict=judged)
+        self.is_judged = True
 
     def _stop(self, *, is_patient: bool) -> None:
         """Judge those targets of which all is asked, at once; note that the run can be resumed.
 
         What only a whole run shows is left for its end; and what was to be asked once more has not failed.
         """
-        is_open = is_patient and self._is_read and not self._is_judged
+        is_open = is_patient and self.is_read and not self.is_judged
         targets = self._settled(as_asked=True) if is_open else []
         with suppress(StoreUnwritable):
             if targets:
                 judge_settled(
-                    self._store, self._run_id, targets, self._background(), on_verdict=self._heard
+                    self.store, self.run_id, targets, self._background(), on_verdict=self.heard
                 )
-            self._store.end_run(self._run_id, at=_now(), state="interrupted")
+            self.store.end_run(self.run_id, at=now(), state="interrupted")
 
 
 def _begun(
@@ -352,12 +335,11 @@ def _begun(
         return decision.run.run_id
     plan = None if decision is None else decision.plan.json
     if plan is not None and command == "run":
-        plan["reported"] = (
-            False  # until `resuming.note_reported`: a kill must cost neither report nor news
-        )
+        # until `resuming.note_reported`: a kill must cost neither report nor news
+        plan["reported"] = False
     return store.begin_run(
         command=command,
-        at=_now(),
+        at=now(),
         version=__version__,
         resolver=config.resolver,
         user_agent=config.user_agent,
@@ -389,47 +371,23 @@ def _asks_strangers(
     return is_open or any(not config.owns(host) for host in set(map(host_of, urls)))
 
 
-def _with_dns(registry: Registry, asked: Sequence[Target]) -> Registry:
-    """The copy of the NAAN registry with what the DNS knows besides."""
-    return with_resolvers(
-        registry, (ark.naan for ark, _ in asked if not ark.is_skipped), dns_look_up()
-    )
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
 # Documents at URLs, fetched by the documents spider for `arkaudit extract`.
 
 
 def fetched_documents(seeds: Seeds, config: Config) -> Iterator[Document]:
     """The documents at the URLs themselves; no link is followed and nothing is kept."""
-    records: list[DocumentRecord] = []
+    items: list[object] = []
 
     def collect(crawler: Crawler) -> None:
-        crawler.signals.connect(take, signal=signals.item_scraped, weak=False)
-
-    def take(item: object) -> None:
-        if isinstance(item, DocumentRecord):
-            records.append(item)
+        crawler.signals.connect(items.append, signal=signals.item_scraped, weak=False)
 
     only_these = config.model_copy(update={"crawl": config.crawl.model_copy(update={"depth": 0})})
     with Store.open(None) as store:
-        audit(
-            only_these,
-            store,
-            command="extract",
-            seeds=seeds,
-            resolve=False,
-            on_start=collect,
-        )
+        audit(only_these, store, command="extract", seeds=seeds, resolve=False, on_start=collect)
     order = {url: number for number, url in enumerate(seeds.urls)}
-    last = len(order)
-    for record in sorted(
-        records, key=lambda fetched: order.get(fetched.url, order.get(fetched.found_on or "", last))
-    ):
+    records = [item for item in items if isinstance(item, DocumentRecord)]
+    records.sort(key=lambda one: order.get(one.url, order.get(one.found_on or "", len(order))))
+    for record in records:
+        mentions = [cited.mention for cited in record.mentions]
         unresolved = [cited.unresolved for cited in record.mentions if cited.unresolved is not None]
-        yield Document(
-            record.url, [cited.mention for cited in record.mentions], record.findings, unresolved
-        )
+        yield Document(record.url, mentions, record.findings, unresolved)

@@ -135,12 +135,12 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
         config = load(path and Path(path), request["settings"])
         quiet.is_on = not request["progress"]
         start(config, lambda: Console(stderr=True))
-        judged = judged_lines(asked, mentions, config, store and Path(store))
+        verdicts, run = judged_lines(asked, mentions, config, store and Path(store))
     except (StoreError, UserMistake) as problem:
         return type(problem)(str(problem))
-    if judged.run.was_interrupted:
+    if run.was_interrupted:
         return KeyboardInterrupt()
-    return [verdict for verdict in judged.verdicts if isinstance(verdict, Verdict)]
+    return [verdict for verdict in verdicts if isinstance(verdict, Verdict)]
 
 
 def _main() -> None:

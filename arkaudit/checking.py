@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,15 +87,6 @@ class CheckRun:
     """The documents of the store, and their pages, that cite the first of those that fail."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedLines:
-    """The verdicts on the ARKs of lines of input."""
-
-    verdicts: Sequence[Verdict | str | None]
-    """One a line: its verdict, why it holds no ARK, or None for one that was not asked about before an interrupt."""
-    run: CheckRun
-
-
 def checked(
     asked: Sequence[str],
     config: Config,
@@ -113,21 +104,11 @@ def checked(
     `extractors.model.errors.UserMistake` for a command that contradicts the check that it is to resume, or that
     names no ARK at all.
     """
-    judged = judged_lines(
+    verdicts, run = judged_lines(
         asked, _mentions_of(asked), config, store_file, explain=explain, resume=resume
     )
-    printed: list[dict[str, Any]] = []
-    raised: list[str] = []
-    pairs: list[tuple[str, Verdict]] = []
-    for text, verdict in zip(asked, judged.verdicts, strict=True):
-        if isinstance(verdict, Verdict):
-            printed.append(_row(text, verdict, judged.run))
-            raised += _raised([verdict], judged.run)
-            pairs.append((text, verdict))
-        elif verdict is not None:
-            printed.append(rows.invalid_row(text, verdict))
-            raised.append(printed[-1]["object"]["outcome"])
-    return _result(printed, judged.run, raised, pairs, lines or {})
+    judged = [(text, one) for text, one in zip(asked, verdicts, strict=True) if one is not None]
+    return _result(judged, run, lines or {})
 
 
 def judged_lines(
@@ -138,8 +119,11 @@ def judged_lines(
     *,
     explain: bool = False,
     resume: bool | None = None,
-) -> JudgedLines:
-    """Resolve the ARKs that were *mentions* in the lines *asked*, and judge them; raises as `checked` does."""
+) -> tuple[list[Verdict | str | None], CheckRun]:
+    """Resolve the ARKs that were *mentions* in the lines *asked*, and judge them; raises as `checked` does.
+
+    Each line has its verdict, why it holds no ARK, or None where it was not asked about before an interrupt.
+    """
     with opened("check", [fingerprint(asked)], config, store_file, resume=resume) as begun:
         targets = _targets(mentions, begun.config)
         readings = readings_of_mentions((mention, url) for mention, (_, url) in targets.items())
@@ -150,9 +134,7 @@ def judged_lines(
         verdict = run.verdicts.get((str(ark), url))
         return verdict if verdict is not None or run.was_interrupted else unasked(ark, url)
 
-    return JudgedLines(
-        [verdict_on(one) if isinstance(one, Mention) else one for one in mentions], run
-    )
+    return [verdict_on(one) if isinstance(one, Mention) else one for one in mentions], run
 
 
 def checked_again(
@@ -183,12 +165,10 @@ def checked_dataset(
     and `extractors.model.errors.UserMistake` for a command that contradicts the check that it is to resume, or
     for a dataset that can't be read.
     """
-    with opened(
-        "check", [dataset.place, dataset.digest], config, store_file, resume=resume
-    ) as begun:
-        most = (
-            None if dataset.is_whole else MOST_PLACES
-        )  # then it is not known how many more there are
+    seeds = [dataset.place, dataset.digest]
+    with opened("check", seeds, config, store_file, resume=resume) as begun:
+        # of a part of a dataset it is not known how many more there are
+        most = None if dataset.is_whole else MOST_PLACES
         return _result_by_url(_run(begun, dataset=dataset, explain=explain, most_places=most))
 
 
@@ -249,42 +229,38 @@ def _run(
 
 def _result_by_url(run: CheckRun) -> CheckResult:
     """The result of a check without lines of input: each ARK is named by the URL that asks for it."""
-    verdicts = [*run.verdicts.values()]
-    printed = [_row(verdict.request_url, verdict, run) for verdict in verdicts]
-    return _result(
-        printed,
-        run,
-        _raised(verdicts, run),
-        [(verdict.request_url, verdict) for verdict in verdicts],
-        {},
-    )
+    return _result([(verdict.request_url, verdict) for verdict in run.verdicts.values()], run, {})
 
 
 def _result(
-    printed: Sequence[dict[str, Any]],
-    run: CheckRun,
-    raised: Iterable[str],
-    verdicts: Iterable[tuple[str, Verdict]],
-    lines: Mapping[str, Sequence[str]],
+    judged: Iterable[tuple[str, Verdict | str]], run: CheckRun, lines: Mapping[str, Sequence[str]]
 ) -> CheckResult:
-    """The result of a check, with each of *verdicts* next to what was asked."""
-    texts: defaultdict[Pair, list[str]] = defaultdict(list)
+    """The result of a check: what was asked, each with its verdict, or with why it holds no ARK."""
+    printed: list[dict[str, Any]] = []
+    raised: list[str] = []
+    texts: defaultdict[Pair, dict[str, None]] = defaultdict(dict)
     distinct: dict[Pair, Verdict] = {}
-    for text, verdict in verdicts:
-        distinct[_pair(verdict)] = verdict
-        if text not in texts[_pair(verdict)]:
-            texts[_pair(verdict)].append(text)
+    for text, verdict in judged:
+        is_known = False
+        if isinstance(verdict, Verdict):
+            pair = _pair(verdict)
+            printed.append(_row(text, verdict, run))
+            is_known = _is_known(verdict, run.decided)
+            distinct[pair] = verdict
+            texts[pair][text] = None
+        else:
+            printed.append(rows.invalid_row(text, verdict))
+        if not is_known:
+            raised.append(printed[-1]["object"]["outcome"])
     amiss = _amiss(distinct.values(), run.decided)
 
     def fault(verdict: Verdict) -> Fault:
         pair, outcome = _pair(verdict), verdict.object.outcome
-        words = failing_words(
-            str(verdict.ark), outcome.value, is_silent=FAMILY_OF[outcome] is Family.UNREACHABLE
-        )
+        is_silent = FAMILY_OF[outcome] is Family.UNREACHABLE
+        words = failing_words(str(verdict.ark), outcome.value, is_silent=is_silent)
         in_lines = (line for text in texts[pair] for line in lines.get(text, ()))
-        return Fault(
-            words, (*in_lines, *(place_words(*where) for where in run.places.get(pair, ())))
-        )
+        in_documents = (place_words(*where) for where in run.places.get(pair, ()))
+        return Fault(words, (*in_lines, *in_documents))
 
     return CheckResult(
         printed,
@@ -294,7 +270,7 @@ def _result(
         faults=tuple(map(fault, amiss[:MOST_FAULTS])),
         fault_count=len(amiss),
         families=tuple(FAMILY_OF[verdict.object.outcome] for verdict in distinct.values()),
-        first_failing=texts[_pair(amiss[0])][0] if amiss else None,
+        first_failing=next(iter(texts[_pair(amiss[0])])) if amiss else None,
     )
 
 
@@ -304,20 +280,13 @@ def _pair(verdict: Verdict) -> Pair:
 
 def _amiss(verdicts: Iterable[Verdict], decided: Mapping[Pair, Treated]) -> list[Verdict]:
     """Those that fail, then those whose hosts are silent, but for known problems."""
-    raised = [
-        one
-        for one in verdicts
-        if (treated := decided.get(_pair(one))) is None or not treated.is_known
-    ]
+    raised = [one for one in verdicts if not _is_known(one, decided)]
     return [one for family in _AMISS for one in raised if FAMILY_OF[one.object.outcome] is family]
 
 
-def _raised(verdicts: Iterable[Verdict], run: CheckRun) -> Iterator[str]:
-    """The outcomes for the object but for those of known problems."""
-    for verdict in verdicts:
-        treated = run.decided.get(_pair(verdict))
-        if treated is None or not treated.is_known:
-            yield verdict.object.outcome
+def _is_known(verdict: Verdict, decided: Mapping[Pair, Treated]) -> bool:
+    treated = decided.get(_pair(verdict))
+    return treated is not None and treated.is_known
 
 
 def targets(asked: Sequence[str], config: Config) -> list[tuple[Ark, str]]:
@@ -345,11 +314,8 @@ def _row(text: str, verdict: Verdict, run: CheckRun) -> dict[str, Any]:
 def _mentions_of(asked: Sequence[str]) -> list[Mention | str]:
     """The ARK of each line of input, or why it holds none, which is said. Raises `UserMistake` if all hold none."""
     mentions = [mention_in(text) for text in asked]
-    faults = [
-        (text, why)
-        for text, why in zip(asked, mentions, strict=True)
-        if not isinstance(why, Mention)
-    ]
+    pairs = zip(asked, mentions, strict=True)
+    faults = [(text, why) for text, why in pairs if not isinstance(why, Mention)]
     words = [f"{text[:_MOST_SAID]!r} {why}" for text, why in faults[:_MOST_FAULTS]]
     if faults and len(faults) == len(mentions):
         more = f"; {len(faults) - 1} more lines likewise" if len(faults) > 1 else ""

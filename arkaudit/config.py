@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from string import Template
 from typing import Annotated, Any, Literal, Self
@@ -49,7 +49,6 @@ from crawler.model.crawl_requests import Extent
 from crawler.model.resolving import Patience
 from crawler.politeness.pacing import Allowance, Allowances, is_own
 from crawler.rendering import PageLimits, RenderOptions, find_browser
-from crawler.sources.gate import LinkPatterns
 from crawler.sources.xml_sources import Selection
 from crawler.verdicts.verdict import ClosedCollection
 from crawler.wire.credentials import Credential, Credentials, LogIn, Origin, of_proxy
@@ -187,16 +186,6 @@ class Crawl(_Section):
     """Whether the sitemaps are read that the robots.txt of a site names."""
     oai: Harvest = Harvest()
 
-    @property
-    def included(self) -> LinkPatterns:
-        """`include`, compiled."""
-        return LinkPatterns(self.include)
-
-    @property
-    def excluded(self) -> LinkPatterns:
-        """`exclude`, compiled."""
-        return LinkPatterns(self.exclude)
-
 
 class Resolve(_Section):
     """Options for the questions about ARKs."""
@@ -242,11 +231,9 @@ class Render(_Section):
     @model_validator(mode="after")
     def _has_browser(self) -> Self:
         if self.enabled and find_browser(self.browser) is None:
-            where = (
-                "on the PATH: name one as render.browser"
-                if self.browser is None
-                else f"at {self.browser}"
-            )
+            where = f"at {self.browser}"
+            if self.browser is None:
+                where = "on the PATH: name one as render.browser"
             raise ValueError(f"there is no Chromium {where}")
         return self
 
@@ -292,11 +279,9 @@ class Recheck(RecheckDays):
     @property
     def intervals(self) -> RecheckPolicy:
         """Return how often what is checked."""
-        by_naan, by_host = (
-            {name: _given(days) for name, days in days_by_name.items()}
-            for days_by_name in (self.naan, self.host)
-        )
-        return RecheckPolicy(replace(Intervals(), **_given(self)), by_naan, by_host)
+        by_naan = {name: _given(days) for name, days in self.naan.items()}
+        by_host = {name: _given(days) for name, days in self.host.items()}
+        return RecheckPolicy(Intervals(**_given(self)), by_naan, by_host)
 
     @property
     def status_policy(self) -> StatusPolicy:
@@ -305,11 +290,8 @@ class Recheck(RecheckDays):
 
 
 def _given(days: RecheckDays) -> dict[str, float]:
-    return {
-        name: value
-        for name in RecheckDays.model_fields
-        if (value := getattr(days, name)) is not None
-    }
+    values = ((name, getattr(days, name)) for name in RecheckDays.model_fields)
+    return {name: value for name, value in values if value is not None}
 
 
 class Notify(_Section):
@@ -400,10 +382,7 @@ class Config(_Section):
         """Return what hosts of one's own are sent besides."""
         return Credentials(
             {
-                Origin.named(name): Credential(
-                    {header: secret.get_secret_value() for header, secret in host.headers.items()},
-                    {cookie: secret.get_secret_value() for cookie, secret in host.cookies.items()},
-                )
+                Origin.named(name): Credential(_shown(host.headers), _shown(host.cookies))
                 for name, host in self.hosts.items()
                 if host.headers or host.cookies
             }
@@ -438,9 +417,8 @@ class Config(_Section):
         """Return whether *host* is the operator's own: it is named, routed, or a private address that is allowed."""
         routes = Routes.parse(self.network.connect_to, only=self.network.only_routed)
         guard = AddressGuard.allowing(self.network.allow_addresses)
-        return Allowances(hosts=dict.fromkeys(self.hosts, Allowance())).named(
-            host
-        ) is not None or is_own(host, routes, guard)
+        named = Allowances(hosts=dict.fromkeys(self.hosts, Allowance())).named(host)
+        return named is not None or is_own(host, routes, guard)
 
     @property
     def closed_collections(self) -> tuple[ClosedCollection, ...]:
@@ -477,14 +455,18 @@ class Config(_Section):
 
 
 def _log_in(name: str, form: LogInForm) -> LogIn:
-    values = {
-        field: value.get_secret_value() if isinstance(value, SecretStr) else value
-        for field, value in form.fields.items()
-    }
+    values, signs = _shown(form.fields), form.success
     secrets = tuple(
-        value.get_secret_value() for value in form.fields.values() if isinstance(value, SecretStr)
+        values[field] for field, value in form.fields.items() if isinstance(value, SecretStr)
     )
-    signs = form.success
     return LogIn(
         Origin.named(name), form.url, values, secrets, signs.status, signs.cookie, signs.text
     )
+
+
+def _shown(values: Mapping[str, str | SecretStr]) -> dict[str, str]:
+    """The values themselves, what is secret among them."""
+    return {
+        name: value.get_secret_value() if isinstance(value, SecretStr) else value
+        for name, value in values.items()
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, get_args
@@ -27,31 +28,31 @@ MOST_BYTES = 16 * 2**20
 MOST_LEVELS = 50
 
 
-class TomlUnreadable(UserMistake):
-    """Raised for a file that is no TOML, or can't be read; its words name the file."""
+class ConfigError(UserMistake):
+    """Raised for a configuration that can't be used: one line that says what is wrong, and where."""
 
 
 def read_toml(path: Path, *, what: str) -> dict[str, Any]:
-    """The values in the file at *path*; the message says *what* there is none of. Raises `TomlUnreadable`."""
+    """The values in the file at *path*; the message says *what* there is none of. Raises `ConfigError`."""
     try:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
-            raise TomlUnreadable(f"{path} can't be read: it is longer than {MOST_BYTES:,} bytes")
+            raise ConfigError(f"{path} can't be read: it is longer than {MOST_BYTES:,} bytes")
         values = tomllib.loads(data.decode("utf-8-sig").replace("\r\n", "\n"))
         if is_deep(values):
-            raise TomlUnreadable(f"{path} can't be read: its values are nested too deeply")
+            raise ConfigError(f"{path} can't be read: its values are nested too deeply")
         return values
     except FileNotFoundError:
-        raise TomlUnreadable(f"there is no {what} at {path}") from None
+        raise ConfigError(f"there is no {what} at {path}") from None
     except tomllib.TOMLDecodeError as problem:
-        raise TomlUnreadable(f"{path} is not TOML: {problem}") from None
+        raise ConfigError(f"{path} is not TOML: {problem}") from None
     except (OSError, UnicodeDecodeError) as problem:
-        raise TomlUnreadable(f"{path} can't be read: {problem}") from None
+        raise ConfigError(f"{path} can't be read: {problem}") from None
     except RecursionError:
-        raise TomlUnreadable(f"{path} can't be read: its values are nested too deeply") from None
+        raise ConfigError(f"{path} can't be read: its values are nested too deeply") from None
     except ValueError as problem:  # such as a number of more digits than Python converts
-        raise TomlUnreadable(f"{path} can't be read: {problem}") from None
+        raise ConfigError(f"{path} can't be read: {problem}") from None
 
 
 def is_deep(values: object) -> bool:
@@ -73,10 +74,6 @@ def is_deep(values: object) -> bool:
 
 #: Named audits have files of their names.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-
-
-class ConfigError(UserMistake):
-    """Raised for a configuration that can't be used: one line that says what is wrong, and where."""
 
 
 def load(path: Path | None, overrides: dict[str, Any], *, audit: str | None = None) -> Config:
@@ -149,24 +146,28 @@ def _validated(
     try:
         config = Config.model_validate(values)
     except ValidationError as problem:
-        first, *others = problem.errors()
-        location = tuple(str(part) for part in first["loc"])
-        words = first["msg"].removeprefix("Value error, ")
-        if first["type"] == "extra_forbidden":
-            words = f"there is no such setting{question_for_nearest(location[-1], _settings_of(location[:-1]))}"
+        location, words = first_fault(problem, Config)
         at = _at(path) if ".".join(location) not in overrides else ""
-        more = f" (and {len(others)} more)" if others else ""
-        raise ConfigError(
-            f"{at}{'.'.join((*within, *location))}{': ' if location or within else ''}{words}{more}"
-        ) from None
+        place = ".".join((*within, *location))
+        raise ConfigError(f"{at}{place}{': ' if place else ''}{words}") from None
     if config.network.ca_file and not config.network.ca_file.is_file():
         raise ConfigError(f"there is no file of certificates at {config.network.ca_file}")
     return config
 
 
-def _settings_of(location: tuple[str, ...]) -> list[str]:
-    """The names of the settings in the section at *location*; of hosts and the like, those of each."""
-    section: type[BaseModel] = Config
+def first_fault(problem: ValidationError, section: type[BaseModel]) -> tuple[list[str], str]:
+    """Return where the first fault of a *section* is, and in words what is wrong there, and how many more there are."""
+    first, *others = problem.errors()
+    location = [str(part) for part in first["loc"]]
+    words = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        near = question_for_nearest(location[-1], _settings_of(section, location[:-1]))
+        words = f"there is no such setting{near}"
+    return location, words + (f" (and {len(others)} more)" if others else "")
+
+
+def _settings_of(section: type[BaseModel], location: Sequence[str]) -> list[str]:
+    """The names of the settings at *location* in a section; of hosts and the like, those of each."""
     for name in location:
         inner = section.model_fields[name].annotation if name in section.model_fields else None
         while inner is not None and not (isinstance(inner, type) and issubclass(inner, BaseModel)):
@@ -192,18 +193,12 @@ def _at(path: Path | None) -> str:
 
 
 def _file_values(path: Path) -> dict[str, Any]:
-    try:
-        values = read_toml(path, what="configuration")
-    except TomlUnreadable as problem:
-        raise ConfigError(str(problem)) from None
+    values = read_toml(path, what="configuration")
     audits = values.get("audits", {})
-    named = (
-        [audit for audit in audits.values() if isinstance(audit, dict)]
-        if isinstance(audits, dict)
-        else []
-    )
+    named = audits.values() if isinstance(audits, dict) else ()
     for tables in (values, *named):
-        _relative_to(path.parent, tables)
+        if isinstance(tables, dict):
+            _relative_to(path.parent, tables)
     return values
 
 

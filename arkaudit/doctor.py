@@ -59,25 +59,17 @@ class Examined:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Extra:
-    """An extra of the package: the module that it brings, and what that is for."""
-
-    module: str
-    purpose: str
-
-
-#: The extras of pyproject.toml, by name.
-EXTRAS: Mapping[str, Extra] = {
-    "duckdb": Extra("duckdb", "report --dataset"),
-    "dns": Extra("dns", "resolve.maptr, the historical look-up of NAANs"),
-    "cluster": Extra("distributed", "extract --workers"),
-    "render": Extra("playwright", "pages that only a browser shows"),
-    "s3": Extra("s3fs", "documents and datasets on object storage"),
-    "schedule": Extra("cronsim", "audits on a schedule"),
-    "xlsx": Extra("xlsxwriter", "report --format xlsx"),
-    "notify": Extra("apprise", "notifications by mail, chat and webhooks"),
-    "demo": Extra("arklet", "demo"),
+#: The extras of pyproject.toml: the module that each brings, and what that is for.
+EXTRAS: Mapping[str, tuple[str, str]] = {
+    "duckdb": ("duckdb", "report --dataset"),
+    "dns": ("dns", "resolve.maptr, the historical look-up of NAANs"),
+    "cluster": ("distributed", "extract --workers"),
+    "render": ("playwright", "pages that only a browser shows"),
+    "s3": ("s3fs", "documents and datasets on object storage"),
+    "schedule": ("cronsim", "audits on a schedule"),
+    "xlsx": ("xlsxwriter", "report --format xlsx"),
+    "notify": ("apprise", "notifications by mail, chat and webhooks"),
+    "demo": ("arklet", "demo"),
 }
 
 
@@ -88,45 +80,34 @@ def examine(config_file: Path | None, store: Path | None, *, show: str) -> None:
     """
     rows = list(_examined(config_file, store))
     if show == "json":
-        write(
-            json.dumps([asdict(row) for row in rows], indent=2, ensure_ascii=False) + "\n",
-            sys.stdout,
-        )
+        values = [asdict(row) for row in rows]
+        write(json.dumps(values, indent=2, ensure_ascii=False) + "\n", sys.stdout)
     else:
+        styles = {State.GOOD: "green", State.NOTE: "yellow", State.FAULT: "bold red"}
+        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+        for row in rows:
+            state = Text(row.state.value, style=styles[row.state])
+            table.add_row(state, Text(row.name), Text(escaped(row.words)))
         console = Console()
         with whole(console):
-            console.print(_table(rows))
+            console.print(table)
     if any(row.state is State.FAULT for row in rows):
         sys.exit(EXIT_FINDING)
 
 
-def _table(rows: list[Examined]) -> Table:
-    styles = {State.GOOD: "green", State.NOTE: "yellow", State.FAULT: "bold red"}
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for row in rows:
-        table.add_row(
-            Text(row.state.value, style=styles[row.state]), Text(row.name), Text(escaped(row.words))
-        )
-    return table
-
-
 def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined]:
-    yield Examined(
-        "arkaudit", State.GOOD, f"{__version__}, Python {python_version()}, {platform(terse=True)}"
-    )
+    words = f"{__version__}, Python {python_version()}, {platform(terse=True)}"
+    yield Examined("arkaudit", State.GOOD, words)
     yield examined_extras(
-        {name: find_spec(extra.module) is not None for name, extra in EXTRAS.items()}
+        {name: find_spec(module) is not None for name, (module, _) in EXTRAS.items()}
     )
     yield examined_names(dict(foreign_packages([str(Path.cwd()), *filter(None, sys.path)])))
     yield examined_sandbox(_means_held)
     yield examined_browser(find_browser(), is_root=os.geteuid() == 0)
     file = config_file or Path("arkaudit.toml")
     if config_file is None and not file.exists():
-        yield Examined(
-            "configuration",
-            State.NOTE,
-            "none: there is no arkaudit.toml here, and no other was named (-c)",
-        )
+        words = "none: there is no arkaudit.toml here, and no other was named (-c)"
+        yield Examined("configuration", State.NOTE, words)
         yield examined_contact({None: Config()})
     else:
         try:
@@ -134,11 +115,17 @@ def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined
         except ConfigError as mistake:
             yield Examined("configuration", State.FAULT, str(mistake))
         else:
-            yield examined_audits(file, audits)
+            names = ", ".join(name for name in audits if name)
+            held = f", with {counted(len(audits) - 1, 'named audit')}: {names}" if names else ""
+            yield Examined("configuration", State.GOOD, f"{file} is valid{held}")
             yield examined_contact(audits)
             yield examined_archive(audits)
             yield examined_hosts(audits)
-            yield from examined_notifications(audits, os.environ)
+            variables = {name for config in audits.values() for name in config.notify.variables}
+            for name in sorted(variables):
+                if not os.environ.get(name):
+                    words = f"there is no environment variable {name}, which notify.urls names"
+                    yield Examined("notify", State.FAULT, words)
             yield from _examined_stores(audits, given=store)
             store = None
     if store is not None:
@@ -158,7 +145,7 @@ def examined_extras(is_installed: Mapping[str, bool]) -> Examined:
     missing = [name for name, is_here in is_installed.items() if not is_here]
     if not missing:
         return Examined("extras", State.GOOD, here)
-    lacking = ", ".join(f"{name} ({EXTRAS[name].purpose})" for name in missing)
+    lacking = ", ".join(f"{name} ({EXTRAS[name][1]})" for name in missing)
     install = f"To install one: pip install 'arkaudit[{missing[0]}]'"
     return Examined("extras", State.NOTE, f"{here}. Not installed: {lacking}. {install}")
 
@@ -170,11 +157,8 @@ def examined_names(foreign: Mapping[str, str]) -> Examined:
     '/project/crawler/__init__.py has the name of a package of arkaudit'
     """
     if not foreign:
-        return Examined(
-            "names",
-            State.GOOD,
-            f"nothing else here is called {', '.join(NAMES[:-1])} or {NAMES[-1]}",
-        )
+        words = f"nothing else here is called {', '.join(NAMES[:-1])} or {NAMES[-1]}"
+        return Examined("names", State.GOOD, words)
     files = ", ".join(foreign.values())
     words = f"{files} has the name of a package of arkaudit: a program here gets one of the two"
     return Examined("names", State.NOTE, f"{words}; {WAYS_OUT}")
@@ -194,21 +178,17 @@ def examined_sandbox(means_held: Callable[[], frozenset[Means]]) -> Examined:
     try:
         means = means_held()
     except WorkerError as failure:
-        return Examined(
-            "parsing", State.FAULT, f"no process can be started that parses documents: {failure}"
-        )
-    missing = [mean.value for mean in Means if mean not in means]
+        words = f"no process can be started that parses documents: {failure}"
+        return Examined("parsing", State.FAULT, words)
+    missing = " or ".join(mean.value for mean in Means if mean not in means)
     if missing:
-        words = f"this system doesn't confine the process that parses documents by {' or '.join(missing)}"
-        return Examined(
-            "parsing", State.NOTE, f"{words}; its memory and its time are limited all the same"
+        words = (
+            f"this system doesn't confine the process that parses documents by {missing}; "
+            "its memory and its time are limited all the same"
         )
-    names = ", ".join(mean.value for mean in Means)
-    return Examined(
-        "parsing",
-        State.GOOD,
-        f"documents are parsed in a process that the kernel confines ({names})",
-    )
+        return Examined("parsing", State.NOTE, words)
+    words = "documents are parsed in a process that the kernel confines"
+    return Examined("parsing", State.GOOD, f"{words} ({', '.join(mean.value for mean in Means)})")
 
 
 def examined_browser(browser: Path | None, *, is_root: bool) -> Examined:
@@ -218,20 +198,12 @@ def examined_browser(browser: Path | None, *, is_root: bool) -> Examined:
     '/usr/bin/chromium would show pages that need JavaScript, where [render] is enabled'
     """
     if browser is None:
-        return Examined(
-            "browser", State.NOTE, "no Chromium on the PATH: [render] needs one to be named"
-        )
+        words = "no Chromium on the PATH: [render] needs one to be named"
+        return Examined("browser", State.NOTE, words)
     words = "would show pages that need JavaScript, where [render] is enabled"
     if is_root:
         return Examined("browser", State.NOTE, f"{browser} {words}; run as root, it has no sandbox")
     return Examined("browser", State.GOOD, f"{browser} {words}")
-
-
-def examined_audits(file: Path, audits: Mapping[str | None, Config]) -> Examined:
-    """Say what a valid configuration holds."""
-    names = [name for name in audits if name]
-    held_in = f", with {counted(len(names), 'named audit')}: {', '.join(names)}" if names else ""
-    return Examined("configuration", State.GOOD, f"{file} is valid{held_in}")
 
 
 def examined_contact(audits: Mapping[str | None, Config]) -> Examined:
@@ -242,10 +214,8 @@ def examined_contact(audits: Mapping[str | None, Config]) -> Examined:
     """
     anonymous = [name or "the top" for name, config in audits.items() if config.is_anonymous]
     if not anonymous:
-        contacts = sorted(
-            {config.politeness.contact or config.user_agent for config in audits.values()}
-        )
-        return Examined("contact", State.GOOD, f"hosts can write to {', '.join(contacts)}")
+        contacts = {config.politeness.contact or config.user_agent for config in audits.values()}
+        return Examined("contact", State.GOOD, f"hosts can write to {', '.join(sorted(contacts))}")
     where = f" ({', '.join(anonymous)})" if len(audits) > 1 else ""
     advice = 'set politeness.contact = "you@example.org", or give --contact'
     return Examined("contact", State.NOTE, f"hosts don't learn who asks{where}: {advice}")
@@ -257,20 +227,14 @@ def examined_archive(audits: Mapping[str | None, Config]) -> Examined:
     >>> examined_archive({None: Config()}).words
     'no archive is asked about ARKs that fail: [memento] timegate names one'
     """
-    gates = sorted(
-        {config.memento.timegate for config in audits.values() if config.memento.timegate}
-    )
-    if not gates:
-        return Examined(
-            "archive",
-            State.GOOD,
-            "no archive is asked about ARKs that fail: [memento] timegate names one",
-        )
-    without = [name or "the top" for name, config in audits.items() if not config.memento.timegate]
-    rest = f"; not by {', '.join(without)}" if without else ""
-    return Examined(
-        "archive", State.GOOD, f"{', '.join(gates)} is asked about ARKs that fail{rest}"
-    )
+    gates = {name or "the top": config.memento.timegate for name, config in audits.items()}
+    asked = ", ".join(sorted({gate for gate in gates.values() if gate}))
+    if not asked:
+        words = "no archive is asked about ARKs that fail: [memento] timegate names one"
+        return Examined("archive", State.GOOD, words)
+    without = ", ".join(name for name, gate in gates.items() if not gate)
+    rest = f"; not by {without}" if without else ""
+    return Examined("archive", State.GOOD, f"{asked} is asked about ARKs that fail{rest}")
 
 
 def examined_hosts(audits: Mapping[str | None, Config]) -> Examined:
@@ -278,46 +242,16 @@ def examined_hosts(audits: Mapping[str | None, Config]) -> Examined:
 
     Of a configuration that is valid, the environment has all of these secrets.
     """
-    forms = sorted(
-        {name for config in audits.values() for name, host in config.hosts.items() if host.login}
-    )
-    shown = sorted(
-        {
-            name
-            for config in audits.values()
-            for name, host in config.hosts.items()
-            if host.headers or host.cookies
-        }
-    )
-    parts = [
-        *([f"logs in at {', '.join(forms)}"] if forms else []),
-        *([f"shows headers or cookies to {', '.join(shown)}"] if shown else []),
-    ]
+    hosts = [named for config in audits.values() for named in config.hosts.items()]
+    forms = ", ".join(sorted({name for name, host in hosts if host.login}))
+    shown = ", ".join(sorted({name for name, host in hosts if host.headers or host.cookies}))
+    parts = [f"logs in at {forms}"] if forms else []
+    parts += [f"shows headers or cookies to {shown}"] if shown else []
     if not parts:
-        return Examined(
-            "log-ins", State.GOOD, 'none: nothing is shown to any host ([hosts."NAME"])'
-        )
-    return Examined(
-        "log-ins", State.GOOD, f"{'; '.join(parts)}; the variables that hold their secrets are set"
-    )
-
-
-def examined_notifications(
-    audits: Mapping[str | None, Config], environment: Mapping[str, str]
-) -> Iterator[Examined]:
-    """Say which secrets of services for notification the environment lacks."""
-    missing = {
-        name
-        for config in audits.values()
-        for name in config.notify.variables
-        if not environment.get(name)
-    }
-    for name in sorted(missing):
-        yield Examined(
-            "notify",
-            State.FAULT,
-            f"there is no environment variable {name}, which notify.urls names",
-        )
+        words = 'none: nothing is shown to any host ([hosts."NAME"])'
+        return Examined("log-ins", State.GOOD, words)
+    parts.append("the variables that hold their secrets are set")
+    return Examined("log-ins", State.GOOD, "; ".join(parts))
 
 
 def _examined_stores(
@@ -332,9 +266,8 @@ def _examined_stores(
         if store.exists():
             yield examined_store(store)
         else:
-            yield Examined(
-                "store", State.GOOD, f"{store} isn't there yet: the first run of {name} makes it"
-            )
+            words = f"{store} isn't there yet: the first run of {name} makes it"
+            yield Examined("store", State.GOOD, words)
 
 
 def examined_store(store: Path) -> Examined:
@@ -382,16 +315,14 @@ def examined_registry(registry: Registry, now: datetime) -> Examined:
     advice = "arkaudit registry update fetches the newest"
     if registry.warning:
         return Examined("NAAN registry", State.NOTE, registry.warning)
-    if registry.fetched_at is None:
-        where = (
-            "a few well-known NAANs that are built in"
-            if registry.source == "built in"
-            else registry.source
-        )
-        return Examined("NAAN registry", State.NOTE, f"{where}; {advice}")
-    days = (now - registry.fetched_at).days
-    words = f"asked for {counted(days, 'day')} ago at {registry.source}"
-    if days > OLD_DAYS:
+    days = None if registry.fetched_at is None else (now - registry.fetched_at).days
+    if days is not None:
+        words = f"asked for {counted(days, 'day')} ago at {registry.source}"
+    elif registry.source == "built in":
+        words = "a few well-known NAANs that are built in"
+    else:
+        words = registry.source
+    if days is None or days > OLD_DAYS:
         return Examined("NAAN registry", State.NOTE, f"{words}; {advice}")
     return Examined("NAAN registry", State.GOOD, words)
 
@@ -402,12 +333,11 @@ def examined_proxies(proxies: Mapping[str, str]) -> Examined:
     >>> examined_proxies({"https": "http://me:secret@proxy.example:3128"}).words
     'requests go through https: proxy.example:3128'
     """
-    used = {scheme: proxies[scheme] for scheme in ("http", "https") if scheme in proxies}
+    used = []
+    for scheme in ("http", "https"):
+        if url := proxies.get(scheme):
+            host = urlsplit(url).netloc.rpartition("@")[2] or url.rpartition("@")[2]
+            used.append(f"{scheme}: {host}")
     if not used:
         return Examined("proxy", State.GOOD, "none")
-    named = ", ".join(f"{scheme}: {_without_user(url)}" for scheme, url in used.items())
-    return Examined("proxy", State.NOTE, f"requests go through {named}")
-
-
-def _without_user(url: str) -> str:
-    return urlsplit(url).netloc.rpartition("@")[2] or url.rpartition("@")[2]
+    return Examined("proxy", State.NOTE, f"requests go through {', '.join(used)}")

@@ -6,7 +6,6 @@ ArkauditError
 ├── SourceUnreadable, OSError   `extract`: a path names nothing, or it is a URL
 ├── UserMistake                 a seed, an option or a file that the user can put right
 │   ├── ConfigError             a configuration that can't be used; it names the key, and the line
-│   ├── TomlUnreadable          a file that is no TOML
 │   └── Running                 a named audit runs already
 ├── BadSchedule, ValueError     a schedule that no calendar knows
 ├── CheckFailed                 `check`: its process died
@@ -62,7 +61,7 @@ from __future__ import annotations
 
 from arkaudit.audits import AuditInterrupted
 from arkaudit.check_process import CheckFailed
-from arkaudit.config_files import ConfigError, TomlUnreadable
+from arkaudit.config_files import ConfigError
 from arkaudit.datasets.cluster import AnotherWorker, SchedulerLost
 from arkaudit.datasets.connection import DatasetUnreadable
 from arkaudit.output_rows import OutputUnwritable
@@ -155,7 +154,6 @@ __all__ = [
     "StoreUnopenable",
     "StoreUnreadable",
     "StoreUnwritable",
-    "TomlUnreadable",
     "TooSlow",
     "UnknownStoreVersion",
     "UnknownTable",

@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from reports.hints import Fault, fault_lines, next_words
 from reports.languages import ENGLISH, Language
@@ -46,18 +46,12 @@ def heed_at_once() -> None:
 
 def interrupted(_: int, frame: FrameType | None) -> NoReturn:
     """Raise KeyboardInterrupt; in the midst of an import, where libraries take that for anything, end at once."""
-    if _is_importing(frame):
-        os.write(2, f"arkaudit: {INTERRUPTED}\n".encode())
-        os._exit(EXIT_INTERRUPTED)
-    raise KeyboardInterrupt
-
-
-def _is_importing(frame: Any) -> bool:
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
-            return True
+            os.write(2, f"arkaudit: {INTERRUPTED}\n".encode())
+            os._exit(EXIT_INTERRUPTED)
         frame = frame.f_back
-    return False
+    raise KeyboardInterrupt
 
 
 logger = logging.getLogger(__name__)
@@ -202,25 +196,15 @@ def code_of(ending: BaseException) -> int:
             return code
         case OutputClosed() | SystemExit(code=None):
             return 0
-        case (
-            UserMistake()
-            | StoreUnopenable()
-            | StoreUnreadable()
-            | DatasetUnreadable()
-            | ReportUnwritable()
-        ):
+        case UserMistake() | StoreUnopenable() | StoreUnreadable() | DatasetUnreadable():
             return EXIT_MISTAKE
-        case click.ClickException():
+        case ReportUnwritable() | click.ClickException():
             return EXIT_MISTAKE
         case OSError(errno=number) if number in _OF_PATHS and ending.filename is not None:
             return EXIT_MISTAKE
-        case (
-            StoreUnwritable()
-            | StoreDamaged()
-            | OutputUnwritable()
-            | StorageFailed()
-            | PartsFailed()
-        ):
+        case StoreUnwritable() | StoreDamaged() | OutputUnwritable():
+            return EXIT_UNFINISHED
+        case StorageFailed() | PartsFailed():
             return EXIT_UNFINISHED
         case OSError(errno=number) if number in _OF_DISKS:
             return EXIT_UNFINISHED
@@ -235,23 +219,21 @@ def end_for(failure: Exception) -> NoReturn:
     from crawler.store import StoreDamaged
     from crawler.store.files import damage_in_opened
 
-    match code_of(failure):
-        case 0 as code:
-            forget_output()
-            sys.exit(code)
-        case code if isinstance(failure, OutputClosed | OutputUnwritable):
-            forget_output()
-            end(code, str(failure))
-        case code if code == EXIT_MISTAKE and isinstance(failure, OSError):
-            end(code, f"{os.fsdecode(failure.filename)}: {failure.strerror}")
-        case code if code == EXIT_MISTAKE:
-            end(code, str(failure))
-        case code if isinstance(failure, StoreDamaged):
-            end(code, f"{failure}; arkaudit store check says more")
-        case code if code == EXIT_UNFINISHED:
-            end(code, f"the run could not finish: {failure}; what was observed until then is kept")
-        case code if code == EXIT_INTERRUPTED:
-            end_interrupted(can_go_on=hasattr(failure, "run_id"))
+    code = code_of(failure)
+    if isinstance(failure, OutputClosed | OutputUnwritable):
+        forget(sys.stdout)  # or Python complains about the rest as it ends
+    if code == 0:
+        sys.exit(code)
+    if code == EXIT_MISTAKE and isinstance(failure, OSError):
+        end(code, f"{os.fsdecode(failure.filename)}: {failure.strerror}")
+    if code == EXIT_MISTAKE or isinstance(failure, OutputUnwritable):
+        end(code, str(failure))
+    if isinstance(failure, StoreDamaged):
+        end(code, f"{failure}; arkaudit store check says more")
+    if code == EXIT_UNFINISHED:
+        end(code, f"the run could not finish: {failure}; what was observed until then is kept")
+    if code == EXIT_INTERRUPTED:
+        end_interrupted(can_go_on=hasattr(failure, "run_id"))
     damage = damage_in_opened()
     if damage:  # of which the failure is a consequence
         end(EXIT_UNFINISHED, f"{damage}; arkaudit store check says more")
@@ -266,11 +248,6 @@ def end_interrupted(*, can_go_on: bool) -> NoReturn:
         words = [word for word in sys.argv[1:] if word != "--no-resume"]
         say(f"next, to resume it: {shlex.join(['arkaudit', *words])}")
     sys.exit(EXIT_INTERRUPTED)
-
-
-def forget_output() -> None:
-    """Send the rest of the output nowhere, or Python complains about it as it ends."""
-    forget(sys.stdout)
 
 
 def forget(stream: TextIO) -> None:

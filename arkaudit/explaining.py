@@ -20,7 +20,6 @@ from crawler.model.observations import (
     FAMILY_OF,
     ChainEnd,
     CommitmentOutcome,
-    Hop,
     ObjectOutcome,
     Observation,
     Question,
@@ -122,6 +121,8 @@ _MOST_NAMED = 10
 #: So many characters of a refusing page are quoted.
 _MOST_QUOTED = 160
 _SAYS_UNKNOWN = frozenset({400, 404, 410, 414})
+#: Questions for a page of its host, and not for an ARK.
+_PAGES = (Question.WELL_KNOWN, Question.POLICY_LINK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +171,16 @@ def _came(observation: Observation) -> Iterator[str]:
             kind = ", which names something related to the object" if hop.status == 303 else ""
             yield f"{host} sent us on to {hop.location or 'nowhere'} ({hop.status}{kind})."
         else:
-            shown = (
-                _shown(observation)
-                if number == last and hop.status in SUCCESSES
-                else _quoted(observation)
-                if number == last
-                else ""
+            shown = ""
+            if number == last:
+                is_success = hop.status in SUCCESSES
+                shown = _shown(observation) if is_success else _quoted(observation)
+            says = _STATUSES.get(hop.status) or _HUNDREDS.get(
+                hop.status // 100, "gave an answer that has no meaning"
             )
-            yield f"{host} {_status_words(hop, observation.question)} ({hop.status}){shown}."
+            if hop.status == 404 and observation.question in _PAGES:
+                says = "has no such page"
+            yield f"{host} {says} ({hop.status}){shown}."
     if observation.end in _ENDS:
         yield _ENDS[observation.end]
     if observation.rendering is not None:
@@ -198,49 +201,27 @@ def _rendered(rendering: Rendering) -> Iterator[str]:
         yield f"It came to no end that holds: {rendering.fault}."
 
 
-def _status_words(hop: Hop, question: Question) -> str:
-    status = hop.status or 0
-    if status == 404 and question in (Question.WELL_KNOWN, Question.POLICY_LINK):
-        return "has no such page"
-    return _STATUSES.get(status) or _HUNDREDS.get(
-        status // 100, "gave an answer that has no meaning"
-    )
-
-
 def _quoted(observation: Observation) -> str:
     """Return what a refusing page says first, and when its host wants to be asked again."""
-    words = (observation.text or "")[:_MOST_QUOTED]
-    cut = "..." if len(observation.text or "") > _MOST_QUOTED else ""
-    wish = next(
-        (
-            value
-            for name, value in observation.hops[-1].headers.items()
-            if name.lower() == "retry-after"
-        ),
-        None,
-    )
-    return (f" and says “{words}{cut}”" if words else "") + (
-        f"; it asks to wait (Retry-After: {wish[:60]})" if wish else ""
-    )
+    text = observation.text or ""
+    cut = "..." if len(text) > _MOST_QUOTED else ""
+    quoted = f" and says “{text[:_MOST_QUOTED]}{cut}”" if text else ""
+    headers = observation.hops[-1].headers
+    wish = next((headers[name] for name in headers if name.lower() == "retry-after"), "")
+    return quoted + (f"; it asks to wait (Retry-After: {wish[:60]})" if wish else "")
 
 
 def _shown(observation: Observation) -> str:
     """Return what the answer is, as far as it was looked at."""
-    kind = (
-        "a page"
-        if observation.media_type and "html" in observation.media_type
-        else observation.media_type or "something without a type"
-    )
+    kind = observation.media_type or "something without a type"
+    if "html" in kind:
+        kind = "a page"
     title = f" with the title “{observation.title}”" if observation.title else ""
-    size = (
-        f", {counted(observation.body_bytes, 'byte')}" if observation.body_bytes is not None else ""
-    )
-    more = (
-        ""
-        if observation.body_complete or observation.body_bytes is None
-        else " of which only a part was read"
-    )
-    return f" with {kind}{title}{size}{more}"
+    size = ""
+    if observation.body_bytes is not None:
+        more = "" if observation.body_complete else " of which only a part was read"
+        size = f", {counted(observation.body_bytes, 'byte')}{more}"
+    return f" with {kind}{title}{size}"
 
 
 # -- what it means
@@ -253,53 +234,42 @@ def _meaning(observation: Observation) -> str:
             "So this question has no answer today, and nothing follows for the ARK.",
         )
     if observation.question in (Question.RENDERED, Question.CONTROL_RENDERED):
-        is_whole = observation.rendering is not None and observation.rendering.is_whole
-        return (
-            _RENDERED[observation.question]
-            if is_whole
-            else "So this says nothing of what a person with a browser sees."
-        )
+        if observation.rendering is not None and observation.rendering.is_whole:
+            return _RENDERED[observation.question]
+        return "So this says nothing of what a person with a browser sees."
     if observation.question in CONTROLS:
         return _control_meaning(observation, observation.status)
-    if observation.question in INFLECTED:
-        return _description_meaning(observation)
-    if observation.question is Question.WELL_KNOWN:
-        path = resolver_path(observation)
-        return (
-            f"Its resolver is under {path}."
-            if path
-            else "So the host does not say where its resolver is."
-        )
     is_success = observation.status in SUCCESSES
+    if observation.question in INFLECTED:
+        if not is_success:
+            return "So there is no description to be had in this way."
+        if observation.record is not None:
+            return "This is a record that programs can read."
+        return "This is no record; whether it describes the object is said below."
+    if observation.question is Question.WELL_KNOWN:
+        if path := resolver_path(observation):
+            return f"Its resolver is under {path}."
+        return "So the host does not say where its resolver is."
     if observation.question is Question.POLICY_LINK:
-        return (
-            "So there is a page where it is said to be."
-            if is_success
-            else "So the full promise can't be read today."
-        )
+        if is_success:
+            return "So there is a page where it is said to be."
+        return "So the full promise can't be read today."
     if is_success:
         return "Something answers for this ARK; whether it is the object is said below."
     return _refusal_meaning(observation, observation.status)
 
 
 def _control_meaning(observation: Observation, status: int) -> str:
+    is_described = observation.question is Question.CONTROL_INFO
     if status in SUCCESSES:
-        if observation.question is Question.CONTROL_INFO:
+        if is_described:
             return "Even what can't exist gets an answer here, so a description is looked at twice."
         return "Even what can't exist gets an answer here, so an answer alone proves nothing at this place."
     if status in _SAYS_UNKNOWN:
-        if observation.question is Question.CONTROL_INFO:
+        if is_described:
             return "What can't exist is not described here: so a description from this place means something."
         return "What can't exist is not found here: so this place distinguishes names."
     return "This says nothing about names, so what this place answers can't be held against it."
-
-
-def _description_meaning(observation: Observation) -> str:
-    if observation.status not in SUCCESSES:
-        return "So there is no description to be had in this way."
-    if observation.record is not None:
-        return "This is a record that programs can read."
-    return "This is no record; whether it describes the object is said below."
 
 
 def _refusal_meaning(observation: Observation, status: int) -> str:
@@ -363,15 +333,10 @@ class Observed:
 
     def reasons_of(self, verdict: Verdict) -> list[Observation]:
         """Return what *verdict* rests on, in the order in which it was observed."""
-        numbered_observations = dict(self._by_target[verdict.request_url])
+        numbered = dict(self._by_target[verdict.request_url])
         for url in verdict.rests_on:
-            numbered_observations |= dict(self._by_asked[url])
-        return [
-            observation
-            for _, observation in sorted(
-                numbered_observations.items(), key=lambda numbered: numbered[0]
-            )
-        ]
+            numbered |= dict(self._by_asked[url])
+        return [numbered[number] for number in sorted(numbered)]
 
 
 def explanation(
@@ -379,23 +344,14 @@ def explanation(
 ) -> Explanation:
     """Return how *verdict* came about, from the observations that it rests on, in the order in which they were made."""
     observations = list(observations)
-    own = {
-        observation.question: observation
-        for observation in observations
-        if observation.request_url == verdict.request_url
-    }
+    own = {one.question: one for one in observations if one.request_url == verdict.request_url}
     plain = own.get(Question.OBJECT)
     asked = AnswerFacts(plain) if plain is not None else None
-    forms = [
-        observation for question, observation in own.items() if is_about_resolver(question, asked)
-    ]
+    forms = [one for one in own.values() if is_about_resolver(one.question, asked)]
     about_object = (
-        observation
-        for observation in observations
-        if not (
-            observation.request_url == verdict.request_url
-            and is_about_resolver(observation.question, asked)
-        )
+        one
+        for one in observations
+        if one.request_url != verdict.request_url or not is_about_resolver(one.question, asked)
     )
     steps = tuple(_steps(about_object, verdict.request_url))
     conclusions = list(_services(verdict))
@@ -405,37 +361,34 @@ def explanation(
     if memento is not None:
         at = f": {memento.memento_url}" if memento.memento_url else ""
         conclusions.append(f"The archive: {memento.reason}{at}. {_sentence(memento.evidence)}")
-    conclusions += [
-        _form_conclusion(observation, plain) for observation in forms if plain is not None
-    ]
+    for form in forms:
+        assert plain is not None  # or no form would have been asked for
+        judgement = judge_form(form.question, SpellingAnswer.of(form), SpellingAnswer.of(plain))
+        conclusions.append(
+            f"Asked for the same with {FORMS[form.question]} ({judgement.treatment}): {judgement.reason}."
+        )
     if verdict.remarks:
         conclusions.append(f"Also noticed: {'; '.join(verdict.remarks)}.")
-    conclusions += [
-        _cost(verdict),
-        f"What to do: {_advice(verdict, AnswerFacts(plain) if plain is not None else None)}",
-    ]
-    return Explanation(_short(verdict), steps, tuple(conclusions))
+    conclusions += [_cost(verdict), f"What to do: {_advice(verdict, asked)}"]
+    amounts_to = FAMILY_NAMES[FAMILY_OF[verdict.object.outcome]].capitalize()
+    short = f"{amounts_to}: {OBJECT_MEANINGS[verdict.object.outcome]}"
+    return Explanation(short, steps, tuple(conclusions))
 
 
 def _steps(observations: Iterable[Observation], request_url: str) -> Iterator[Step]:
     """Yield a step for each observation, one for several in a row that came to the same page and mean the same."""
     before: tuple[Observation, Step] | None = None
     for observation in observations:
-        step = Step.of(
-            observation,
-            is_for_another=observation.question is Question.OBJECT
-            and observation.request_url != request_url,
-        )
-        if (
-            before is not None
-            and _is_same_page(before[0], observation)
-            and before[1].means == step.means
-        ):
-            first = before[1]
-            came = (*first.came, f"{step.url} was answered with the same page.")
-            step = replace(first, asked=f"{first.asked} {step.asked}", came=came)
-        elif before is not None:
-            yield before[1]
+        is_object = observation.question is Question.OBJECT
+        is_for_another = is_object and observation.request_url != request_url
+        step = Step.of(observation, is_for_another=is_for_another)
+        if before is not None:
+            last, first = before
+            if first.means == step.means and _is_same_page(last, observation):
+                came = (*first.came, f"{step.url} was answered with the same page.")
+                step = replace(first, asked=f"{first.asked} {step.asked}", came=came)
+            else:
+                yield first
         before = observation, step
     if before is not None:
         yield before[1]
@@ -445,12 +398,6 @@ def _is_same_page(one: Observation, other: Observation) -> bool:
     """Return whether two answers about one name were the same page, octet by octet."""
     is_shared = one.question in CONTROLS or other.question in CONTROLS
     return not is_shared and one.body_sha256 is not None and one.body_sha256 == other.body_sha256
-
-
-def _short(verdict: Verdict) -> str:
-    """The verdict on the object in a line: what it amounts to, and what happened."""
-    amounts_to = FAMILY_NAMES[FAMILY_OF[verdict.object.outcome]].capitalize()
-    return f"{amounts_to}: {OBJECT_MEANINGS[verdict.object.outcome]}"
 
 
 def _services(verdict: Verdict) -> Iterator[str]:
@@ -475,13 +422,6 @@ def _conclusion(service: str, judged: ServiceVerdict[Any], meaning: str) -> str:
 
 def _sentence(evidence: Sequence[str]) -> str:
     return f"{'; '.join(evidence)}."
-
-
-def _form_conclusion(observation: Observation, plain: Observation) -> str:
-    judgement = judge_form(
-        observation.question, SpellingAnswer.of(observation), SpellingAnswer.of(plain)
-    )
-    return f"Asked for the same with {FORMS[observation.question]} ({judgement.treatment}): {judgement.reason}."
 
 
 #: What can be done about an outcome, by whom.
@@ -521,14 +461,12 @@ def _advice(verdict: Verdict, asked: AnswerFacts | None) -> str:
 
 
 def _cost(verdict: Verdict) -> str:
-    more = (
-        "; what was asked about other names, or for other ARKs as well, comes on top"
-        if verdict.rests_on
-        else ""
-    )
     if verdict.requests == 0:
         return "No request went out."
-    return f"{counted(verdict.requests, 'request')} went out about this ARK, redirects and attempts included{more}."
+    sent = f"{counted(verdict.requests, 'request')} went out about this ARK, redirects and attempts included"
+    if not verdict.rests_on:
+        return f"{sent}."
+    return f"{sent}; what was asked about other names, or for other ARKs as well, comes on top."
 
 
 # -- on a terminal
@@ -552,22 +490,16 @@ def lines(row: Row, width: int) -> Iterator[str]:
     """One explained row as lines of at most *width* characters, but for addresses, which are never broken."""
     yield escaped(row["ark"] or row["asked"])
     if row["ark"] is None:
-        yield from _wrapped(
-            f"This line holds no ARK that could be asked for: {row['object']['evidence'][0]}.",
-            width,
-            "",
-        )
+        why = row["object"]["evidence"][0]
+        yield from _wrapped(f"This line holds no ARK that could be asked for: {why}.", width, "")
         return
-    number = 0
-    for part in row["explanation"]:
-        if "short" in part:
-            yield from _wrapped(part["short"], width, "")
-            continue
+    short, *parts = row["explanation"]
+    yield from _wrapped(short["short"], width, "")
+    for number, part in enumerate(parts, 1):
         yield ""
         if "conclusion" in part:
             yield from _wrapped(part["conclusion"], width, "")
             continue
-        number += 1
         yield from _wrapped(f"{number}. {part['asked']}", width, "   ")
         yield f"   {escaped(part['url'])}"
         for detail in part["came"]:

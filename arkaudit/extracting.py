@@ -145,19 +145,14 @@ class Counted:
     @classmethod
     def of(cls, render: Callable[[Document], Any], document: Document) -> Counted:
         """Return what *render* makes of a document, counted; a function that another process can run."""
-        mentions = document.mentions
+        mentions, name = document.mentions, document.name
+        failing = (one for one in mentions if one.check is CheckCharacter.FAILS)
         mistyped = {
-            Mistyped(document.name, mention.page or 0, mention.as_written, mention.suggestions)
-            for mention in mentions
-            if mention.check is CheckCharacter.FAILS
+            Mistyped(name, one.page or 0, one.as_written, one.suggestions) for one in failing
         }
-        repaired = {mention.citation for mention in mentions if mention.repairs}
-        return cls(
-            render(document),
-            len({mention.citation for mention in mentions}),
-            len(repaired),
-            tuple(sorted(mistyped)),
-        )
+        citations = {one.citation for one in mentions}
+        repaired = {one.citation for one in mentions if one.repairs}
+        return cls(render(document), len(citations), len(repaired), tuple(sorted(mistyped)))
 
 
 @dataclass(slots=True)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -21,19 +19,12 @@ from arkaudit.exits import say
 from arkaudit.output_rows import whole
 from crawler.model.observations import HostTraffic
 from crawler.politeness.pacing import Allowance, host_of
-from crawler.store import NotOurStore, StoreDamaged
-from crawler.store.files import (
-    distrust,
-    is_damage,
-    is_ours,
-    not_a_file,
-    require_our_schema,
-    require_sound,
-)
 from extractors.model.ark import Ark
 from reports.languages.display import duration, escaped
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from arkaudit.config import Config
     from arkaudit.datasets.documents import DatasetDocuments
     from crawler.history.rechecking import KnownArk
@@ -92,55 +83,46 @@ def plan_of_crawl(
 ) -> Forecast:
     """The plan for a run over *seeds*, which are URLs: as it was in the past, if there is any."""
     if past is None:
+        counts = Counter(map(host_of, seeds))
         hosts = [
-            HostPlan(
-                host, None, number + _besides(host), number + _besides(host), allowance_of(host)
-            )
-            for host, number in Counter(map(host_of, seeds)).items()
+            _host_plan(host, None, counts[host], counts[host], allowance_of) for host in counts
         ]
         unknown = "how many documents there are, and what they cite, is not known before the first run over these seeds"
         return Forecast(_slowest_first(hosts), (unknown, *_NOTES))
-    plans = {plan.host: _as_before(plan, allowance_of(plan.host)) for plan in past.traffic}
+    plans = {}
+    for traffic in past.traffic:
+        allowance = allowance_of(traffic.host)
+        interval_s = max(allowance.interval_s, traffic.crawl_delay_s or 0.0)
+        slower = replace(allowance, interval_s=interval_s)
+        plans[traffic.host] = HostPlan(
+            traffic.host, None, traffic.requests, traffic.requests, slower
+        )
     for plan in _hosts_of_arks(past.cited, allowance_of):
-        plans[plan.host] = _both(plans[plan.host], plan) if plan.host in plans else plan
-    return Forecast(
-        _slowest_first(plans.values()),
-        (f"by what the run of {past.started_at} over these seeds took", *_NOTES),
-    )
+        before = plans.get(plan.host)
+        if before is not None:  # it is asked by both spiders, at the interval that is known to hold
+            least, most = before.least + plan.least, before.most + plan.most
+            plan = replace(before, arks=plan.arks, least=least, most=most)
+        plans[plan.host] = plan
+    note = f"by what the run of {past.started_at} over these seeds took"
+    return Forecast(_slowest_first(plans.values()), (note, *_NOTES))
 
 
 def _hosts_of_arks(targets: Iterable[tuple[Ark, str]], allowance_of: AllowanceOf) -> list[HostPlan]:
     arks = Counter(host_of(url) for ark, url in targets if not ark.is_skipped)
     return [
-        HostPlan(
-            host,
-            count,
-            round(count * LEAST_AN_ARK) + _besides(host),
-            round(count * MOST_AN_ARK) + _besides(host),
-            allowance_of(host),
+        _host_plan(
+            host, count, round(count * LEAST_AN_ARK), round(count * MOST_AN_ARK), allowance_of
         )
         for host, count in arks.items()
     ]
 
 
-def _besides(host: str) -> int:
-    """Requests that a host gets once: for robots.txt, and to look at its certificate."""
-    return 2 if host.startswith("https:") else 1
-
-
-def _as_before(traffic: HostTraffic, allowance: Allowance) -> HostPlan:
-    slower = replace(allowance, interval_s=max(allowance.interval_s, traffic.crawl_delay_s or 0.0))
-    return HostPlan(traffic.host, None, traffic.requests, traffic.requests, slower)
-
-
-def _both(documents: HostPlan, arks: HostPlan) -> HostPlan:
-    """Return what a host is asked for by both spiders, with the interval that is known to hold."""
-    return replace(
-        documents,
-        arks=arks.arks,
-        least=documents.least + arks.least,
-        most=documents.most + arks.most,
-    )
+def _host_plan(
+    host: str, arks: int | None, least: int, most: int, allowance_of: AllowanceOf
+) -> HostPlan:
+    """The plan for a host, with what it gets once: a request for robots.txt, and a look at its certificate."""
+    besides = 2 if host.startswith("https:") else 1
+    return HostPlan(host, arks, least + besides, most + besides, allowance_of(host))
 
 
 def _slowest_first(hosts: Iterable[HostPlan]) -> tuple[HostPlan, ...]:
@@ -155,15 +137,6 @@ _NOTES = (
 
 
 # -- in words
-
-
-def print_forecast(plan: Forecast, console: Console) -> None:
-    """Print *plan*."""
-    with whole(console):
-        if plan.hosts:
-            console.print(_table(plan))
-        for line in _lines(plan):
-            console.print(escaped(line), highlight=False, markup=False, soft_wrap=True)
 
 
 def _table(plan: Forecast) -> Table:
@@ -238,11 +211,7 @@ def tell_of_dataset(dataset: DatasetDocuments, config: Config) -> None:
 
 
 def _tell_of_arks(targets: Sequence[tuple[Ark, str]], config: Config) -> None:
-
-    _tell_of_archive(config)
-    _tell_of_rendering(config)
-
-    print_forecast(plan_of_arks(_asked_at(targets, config), config.allowance), Console())
+    _tell(plan_of_arks(_asked_at(targets, config), config.allowance), config)
 
 
 def tell_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
@@ -253,27 +222,22 @@ def tell_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
     from extractors.documents import document_name
 
     named = [*seeds.urls, *map(document_name, seeds.files)]
-    _tell_of_archive(config)
-    _tell_of_rendering(config)
-
-    print_forecast(
-        plan_of_crawl(seeds.urls, last_run(store_file, named), config.allowance), Console()
-    )
+    _tell(plan_of_crawl(seeds.urls, last_run(store_file, named), config.allowance), config)
 
 
-def _tell_of_archive(config: Config) -> None:
-    """Say that an archive would be asked besides: how much is only known once it is known what fails."""
+def _tell(plan: Forecast, config: Config) -> None:
+    """Say what is asked besides, as far as only the answers show how much that is, and print the plan."""
     if config.memento.timegate:
         say(f"and of {config.memento.timegate}, about each ARK that fails: one to twenty requests")
-
-
-def _tell_of_rendering(config: Config) -> None:
-    """Say that pages would be shown by a browser besides: what they ask for, only they know."""
     if config.render.enabled:
-        most = config.render.max_requests
-        say(
-            f"and each page that only a browser shows once more, with up to {most} requests of its own"
-        )
+        most = f"up to {config.render.max_requests} requests of its own"
+        say(f"and each page that only a browser shows once more, with {most}")
+    console = Console()
+    with whole(console):
+        if plan.hosts:
+            console.print(_table(plan))
+        for line in _lines(plan):
+            console.print(escaped(line), highlight=False, markup=False, soft_wrap=True)
 
 
 def _asked_at(targets: Sequence[tuple[Ark, str]], config: Config) -> list[tuple[Ark, str]]:
@@ -325,36 +289,21 @@ class PastRun:
 def last_run(store: Path, seeds: Sequence[str]) -> PastRun | None:
     """The newest finished crawl of just these *seeds*; None where there is none, or no store at all.
 
-    Raises `crawler.store.StoreUnopenable` for a file that is no store of this version.
+    Raises `reports.store.store_reading.StoreUnreadable` for a file that is no store of this version.
     """
-    instead = not_a_file(store)
-    if instead:
-        raise NotOurStore(f"{store} is {instead}, not a store")
-    if not store.is_file() or store.stat().st_size == 0:
+    if not store.exists() or (store.is_file() and store.stat().st_size == 0):
         return None
-    # Next to a store at rest, SQLite would make two files just to read it, unless it is opened as immutable.
-    at_rest = "&immutable=1" if not Path(f"{store}-wal").exists() else ""
-    try:
-        with closing(
-            sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro{at_rest}", uri=True)
-        ) as connection:
-            distrust(connection)
-            require_our_schema(connection.execute, store)
-            require_sound(connection.execute, store)
-            for run_id, command, started_at, run_seeds in connection.execute(_RUNS):
-                if json.loads(run_seeds) == list(seeds):
-                    traffic = tuple(
-                        HostTraffic(*row) for row in connection.execute(_TRAFFIC, (run_id,))
-                    )
-                    cited = connection.execute(_CITED, (run_id,)) if command == "crawl" else ()
-                    return PastRun(
-                        run_id,
-                        started_at,
-                        traffic,
-                        tuple((Ark.parse(ark), url) for ark, url in cited),
-                    )
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as problem:
-        if is_ours(store) and is_damage(problem):
-            raise StoreDamaged(f"{store}: can't be read: {problem}") from problem
-        raise NotOurStore(f"{store} can't be read as a store of arkaudit: {problem}") from problem
+    from reports.store.store_reading import read
+
+    return read(store, lambda connection: _past_run(connection, seeds))
+
+
+def _past_run(connection: Connection, seeds: Sequence[str]) -> PastRun | None:
+    execute = connection.exec_driver_sql
+    for run_id, command, started_at, run_seeds in execute(_RUNS):
+        if json.loads(run_seeds) == list(seeds):
+            traffic = tuple(HostTraffic(*row) for row in execute(_TRAFFIC, (run_id,)))
+            cited = execute(_CITED, (run_id,)).all() if command == "crawl" else ()
+            arks = tuple((Ark.parse(ark), url) for ark, url in cited)
+            return PastRun(run_id, started_at, traffic, arks)
     return None

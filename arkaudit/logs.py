@@ -26,7 +26,7 @@ from reports.languages.display import escaped, escaped_json
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from arkaudit.config import Config, Log
+    from arkaudit.config import Config
 
 
 # The log as JSON Lines, for programs.
@@ -79,20 +79,25 @@ def start(config: Config | None, console: Callable[[], Console]) -> None:
     Raises `ConfigError` when the file of the log can't be written.
     """
     log = config.log if config is not None else None
-    file, level = (log.file, _level(log)) if log is not None else (None, logging.WARNING)
-    quiet = _RedactingFilter(config.secrets if config is not None else ())
+    file = log.file if log is not None else None
+    name: str = (log.level if log is not None else None) or ("info" if file else "warning")
+    level = logging.getLevelNamesMapping()[name.upper()]
+    quiet = _redacting(config.secrets if config is not None else ())
     exits.withheld = quiet
-    sys.excepthook = _quiet_hook(quiet)
+
+    def show(*failure: Any) -> None:
+        sys.stderr.write(quiet("".join(traceback.format_exception(*failure))))
+
+    sys.excepthook = show  # a bug is shown without secrets, too
     on_console = _ConsoleHandler(console)
     on_console.setLevel(max(level, logging.WARNING) if file else level)
     handlers: list[logging.Handler] = [on_console]
     if file:
         handlers.append(_file(file))
         handlers[-1].setLevel(level)
+    is_json = log is not None and log.format == "json"
     for handler in handlers:
-        handler.setFormatter(
-            JsonLine(quiet) if log is not None and log.format == "json" else _TextLine(quiet)
-        )
+        handler.setFormatter(JsonLine(quiet) if is_json else _TextLine(quiet))
     logging.basicConfig(handlers=handlers, level=logging.WARNING, force=True)
     for name in _OURS:
         logging.getLogger(name).setLevel(level)
@@ -101,15 +106,9 @@ def start(config: Config | None, console: Callable[[], Console]) -> None:
             "versions": versions(),
             "settings": config.model_dump(mode="json", exclude_defaults=True),
         }
-        words = "arkaudit %s begins: %s; %s; %s"
-        logger.info(
-            words,
-            __version__,
-            " ".join(sys.argv[1:]),
-            extra["settings"],
-            extra["versions"],
-            extra=extra,
-        )
+        given = " ".join(sys.argv[1:])
+        words = f"{given}; {extra['settings']}; {extra['versions']}"
+        logger.info("arkaudit %s begins: %s", __version__, words, extra=extra)
 
 
 def versions() -> dict[str, str]:
@@ -128,12 +127,6 @@ def versions() -> dict[str, str]:
         with suppress(PackageNotFoundError):
             by_name[name] = version(name)
     return by_name
-
-
-def _level(log: Log) -> int:
-    return logging.getLevelNamesMapping()[
-        (log.level or ("info" if log.file else "warning")).upper()
-    ]
 
 
 def _file(path: Path) -> logging.Handler:
@@ -177,29 +170,16 @@ class _ConsoleHandler(logging.Handler):
             )
 
 
-class _RedactingFilter:
-    """Takes secrets out of a line, in whatever form they are."""
-
-    def __init__(self, secrets: Iterable[str]) -> None:
-        self._redactor = Redactor.of(secrets)
-
-    def __call__(self, line: str) -> str:
-        return masked(self._redactor.text(line))
-
-
-def _quiet_hook(quiet: _RedactingFilter) -> Callable[..., None]:
-    """Return what shows a bug on standard error, in the end, without secrets."""
-
-    def show(*failure: Any) -> None:
-        sys.stderr.write(quiet("".join(traceback.format_exception(*failure))))
-
-    return show
+def _redacting(secrets: Iterable[str]) -> Callable[[str], str]:
+    """Return what takes secrets out of a line, in whatever form they are."""
+    redactor = Redactor.of(secrets)
+    return lambda line: masked(redactor.text(line))
 
 
 class _TextLine(logging.Formatter):
     """``2026-11-21T10:00:00.000Z INFO crawler.wire.robots: 200 http://a.example/ in 1 s``; a traceback is folded."""
 
-    def __init__(self, quiet: _RedactingFilter) -> None:
+    def __init__(self, quiet: Callable[[str], str]) -> None:
         super().__init__(
             "%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S"
         )

@@ -35,7 +35,11 @@ def bring_up_to_date(source: str | None, config: Config) -> None:
     """
     from crawler.registry_update import REGISTRY_URL, CacheUnwritable, RegistryRefused, update
 
-    path = _place(source or REGISTRY_URL)
+    named = source or REGISTRY_URL
+    if Path(named).is_dir():
+        raise UserMistake(f"a folder, not a registry: {named!r}")
+    seeds = Seeds.of([named])
+    path = seeds.urls[0] if seeds.urls else seeds.files[0]
     try:
         done = update(path, cache_folder(), now=datetime.now(UTC), settings=config.settings())
     except RegistryRefused as refused:
@@ -53,14 +57,6 @@ def bring_up_to_date(source: str | None, config: Config) -> None:
     say(f"it is kept at {done.path}")
 
 
-def _place(source: str) -> str | Path:
-    """The URL or the file that *source* names. Raises `UserMistake`."""
-    if Path(source).is_dir():
-        raise UserMistake(f"a folder, not a registry: {source!r}")
-    seeds = Seeds.of([source])
-    return seeds.urls[0] if seeds.urls else seeds.files[0]
-
-
 def show(asked: str, form: str, console: Console) -> None:
     """Print what the registry says of *asked*; ends with 1 when that is nothing. Raises `UserMistake`."""
     try:
@@ -74,25 +70,30 @@ def show(asked: str, form: str, console: Console) -> None:
     if form == "json":
         write_jsonl([row], sys.stdout)
     elif row["recorded"]:
+        table = Table(show_header=False, highlight=False)
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for heading, text in _lines(row):
+            table.add_row(heading, Text(escaped(text)))
         with whole(console):
-            console.print(_table(row))
+            console.print(table)
     if not row["recorded"]:
-        advice = (
-            "" if registry.is_whole else "; `arkaudit registry update` fetches the registry itself"
-        )
-        say(f"NAAN {naan} is not in {_known_from(registry)}{advice}")
+        advice = "; `arkaudit registry update` fetches the registry itself"
+        more = "" if registry.is_whole else advice
+        say(f"NAAN {naan} is not in {_known_from(registry)}{more}")
         sys.exit(EXIT_FINDING)
 
 
 def _row(asked: str, naan: str, name: str, registry: Registry, *, now: datetime) -> dict[str, Any]:
     """Everything that is known of a NAAN and name, as plain values."""
     ark = Ark.parse(f"ark:{naan}/{name}") if name else None
-    entry = registry.entry(ark or naan) or RegistryEntry(naan)
+    recorded = registry.entry(ark or naan)
+    entry = recorded or RegistryEntry(naan)
     shared = SHARED_NAANS.get(naan)
     as_of = registry.dated or registry.fetched_at
     return {
         "asked": asked,
-        "recorded": registry.entry(ark or naan) is not None,
+        "recorded": recorded is not None,
         "naan": naan,
         "shoulder": entry.shoulder or None,
         "organization": entry.organization,
@@ -123,15 +124,6 @@ def _row(asked: str, naan: str, name: str, registry: Registry, *, now: datetime)
     }
 
 
-def _table(row: Mapping[str, Any]) -> Table:
-    table = Table(show_header=False, highlight=False)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for heading, text in _lines(row):
-        table.add_row(heading, Text(escaped(text)))
-    return table
-
-
 def _lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The lines of the table for people: only what is known."""
     policy, registry = row["policy"], row["registry"]
@@ -153,13 +145,13 @@ def _lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if row[key]:
             yield heading, row[key]
     for target in row["targets"]:
-        by = target["status"]
-        yield "resolves to", f"{target['template']}{f' ({by})' if by else ''}"
+        by = f" ({target['status']})" if target["status"] else ""
+        yield "resolves to", target["template"] + by
     if row["leads_to"]:
         yield "this ARK leads to", row["leads_to"]
     practices = [PRACTICES.get(practice, practice) for practice in policy["practices"]]
-    if practices or policy["url"]:
-        yield "policy", "; ".join([*practices, *([policy["url"]] if policy["url"] else [])])
+    if promised := [text for text in (*practices, policy["url"]) if text]:
+        yield "policy", "; ".join(promised)
     if row["shoulders"]:
         yield "shoulders", f"{len(row['shoulders'])}: {', '.join(row['shoulders'])}"
     for fault in row["faults"]:

@@ -87,27 +87,23 @@ def message(
     chosen = {kind: arks for kind, arks in chosen.items() if arks}
     if not chosen:
         return None
-    names = {"new": "cited"} if news.is_first else {}
-    headings = {**HEADINGS, **({"new": "Cited in the documents"} if news.is_first else {})}
+    names, headings, begins = {}, HEADINGS, "What this audit has changed"
+    if news.is_first:
+        names, begins = {"new": "cited"}, "The first audit"
+        headings = HEADINGS | {"new": "Cited in the documents"}
     counts = ", ".join(f"{len(arks)} {names.get(kind, kind)}" for kind, arks in chosen.items())
     run = f"run {news.run_id}, {news.at[:16]} UTC"
-    begins = (
-        f"The first audit ({run}):" if news.is_first else f"What this audit has changed ({run}):"
-    )
-    lines = [f"# {escaped(audit)}: {counts}", "", begins]
+    lines = [f"# {escaped(audit)}: {counts}", "", f"{begins} ({run}):"]
     for kind, arks in chosen.items():
         lines += ["", f"## {headings[kind]} ({len(arks)})", ""]
-        lines += [
-            _line(items, known_facts.get(ark), report)
-            for ark, items in [*arks.items()][:MOST_LISTED]
-        ]
+        for ark, items in [*arks.items()][:MOST_LISTED]:
+            lines.append(_line(items, known_facts.get(ark), report))
         if len(arks) > MOST_LISTED:
             lines.append(f"- and {len(arks) - MOST_LISTED} more, in the report")
     lines.append("")
     if news.known_problems:
-        lines.append(
-            f"Known before and unchanged: {_count(news.known_problems, 'ARK')} with problems."
-        )
+        known = _count(news.known_problems, "ARK")
+        lines.append(f"Known before and unchanged: {known} with problems.")
     if news.triaged:
         lines.append(f"{news.triaged}.")
     if news.suspect:
@@ -170,26 +166,15 @@ class NotSent(ArkauditError):
     """Raised by a channel that could not deliver."""
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
-    """A way of a message to people."""
-
-    target: str
-    """Where it leads, in words; no secret."""
-    send: Callable[[Message], None]
-    """Delivers, or raises `NotSent`."""
-
-
-def channels(notify: Notify) -> Iterator[Channel]:
-    """The ways that a configuration names."""
+def channels(notify: Notify) -> Iterator[tuple[str, Callable[[Message], None]]]:
+    """The ways that a configuration names: where each leads, in words, and what delivers or raises `NotSent`."""
     if notify.file is not None:
-        yield Channel(f"add to {notify.file}", partial(_add_to_file, notify.file))
+        yield f"add to {notify.file}", partial(_add_to_file, notify.file)
     if notify.command:
-        yield Channel(f"run {notify.command[0]}", partial(_run_command, notify.command))
+        yield f"run {notify.command[0]}", partial(_run_command, notify.command)
     for url in notify.urls:
-        yield Channel(
-            f"send to {_service(url, {}).url(privacy=True)}", partial(_send_by_apprise, url)
-        )
+        shown = _service(url, {}).url(privacy=True)
+        yield f"send to {shown}", partial(_send_by_apprise, url)
 
 
 def _add_to_file(path: Path, message: Message) -> None:
@@ -256,30 +241,28 @@ def send_news(config: Config, store_file: Path, run_id: int, *, is_dry: bool = F
     """
     with Store.open(store_file) as store:
         news = store.news(run_id)
+    fails = any(item.kind in ("broke", "failing") for item in news.items)
     new = message(
         news,
         kinds=config.notify.on,
         audit=config.name or store_file.stem,
         report=str(config.out / "index.html") if config.out else None,
-        facts=_facts(store_file, run_id)
-        if any(item.kind in ("broke", "failing") for item in news.items)
-        else {},
+        facts=_facts(store_file, run_id) if fails else {},
     )
     if new is None:
         if is_dry:
             say("nothing has changed: no one would be notified")
         return True
     all_sent = True
-    for channel in channels(config.notify):
+    for target, send in channels(config.notify):
         if is_dry:
-            say(f"would {channel.target}: {new.subject}")
+            say(f"would {target}: {new.subject}")
             continue
         try:
-            channel.send(new)
+            send(new)
         except NotSent as problem:
-            say(
-                f"not notified ({channel.target}): {problem}; to send it again: arkaudit notify --run {run_id}"
-            )
+            again = f"to send it again: arkaudit notify --run {run_id}"
+            say(f"not notified ({target}): {problem}; {again}")
             all_sent = False
     if is_dry:
         print(new.text, end="")
@@ -326,7 +309,5 @@ def send_news_again(
     with Store.open(store_file) as store:
         runs = store.run_ids()
     if not runs or (run_id is not None and run_id not in runs):
-        raise UserMistake(
-            f"{store_file} has no run {run_id}" if runs else f"{store_file} has no runs"
-        )
+        raise UserMistake(f"{store_file} has no {f'run {run_id}' if runs else 'runs'}")
     return send_news(config, store_file, runs[-1] if run_id is None else run_id, is_dry=is_dry)

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+#: A path that a user names.
+FILE = click.Path(path_type=Path)
+
 _CONFIG = click.option(
     "-c",
     "--config",
     "config_file",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="The configuration (arkaudit.toml).",
 )
 _REQUESTS = (
@@ -70,9 +73,7 @@ _REQUESTS = (
         default=None,
         help="Fail names that have no --connect-to, without looking them up.",
     ),
-    click.option(
-        "--ca-file", type=click.Path(path_type=Path), help="Certificates of authorities to trust."
-    ),
+    click.option("--ca-file", type=FILE, help="Certificates of authorities to trust."),
     click.option(
         "--allow-address",
         multiple=True,
@@ -195,10 +196,8 @@ class GroupedCommand(click.Command):
         groups: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Options", *_GROUPS)}
         for param in self.get_params(ctx):
             if isinstance(param, click.Option) and (record := param.get_help_record(ctx)):
-                title = next(
-                    (title for title, names in _GROUPS.items() if param.name in names), "Options"
-                )
-                groups[title].append(record)
+                titles = (title for title, names in _GROUPS.items() if param.name in names)
+                groups[next(titles, "Options")].append(record)
         for title, records in groups.items():
             if records:
                 with formatter.section(title):
@@ -218,10 +217,8 @@ class WordChoice(click.Choice[str]):
         words = tuple(map(str, self.choices))
         if value in words:
             return str(value)
-        near = (
-            question_for_nearest(str(value), words)
-            or f", but one of {', '.join(words)} must be given"
-        )
+        others = f", but one of {', '.join(words)} must be given"
+        near = question_for_nearest(str(value), words) or others
         raise click.BadParameter(f"there is no {value!r}{near}", ctx, param)
 
 
@@ -250,11 +247,19 @@ _VERBOSE = click.option(
 )
 
 
-def request_options(command: Command) -> Command:
-    """Add the options for how and whom to ask: for every command that sends requests."""
-    for option in reversed((_CONFIG, *_REQUESTS, _VERBOSE)):
-        command = option(command)
-    return command
+def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Return what adds *options* to a command, in their order."""
+
+    def added(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return added
+
+
+request_options = with_options(_CONFIG, *_REQUESTS, _VERBOSE)
+"""Adds the options for how and whom to ask: for every command that sends requests."""
 
 
 def crawl_options(command: Command) -> Command:
@@ -317,17 +322,16 @@ def crawl_options(command: Command) -> Command:
             "--oai-until", metavar="DATE", help="Harvest records that changed until then."
         ),
     )
-    for option in reversed(options):
-        command = option(command)
-    return jobs_option(command)
+    return with_options(jobs_option, *options)(command)
 
 
-def jobs_option(command: Command) -> Command:
-    """Add the option for the number of processes that read documents."""
-    words = "Processes that read documents; the results are the same.  [default: as many as there are cores]"
-    return click.option("--jobs", type=click.IntRange(min=1, max=256), metavar="N", help=words)(
-        command
-    )
+jobs_option = click.option(
+    "--jobs",
+    type=click.IntRange(min=1, max=256),
+    metavar="N",
+    help="Processes that read documents; the results are the same.  [default: as many as there are cores]",
+)
+"""The option for the number of processes that read documents."""
 
 
 def cores() -> int:
@@ -335,19 +339,22 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def resume_option(command: Command) -> Command:
-    """Add the option to resume a run that did not finish."""
-    return click.option(
-        "--resume/--no-resume",
-        default=None,
-        help="Resume the last run, or begin a new one.  [default: resume if the same command did not finish]",
-    )(command)
-
-
-def dry_run_option(command: Command) -> Command:
-    """Add the option to print only what would be done."""
-    words = "Say which hosts would be asked, how much and for how long, and send nothing."
-    return click.option("--dry-run", is_flag=True, help=words)(command)
+resume_option = click.option(
+    "--resume/--no-resume",
+    default=None,
+    help="Resume the last run, or begin a new one.  [default: resume if the same command did not finish]",
+)
+"""The option to resume a run that did not finish."""
+dry_run_option = click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Say which hosts would be asked, how much and for how long, and send nothing.",
+)
+"""The option to print only what would be done."""
+table_option = click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
+)
+"""The option for a table, or the same for programs."""
 
 
 def fail_on_option(command: Command) -> Command:
@@ -369,13 +376,11 @@ def format_option(command: Command) -> Command:
     from reports.tables.wording import DEFAULT_FORMATS, FORMAT_MODULES, FORMATS
 
     def chosen(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-        if EVERY in given:  # of those that this installation can write
-            return tuple(
-                name
-                for name in FORMATS
-                if find_spec(FORMAT_MODULES.get(name, "reports")) is not None
-            )
-        return given or DEFAULT_FORMATS
+        if EVERY not in given:
+            return given or DEFAULT_FORMATS
+        modules = {name: FORMAT_MODULES.get(name, "reports") for name in FORMATS}
+        # those that this installation can write
+        return tuple(name for name, module in modules.items() if find_spec(module) is not None)
 
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in FORMATS.items())
     return click.option(
@@ -403,19 +408,20 @@ def lang_option(command: Command) -> Command:
     )(command)
 
 
-def inventory_option(command: Command) -> Command:
-    """Add the option for the institution's own list of its ARKs."""
-    words = "Your own ARKs, as CSV: columns ark, expected_url, title, collection, closed; only ark is needed."
-    return click.option("--inventory", type=click.Path(path_type=Path), metavar="FILE", help=words)(
-        command
-    )
+inventory_option = click.option(
+    "--inventory",
+    type=FILE,
+    metavar="FILE",
+    help="Your own ARKs, as CSV: columns ark, expected_url, title, collection, closed; only ark is needed.",
+)
+"""The option for the institution's own list of its ARKs."""
 
 
 def choice_options(command: Command) -> Command:
     """Add the options for which part of a run to report."""
     from reports.tables.wording import ONLY
 
-    options = (
+    return with_options(
         click.option(
             "--naan", "naans", multiple=True, help="Only ARKs under this NAAN. Repeatable."
         ),
@@ -433,23 +439,17 @@ def choice_options(command: Command) -> Command:
             metavar="TOKEN",
             help="Only ARKs with this outcome, family, state, event or cause. Repeatable.",
         ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def audit_option(command: Command) -> Command:
-    """Add the option for one of the configuration's named audits."""
-    return click.option(
-        "--audit", metavar="NAME", help="The audit of this name in the configuration."
     )(command)
 
 
+audit_option = click.option(
+    "--audit", metavar="NAME", help="The audit of this name in the configuration."
+)
+"""The option for one of the configuration's named audits."""
 store_option = click.option(
     "--store",
     "store_file",
-    type=click.Path(path_type=Path),
+    type=FILE,
     default=Path("audit.db"),
     show_default=True,
 )

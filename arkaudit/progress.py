@@ -38,13 +38,9 @@ class Progress:
         if sys.stderr.isatty() and errors().is_interactive and not quiet.is_on:
             from rich import progress as rich
 
+            words = rich.TextColumn("{task.description}")
             counts = rich.MofNCompleteColumn(), rich.TimeElapsedColumn(), rich.TimeRemainingColumn()
-            columns = (
-                rich.SpinnerColumn(),
-                rich.TextColumn("{task.description}"),
-                rich.BarColumn(),
-                *counts,
-            )
+            columns = rich.SpinnerColumn(), words, rich.BarColumn(), *counts
             self._bar = rich.Progress(*columns, console=errors(), transient=True)
             self._bar.start()
         return self
@@ -65,9 +61,8 @@ class Progress:
         """Show how many things of the stage are done, and *more* about them."""
         now = self._clock()
         if self._bar is not None:
-            self._bar.update(
-                self._bar.task_ids[0], completed=done, description=f"{self._name}{more}"
-            )
+            task = self._bar.task_ids[0]
+            self._bar.update(task, completed=done, description=f"{self._name}{more}")
         elif not quiet.is_on and now - self._last_line >= LINE_EVERY_S:
             self._last_line = now
             sys.stderr.write(f"{self.line(done, more)}{self._left(done, now)}\n")
@@ -115,15 +110,8 @@ class RunProgress(Progress):
         if isinstance(item, DocumentRecord):
             self._done += len(item.rows)
             self._citations += len({cited.mention.citation for cited in item.mentions})
-        elif isinstance(item, Observation):
-            self._done += (
-                item.question is Question.OBJECT
-                and item.attempt == 1
-                and self._is_expected(item.request_url)
-            )
-            self._requests += sum(hop.sent for hop in item.hops)
         else:
-            self._done += 1
+            self._done += not isinstance(item, Observation) or self._is_expected(item)
             self._requests += sum(hop.sent for hop in getattr(item, "hops", ()))
         self.show(self._done, self._more())
 
@@ -132,12 +120,14 @@ class RunProgress(Progress):
         self._done += 1
         self.show(self._done)
 
-    def _is_expected(self, url: str) -> bool:
-        """Return whether a URL belongs to the stage and was not asked before."""
+    def _is_expected(self, item: Observation) -> bool:
+        """Return whether this is the first answer for the object at a URL that belongs to the stage."""
+        if item.question is not Question.OBJECT or item.attempt > 1:
+            return False
         if self._urls is None:
             return True
-        is_expected = url in self._urls
-        self._urls.discard(url)
+        is_expected = item.request_url in self._urls
+        self._urls.discard(item.request_url)
         return is_expected
 
     def _end_stage(self) -> None:

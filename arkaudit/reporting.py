@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from arkaudit.exits import EXIT_FINDING, after_run, forget_output, say, tell_ending
+from arkaudit.exits import EXIT_FINDING, after_run, forget, say, tell_ending
 from arkaudit.output_rows import OutputClosed, whole, write
 from crawler.model.observations import DocumentOutcome, Family
 from crawler.model.registry import cache_folder
@@ -113,28 +113,17 @@ def report_on(
         console.print(main_table(frames, language))
     written_to = place_sentence(paths.index or out, language) if paths and out else None
     if is_ending:
-        tell_ending(
-            *failing_arks(frames, language),
-            verdict,
-            written_to or after_run(store, language),
-            language,
-        )
+        faults, count = failing_arks(frames, language)
+        tell_ending(faults, count, verdict, written_to or after_run(store, language), language)
     elif written_to:
         say(written_to)
     failed = paths.failed if paths else {}
-    for name, problem in failed.items():
-        _say_not_made(name, problem)
+    for name, problem in failed.items():  # the log has where that is
+        logger.error("the report as %s", name, exc_info=problem, extra={"is_shown": True})
+        why = " ".join(f"{type(problem).__name__}: {problem}".split())[:_LONGEST_REASON]
+        words = f"the report could not be made as {name}, which is a bug of arkaudit: {why}"
+        say(words, level=logging.ERROR)
     return Reported(list(_tokens(frames)), is_whole=not failed)
-
-
-def _say_not_made(name: str, problem: Exception) -> None:
-    """Say that a format of a report could not be made; the log has where that is."""
-    logger.error("the report as %s", name, exc_info=problem, extra={"is_shown": True})
-    why = " ".join(f"{type(problem).__name__}: {problem}".split())[:_LONGEST_REASON]
-    say(
-        f"the report could not be made as {name}, which is a bug of arkaudit: {why}",
-        level=logging.ERROR,
-    )
 
 
 def listed_in(inventory: Path | None) -> pd.DataFrame | None:
@@ -151,7 +140,7 @@ def _read_as_far_as_wanted() -> Iterator[None]:
     try:
         yield
     except OutputClosed:
-        forget_output()
+        forget(sys.stdout)
 
 
 def _tokens(frames: Frames) -> Iterator[str]:
@@ -159,22 +148,18 @@ def _tokens(frames: Frames) -> Iterator[str]:
 
     Of documents, those that could not be read, or only in part, and the seeds among those that could not be had.
     """
-    open_ones = [
-        (without_known(frames, frames.verdicts), "object"),
-        (without_known(frames, frames.latest), "state"),
-    ]
-    for rows, column in (*open_ones, (raised_events(frames), "event")):
-        yield from (str(token) for token in rows[column])
-    documents = frames.documents
-    is_had = documents["outcome"].isin(
-        [DocumentOutcome.READ.value, DocumentOutcome.REDIRECTED.value]
-    )
-    is_unread = documents["outcome"].eq(DocumentOutcome.UNREADABLE.value) | (
-        documents["found_on"].isna() & ~is_had
-    )
-    in_part = frames.findings.loc[
-        frames.findings["kind"].isin({*READ_IN_PART, "empty"}), "document_id"
-    ]
+    for tokens in (
+        without_known(frames, frames.verdicts)["object"],
+        without_known(frames, frames.latest)["state"],
+        raised_events(frames)["event"],
+    ):
+        yield from map(str, tokens)
+    documents, findings = frames.documents, frames.findings
+    outcomes = documents["outcome"]
+    is_had = outcomes.isin([DocumentOutcome.READ.value, DocumentOutcome.REDIRECTED.value])
+    is_unread = outcomes.eq(DocumentOutcome.UNREADABLE.value)
+    is_unread |= documents["found_on"].isna() & ~is_had
+    in_part = findings.loc[findings["kind"].isin({*READ_IN_PART, "empty"}), "document_id"]
     is_unread |= documents["document_id"].isin(in_part.dropna())
     yield from [DocumentOutcome.UNREADABLE.value] * int(is_unread.sum())
 
@@ -222,12 +207,8 @@ def lines(history: Life, *, is_unicode: bool) -> Iterator[str]:
         yield "No document cites it."
     for cited in history.citations:
         count = "1 citation" if cited.citations == 1 else f"{cited.citations} citations"
-        span = (
-            _day(cited.first_at)
-            if _day(cited.first_at) == _day(cited.last_at)
-            else (f"{_day(cited.first_at)} to {_day(cited.last_at)}")
-        )
-        yield f"cited in {cited.document}: {count}, {span}"
+        days = dict.fromkeys(map(_day, (cited.first_at, cited.last_at)))
+        yield f"cited in {cited.document}: {count}, {' to '.join(days)}"
     for at_url in history.urls:
         yield ""
         yield from _at_url(at_url, is_unicode=is_unicode)
@@ -243,15 +224,12 @@ def _at_url(history: LifeAtUrl, *, is_unicode: bool) -> Iterator[str]:
         yield f"  gone from the documents since {_day(history.gone_at)}"
     if history.checks:
         yield f"  {history.spark(is_unicode=is_unicode)}"
-    before = [None, *(check.state for check in history.checks)]
-    lines = [
-        (check.at, 0, _checked(check, was))
-        for was, check in zip(before, history.checks, strict=False)
-    ]
-    lines += [
-        (event.at, 1, f"  {event.event}{f': {event.detail}' if event.detail else ''}")
-        for event in history.events
-    ]
+    lines, state = [], None
+    for check in history.checks:
+        lines.append((check.at, 0, _checked(check, state)))
+        state = check.state
+    for event in history.events:
+        lines.append((event.at, 1, f"  {': '.join(filter(None, (event.event, event.detail)))}"))
     lines += [(decision.at, 2, f"  {decision.detail}") for decision in history.decisions]
     for at, _, words in sorted(lines):
         yield f"  {at[:16].replace('T', ' ')}  {words}"

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from arkaudit.config import Config
+from arkaudit.config_files import first_fault
 from arkaudit.exits import say
 from crawler.spiders.seeds import Seeds
 from crawler.store import StoreError
@@ -52,12 +53,8 @@ class RunPlan:
 
     def differences(self, other: RunPlan) -> list[str]:
         """The settings in which two plans differ; one that only one of them knows has its default in the other."""
-        both = self.settings.keys() & other.settings.keys()
-        return [
-            name
-            for name in self.settings
-            if name in both and self.settings[name] != other.settings[name]
-        ]
+        theirs = {**self.settings, **other.settings}
+        return [name for name, value in self.settings.items() if value != theirs[name]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,20 +99,25 @@ def decide(
             raise UserMistake("nothing to resume: the store has no such run; leave out --resume")
         return ResumeDecision(plan, None)
     run, begun = newest
+    differences = begun.differences(plan)
     if resume:
-        contradicting = [name for name in begun.differences(plan) if _is_given(config, name)]
-        if contradicting:
-            raise UserMistake(_contradiction(run, begun, plan, contradicting[0]))
+        for name in differences:
+            section, _, key = name.rpartition(".")
+            given = getattr(config, section) if section else config
+            if (
+                key in given.model_fields_set
+            ):  # in the file or as an option, and is not just its default
+                was, wanted = begun.settings[name], plan.settings[name]
+                raise UserMistake(
+                    f"run {run.run_id} was begun with {name} = {was}, not {wanted}: leave that out, "
+                    "or begin anew with --no-resume"
+                )
         return ResumeDecision(begun, run)
-    if run.is_finished and (run.is_reported or begun.differences(plan)):
+    if run.is_finished and (run.is_reported or differences):
         return ResumeDecision(plan, None)
-    if begun.differences(plan):
-        names = ", ".join(begun.differences(plan))
-        return ResumeDecision(
-            plan,
-            None,
-            f"run {run.run_id} did not finish, but differs in {names}; this is a new one",
-        )
+    if differences:
+        words = f"differs in {', '.join(differences)}; this is a new one"
+        return ResumeDecision(plan, None, f"run {run.run_id} did not finish, but {words}")
     return ResumeDecision(begun, run)
 
 
@@ -125,14 +127,13 @@ def with_settings_of(plan: RunPlan, config: Config) -> Config:
     for name in _SECTIONS:
         section = getattr(config, name)
         values = {
-            option: plan.settings[f"{name}.{option}"]
-            for option in section.model_dump()
-            if f"{name}.{option}" in plan.settings
+            option: plan.settings.get(f"{name}.{option}", value)
+            for option, value in section.model_dump().items()
         }
         try:
-            changed[name] = type(section).model_validate({**section.model_dump(), **values})
+            changed[name] = type(section).model_validate(values)
         except ValidationError as mistake:  # what a run was begun with may be gone
-            why = mistake.errors()[0]["msg"].removeprefix("Value error, ")
+            _, why = first_fault(mistake, type(section))
             raise UserMistake(f"the run was begun with other settings of [{name}]: {why}") from None
     return config.model_copy(update=changed)
 
@@ -180,13 +181,11 @@ def opened(
             say(decision.remark)
         elif run is not None and run.is_finished:
             other = "" if resume else " (--no-resume begins a new one)"
-            say(
-                f"run {run.run_id} of {run.started_at[:10]} is finished; nothing is left to ask{other}"
-            )
+            day = run.started_at[:10]
+            say(f"run {run.run_id} of {day} is finished; nothing is left to ask{other}")
         elif run is not None:
-            say(
-                f"going on with run {run.run_id}, begun {run.started_at[:19]}Z (--no-resume begins a new one)"
-            )
+            begun = f"begun {run.started_at[:19]}Z (--no-resume begins a new one)"
+            say(f"going on with run {run.run_id}, {begun}")
         yield Begun(store, with_settings_of(decision.plan, config), decision)
 
 
@@ -194,14 +193,3 @@ def note_reported(store_file: Path, run_id: int) -> None:
     """Note that the report of a run is written and its news are sent. What can't be noted is done again, later."""
     with suppress(StoreError), Store.open(store_file) as store:
         store.note_reported(run_id)
-
-
-def _is_given(config: Config, name: str) -> bool:
-    """Return whether a setting was given, in the file or as an option, and is not just its default."""
-    section, _, key = name.rpartition(".")
-    return (key or name) in (getattr(config, section) if section else config).model_fields_set
-
-
-def _contradiction(run: Run, begun: RunPlan, plan: RunPlan, name: str) -> str:
-    was, now = begun.settings[name], plan.settings[name]
-    return f"run {run.run_id} was begun with {name} = {was}, not {now}: leave that out, or begin anew with --no-resume"

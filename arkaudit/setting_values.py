@@ -45,7 +45,7 @@ def _networks(texts: list[str]) -> list[str]:
     return texts
 
 
-def _http_url(text: str) -> str:
+def _http_url(text: str, what: str = "a resolver") -> str:
     try:
         parts = urlsplit(text)
         is_plain = bool(parts.hostname) and parts.port != 0 and not set(text) & set("?#")
@@ -54,28 +54,18 @@ def _http_url(text: str) -> str:
     if names_user(text):
         raise ValueError("credentials in a URL are never sent; they belong into a [hosts] section")
     if not is_plain or parts.scheme.lower() not in ("http", "https"):
-        raise ValueError(f"not the http or https URL of a resolver: {text!r}")
+        raise ValueError(f"not the http or https URL of {what}: {text!r}")
     return text
 
 
 def _http_page(text: str) -> str:
-    fault = (
-        url_fault(text)
-        if text.lower().startswith(("http://", "https://"))
-        else "not the http or https URL of a page"
-    )
-    if names_user(text) or fault:
-        raise ValueError(
-            "credentials in a URL are never sent" if names_user(text) else f"{fault}: {text!r}"
-        )
+    if names_user(text):
+        raise ValueError("credentials in a URL are never sent")
+    is_web = text.lower().startswith(("http://", "https://"))
+    fault = url_fault(text) if is_web else "not the http or https URL of a page"
+    if fault:
+        raise ValueError(f"{fault}: {text!r}")
     return text
-
-
-def _timegate(text: str) -> str:
-    try:
-        return _http_url(text)
-    except ValueError as problem:
-        raise ValueError(str(problem).replace("URL of a resolver", "URL of a TimeGate")) from None
 
 
 def _service_url(text: str) -> str:
@@ -83,14 +73,12 @@ def _service_url(text: str) -> str:
         raise ValueError(
             f"not the address of a service, in which $NAME is a variable of the environment: {text!r}"
         )
-    if find_spec("apprise") is None:
-        raise ValueError("needs apprise: pip install 'arkaudit[notify]'")
+    _with_extra(text, "apprise", "apprise", "notify")
     return text
 
 
 def _cron(text: str) -> str:
-    if find_spec("cronsim") is None:
-        raise ValueError("needs cronsim: pip install 'arkaudit[schedule]'")
+    _with_extra(text, "cronsim", "cronsim", "schedule")
     from arkaudit.schedule_ledger import Schedule
 
     Schedule.parse(text)
@@ -125,12 +113,12 @@ def _seconds(value: object) -> object:
     >>> _seconds("90m"), _seconds("2h"), _seconds(30)
     (5400.0, 7200.0, 30)
     """
-    duration = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    if isinstance(value, str) and duration is None:
+    if not isinstance(value, str):
+        return value
+    duration = _DURATION.fullmatch(value)
+    if duration is None:
         raise ValueError(f"neither seconds nor a duration such as 90m or 2h: {value!r}")
-    return (
-        value if duration is None else float(duration["number"]) * _UNITS[duration["unit"] or "s"]
-    )
+    return float(duration["number"]) * _UNITS[duration["unit"] or "s"]
 
 
 _DURATION = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,3})?)\s*(?P<unit>[smhd]?)")
@@ -147,36 +135,29 @@ def _beginning(text: str) -> str:
 
 def _language(word: str | None) -> str | None:
     if word is not None and word not in LANGUAGE_WORDS:
-        near = (
-            question_for_nearest(word, LANGUAGE_WORDS)
-            or f"; there are: {', '.join(LANGUAGE_WORDS)}"
-        )
+        there_are = f"; there are: {', '.join(LANGUAGE_WORDS)}"
+        near = question_for_nearest(word, LANGUAGE_WORDS) or there_are
         raise ValueError(f"there is no language {word!r}{near}")
     return word
 
 
-def _looked_up(is_wanted: bool) -> bool:
-    if is_wanted and find_spec("dns") is None:
-        raise ValueError("needs dnspython: pip install 'arkaudit[dns]'")
-    return is_wanted
-
-
-def _rendered(is_wanted: bool) -> bool:
-    if is_wanted and find_spec("playwright") is None:
-        raise ValueError("needs playwright: pip install 'arkaudit[render]'")
-    return is_wanted
+def _with_extra(value: Any, module: str, name: str, extra: str) -> Any:
+    """The value itself, if it is not set, or the extra that it needs is installed."""
+    if value and find_spec(module) is None:
+        raise ValueError(f"needs {name}: pip install 'arkaudit[{extra}]'")
+    return value
 
 
 def _secret(value: Any) -> Any:
     """The value itself, or that of the environment variable which it names (``{ env = "TOKEN" }``)."""
     if not isinstance(value, dict):
         return value
-    match value:
-        case {"env": str(name), **others} if not others:
-            if name not in os.environ:
-                raise ValueError(f"there is no environment variable {name}")
-            return os.environ[name]
-    raise ValueError('neither a text nor { env = "NAME" }')
+    name = value.get("env")
+    if len(value) != 1 or not isinstance(name, str):
+        raise ValueError('neither a text nor { env = "NAME" }')
+    if name not in os.environ:
+        raise ValueError(f"there is no environment variable {name}")
+    return os.environ[name]
 
 
 def _sendable_secret(secret: SecretStr) -> SecretStr:
@@ -240,7 +221,7 @@ FormField = Annotated[
 FormFields = Annotated[dict[str, FormField], AfterValidator(_form_fields)]
 #: The URL of a resolver, before which an ARK is put.
 ResolverUrl = Annotated[str, AfterValidator(_http_url)]
-TimeGateUrl = Annotated[str, AfterValidator(_timegate)]
+TimeGateUrl = Annotated[str, AfterValidator(lambda text: _http_url(text, "a TimeGate"))]
 PageUrl = Annotated[str, AfterValidator(_http_page)]
 RouteTexts = Annotated[list[str], AfterValidator(_routes)]
 AddressTexts = Annotated[list[str], AfterValidator(_networks)]
@@ -255,5 +236,9 @@ ZoneName = Annotated[str, AfterValidator(_zone)]
 ArkBeginning = Annotated[str, AfterValidator(_beginning)]
 LanguageCode = Annotated[str | None, AfterValidator(_language)]
 #: Switches for what an extra brings.
-NamesLookedUp = Annotated[bool, AfterValidator(_looked_up)]
-PagesRendered = Annotated[bool, AfterValidator(_rendered)]
+NamesLookedUp = Annotated[
+    bool, AfterValidator(lambda is_on: _with_extra(is_on, "dns", "dnspython", "dns"))
+]
+PagesRendered = Annotated[
+    bool, AfterValidator(lambda is_on: _with_extra(is_on, "playwright", "playwright", "render"))
+]

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from arkaudit.config_files import ConfigError, load
-from arkaudit.triage_commands import load_triage
+from arkaudit.triage_file import load_triage
 from crawler.answers.answer import read_answer
 from crawler.model import schema
 from crawler.sources.source_reading import read_source

@@ -154,6 +154,6 @@ def test_each_extra_of_the_package_is_looked_for() -> None:
         name: {Requirement(each).name for each in project["optional-dependencies"][name]}
         for name in project["optional-dependencies"]
     }
-    for name, extra in EXTRAS.items():
-        distributions = {each.lower() for each in packages_distributions()[extra.module]}
+    for name, (module, _) in EXTRAS.items():
+        distributions = {each.lower() for each in packages_distributions()[module]}
         assert distributions & {each.lower() for each in brought[name]}, name

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from arkaudit.config_files import ConfigError, load_audits
 from arkaudit.notification import HEADINGS, message
-from arkaudit.triage_commands import load_triage, triage_text
+from arkaudit.triage_file import load_triage, triage_text
 from crawler.history.triage import (
     PARTICIPLES,
     Problem,
@@ -24,7 +24,6 @@ from crawler.history.triage import (
     TriageCheck,
     TriageDecision,
     TriageTarget,
-    is_wanted,
     target_of,
     treatment,
 )
@@ -78,14 +77,6 @@ def test_the_order_in_which_decisions_are_told_does_not_matter(order: list[str])
     problem = Problem(life[-1], None, None, life)
     expected = treatment(map(decision, sorted(order)), problem, date(2026, 3, 1))
     assert treatment(map(decision, order), problem, date(2026, 3, 1)) == expected
-
-
-def test_a_check_that_was_asked_for_is_wanted_until_it_is_made() -> None:
-    asked = [decision("recheck@5"), decision("acknowledge@9")]
-    assert is_wanted(asked, None) == day(5)
-    assert is_wanted(asked, day(4.9)) == day(5)
-    assert is_wanted(asked, day(5.1)) is None
-    assert is_wanted([], None) is None
 
 
 @pytest.mark.parametrize(
@@ -167,8 +158,11 @@ def test_nothing_is_decided_of_what_is_yet_to_come(tmp_path: Path) -> None:
             '[[acknowledge]]\nark = "ark:1/x5"\n[[acknowledge]]\nark = "ark:/1/x-5"\n',
             "acknowledge.1: 'ark:/1/x-5' is in acknowledge.0 already",
         ),
-        ('[[acknowledge]]\nark = "ark:1/x5"\nuntil = 2027-01-01\n', "0.until: Extra"),
-        ('[[forgive]]\nark = "ark:1/x5"\n', "forgive: Extra"),
+        (
+            '[[acknowledge]]\nark = "ark:1/x5"\nuntil = 2027-01-01\n',
+            "0.until: there is no such setting",
+        ),
+        ('[[forgive]]\nark = "ark:1/x5"\n', "forgive: there is no such setting"),
         ('[[assign]]\nhost = "a.example"\n', "assign.0.to: "),
         ('\ufeff[[assign]]\nhost = "a.example"\nto = " "\n', "to: is empty"),
         (

@@ -12,6 +12,7 @@ import click
 
 from arkaudit.exits import end_unread, exit_on
 from arkaudit.options import (
+    FILE,
     GroupedCommand,
     audit_option,
     config_of,
@@ -107,10 +108,10 @@ def crawl(
 @click.option(
     "--store",
     "store_file",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="Where everything is kept.  [default: audit.db]",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Write the report into this folder.")
+@click.option("--out", type=FILE, help="Write the report into this folder.")
 @resume_option
 @dry_run_option
 @format_option
@@ -147,7 +148,7 @@ def run(
     from arkaudit.notification import send_news
     from arkaudit.reporting import listed_in, report_on
     from arkaudit.resuming import note_reported, opened
-    from arkaudit.triage_commands import apply_to, tell_idle, triage_of
+    from arkaudit.triage_file import apply_to, tell_idle, triage_of
     from crawler.model.outcomes import DocumentOutcome
     from reports.exports import check_out
     from reports.languages import Spoken

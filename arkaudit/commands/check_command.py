@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from arkaudit.exits import after_check, checked_words, end_interrupted, exit_on, tell_ending
+from arkaudit.exits import after_check, checked_words, end_interrupted, exit_on, say, tell_ending
 from arkaudit.options import (
+    FILE,
     GroupedCommand,
     config_of,
     dry_run_option,
@@ -22,7 +24,9 @@ from arkaudit.options import (
 from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
+    from arkaudit.config import Config
     from arkaudit.datasets.documents import DatasetDocuments
+    from crawler.history.rechecking import KnownArk
     from crawler.history.triaging import KnownSelection
 
 
@@ -53,7 +57,7 @@ if TYPE_CHECKING:
 @click.option(
     "--store",
     "store_file",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="Keep every request and answer here.",
 )
 @resume_option
@@ -122,9 +126,8 @@ def check(
     from crawler.spiders.seeds import parted
 
     if explain and form == "table":
-        raise UserMistake(
-            "an explanation does not fit into a table: give --explain alone, or with --format jsonl"
-        )
+        advice = "give --explain alone, or with --format jsonl"
+        raise UserMistake(f"an explanation does not fit into a table: {advice}")
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
     dataset = _dataset(from_file)
     selection = _selection(naans, prefixes, hosts)
@@ -133,35 +136,26 @@ def check(
     asked = [text for given in (*arks, *from_lines.values()) for text in parted(given)] + listed
     of_store = due or (bool(selection) and inventory is None)
     if of_store and (asked or dataset is not None):
-        raise UserMistake(
-            f"{'--due takes its' if due else '--naan, --prefix and --host take their'} ARKs from the store"
-        )
+        takes = "--due takes its" if due else "--naan, --prefix and --host take their"
+        raise UserMistake(f"{takes} ARKs from the store")
     if selection and inventory is not None and (arks or from_file is not None or hosts):
-        raise UserMistake(
-            "--naan and --prefix choose from the inventory alone"
-            if not hosts
-            else "--host is for a store"
-        )
+        if hosts:
+            raise UserMistake("--host is for a store")
+        raise UserMistake("--naan and --prefix choose from the inventory alone")
     if dataset is not None and (arks or inventory is not None):
         raise UserMistake(
             f"{from_file} is a dataset, which is checked alone: check the other ARKs by another command"
         )
     if not of_store and not asked and not (dataset is not None and dataset.has_arks):
-        empty = [str(file) for file in (from_file, inventory) if file is not None]
-        raise UserMistake(
-            f"nothing to check: there is no ARK in {' and '.join(empty)}"
-            + (f" of {selection.words}" if selection else "")
-            if empty
-            else "nothing to check: give ARKs, --from FILE, --inventory FILE, or --due"
-        )
+        empty = " and ".join(str(file) for file in (from_file, inventory) if file is not None)
+        of_these = f" of {selection.words}" if selection else ""
+        why = f"there is no ARK in {empty}{of_these}"
+        if not empty:
+            why = "give ARKs, --from FILE, --inventory FILE, or --due"
+        raise UserMistake(f"nothing to check: {why}")
     if of_store:
-        from arkaudit.due import due_now, selected_now
-
         store_file = store_file or config.store or Path("audit.db")
-        if due:
-            again = due_now(store_file, config, selection=selection, limit=limit, is_dry=dry_run)
-        else:
-            again = selected_now(store_file, config, selection, limit=limit, is_dry=dry_run)
+        again = _to_check(store_file, config, selection, is_due=due, limit=limit, is_dry=dry_run)
         if not again:
             return
     if dry_run:
@@ -177,7 +171,7 @@ def check(
     from arkaudit.checking import checked, checked_again, checked_dataset
     from arkaudit.explaining import print_explanations
     from arkaudit.output_rows import print_verdicts, write_jsonl
-    from arkaudit.triage_commands import tell_idle_in
+    from arkaudit.triage_file import tell_idle_in
 
     if of_store:
         assert store_file is not None
@@ -225,11 +219,8 @@ def _lines(source: str | None) -> dict[int, str]:
         text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8-sig", "replace")
     except OSError as problem:
         raise UserMistake(f"{source} can't be read: {problem.strerror}") from None
-    return {
-        number: line.strip()
-        for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip()
-    }
+    numbered = enumerate(map(str.strip, text.splitlines()), start=1)
+    return {number: line for number, line in numbered if line}
 
 
 def _inventoried(path: Path | None, selection: KnownSelection) -> list[str]:
@@ -259,3 +250,56 @@ def _selection(
     return KnownSelection(
         tuple(naan.lower() for naan in naans), beginnings, tuple(host.lower() for host in hosts)
     )
+
+
+def _to_check(
+    store_file: Path,
+    config: Config,
+    selection: KnownSelection,
+    *,
+    is_due: bool,
+    limit: int | None,
+    is_dry: bool,
+) -> list[KnownArk]:
+    """Return what is to be checked of a *selection* in the store, in the order in which to ask; at most *limit*.
+
+    That is what *is_due*, or else all that is known, due or not. Says how much that is. What a configuration decides
+    about status and known problems is kept in the store first, unless *is_dry*.
+
+    Raises `extractors.model.errors.UserMistake` where there is no store, or nothing of a selection that need not be
+    due, and `crawler.store.StoreError`.
+    """
+    from arkaudit.triage_file import apply_to, triage_of
+    from crawler.history.ark_status import ArkState
+    from crawler.history.rechecking import due, in_turn, next_due_at
+    from crawler.model.registry import cache_folder
+    from crawler.model.registry import load as load_registry
+    from crawler.store.store import Store
+    from extractors.model.ark import Ark
+
+    intervals, now = config.recheck.intervals, datetime.now(UTC)
+    if not store_file.is_file():
+        raise UserMistake(f"there is no store at {store_file}")
+    given = triage_of(config, now=now)
+    with Store.open(store_file) as store:
+        if not is_dry:
+            store.set_status_policy(config.recheck.status_policy)
+            if given is not None:
+                apply_to(store, given)
+        known_arks = [one for one in store.known_arks() if selection.holds(one)]
+    asked_about = (one for one in known_arks if one.state is not ArkState.SKIPPED)
+    chosen = due(known_arks, intervals, now) if is_due else in_turn(asked_about)
+    if chosen:  # without what names a NAAN or a shoulder alone
+        registry = load_registry(cache_folder())
+        chosen = [one for one in chosen if not registry.names_only(Ark.parse(one.ark))]
+    if chosen:
+        some = f", {limit} of them now" if limit is not None and limit < len(chosen) else ""
+        what = f"due in {store_file}" if is_due else f"known in {store_file} of {selection.words}"
+        say(f"{len(chosen)} {what}{some}")
+        return chosen[:limit]
+    if not is_due:
+        raise UserMistake(f"{store_file} knows nothing to check of {selection.words}")
+    following = next_due_at(known_arks, intervals, now)
+    before = f" before {following:%Y-%m-%d %H:%M} UTC" if following else ""
+    say(f"nothing is due in {store_file}{before}")
+    return []

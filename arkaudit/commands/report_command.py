@@ -9,6 +9,7 @@ from click.core import ParameterSource
 
 from arkaudit.exits import exit_on
 from arkaudit.options import (
+    FILE,
     GroupedCommand,
     audit_option,
     choice_options,
@@ -31,7 +32,7 @@ from extractors.model.errors import UserMistake
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="Write the report into this folder; - for standard output.",
 )
 @click.option("--run", "run_id", type=int, help="One run alone.  [default: the audit as it is now]")
@@ -47,7 +48,7 @@ from extractors.model.errors import UserMistake
     "-c",
     "--config",
     "config_file",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="Take store, inventory and language from it.",
 )
 @audit_option
@@ -85,7 +86,7 @@ def report(
         _report_on_dataset(context, dataset, out, formats, lang)
         return
     from arkaudit.reporting import report_on
-    from arkaudit.triage_commands import tell_idle_in
+    from arkaudit.triage_file import tell_idle_in
 
     config = None
     if config_file is not None or audit is not None:

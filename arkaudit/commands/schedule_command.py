@@ -20,7 +20,7 @@ import click
 
 from arkaudit.__main__ import OWN_PROCESS
 from arkaudit.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, say
-from arkaudit.options import audit_option, config_of
+from arkaudit.options import FILE, audit_option, config_of, table_option
 from arkaudit.schedule_ledger import FOLDER, Due, Ledger, Schedule, ScheduledRun, due_now
 from extractors.model.errors import UserMistake
 
@@ -45,7 +45,7 @@ _SCHEDULED = click.option(
     "-c",
     "--config",
     "config_file",
-    type=click.Path(path_type=Path),
+    type=FILE,
     default=Path("arkaudit.toml"),
     show_default=True,
     help="The configuration with the audits.",
@@ -54,16 +54,14 @@ _SCHEDULED = click.option(
 
 @schedule.command("list", short_help="When each audit runs next, and how its last run ended.")
 @_SCHEDULED
-@click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
-)
+@table_option
 def schedule_list(config_file: Path, form: str) -> None:
     """Print when each audit runs next, and how its last run ended."""
     from rich.console import Console
 
     from arkaudit.output_rows import whole, write
 
-    audits = rows(planned_in(config_file), datetime.now(UTC))
+    audits = [row(audit, datetime.now(UTC)) for audit in planned_in(config_file)]
     if form == "json":
         write(json.dumps(audits, indent=2) + "\n", sys.stdout)
     else:
@@ -113,14 +111,12 @@ def schedule_run(config_file: Path) -> None:
     "-c",
     "--config",
     "config_file",
-    type=click.Path(path_type=Path),
+    type=FILE,
     required=True,
     help="The configuration.",
 )
 @audit_option
-@click.option(
-    "--store", "store_file", type=click.Path(path_type=Path), help="[default: the configuration's]"
-)
+@click.option("--store", "store_file", type=FILE, help="[default: the configuration's]")
 @click.option("--run", "run_id", type=int, help="The run to report.  [default: the newest]")
 @click.option("--dry-run", is_flag=True, help="Only say what would be sent, and to whom.")
 def notify(
@@ -298,12 +294,8 @@ _OUTCOMES = {
 }
 
 
-def rows(audits: Iterable[Planned], now: datetime) -> list[dict[str, Any]]:
-    """One row for each audit with a schedule: when it runs next, and how its last run ended."""
-    return [_row(audit, now) for audit in audits]
-
-
-def _row(audit: Planned, now: datetime) -> dict[str, Any]:
+def row(audit: Planned, now: datetime) -> dict[str, Any]:
+    """When an audit with a schedule runs next, and how its last run ended."""
     is_running = audit.ledger.is_running()
     due = audit.due(now)
     entries = audit.ledger.entries()

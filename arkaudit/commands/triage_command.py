@@ -2,50 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
-from arkaudit.options import store_option
-from crawler.history.triage import TriageAction, TriageTarget
+from arkaudit.exits import say
+from arkaudit.options import FILE, store_option, table_option, with_options
+from crawler.history.ark_status import SEVERITY, ArkState
+from crawler.history.triage import TriageAction, TriageDecision, TriageTarget, target_of
 from extractors.model.errors import UserMistake
+from reports.languages.display import counted, escaped
 
+if TYPE_CHECKING:
+    from rich.console import JustifyMethod
+    from sqlalchemy import Connection
 
-def _meant(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for which ARKs a decision is about."""
-    for option in reversed(
-        (
-            click.argument("arks", metavar="[ARK|URL]…", nargs=-1),
-            click.option(
-                "--pattern",
-                multiple=True,
-                metavar="PATTERN",
-                help="ARKs, or URLs asked, that fit it: ark:12148/btv1*.",
-            ),
-            click.option(
-                "--host",
-                multiple=True,
-                metavar="HOST",
-                help="ARKs that are asked for there, or that end there.",
-            ),
-            click.option(
-                "--document",
-                multiple=True,
-                metavar="URL|PATTERN",
-                help="What is cited in there; also a beginning.",
-            ),
-            store_option,
-        )
-    ):
-        command = option(command)
-    return command
-
-
+#: Which ARKs a decision is about.
+_meant = with_options(
+    click.argument("arks", metavar="[ARK|URL]…", nargs=-1),
+    click.option(
+        "--pattern",
+        multiple=True,
+        metavar="PATTERN",
+        help="ARKs, or URLs asked, that fit it: ark:12148/btv1*.",
+    ),
+    click.option(
+        "--host",
+        multiple=True,
+        metavar="HOST",
+        help="ARKs that are asked for there, or that end there.",
+    ),
+    click.option(
+        "--document",
+        multiple=True,
+        metavar="URL|PATTERN",
+        help="What is cited in there; also a beginning.",
+    ),
+    store_option,
+)
 _REASON = click.option("--reason", default="", help="Why; the report has it.")
+
+
+#: What is said of a decision that has just been made.
+_DONE: Mapping[TriageAction, str] = {
+    TriageAction.ACKNOWLEDGE: "acknowledged",
+    TriageAction.IGNORE: "ignored",
+    TriageAction.ASSIGN: "assigned",
+    TriageAction.RECHECK: "due now",
+}
+#: What is meant: the targets, as they were given, by the names of their options.
+Meant = Mapping[str, Sequence[str]]
 
 
 @click.group()
@@ -67,11 +80,7 @@ def triage() -> None:
 @_REASON
 def triage_acknowledge(store_file: Path, reason: str, **meant: Any) -> None:
     """Acknowledge problems as they are: they are counted, and raised again once they are worse or have come back."""
-    from arkaudit.triage_commands import decide
-
-    decide(
-        store_file, TriageAction.ACKNOWLEDGE, _kinds(meant), now=datetime.now(UTC), reason=reason
-    )
+    _decide(store_file, TriageAction.ACKNOWLEDGE, meant, reason)
 
 
 @triage.command("ignore", short_help="Raise nothing until a day.")
@@ -85,14 +94,12 @@ def triage_acknowledge(store_file: Path, reason: str, **meant: Any) -> None:
 )
 def triage_ignore(store_file: Path, reason: str, until: datetime, **meant: Any) -> None:
     """Ignore whatever goes wrong with these ARKs until a day; from that day on it counts again."""
-    from arkaudit.triage_commands import decide
-
     if not reason.strip():
         raise UserMistake("--reason is empty: say why, for the readers of the report")
-    now = datetime.now(UTC)
-    decide(
-        store_file, TriageAction.IGNORE, _kinds(meant), now=now, reason=reason, until=until.date()
-    )
+    if until.date() <= datetime.now(UTC).date():
+        advice = "give the day on which it counts again, from tomorrow on"
+        raise UserMistake(f"--until {until.date()} has come: {advice}")
+    _decide(store_file, TriageAction.IGNORE, meant, reason, until=until.date())
 
 
 @triage.command("assign", short_help="Say who looks after it.")
@@ -101,18 +108,9 @@ def triage_ignore(store_file: Path, reason: str, until: datetime, **meant: Any) 
 @_REASON
 def triage_assign(store_file: Path, assignee: str, reason: str, **meant: Any) -> None:
     """Say who looks after these ARKs; their problems are raised as before, with this name."""
-    from arkaudit.triage_commands import decide
-
     if not assignee.strip():
         raise UserMistake("--to is empty: say who looks after it")
-    decide(
-        store_file,
-        TriageAction.ASSIGN,
-        _kinds(meant),
-        now=datetime.now(UTC),
-        reason=reason,
-        assignee=assignee,
-    )
+    _decide(store_file, TriageAction.ASSIGN, meant, reason, assignee=assignee)
 
 
 @triage.command("recheck", short_help="Make it due now, once.")
@@ -120,22 +118,98 @@ def triage_assign(store_file: Path, assignee: str, reason: str, **meant: Any) ->
 @_REASON
 def triage_recheck(store_file: Path, reason: str, **meant: Any) -> None:
     """Make these ARKs due now, whatever their interval: the next `check --due` asks for them first, once."""
-    from arkaudit.triage_commands import decide
+    _decide(store_file, TriageAction.RECHECK, meant, reason)
 
-    decide(store_file, TriageAction.RECHECK, _kinds(meant), now=datetime.now(UTC), reason=reason)
+
+def _decide(
+    store_file: Path,
+    action: TriageAction,
+    meant: Meant,
+    reason: str,
+    *,
+    until: date | None = None,
+    assignee: str | None = None,
+) -> None:
+    """Keep a decision about each target, and say how many ARKs it is about. Raises `UserMistake` and `StoreError`."""
+    from arkaudit.triage_file import opened_store
+
+    now = datetime.now(UTC)
+    made = [
+        TriageDecision(action, kind, target, now, reason, until, assignee)
+        for kind, target in _targets(meant)
+    ]
+    with opened_store(store_file) as store:
+        touched = store.touched_by(made)
+        store.decide(made)
+    arks, troubled = _counts(touched)
+    say(f"{_DONE[action]}: {counted(arks, 'ARK')} of {store_file}, {troubled} of them not well")
 
 
 @triage.command("list", short_help="What was decided, and whether it is in force.")
 @store_option
-@click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
-)
+@table_option
 def triage_list(store_file: Path, form: str) -> None:
     """Print what was decided, how many ARKs of the store it is about, and whether it is in force."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
-    from arkaudit.triage_commands import show
+    from arkaudit.output_rows import whole, write
+    from arkaudit.triage_file import in_store
 
-    show(store_file, form, now=datetime.now(UTC), console=Console())
+    rows = in_store(store_file, partial(_rows, datetime.now(UTC)))
+    if form == "json":
+        write(json.dumps(rows, ensure_ascii=False, indent=2) + "\n", sys.stdout)
+        return
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in ("action", "about", "ARKs", "not well", "since", "until", "to", "reason"):
+        justify: JustifyMethod = "right" if heading in ("ARKs", "not well") else "left"
+        wraps = heading in ("about", "until", "reason")
+        table.add_column(heading, justify=justify, overflow="fold", no_wrap=not wraps)
+    for row in rows:
+        until = f"{row['until']}{' (passed)' if row['is_expired'] else ''}" if row["until"] else ""
+        shown = {**row, "about": f"{row['kind']} {row['target']}", "since": row["at"][:10]}
+        names = ("action", "about", "arks", "not_well", "since", "until", "to", "reason")
+        cells = ((shown | {"until": until})[name] for name in names)
+        table.add_row(*(Text(escaped("" if cell is None else str(cell))) for cell in cells))
+    console = Console()
+    with whole(console):
+        console.print(table)
+
+
+def _rows(now: datetime, connection: Connection) -> list[dict[str, Any]]:
+    """One row a decision, as plain values."""
+    from crawler.history import triaging
+
+    rows = []
+    for decision in triaging.decisions(connection):
+        touched = [
+            (row.ark, row.request_url, ArkState(row.state))
+            for row, _ in triaging.touched(connection, [decision])
+        ]
+        arks, not_well = _counts(touched)
+        row = {
+            "action": decision.action.value,
+            "kind": decision.kind.value,
+            "target": decision.target,
+            "at": decision.at.isoformat(timespec="seconds"),
+            "until": decision.until.isoformat() if decision.until else None,
+            "is_expired": decision.until is not None and decision.until <= now.date(),
+            "to": decision.assignee,
+            "reason": decision.reason,
+            "from_file": decision.from_file,
+            "arks": arks,
+            "not_well": not_well,
+        }
+        rows.append(row)
+    return rows
+
+
+def _counts(touched: Iterable[tuple[str, str, ArkState]]) -> tuple[int, int]:
+    """Return how many ARKs these are, and how many of them are not well."""
+    states = [(ark, state in SEVERITY) for ark, _, state in touched]
+    return len({ark for ark, _ in states}), len({ark for ark, is_ill in states if is_ill})
 
 
 @triage.command("forget", short_help="Take decisions back.")
@@ -143,13 +217,28 @@ def triage_list(store_file: Path, form: str) -> None:
 @click.option("--action", type=click.Choice([*TriageAction]), help="Only decisions of this kind.")
 def triage_forget(store_file: Path, action: str | None, **meant: Any) -> None:
     """Take back what was decided about exactly these targets, named as they were then."""
-    from arkaudit.triage_commands import forget
+    from arkaudit.triage_file import opened_store
 
-    forget(store_file, _kinds(meant), TriageAction(action) if action else None)
+    targets = set(_targets(meant))
+    with opened_store(store_file) as store:
+        decisions = [
+            decision
+            for decision in store.decisions()
+            if (decision.kind, decision.target) in targets and action in (None, decision.action)
+        ]
+        if not decisions:
+            raise UserMistake(
+                f"nothing of that was decided in {store_file}: see arkaudit triage list"
+            )
+        store.forget_decisions(decisions)
+    for decision in decisions:
+        say(f"forgotten: {decision.action} {decision.kind} {decision.target}")
+    if any(decision.from_file for decision in decisions):
+        say("some of it is in a file, and comes back when that is applied: take it out there, too")
 
 
 @triage.command("apply", short_help="Decide as a file says.")
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("file", metavar="FILE", type=FILE)
 @store_option
 def triage_apply(file: Path, store_file: Path) -> None:
     """Make the decisions of a TOML file those of the store; one that was taken out of the file is taken back.
@@ -157,20 +246,48 @@ def triage_apply(file: Path, store_file: Path) -> None:
     A configuration may name the file (triage = "triage.toml"); a run then applies it as it begins. docs/triage.md
     shows what it may hold.
     """
-    from arkaudit.triage_commands import apply
+    from arkaudit.triage_file import apply_to, load_triage, opened_store
 
-    apply(store_file, file, now=datetime.now(UTC))
+    given = load_triage(file, now=datetime.now(UTC))
+    with opened_store(store_file) as store:
+        apply_to(store, given)
 
 
 @triage.command("export", short_help="All decisions as a file.")
 @store_option
-@click.option("--out", type=click.Path(path_type=Path), help="[default: standard output]")
+@click.option("--out", type=FILE, help="[default: standard output]")
 def triage_export(store_file: Path, out: Path | None) -> None:
     """Write all decisions of a store as a file that `triage apply` reads."""
-    from arkaudit.triage_commands import export
+    from arkaudit.output_rows import write
+    from arkaudit.triage_file import in_store, triage_text
+    from crawler.history import triaging
 
-    export(store_file, out)
+    text = triage_text(in_store(store_file, triaging.decisions))
+    if out is None:
+        write(text, sys.stdout)
+        return
+    begun = out.with_name(f".{out.name}.part")
+    try:
+        begun.write_text(text, "utf-8")
+        begun.replace(out)
+    except OSError as problem:
+        with suppress(OSError):
+            begun.unlink()
+        raise UserMistake(f"{out} can't be written: {problem.strerror}") from None
 
 
-def _kinds(meant: Mapping[str, Sequence[str]]) -> dict[TriageTarget, Sequence[str]]:
-    return {TriageTarget("ark" if name == "arks" else name): texts for name, texts in meant.items()}
+def _targets(meant: Meant) -> list[tuple[TriageTarget, str]]:
+    targets = []
+    for name, texts in meant.items():
+        kind = TriageTarget("ark" if name == "arks" else name)
+        for text in texts:
+            try:
+                targets.append((kind, target_of(kind, text)))
+            except ValueError as problem:
+                words = f"--{kind}: {problem}"
+                if kind is TriageTarget.ARK:
+                    words = f"not an ARK: {text!r}; for several at a time give --pattern"
+                raise UserMistake(words) from None
+    if not targets:
+        raise UserMistake("nothing is named: give ARKs, --pattern, --host or --document")
+    return list(dict.fromkeys(targets))

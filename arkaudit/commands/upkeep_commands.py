@@ -1,4 +1,4 @@
-"""Look after what an audit needs: `doctor`, `demo` and `registry`."""
+"""Look after what an audit needs and keeps: `doctor`, `demo`, `registry`, `store` and `dataset`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from typing import Any
 
 import click
 
-from arkaudit.options import config_of, lang_option, request_options
+from arkaudit.options import (
+    FILE,
+    config_of,
+    lang_option,
+    request_options,
+    store_option,
+    table_option,
+)
 from extractors.model.errors import UserMistake
 
 
@@ -25,9 +32,7 @@ from extractors.model.errors import UserMistake
     type=click.Path(path_type=Path, exists=True),
     help="A store.  [default: those of the configuration]",
 )
-@click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
-)
+@table_option
 def doctor(config_file: Path | None, store: Path | None, form: str) -> None:
     """Say what is installed, configured and reachable on this machine, and what is missing.
 
@@ -49,7 +54,7 @@ def doctor(config_file: Path | None, store: Path | None, form: str) -> None:
 @click.command()
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=FILE,
     default=Path("demo-report"),
     show_default=True,
     help="Where the report goes.",
@@ -104,9 +109,7 @@ def registry_update(source: str | None, config_file: Path | None, **options: Any
 
 @registry.command("show", short_help="What the registry says of a NAAN, a shoulder or an ARK.")
 @click.argument("asked", metavar="NAAN|NAAN/SHOULDER|ARK")
-@click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
-)
+@table_option
 def registry_show(asked: str, form: str) -> None:
     """Print who assigns under a NAAN or shoulder since when, where it resolves, and how old that knowledge is.
 
@@ -123,3 +126,85 @@ def registry_show(asked: str, form: str) -> None:
     from arkaudit.naan_registry import show
 
     show(asked, form, Console())
+
+
+# Look after a store.
+
+
+@click.group()
+def store() -> None:
+    """Look after a store: is it whole, may others read it, what do two of them know together.
+
+    \b
+    arkaudit store check --store audit.db
+    arkaudit store export --store audit.db --out parquet/
+    arkaudit store import other.db --store audit.db
+    """
+
+
+@store.command("check", short_help="Whether a store is whole.")
+@store_option
+def store_check(store_file: Path) -> None:
+    """Look through a store for damage and contradictions, and report each; exits with 1 if there is any.
+
+    \b
+    arkaudit store check --store audit.db
+    """
+    from arkaudit.stores import check_store
+
+    check_store(store_file)
+
+
+@store.command("export", short_help="Each run as Parquet, for other tools.")
+@store_option
+@click.option("--out", type=FILE, required=True, help="The folder for the files.")
+def store_export(store_file: Path, out: Path) -> None:
+    """Write each run as Parquet files, TABLE/run=KEY/part.parquet, sorted by NAAN and ARK; what is there stays.
+
+    \b
+    arkaudit store export --store audit.db --out parquet/
+    """
+    from arkaudit.stores import export_store
+
+    export_store(store_file, out)
+
+
+@store.command("import", short_help="Bring the runs of another store in.")
+@click.argument("other", metavar="OTHER", type=FILE)
+@store_option
+def store_import(other: Path, store_file: Path) -> None:
+    """Bring in the runs of another store that are not there yet; twice does no harm.
+
+    \b
+    arkaudit store import other.db --store audit.db
+    """
+    from arkaudit.stores import import_store
+
+    import_store(other, store_file)
+
+
+# Look after a dataset.
+
+
+@click.group()
+def dataset() -> None:
+    """Look after a dataset, which `extract --out` makes: is it what was written?
+
+    \b
+    arkaudit dataset check dataset/
+    """
+
+
+@dataset.command("check", short_help="Whether a dataset is what was written.")
+@click.argument("place", metavar="DATASET")
+def dataset_check(place: str) -> None:
+    """Read each file of a dataset (a folder, or s3://…) and report what is missing or damaged; exits with 1 if any is.
+
+    The same `arkaudit extract … --out DATASET` makes again what this reports.
+
+    \b
+    arkaudit dataset check dataset/
+    """
+    from arkaudit.datasets.command import check_dataset
+
+    check_dataset(place)

@@ -1,0 +1,222 @@
+"""Read and write decisions about known problems as a file, and tell which of them are about nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from sqlalchemy import Connection
+
+from arkaudit.config import Config
+from arkaudit.config_files import ConfigError, first_fault, read_toml
+from arkaudit.exits import command, say
+from crawler.history import triaging
+from crawler.history.triage import TriageAction, TriageDecision, TriageKey, TriageTarget, target_of
+from crawler.store.store import Store
+from extractors.model.errors import UserMistake
+from reports.languages.display import counted
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _moment(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
+    return datetime.combine(value, time(), UTC) if isinstance(value, date) else value
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty")
+    return text
+
+
+Targets = Annotated[list[str], BeforeValidator(_listed), Field(min_length=1)]
+Nonblank = Annotated[str, AfterValidator(_not_blank)]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    ark: Targets | None = None
+    pattern: Targets | None = None
+    host: Targets | None = None
+    document: Targets | None = None
+    at: Annotated[datetime | None, BeforeValidator(_moment)] = None
+    reason: str = ""
+
+
+class _Ignored(_Entry):
+    reason: Nonblank
+    until: date
+
+
+class _Assigned(_Entry):
+    to: Nonblank
+
+
+class _TriageFile(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    acknowledge: list[_Entry] = []
+    ignore: list[_Ignored] = []
+    assign: list[_Assigned] = []
+    recheck: list[_Entry] = []
+
+
+@dataclass(frozen=True, slots=True)
+class TriageFile:
+    """The decisions of a file, and when it was read."""
+
+    decisions: tuple[TriageDecision, ...]
+    at: datetime
+    places: Mapping[TriageKey, str] = field(default_factory=dict)
+    """The file and entry of each decision."""
+
+
+def load_triage(path: Path, *, now: datetime) -> TriageFile:
+    """The decisions in the file at *path*; those without a moment of their own are of *now*. Raises `ConfigError`."""
+    values = read_toml(path, what="file of decisions")
+    try:
+        given = _TriageFile.model_validate(values)
+    except ValidationError as problem:
+        at_entry, words = first_fault(problem, _TriageFile)
+        raise ConfigError(f"{path}: {'.'.join(at_entry)}: {words}") from None
+    decisions = dict(_decisions(given, path, now))
+    places = {decision.key: place for decision, place in decisions.items()}
+    return TriageFile(tuple(decisions), now, places)
+
+
+def _decisions(
+    file: _TriageFile, path: Path, now: datetime
+) -> Iterator[tuple[TriageDecision, str]]:
+    places: dict[Any, str] = {}
+    for action in TriageAction:
+        entries: list[_Entry] = getattr(file, action.value)
+        for number, entry in enumerate(entries):
+            location = f"{path}: {action}.{number}"
+            given = [
+                (kind, targets)
+                for kind in TriageTarget
+                if (targets := getattr(entry, kind.value)) is not None
+            ]
+            if len(given) != 1:
+                raise ConfigError(f"{location}: names one of {', '.join(TriageTarget)}")
+            if entry.at is not None and entry.at > now + timedelta(days=1):
+                raise ConfigError(f"{location}.at: lies in the future")
+            [(kind, targets)] = given
+            at = min(entry.at or now, now)  # that of another time zone may not have come yet
+            until = entry.until if isinstance(entry, _Ignored) else None
+            to = entry.to if isinstance(entry, _Assigned) else None
+            for target in targets:
+                try:
+                    meant = target_of(kind, target)
+                except ValueError as problem:
+                    words = f"not an ARK: {target!r}" if kind is TriageTarget.ARK else problem
+                    raise ConfigError(f"{location}.{kind}: {words}") from None
+                decision = TriageDecision(
+                    action, kind, meant, at, entry.reason, until, to, from_file=True
+                )
+                earlier = places.setdefault(decision.key, location)
+                if earlier is not location:
+                    other = earlier.removeprefix(f"{path}: ")
+                    raise ConfigError(f"{location}: {target!r} is in {other} already")
+                yield decision, location
+
+
+#: What the entries of a file are called, in their order, and where a decision has them.
+_FIELDS: Mapping[str, str] = {"until": "until", "to": "assignee", "reason": "reason", "at": "at"}
+
+
+def triage_text(decisions: Iterable[TriageDecision]) -> str:
+    """*decisions* as a file that `load_triage` reads."""
+    entries = []
+    for decision in decisions:
+        lines = [f"[[{decision.action}]]", f"{decision.kind} = {_toml(decision.target)}"]
+        for name, attribute in _FIELDS.items():
+            value = getattr(decision, attribute)
+            if value not in (None, ""):
+                lines.append(f"{name} = {_toml(value)}")
+        entries.append("\n".join(lines) + "\n")
+    return "\n".join(entries)
+
+
+def _toml(value: str | date | datetime) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds")
+    if isinstance(value, date):
+        return value.isoformat()
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+#: Of so many decisions that are about nothing it is said one by one.
+_MOST_IDLE = 10
+
+
+def apply_to(store: Store, given: TriageFile) -> None:
+    """The same for a store that is open; says how much has changed, if anything."""
+    new, gone = store.decide_by_file(given.decisions, at=given.at)
+    say(
+        f"{counted(len(given.decisions), 'decision')} in the file: {new} new or changed, {gone} taken back"
+    )
+
+
+def tell_idle(idle: Sequence[TriageDecision], given: TriageFile | None, store_file: Path) -> None:
+    """Say of each decision that is about no ARK of the store where it was written."""
+    places = given.places if given is not None else {}
+    for decision in idle[:_MOST_IDLE]:
+        location = f"{places[decision.key]}: " if decision.key in places else ""
+        more = ""
+        if not (location or decision.from_file):
+            option = () if decision.kind is TriageTarget.ARK else (f"--{decision.kind}",)
+            words = ("triage", "forget", *option, decision.target)
+            more = f"; {command(*words, '--store', store_file)} takes it back"
+        say(
+            f"{location}{decision.action} {decision.kind} {decision.target} fits no ARK of "
+            f"{store_file}{more}"
+        )
+    if len(idle) > _MOST_IDLE:
+        say(f"and {len(idle) - _MOST_IDLE} more decisions that fit none: arkaudit triage list")
+
+
+def triage_of(config: Config, *, now: datetime) -> TriageFile | None:
+    """The decisions of the file that a configuration names, if it names one. Raises `ConfigError`."""
+    return load_triage(config.triage, now=now) if config.triage else None
+
+
+def tell_idle_in(store_file: Path, config: Config | None, *, is_read_only: bool = False) -> None:
+    """The same for a store that is not open; one that perhaps can't be written to *is_read_only*."""
+    if is_read_only:
+        idle = in_store(store_file, triaging.idle)
+    else:
+        with opened_store(store_file) as store:
+            idle = store.idle_decisions()
+    if idle:
+        given = triage_of(config, now=datetime.now(UTC)) if config is not None else None
+        tell_idle(idle, given, store_file)
+
+
+Found = TypeVar("Found")
+
+
+def in_store(store_file: Path, work: Callable[[Connection], Found]) -> Found:
+    """Return what *work* makes of a store, which perhaps can't be written to."""
+    if not store_file.is_file():
+        raise UserMistake(f"there is no store at {store_file}")
+    from reports.store.store_reading import read  # which brings pandas along
+
+    return read(store_file, work)
+
+
+def opened_store(store_file: Path) -> Store:
+    """The store at a path. Raises `UserMistake` where there is none, and `StoreError`."""
+    if not store_file.is_file():
+        raise UserMistake(f"there is no store at {store_file}")
+    return Store.open(store_file)
