@@ -79,11 +79,14 @@ def run(
     arguments: Sequence[str],
     *,
     environment: Mapping[str, str],
+    program: str | None = None,
     stdin: str = "",
     stdout: int | None = None,
     timeout_s: float = PATIENCE_S,
 ) -> subprocess.CompletedProcess[str]:
     """What `subprocess.run` gives for ``python -m arkaudit`` with these arguments, in the same working folder.
+
+    Another *program* may run instead, as by ``python -c``.
 
     Its streams have the encoding ``PYTHONIOENCODING`` of the *environment*; its output may go to the file descriptor
     *stdout* instead. Raises `subprocess.TimeoutExpired`.
@@ -93,7 +96,8 @@ def run(
         given.write(stdin.encode(encoding))
         given.seek(0)
         streams = [given.fileno(), printed.fileno() if stdout is None else stdout, said.fileno()]
-        process = _FORKS.Process(target=_Command(list(arguments), dict(environment), streams))
+        command = _Command(list(arguments), dict(environment), streams, program)
+        process = _FORKS.Process(target=command)
         process.start()
         process.join(timeout_s)
         if process.exitcode is None:
@@ -111,21 +115,27 @@ class _Command:
     """What runs in the fork; its streams travel with it as it is sent there."""
 
     def __init__(
-        self, arguments: list[str], environment: dict[str, str], streams: list[int]
+        self,
+        arguments: list[str],
+        environment: dict[str, str],
+        streams: list[int],
+        program: str | None,
     ) -> None:
         self._arguments, self._environment, self._streams = arguments, environment, streams
+        self._program = program
         self._folder = Path.cwd()
 
     def __getstate__(self) -> tuple[Any, ...]:
         return (
             self._arguments,
             self._environment,
+            self._program,
             self._folder,
             [DupFd(stream) for stream in self._streams],
         )
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self._arguments, self._environment, self._folder, sent = state
+        self._arguments, self._environment, self._program, self._folder, sent = state
         self._streams = [stream.detach() for stream in sent]
 
     def __call__(self) -> None:
@@ -138,6 +148,10 @@ class _Command:
         os.chdir(self._folder)
         os.environ.clear()
         os.environ.update(self._environment)
+        if self._program is not None:
+            sys.argv = ["-c", *self._arguments]
+            exec(compile(self._program, "<string>", "exec"), {"__name__": "__main__"})
+            return
         sys.argv = ["arkaudit", *self._arguments]
         runpy.run_module("arkaudit", run_name="__main__", alter_sys=True)
 

@@ -90,19 +90,19 @@ def blocks(draw: st.DrawFn) -> Block:
     )
 
 
-@settings(max_examples=1000)
+@settings(max_examples=200)
 @given(blocks(), st.sampled_from(EVIDENCE))
 def test_any_text_gives_the_same(block: Block, evidence: Evidence) -> None:
     assert_same(block, evidence)
 
 
-@settings(max_examples=300)
+@settings(max_examples=40)
 @given(st.lists(blocks(), min_size=5, max_size=40))
 def test_a_long_text_gives_the_same(several: list[Block]) -> None:
     assert_same(Block(" ".join(block.text for block in several)))
 
 
-@settings(max_examples=500)
+@settings(max_examples=100)
 @given(
     arks,
     st.sampled_from(Role),
@@ -143,7 +143,7 @@ def met() -> Iterator[str]:
 
 def test_all_vectors_give_the_same() -> None:
     for text in dict.fromkeys(met()):
-        for role in (Role.TEXT, Role.LINK_TARGET, Role.METADATA):
+        for role in (Role.TEXT, Role.LINK_TARGET):
             assert_same(Block(text, role))
             if (
                 role is not Role.TEXT and "proofpoint.com/v2/" not in text

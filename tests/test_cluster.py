@@ -69,17 +69,15 @@ def test_workers_that_are_killed_cost_no_row_and_no_other_part(
     assert content_of(tmp_path / "ds") == whole
 
 
-def test_a_poison_file_is_a_row_and_costs_no_other(
-    tmp_path: Path, papers: Path, whole: dict[str, list[str]]
-) -> None:
-    (tmp_path / "more").mkdir()
-    (tmp_path / "more" / "poison.txt").write_text("ark:/12148/btv1b8449691v")
-    (tmp_path / "more" / "sound.txt").write_text("nothing")
-    with Cluster(tmp_path / "cluster", 2) as cluster:
-        code, said = ended(driver(tmp_path / "ds", cluster.address, papers, tmp_path / "more"))
+def test_a_poison_file_is_a_row_and_costs_no_other(tmp_path: Path) -> None:
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "poison.txt").write_text("ark:/12148/btv1b8449691v")
+    (tmp_path / "papers" / "sound.txt").write_text("ark:/12148/bpt6k107371t")
+    with Cluster(tmp_path / "cluster", 1) as cluster:
+        code, said = ended(driver(tmp_path / "ds", cluster.address, tmp_path / "papers"))
     assert code == 0, said
-    content = content_of(tmp_path / "ds")
-    assert content["mentions"] == whole["mentions"]
+    mentions = rows_in(tmp_path / "ds", "mentions")
+    assert [row["ark"] for row in mentions] == ["ark:12148/bpt6k107371t"]
     rows = [row for row in rows_in(tmp_path / "ds", "documents") if row["outcome"] == "unreadable"]
     assert [Path(row["document"]).name for row in rows] == ["poison.txt"]
     [finding] = [
@@ -88,7 +86,6 @@ def test_a_poison_file_is_a_row_and_costs_no_other(
         if row["document"] == rows[0]["document"]
     ]
     assert (finding["kind"], finding["detail"]) == ("parser-killed", "3 workers have ended over it")
-    assert any("sound.txt" in row for row in content["documents"])
 
 
 def test_a_scheduler_that_is_killed_ends_the_command_which_goes_on(

@@ -6,8 +6,6 @@ import json
 import os
 import socket
 import string
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +17,7 @@ import trustme
 
 from crawler.history.ark_status import ArkState, DatedVerdict
 from crawler.model.observations import ObjectOutcome
+from tests import preloaded
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command
 from tests.test_ark_status import status_of
 
@@ -60,10 +59,12 @@ def ask(
         "network.only_routed": proxy is None, "network.allow_addresses": ["127.0.0.0/8"],
         "network.connect_to": connect_to or [],
     }  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-c", ASK], input=json.dumps({"urls": urls, "config": config}),
-        capture_output=True, text=True, check=False, timeout=120, env=environment,
-    )  # fmt: skip
+    done = preloaded.run(
+        [],
+        environment={**environment, "PYTHONIOENCODING": "utf-8"},
+        program=ASK,
+        stdin=json.dumps({"urls": urls, "config": config}),
+    )
     assert done.returncode == 0, done.stderr
     return [str(url) for url in json.loads(done.stdout)]
 
