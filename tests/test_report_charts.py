@@ -193,7 +193,7 @@ TEXTS_AMISS = """(() => {
 
 @pytest.mark.browser
 @needs_browser
-@pytest.mark.parametrize("width", [1400, 700, 390])
+@pytest.mark.parametrize("width", [1400, 390])
 def test_no_text_of_a_chart_is_cut_or_covered_by_another(
     tmp_path: Path, opened: tuple[Page, Path], frames: Frames, width: int
 ) -> None:
