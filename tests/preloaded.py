@@ -116,7 +116,7 @@ class _Command:
         arguments: list[str],
         environment: dict[str, str],
         streams: list[int],
-        program: str | None,
+        program: str | None = None,
     ) -> None:
         self._arguments, self._environment, self._streams = arguments, environment, streams
         self._program = program
