@@ -376,16 +376,19 @@ def _asks_strangers(
 
 def fetched_documents(seeds: Seeds, config: Config) -> Iterator[Document]:
     """The documents at the URLs themselves; no link is followed and nothing is kept."""
-    items: list[object] = []
+    records: list[DocumentRecord] = []
+
+    def take(item: object) -> None:
+        if isinstance(item, DocumentRecord):
+            records.append(item)
 
     def collect(crawler: Crawler) -> None:
-        crawler.signals.connect(items.append, signal=signals.item_scraped, weak=False)
+        crawler.signals.connect(take, signal=signals.item_scraped, weak=False)
 
     only_these = config.model_copy(update={"crawl": config.crawl.model_copy(update={"depth": 0})})
     with Store.open(None) as store:
         audit(only_these, store, command="extract", seeds=seeds, resolve=False, on_start=collect)
     order = {url: number for number, url in enumerate(seeds.urls)}
-    records = [item for item in items if isinstance(item, DocumentRecord)]
     records.sort(key=lambda one: order.get(one.url, order.get(one.found_on or "", len(order))))
     for record in records:
         mentions = [cited.mention for cited in record.mentions]

@@ -12,16 +12,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from filelock import FileLock, Timeout
-from pydantic import TypeAdapter
 
 from arkaudit.exits import code_of
 from extractors.model.errors import ArkauditError, UserMistake
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 #: So often a run that did not come to its end is taken up again; then it waits for the next moment of the schedule.
 MOST_ATTEMPTS = 3
@@ -147,7 +150,11 @@ FOLDER = ".arkaudit"
 _REMEMBERED = 200
 
 
-_ENTRIES = TypeAdapter(list[ScheduledRun])
+@cache
+def _entries() -> TypeAdapter[list[ScheduledRun]]:
+    from pydantic import TypeAdapter  # not for the help of the commands
+
+    return TypeAdapter(list[ScheduledRun])
 
 
 class Running(UserMistake):
@@ -173,7 +180,7 @@ class Ledger:
 
     def entries(self) -> list[ScheduledRun]:
         """The runs that are remembered, oldest first."""
-        return _ENTRIES.validate_python(self._read().get("entries", []))
+        return _entries().validate_python(self._read().get("entries", []))
 
     def is_running(self) -> bool:
         """Return whether a run of this audit is under way, in whatever process."""
@@ -210,7 +217,7 @@ class Ledger:
     def _keep(self, entries: Sequence[ScheduledRun]) -> None:
         stored = self._read()
         stored.setdefault("since", entries[0].started.isoformat())
-        stored["entries"] = _ENTRIES.dump_python([*entries[-_REMEMBERED:]], mode="json")
+        stored["entries"] = _entries().dump_python([*entries[-_REMEMBERED:]], mode="json")
         self._write(stored)
 
     def _make_folder(self) -> None:
