@@ -115,7 +115,7 @@ def audit(
     store.set_status_policy(config.recheck.status_policy)
     named = [dataset.place] if dataset is not None else []
     named += [*seeds.urls, *map(document_name, seeds.files)] if seeds is not None else []
-    run_id = _begun(config, store, command, named, decision)
+    run_id = begin(config, store, command, named, decision)
     for folder, finding in seeds.folder_findings.items() if seeds is not None else ():
         store.record_findings(run_id, document_name(folder), [finding])
         say(f"{document_name(folder)}: {finding.kind}: {finding.detail}")
@@ -322,7 +322,7 @@ class AuditRun:
             self.store.end_run(self.run_id, at=now(), state="interrupted")
 
 
-def _begun(
+def begin(
     config: Config,
     store: Store,
     command: str,

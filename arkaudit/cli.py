@@ -77,6 +77,7 @@ def _choose_color(_: click.Context, __: click.Parameter, when: str) -> None:
 #: The module of each command, in `arkaudit.commands`, and its line in the list of commands.
 _COMMANDS = {
     "check": ("check_command", "The three services of ARKs: object, metadata, commitment."),
+    "conform": ("conform_command", "Whether a resolver does what the specification asks for."),
     "crawl": ("audit_command", "Crawl documents and record the ARKs that they cite."),
     "dataset": ("upkeep_commands", "Check that a dataset is what was written."),
     "demo": ("upkeep_commands", "The whole audit at work on this machine's loopback."),

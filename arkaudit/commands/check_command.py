@@ -131,7 +131,7 @@ def check(
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
     dataset = _dataset(from_file)
     selection = _selection(naans, prefixes, hosts)
-    from_lines = {} if dataset is not None else _lines(from_file)
+    from_lines = {} if dataset is not None else lines_of(from_file)
     listed = _inventoried(inventory, selection)
     asked = [text for given in (*arks, *from_lines.values()) for text in parted(given)] + listed
     of_store = due or (bool(selection) and inventory is None)
@@ -211,7 +211,7 @@ def _dataset(source: str | None) -> DatasetDocuments | None:
     return DatasetDocuments.at(source)
 
 
-def _lines(source: str | None) -> dict[int, str]:
+def lines_of(source: str | None) -> dict[int, str]:
     """The lines of a file that are not empty, by their numbers."""
     if source is None:
         return {}

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
 
 from arkaudit.__main__ import OWN_PROCESS
-from arkaudit.demo.resolvers import HOSTS, TOO_SLOW_S
-from arkaudit.demo.web import SEED, LoopbackWeb
+from arkaudit.demo.resolvers import ARKLET_NAMES, HOSTS, TOO_SLOW_S
+from arkaudit.demo.web import ARKLET_HOST, SEED, LoopbackWeb
 from crawler.model.registry import CACHE_VARIABLE
 from reports.exports import check_out
 
@@ -83,9 +83,26 @@ def show(out: Path, console: Console, *, lang: str | None = None) -> int:
         code = subprocess.run(
             [*command, *formats], check=False, cwd=folder, env=environment
         ).returncode
+        if code == 0:
+            words = _conformance(config, environment)
+            console.print(words, highlight=False, markup=False, soft_wrap=True)
     if code == 0:
         console.print(closing_words(out), highlight=False, markup=False, soft_wrap=True)
     return code
+
+
+def _conformance(config: Path, environment: Mapping[str, str]) -> str:
+    """How well arklet does what the specification asks of a resolver, in a line."""
+    tested = ["conform", f"https://{ARKLET_HOST}/", "--ark", f"ark:13960/{ARKLET_NAMES[0]}"]
+    done = subprocess.run(
+        [*OWN_PROCESS, *tested, "-c", str(config), "--quiet"],
+        check=True,
+        cwd=config.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    return f"\n$ {' '.join(['arkaudit', *tested])}\n{done.stdout.splitlines()[-1]}\n"
 
 
 def opening_words(out: Path, options: Sequence[str] = ()) -> str:

@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 #: Headers kept with every hop, besides those by which bot challenges are known; and how much of a value.
 KEPT_HEADERS = (
     "Content-Type", "Content-Length", "Link", "THUMP-Status", "Retry-After", "Refresh", "Vary", "Last-Modified",
-    "Server", "Memento-Datetime", "Content-Location",
+    "Server", "Memento-Datetime", "Content-Location", "Cache-Control", "Access-Control-Allow-Origin",
 )  # fmt: skip
 HEADER_CHARS = 8192
 #: The content of a body may be so many times as long as the body; longer bodies are unpacked next to the reactor.

@@ -1,0 +1,488 @@
+"""Pure: what is expected of the answers to a conformance test, one function for each requirement.
+
+Each takes the answers about one ARK and says whether they are as the requirement asks, with a reason; None where they
+allow no judgement. What an answer is worth as object, description or policy is decided by the rules of verdicts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from urllib.parse import urlsplit
+
+from crawler.answers.erc import QUESTIONS
+from crawler.answers.facts import AnswerFacts
+from crawler.answers.structured import kernel
+from crawler.asking.probes import SpellingAnswer, SpellingTreatment, judge_form
+from crawler.conformance.plan import ORIGIN, QUERY
+from crawler.model.observations import (
+    DESCRIBED,
+    FAMILY_OF,
+    ChainEnd,
+    CommitmentOutcome,
+    Family,
+    MetadataOutcome,
+    ObjectOutcome,
+    Question,
+    Verdict,
+)
+from crawler.model.resolving import INFLECTIONS, REDIRECTS
+from crawler.verdicts.verdict import VerdictContext, judge
+from extractors.find import find_arks
+
+#: Redirects to the object, at most.
+MOST_REDIRECTS = 5
+#: So long a redirect may be kept.
+LONGEST_KEPT = timedelta(days=1)
+_MAX_AGE = re.compile(r"(?:s-maxage|max-age)\s*=\s*\"?(?P<seconds>\d{1,12})", re.IGNORECASE)
+_KERNEL_LABEL = re.compile(rf"\b({'|'.join(QUESTIONS)})\s*:", re.IGNORECASE)
+#: What begins another story of an ERC: "erc-support:".
+_STORY = re.compile(r"\berc-\w+\s*:", re.IGNORECASE)
+#: A day, or at least a year, of an event: "2021-05-04", "on 4 May 2021", "in 2021".
+_DATE = re.compile(r"\b(?:19|20)\d{2}\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Whether a requirement is met for one ARK, and why; None where that can't be told."""
+
+    is_met: bool | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers about one ARK under test, by question."""
+
+    by_question: Mapping[Question, AnswerFacts]
+
+    def __getitem__(self, question: Question) -> AnswerFacts:
+        return self.by_question[question]
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The verdict on the ARK, as a check gives it."""
+        asked = (
+            Question.OBJECT,
+            *(question for question in INFLECTIONS if question in self.by_question),
+        )
+        context = VerdictContext(
+            control=self.by_question.get(Question.CONTROL),
+            control_info=self.by_question.get(Question.CONTROL_INFO),
+        )
+        return judge({question: self[question] for question in asked}, context=context)
+
+    def alike(self, question: Question) -> Finding:
+        """Whether the form after *question* is treated as the ARK itself is."""
+        plain = SpellingAnswer.of(self[Question.OBJECT].seen)
+        form = Question.EXTRA_HYPHEN if question not in FORMS_JUDGED else question
+        found = judge_form(form, SpellingAnswer.of(self[question].seen), plain)
+        is_other = found.treatment is SpellingTreatment.OTHER
+        return Finding(False if is_other else found.conforms, found.reason)
+
+
+#: The forms for which `judge_form` has rules of their own; all others are to be treated as the ARK itself.
+FORMS_JUDGED = frozenset({Question.UNKNOWN_QUALIFIER, Question.QUALIFIED_INFO, Question.LONG_NAME})
+
+
+Expectation = Callable[[Answers], Finding]
+
+
+def _alike(question: Question) -> Expectation:
+    return lambda answers: answers.alike(question)
+
+
+def _status(answer: AnswerFacts) -> str:
+    seen = answer.seen
+    return f"answered {seen.status}" if answer.is_answered else f"no answer ({seen.end.value})"
+
+
+def _unanswered(answer: AnswerFacts) -> Finding | None:
+    """The finding where there is no answer to judge, or one that keeps programs out."""
+    if not answer.is_answered and answer.seen.end is not ChainEnd.NON_WEB:
+        return Finding(None, _status(answer))
+    if answer.outcome is ObjectOutcome.BLOCKED or answer.challenge is not None:
+        return Finding(None, f"{_status(answer)}, which keeps programs out")
+    return None
+
+
+def _is_told(question: Question) -> Expectation:
+    """Return the expectation that a name which can't exist gets no success."""
+
+    def is_told(answers: Answers) -> Finding:
+        answer = answers[question]
+        if (unanswered := _unanswered(answer)) is not None:
+            return unanswered
+        if answer.outcome is ObjectOutcome.SERVER_ERROR:
+            return Finding(False, f"{_status(answer)}, as if it were a fault of the server")
+        is_met = not answer.is_reached or answer.is_page_of_host
+        words = (
+            ""
+            if answer.is_unknown or not is_met
+            else ", with a page that says so: 404 would be clearer"
+        )
+        return Finding(is_met, f"{_status(answer)}{words}")
+
+    return is_told
+
+
+def _is_no_fault(question: Question) -> Expectation:
+    """Return the expectation that a server doesn't fail over what it is asked."""
+
+    def is_no_fault(answers: Answers) -> Finding:
+        answer = answers[question]
+        is_broken_off = answer.seen.end in (ChainEnd.RESET, ChainEnd.PROTOCOL_ERROR)
+        if not is_broken_off and (unanswered := _unanswered(answer)) is not None:
+            return unanswered
+        is_met = not is_broken_off and answer.outcome is not ObjectOutcome.SERVER_ERROR
+        return Finding(is_met, _status(answer))
+
+    return is_no_fault
+
+
+def long_naan(answers: Answers) -> Finding:
+    answer = answers[Question.LONG_NAAN]
+    if (unanswered := _unanswered(answer)) is not None:
+        return unanswered
+    is_refused = (
+        answer.seen.status in (400, 414, 422) or answer.outcome is ObjectOutcome.SERVER_ERROR
+    )
+    return Finding(not is_refused, _status(answer))
+
+
+def passthrough(answers: Answers) -> Finding:
+    answer, plain = answers[Question.UNKNOWN_QUALIFIER], answers[Question.OBJECT]
+    if (unanswered := _unanswered(answer)) is not None:
+        return unanswered
+    suffix = answer.seen.asked_url.removeprefix(plain.seen.asked_url)
+    targets = [hop.location or "" for hop in answer.seen.hops if hop.status in REDIRECTS]
+    is_met = any(target.endswith(suffix) for target in targets)
+    return Finding(is_met, f"{_status(answer)}{f' at {answer.seen.final_url}' if targets else ''}")
+
+
+def ancestor(answers: Answers) -> Finding:
+    answer = answers[Question.QUALIFIED_INFO]
+    if (unanswered := _unanswered(answer)) is not None:
+        return unanswered
+    return Finding(answer.is_success and answer.is_record, _status(answer))
+
+
+def name_case(answers: Answers) -> Finding:
+    control = answers[Question.CONTROL]
+    if control.is_reached:
+        return Finding(None, "even a name that can't exist gets a success")
+    found = answers.alike(Question.OTHER_CASE)
+    if found.is_met is None:
+        return found
+    answer = answers[Question.OTHER_CASE]
+    return Finding(not answer.is_reached or found.is_met is False, _status(answer))
+
+
+def few_hops(answers: Answers) -> Finding:
+    answer = answers[Question.OBJECT]
+    redirects = sum(hop.status in REDIRECTS for hop in answer.seen.hops)
+    is_endless = answer.seen.end in (ChainEnd.LOOP, ChainEnd.TOO_MANY_REDIRECTS)
+    return Finding(redirects <= MOST_REDIRECTS and not is_endless, f"{redirects} redirects")
+
+
+def over_https(answers: Answers) -> Finding:
+    plain = [
+        hop.url for hop in answers[Question.OBJECT].seen.hops if urlsplit(hop.url).scheme != "https"
+    ]
+    if plain:
+        return Finding(False, f"{plain[0]} is asked over http")
+    answer = answers.by_question.get(Question.PLAIN_HTTP)
+    if answer is None or not answer.seen.hops or not answer.is_answered:
+        return Finding(True, "all addresses are https")
+    is_led = len(answer.seen.hops) > 1 and urlsplit(answer.seen.hops[1].url).scheme == "https"
+    words = (
+        "http leads to https"
+        if is_led
+        else f"http is {_status(answer)}, and does not lead to https"
+    )
+    return Finding(is_led, words)
+
+
+def access(answers: Answers) -> Finding:
+    judged = answers.verdict.object
+    family = FAMILY_OF[judged.outcome]
+    is_met = {Family.WORKS: True, Family.FAILS: False}.get(family)
+    return Finding(is_met, f"{judged.outcome.value}: {'; '.join(judged.evidence[:2])}")
+
+
+def _redirects(answers: Answers) -> Iterator[int]:
+    yield from (hop.status for hop in answers[Question.OBJECT].seen.hops if hop.status in REDIRECTS)
+
+
+def temporary_redirect(answers: Answers) -> Finding:
+    first = next(_redirects(answers), None)
+    if first is None:
+        return Finding(None, "the resolver shows the object itself")
+    return Finding(first not in (301, 308), f"redirected by {first}")
+
+
+def not_just_related(answers: Answers) -> Finding:
+    statuses = list(_redirects(answers))
+    if not statuses:
+        return Finding(None, "the resolver shows the object itself")
+    return Finding(303 not in statuses, f"redirected by {', '.join(map(str, statuses))}")
+
+
+def tombstone(answers: Answers) -> Finding:
+    answer = answers[Question.TOMBSTONE]
+    if (unanswered := _unanswered(answer)) is not None:
+        return unanswered
+    verdict = judge({Question.OBJECT: answer}).object
+    lacking = [] if answer.seen.status == 410 else [f"{_status(answer)}, not 410"]
+    if verdict.outcome is not ObjectOutcome.EXPLAINED:
+        return Finding(False, "; ".join([*lacking, "no reason is given"]))
+    if not _DATE.search(answer.seen.text or ""):
+        lacking.append("no date is given")
+    return Finding(not lacking, "; ".join(lacking) or "410, with a reason and a date")
+
+
+def policy(answers: Answers) -> Finding:
+    judged = answers.verdict.commitment
+    is_met = (
+        None
+        if judged.outcome is CommitmentOutcome.UNDETERMINED
+        else (judged.outcome is not CommitmentOutcome.ABSENT)
+    )
+    return Finding(is_met, "; ".join(judged.evidence[:2]) or judged.outcome.value)
+
+
+def policy_says_something(answers: Answers) -> Finding:
+    judged = answers.verdict.commitment
+    is_met = {CommitmentOutcome.STATED: True, CommitmentOutcome.PLACEHOLDER: False}.get(
+        judged.outcome
+    )
+    return Finding(is_met, "; ".join(judged.evidence[:2]) or judged.outcome.value)
+
+
+def description(answers: Answers) -> Finding:
+    judged = answers.verdict.metadata
+    if (unanswered := _unanswered(answers[Question.INFO])) is not None:
+        return unanswered
+    is_met = judged.outcome in DESCRIBED or (
+        None if judged.outcome in (MetadataOutcome.BLOCKED, MetadataOutcome.NOT_ASKED) else False
+    )
+    return Finding(is_met, f"{judged.outcome.value}: {'; '.join(judged.evidence[:1])}")
+
+
+def _record(answers: Answers) -> Mapping[str, str]:
+    """The elements of the record that describes the object; of an ERC its first story."""
+    record = answers[Question.INFO].seen.record or {}
+    return record.get("erc") or {
+        key: value for story in record.values() for key, value in story.items()
+    }
+
+
+def _described(function: Expectation) -> Expectation:
+    """Return *function*, for answers that describe the object; of others nothing follows."""
+
+    def about_description(answers: Answers) -> Finding:
+        if answers.verdict.metadata.outcome not in DESCRIBED:
+            return Finding(None, "?info does not describe the object")
+        return function(answers)
+
+    return about_description
+
+
+@_described
+def kernel_answered(answers: Answers) -> Finding:
+    answered = {**kernel(_record(answers)), **answers[Question.INFO].seen.facts.kernel_values}
+    lacking = [question for question in QUESTIONS if not answered.get(question, "").strip()]
+    return Finding(
+        not lacking, f"without {', '.join(lacking)}" if lacking else "all four are answered"
+    )
+
+
+@_described
+def where_names_it(answers: Answers) -> Finding:
+    ark = answers[Question.INFO].ark
+    for label, value in _record(answers).items():
+        if any(mention.ark.base == ark.base for mention in find_arks(value)):
+            return Finding(True, f"{label}: {value}")
+    return Finding(False, "the record names it nowhere")
+
+
+@_described
+def text_in_utf8(answers: Answers) -> Finding:
+    header = answers[Question.INFO].headers.get("Content-Type", "")
+    media_type, _, parameters = header.partition(";")
+    is_utf8 = "utf-8" in parameters.lower()
+    if answers.verdict.metadata.outcome is not MetadataOutcome.ERC:
+        return Finding(None, f"what describes the object is no ERC ({header or 'no type'})")
+    is_met = media_type.strip().lower() in ("text/plain", "text/anvl") and is_utf8
+    return Finding(is_met, header or "no Content-Type")
+
+
+@_described
+def is_erc(answers: Answers) -> Finding:
+    outcome = answers.verdict.metadata.outcome
+    return Finding(outcome is MetadataOutcome.ERC, outcome.value)
+
+
+@_described
+def erc_order(answers: Answers) -> Finding:
+    if answers.verdict.metadata.outcome is not MetadataOutcome.ERC:
+        return Finding(None, "there is no ERC")
+    first_story = _STORY.split(answers[Question.INFO].seen.text or "")[0]
+    written = _KERNEL_LABEL.findall(first_story)
+    labels = list(dict.fromkeys(label.lower() for label in written))
+    return Finding(labels == sorted(labels, key=QUESTIONS.index), ", ".join(labels))
+
+
+def _header(name: str) -> Expectation:
+    @_described
+    def has_header(answers: Answers) -> Finding:
+        headers = {key.lower(): value for key, value in answers[Question.INFO].headers.items()}
+        value = headers.get(name.lower())
+        is_met = value is not None and (name != "Link" or "describes" in value)
+        return Finding(is_met, f"{name}: {value}" if value else f"no {name}")
+
+    return has_header
+
+
+def _inflection(question: Question) -> Expectation:
+    """Return the expectation that an older inflection gives a description."""
+
+    def describes(answers: Answers) -> Finding:
+        answer = answers[question]
+        if (unanswered := _unanswered(answer)) is not None:
+            return unanswered
+        asked = {Question.OBJECT: answers[Question.OBJECT], question: answer}
+        control = answers.by_question.get(Question.CONTROL)
+        judged = judge(asked, context=VerdictContext(control=control)).metadata
+        return Finding(judged.outcome in DESCRIBED, judged.outcome.value)
+
+    return describes
+
+
+def head_as_get(answers: Answers) -> Finding:
+    head, get = answers[Question.HEAD].seen, answers[Question.OBJECT].seen
+    if (unanswered := _unanswered(answers[Question.HEAD])) is not None and head.status not in (
+        401,
+        403,
+    ):
+        return unanswered
+    of_head = [(hop.status, hop.location) for hop in head.hops[:1]]
+    of_get = [(hop.status, hop.location) for hop in get.hops[:1]]
+    words = (
+        f"HEAD {head.hops[0].status}, GET {get.hops[0].status}"
+        if head.hops and get.hops
+        else "no answer"
+    )
+    return Finding(of_head == of_get, words)
+
+
+def accept_is_no_error(answers: Answers) -> Finding:
+    answer = answers[Question.ACCEPT]
+    if (unanswered := _unanswered(answer)) is not None:
+        return unanswered
+    if not answers[Question.OBJECT].is_reached:
+        return Finding(None, "the ARK does not lead to its object")
+    return Finding(answer.is_reached or answer.seen.status == 406, _status(answer))
+
+
+def query_is_kept(answers: Answers) -> Finding:
+    answer = answers[Question.QUERY]
+    targets = [hop.location for hop in answer.seen.hops if hop.status in REDIRECTS and hop.location]
+    if not targets:
+        return Finding(None, "the resolver shows the object itself")
+    lost = [target for target in targets if QUERY not in target]
+    return Finding(not lost, f"{lost[0]} is without it" if lost else f"{targets[-1]} has it")
+
+
+def scripts_may_read(answers: Answers) -> Finding:
+    answer = answers[Question.FROM_SCRIPT]
+    if (unanswered := _unanswered(answer)) is not None:
+        return unanswered
+    allowed = [
+        {key.lower(): value for key, value in hop.headers.items()}.get(
+            "access-control-allow-origin"
+        )
+        for hop in answer.seen.hops
+    ]
+    is_met = all(value in ("*", ORIGIN) for value in allowed)
+    return Finding(
+        is_met, f"Access-Control-Allow-Origin: {', '.join(str(value) for value in allowed)}"
+    )
+
+
+def asked_again_soon(answers: Answers) -> Finding:
+    redirects = [hop for hop in answers[Question.OBJECT].seen.hops if hop.status in REDIRECTS]
+    if not redirects:
+        return Finding(None, "the resolver shows the object itself")
+    header = {key.lower(): value for key, value in redirects[0].headers.items()}.get(
+        "cache-control"
+    )
+    if header is None:
+        is_kept = redirects[0].status in (301, 308)  # which browsers keep for as long as they like
+        return Finding(not is_kept, f"{redirects[0].status} without Cache-Control")
+    ages = [int(match["seconds"]) for match in _MAX_AGE.finditer(header)]
+    is_met = (
+        max(ages, default=0) <= LONGEST_KEPT.total_seconds() and "immutable" not in header.lower()
+    )
+    return Finding(is_met, f"Cache-Control: {header}")
+
+
+def front_page(answers: Answers) -> Finding:
+    answer = answers[Question.FRONT_PAGE]
+    if (unanswered := _unanswered(answer)) is not None:
+        return unanswered
+    is_page = (
+        answer.is_success and "html" in (answer.seen.media_type or "") and bool(answer.seen.text)
+    )
+    return Finding(is_page, _status(answer))
+
+
+#: The expectation of each requirement, by its name, with the questions whose answers it rests on.
+EXPECTATIONS: Mapping[str, tuple[tuple[Question, ...], Expectation]] = {
+    "label-forms": ((Question.OBJECT, Question.OTHER_LABEL), _alike(Question.OTHER_LABEL)),
+    "label-case": ((Question.OBJECT, Question.UPPER_LABEL), _alike(Question.UPPER_LABEL)),
+    "naan-case": ((Question.OBJECT, Question.UPPER_NAAN), _alike(Question.UPPER_NAAN)),
+    "naan-length": ((Question.LONG_NAAN,), long_naan),
+    "passthrough": ((Question.OBJECT, Question.UNKNOWN_QUALIFIER), passthrough),
+    "ancestor": ((Question.QUALIFIED_INFO,), ancestor),
+    "final-slash": ((Question.OBJECT, Question.TRAILING_SLASH), _alike(Question.TRAILING_SLASH)),
+    "final-period": ((Question.OBJECT, Question.TRAILING_DOT), _alike(Question.TRAILING_DOT)),
+    "length": ((Question.OBJECT, Question.LONG_NAME), _alike(Question.LONG_NAME)),
+    "look-alikes": ((Question.OBJECT, Question.LOOK_ALIKE), _alike(Question.LOOK_ALIKE)),
+    "odd-octets": ((Question.ODD_OCTETS,), _is_no_fault(Question.ODD_OCTETS)),
+    "hyphens": ((Question.OBJECT, Question.EXTRA_HYPHEN), _alike(Question.EXTRA_HYPHEN)),
+    "name-case": ((Question.OBJECT, Question.CONTROL, Question.OTHER_CASE), name_case),
+    "escapes": ((Question.OBJECT, Question.NEEDLESS_ESCAPE), _alike(Question.NEEDLESS_ESCAPE)),
+    "doubled-slash": ((Question.OBJECT, Question.DOUBLED_SLASH), _alike(Question.DOUBLED_SLASH)),
+    "unknown-name": ((Question.CONTROL,), _is_told(Question.CONTROL)),
+    "unknown-naan": ((Question.OTHER_NAAN,), _is_told(Question.OTHER_NAAN)),
+    "few-hops": ((Question.OBJECT,), few_hops),
+    "https": ((Question.OBJECT,), over_https),
+    "access": ((Question.OBJECT, Question.CONTROL), access),
+    "temporary-redirect": ((Question.OBJECT,), temporary_redirect),
+    "not-just-related": ((Question.OBJECT,), not_just_related),
+    "tombstone": ((Question.TOMBSTONE,), tombstone),
+    "policy": ((Question.OBJECT, Question.INFO), _described(policy)),
+    "policy-says-something": ((Question.OBJECT, Question.INFO), _described(policy_says_something)),
+    "description": ((Question.OBJECT, Question.INFO), description),
+    "kernel": ((Question.OBJECT, Question.INFO), kernel_answered),
+    "where": ((Question.OBJECT, Question.INFO), where_names_it),
+    "description-of-nothing": ((Question.CONTROL_INFO,), _is_told(Question.CONTROL_INFO)),
+    "media-type": ((Question.OBJECT, Question.INFO), text_in_utf8),
+    "thump-status": ((Question.OBJECT, Question.INFO), _header("THUMP-Status")),
+    "describes-link": ((Question.OBJECT, Question.INFO), _header("Link")),
+    "double": ((Question.OBJECT, Question.DOUBLE), _inflection(Question.DOUBLE)),
+    "single": ((Question.OBJECT, Question.SINGLE), _inflection(Question.SINGLE)),
+    "erc": ((Question.OBJECT, Question.INFO), is_erc),
+    "erc-order": ((Question.OBJECT, Question.INFO), erc_order),
+    "head": ((Question.OBJECT, Question.HEAD), head_as_get),
+    "accept": ((Question.OBJECT, Question.ACCEPT), accept_is_no_error),
+    "query": ((Question.QUERY,), query_is_kept),
+    "cors": ((Question.FROM_SCRIPT,), scripts_may_read),
+    "caching": ((Question.OBJECT,), asked_again_soon),
+    "front-page": ((Question.FRONT_PAGE,), front_page),
+    "over-long": ((Question.OVER_LONG,), _is_no_fault(Question.OVER_LONG)),
+}

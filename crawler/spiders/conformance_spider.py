@@ -1,0 +1,104 @@
+"""Asks a resolver what a conformance test is about, for one ARK after the other. It decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any
+
+from scrapy import Request
+from scrapy.http import Response
+from twisted.python.failure import Failure
+
+from crawler.conformance.plan import Probe
+from crawler.model.crawl_requests import CrawlRequest
+from crawler.model.observations import Observation
+from crawler.model.resolving import Patience, next_attempt, sendable
+from crawler.spiders.arks_spider import observe
+from crawler.spiders.auditing import AuditSpider
+from crawler.spiders.conversation import Ask
+from crawler.store.feeding import Bounds
+from crawler.store.frontier import SettledEntry
+
+#: So many ARKs are asked about at a time.
+ARKS_AT_A_TIME = 20
+
+
+class ConformanceSpider(AuditSpider):
+    """The probes of each ARK on its frontier, but for those whose answers the store has already."""
+
+    name = "conformance"
+    exported = Observation
+
+    def __init__(
+        self,
+        *,
+        probes: Iterable[Probe],
+        patience: Patience,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(bounds=Bounds(in_hand=ARKS_AT_A_TIME, per_host=ARKS_AT_A_TIME), **kwargs)
+        self._patience = patience
+        self._probes: dict[str, list[Probe]] = {}
+        """The probes of each ARK, by the URL that asks for it."""
+        for probe in probes:
+            self._probes.setdefault(probe.request_url, []).append(probe)
+        self._open: dict[str, int] = {}
+        """How many probes of an ARK are on their way."""
+        self.frontier.add(
+            CrawlRequest.to_ark(asked[0].ark, url) for url, asked in self._probes.items()
+        )
+
+    async def begin(self) -> AsyncIterator[Request]:
+        async for entry in self.feed.entries():
+            url = entry.crawl_request.url
+            on_record = {seen.question for seen in self.store.observations_at(self.run_id, url)}
+            left = [probe for probe in self._probes[url] if probe.question not in on_record]
+            self._open[url] = len(left)
+            for probe in left:
+                yield self._request(probe, Ask(probe.ark, url, probe.question, probe.url))
+            if not left:
+                self.recorder.add(SettledEntry(self.name, entry.crawl_request.canonical))
+
+    def _request(self, probe: Probe, ask: Ask) -> Request:
+        return Request(
+            sendable(ask.url),
+            method=probe.method,
+            headers=dict(probe.headers),
+            callback=self.answered,
+            errback=self.failed,
+            cb_kwargs={"ask": ask, "probe": probe},
+            dont_filter=True,
+            meta={
+                "verbatim_url": True,
+                "text_only": True,
+                "body_limit": self.settings.getint("ARKAUDIT_BODY_LIMIT"),
+            },
+        )
+
+    async def answered(
+        self, response: Response, ask: Ask, probe: Probe
+    ) -> AsyncIterator[Observation]:
+        request = response.request
+        assert request is not None
+        for observation in self._on_answer(ask, probe, observe(ask, request, response)):
+            yield observation
+
+    async def failed(self, failure: Failure) -> AsyncIterator[Observation]:
+        request: Request = failure.request  # type: ignore[attr-defined]
+        ask, probe = request.cb_kwargs["ask"], request.cb_kwargs["probe"]
+        for observation in self._on_answer(ask, probe, observe(ask, request, None)):
+            yield observation
+
+    def _on_answer(self, ask: Ask, probe: Probe, observation: Observation) -> Iterator[Observation]:
+        is_unsent = ask.after is not None and not any(hop.sent for hop in observation.hops)
+        wait_s = None if is_unsent else next_attempt(observation, self._patience)
+        if not is_unsent:
+            self.recorder.add(observation)
+            yield self.withheld(observation)
+        if wait_s is not None:
+            again = Ask(ask.ark, ask.request_url, ask.question, ask.url, observation, wait_s)
+            self.ask_later(self._request(probe, again), wait_s)
+            return
+        self._open[ask.request_url] -= 1
+        if not self._open[ask.request_url]:
+            self.recorder.add(SettledEntry(self.name, ask.request_url))

@@ -1,0 +1,229 @@
+"""A resolver on loopback that does all that the specification asks for, or all but one thing."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import quote, unquote_to_bytes
+
+NAAN, NAME, GONE = "98b65", "Fk7qx2", "t9gone3"
+ARK = f"ark:{NAAN}/{NAME}"
+RECORD = """erc:
+who: Harbour Office
+what: Plan of the harbour of Marseille
+when: 1784
+where: https://ark.archives.test/{ark}
+
+erc-support:
+who: City Archives
+what: Permanent: Stable Content:
+when: 20081203
+where: https://ark.archives.test/policy
+"""
+PAGE = "<!doctype html><html lang=en><title>{title}</title><h1>{title}</h1><p>{text}"
+OBJECT = PAGE.format(title="Plan of the harbour", text="Drawn in ink on paper by Rossi, shelf 4.")
+
+
+@dataclass
+class Answer:
+    """An answer to a request."""
+
+    status: int
+    body: str = ""
+    media_type: str = "text/html; charset=utf-8"
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def redirect(target: str, status: int = 302, **headers: str) -> Answer:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Answer(status, headers={"Location": target, **named})
+
+
+NOT_FOUND = Answer(404, PAGE.format(title="Not found", text="No such ARK is known here."))
+
+
+def plain_name(written: str, broken: str) -> tuple[str, str] | None:
+    """The NAAN and name in a path after the label, normalized as 3.2 says, or None for octets that none has."""
+    decoded = written
+    if broken != "escapes":
+        decoded = re.sub("%([2-7][0-9A-Fa-f])", _plain, written)
+    if broken != "look-alikes":
+        decoded = re.sub("%E2%80%9[0-5]", "", decoded)
+    if broken != "hyphens":
+        decoded = decoded.replace("-", "")
+    if broken != "doubled-slash":
+        decoded = re.sub("//+", "/", decoded)
+    if broken != "final-slash":
+        decoded = decoded.rstrip("/")
+    if broken != "final-period":
+        decoded = decoded.rstrip(".")
+    naan, slash, name = decoded.partition("/")
+    if not slash or b"\0" in unquote_to_bytes(name):
+        return None
+    if broken == "name-case":
+        name = NAME + name[len(NAME) :] if name.lower().startswith(NAME.lower()) else name
+    return (naan if broken == "naan-case" else naan.lower()), name
+
+
+def _plain(escape: re.Match[str]) -> str:
+    character = chr(int(escape[1], 16))
+    return character if character.isalnum() or character in "=~*+@_$" else escape[0]
+
+
+def answer(method: str, target: str, headers: dict[str, str], broken: str) -> Answer:
+    """What the resolver answers; *broken* is the requirement that it does not meet."""
+    path, mark, query = target.partition("?")
+    if path == "/":
+        return (
+            NOT_FOUND
+            if broken == "front-page"
+            else Answer(200, PAGE.format(title="Resolver", text="By the archives."))
+        )
+    if path.startswith("/objects/"):
+        return object_page(path, query, broken)
+    label = re.match("/ark:/?", path, 0 if broken == "label-case" else re.IGNORECASE)
+    if label is None or (broken == "label-forms" and label[0].endswith("/")):
+        return NOT_FOUND
+    if method == "HEAD" and broken == "head":
+        return Answer(405)
+    if headers.get("Accept", "").startswith("application/x-") and broken == "accept":
+        return Answer(500)
+    written = path[label.end() :]
+    if len(written) > 2_000:
+        return Answer(500) if broken == "over-long" else Answer(414)
+    if len(written) > 200 and broken == "length":
+        return Answer(400)
+    named = plain_name(written, broken)
+    if named is None:
+        return Answer(500) if broken == "odd-octets" else NOT_FOUND
+    naan, name = named
+    if len(naan) > 9 and broken == "naan-length":
+        return Answer(400)
+    if naan != NAAN:
+        is_taken = naan == "00000" and broken == "unknown-naan"
+        return Answer(200, OBJECT) if is_taken else redirect(f"/objects/elsewhere?{quote(naan)}")
+    if name == GONE:
+        reason = "was withdrawn on 4 May 2021 at the request of its owner"
+        if broken == "tombstone":
+            return NOT_FOUND
+        return Answer(410, PAGE.format(title="Withdrawn", text=f"This object {reason}."))
+    is_info = query in ("info", "?") or (mark and not query)
+    if is_info and query != "info" and broken == ("double" if query else "single"):
+        is_info = False
+    if not name.startswith(NAME):
+        if broken == "unknown-name" and not mark:
+            return Answer(200, PAGE.format(title="Catalogue", text="All that we have. " * 30))
+        if broken == "description-of-nothing" and query == "info":
+            return Answer(
+                200,
+                "erc:\nwho: (:unkn)\nwhat: (:unkn)\nwhen: (:unkn)\n",
+                "text/plain; charset=utf-8",
+            )
+        return NOT_FOUND
+    suffix = name[len(NAME) :]
+    if is_info:
+        return NOT_FOUND if suffix and broken == "ancestor" else described(broken)
+    if suffix and broken == "passthrough":
+        return NOT_FOUND
+    return to_object(suffix, query, broken)
+
+
+def described(broken: str) -> Answer:
+    """The answer to ?info."""
+    record, kind = RECORD.format(ark=ARK), "text/plain; charset=utf-8"
+    extra = {
+        "THUMP-Status": "0.6 200 OK",
+        "Link": f'</{ARK}>; rel="describes"',
+        "Access-Control-Allow-Origin": "*",
+    }
+    lost = {
+        "thump-status": "THUMP-Status",
+        "describes-link": "Link",
+        "cors": "Access-Control-Allow-Origin",
+    }
+    if broken in lost:
+        del extra[lost[broken]]
+    match broken:
+        case "description":
+            return redirect("/objects/7")
+        case "policy":
+            record = record.partition("\nerc-support")[0]
+        case "policy-says-something":
+            record = record.replace("Permanent: Stable Content:", "(:tba)")
+        case "kernel":
+            record = record.replace("when: 1784\n", "")
+        case "where":
+            record = record.replace(
+                f"https://ark.archives.test/{ARK}", "https://ark.archives.test/objects/7"
+            )
+        case "media-type":
+            kind = "application/octet-stream"
+        case "erc":
+            kind = "application/json"
+            values = {"who": "Harbour Office", "what": "Plan of the harbour of Marseille"}
+            values |= {"when": "1784", "where": ARK, "persistence": "Permanent: Stable Content"}
+            record = json.dumps(values)
+        case "erc-order":
+            record = record.replace("who: Harbour Office\n", "").replace(
+                "when: 1784\n", "when: 1784\nwho: Harbour Office\n"
+            )
+    return Answer(200, record, kind, extra)
+
+
+def to_object(suffix: str, query: str, broken: str) -> Answer:
+    """The redirect to the object, with what is left of name and query."""
+    target = f"/objects/7{suffix}" + (f"?{query}" if query and broken != "query" else "")
+    status = {"temporary-redirect": 301, "not-just-related": 303}.get(broken, 302)
+    age = "31536000" if broken == "caching" else "3600"
+    if broken == "few-hops":
+        target = target.replace("/objects/", "/objects/hop/6/")
+    return redirect(target, status, Cache_Control=f"max-age={age}", Access_Control_Allow_Origin="*")
+
+
+def object_page(path: str, query: str, broken: str) -> Answer:
+    """The object, at the address to which the resolver leads."""
+    if hop := re.match("/objects/hop/([0-9])/(.*)", path):
+        left = int(hop[1]) - 1
+        rest = hop[2] + (f"?{query}" if query else "")
+        return redirect(f"/objects/hop/{left}/{rest}" if left else f"/objects/{rest}")
+    if not path.startswith("/objects/7") or broken == "access":
+        return NOT_FOUND
+    return Answer(200, OBJECT)
+
+
+@contextmanager
+def resolver(broken: str = "") -> Iterator[str]:
+    """The URL of a resolver that meets all requirements but the one that is *broken*."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path == "/robots.txt":
+                self.send_error(404)
+                return
+            reply = answer(self.command, self.path, dict(self.headers), broken)
+            body = b"" if self.command == "HEAD" else reply.body.encode()
+            self.send_response(reply.status)
+            for name, value in reply.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Type", reply.media_type)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_HEAD(self) -> None:
+            self.do_GET()
+
+        def log_message(self, *words: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/"
+        finally:
+            server.shutdown()

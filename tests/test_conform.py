@@ -1,0 +1,119 @@
+"""Conformance of resolvers: one that does all, and others that break one requirement each, over real sockets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from crawler.conformance.conformance import requirements
+from crawler.conformance.expectations import EXPECTATIONS
+from deploy.conformance_page import page
+from tests.conforming_resolver import ARK, GONE, NAAN, resolver
+from tests.loopback import ON_LOOPBACK, run_command
+
+#: What no server on loopback can meet without a certificate.
+WITHOUT_TLS = "https"
+ASK = ("--ark", ARK, "--gone", f"ark:{NAAN}/{GONE}", *ON_LOOPBACK)
+
+
+def outcomes(url: str, *arguments: str) -> dict[str, dict[str, Any]]:
+    done = run_command("conform", url, *ASK, "--format", "json", *arguments)
+    assert done.returncode == 0, done.stderr
+    return {row["name"]: row for row in json.loads(done.stdout)["requirements"]}
+
+
+@pytest.fixture(scope="module")
+def sound() -> dict[str, dict[str, Any]]:
+    with resolver() as url:
+        return outcomes(url)
+
+
+def test_a_resolver_that_does_all_passes(sound: dict[str, dict[str, Any]]) -> None:
+    assert [(name, row["outcome"], row["reasons"]) for name, row in sound.items()
+            if row["outcome"] != "passes" and name != WITHOUT_TLS] == []  # fmt: skip
+
+
+@pytest.mark.parametrize("broken", [name for name in EXPECTATIONS if name != WITHOUT_TLS])
+def test_what_one_resolver_breaks_is_found_in_that_row_alone(
+    broken: str, sound: dict[str, dict[str, Any]]
+) -> None:
+    with resolver(broken) as url:
+        rows = outcomes(url)
+    level = next(row.level for row in requirements() if row.name == broken)
+    expected = {"MUST": "fails", "SHOULD": "warns", "MAY": "not-applicable"}[level]
+    assert (rows[broken]["outcome"], sound[broken]["outcome"]) == (expected, "passes")
+    unmet = {
+        name: row["reasons"]
+        for name, row in rows.items()
+        if row["outcome"] in ("fails", "warns") and name not in (broken, WITHOUT_TLS)
+    }
+    assert unmet == {}, "of others nothing is found amiss; of some nothing can be told any more"
+
+
+def test_each_requirement_has_an_expectation() -> None:
+    assert {requirement.name for requirement in requirements()} == set(EXPECTATIONS)
+
+
+def test_what_another_resolver_answered_before_is_held_against_it(tmp_path: Path) -> None:
+    names = tmp_path / "names.txt"
+    names.write_text(f"{ARK}\nark:{NAAN}/{GONE}\nark:{NAAN}/b7nothing\n")
+    with resolver() as old, resolver("description") as new:
+        done = run_command(
+            "conform", new, "--against", old, "--from", names, *ON_LOOPBACK, "--format", "json"
+        )
+    rows = json.loads(done.stdout)["names"]
+    assert [(row["ark"], row["subject"]) for row in rows] == [
+        (ARK, "metadata"), (f"ark:{NAAN}/{GONE}", "same"), (f"ark:{NAAN}/b7nothing", "same"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        pytest.param(["ark.example", "--ark", ARK], "a resolver is a URL", id="no URL"),
+        pytest.param(["http://127.0.0.1:9/"], "name an ARK that is there", id="no ARK"),
+        pytest.param(
+            ["http://127.0.0.1:9/", "--ark", "ark:12345/x1"], "never requested", id="an example"
+        ),
+        pytest.param(
+            ["http://127.0.0.1:9/", "--ark", ARK, "--only", "9"], "no section 9", id="no section"
+        ),
+        pytest.param(["http://127.0.0.1:9/", "--from", "none.txt"], "none.txt", id="no file"),
+    ],
+)
+def test_mistakes_are_one_line(arguments: list[str], words: str, tmp_path: Path) -> None:
+    done = run_command("conform", *arguments, *ON_LOOPBACK)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert words in done.stderr
+
+
+def test_what_is_on_record_is_not_asked_again(tmp_path: Path) -> None:
+    store = str(tmp_path / "a.db")
+    with resolver() as url:
+        first = outcomes(url, "--store", store)
+    again = outcomes(url, "--store", store, "--resume")
+    assert again == first
+
+
+@pytest.mark.parametrize("form", ["text", "junit", "html", "md", "badge"])
+def test_each_format_has_the_share_and_what_is_amiss(form: str) -> None:
+    with resolver("hyphens") as url:
+        done = run_command("conform", url, *ASK, "--format", form, "--fail")
+    assert done.returncode == 1, done.stderr
+    if form != "junit":
+        assert "41/43" in done.stdout
+    if form != "badge":
+        assert "A hyphen in the name makes another ARK of it" in done.stdout
+    if form in ("junit", "badge"):
+        ElementTree.fromstring(done.stdout)
+
+
+def test_the_page_of_the_documentation_is_made_of_the_requirements() -> None:
+    made = Path(__file__).parent.parent / "docs" / "conformance.md"
+    assert made.read_text("utf-8") == page(), (
+        "run: python -m deploy.conformance_page docs/conformance.md"
+    )
