@@ -110,23 +110,23 @@ def _unanswered(answer: AnswerFacts) -> Finding | None:
 
 
 def _is_told(question: Question) -> Expectation:
-    """Return the expectation that a name which can't exist gets no success."""
+    """Return the expectation that a name which can't exist gets no success, whatever its page says."""
 
     def is_told(answers: Answers) -> Finding:
         answer = answers[question]
         if (unanswered := _unanswered(answer)) is not None:
             return unanswered
-        if answer.outcome is ObjectOutcome.SERVER_ERROR:
-            return Finding(False, f"{_status(answer)}, as if it were a fault of the server")
-        is_met = not answer.is_reached or answer.is_page_of_host
-        words = (
-            ""
-            if answer.is_unknown or not is_met
-            else ", with a page that says so: 404 would be clearer"
-        )
-        return Finding(is_met, f"{_status(answer)}{words}")
+        is_met = not answer.is_reached and answer.outcome is not ObjectOutcome.SERVER_ERROR
+        return Finding(is_met, _status(answer))
 
     return is_told
+
+
+def other_naan(answers: Answers) -> Finding:
+    answer = answers[Question.OTHER_NAAN]
+    if not answer.is_resolvers_own:
+        return Finding(True, f"passed on to {answer.seen.final_url}")
+    return _is_told(Question.OTHER_NAAN)(answers)
 
 
 def _is_no_fault(question: Question) -> Expectation:
@@ -185,7 +185,8 @@ def few_hops(answers: Answers) -> Finding:
     answer = answers[Question.OBJECT]
     redirects = sum(hop.status in REDIRECTS for hop in answer.seen.hops)
     is_endless = answer.seen.end in (ChainEnd.LOOP, ChainEnd.TOO_MANY_REDIRECTS)
-    return Finding(redirects <= MOST_REDIRECTS and not is_endless, f"{redirects} redirects")
+    words = f"{redirects} redirect{'' if redirects == 1 else 's'}"
+    return Finding(redirects <= MOST_REDIRECTS and not is_endless, words)
 
 
 def over_https(answers: Answers) -> Finding:
@@ -369,8 +370,10 @@ def head_as_get(answers: Answers) -> Finding:
         403,
     ):
         return unanswered
-    of_head = [(hop.status, hop.location) for hop in head.hops[:1]]
-    of_get = [(hop.status, hop.location) for hop in get.hops[:1]]
+    of_head, of_get = (
+        [(hop.status, (hop.location or "").partition("?")[0]) for hop in seen.hops[:1]]
+        for seen in (head, get)
+    )
     words = (
         f"HEAD {head.hops[0].status}, GET {get.hops[0].status}"
         if head.hops and get.hops
@@ -458,7 +461,7 @@ EXPECTATIONS: Mapping[str, tuple[tuple[Question, ...], Expectation]] = {
     "escapes": ((Question.OBJECT, Question.NEEDLESS_ESCAPE), _alike(Question.NEEDLESS_ESCAPE)),
     "doubled-slash": ((Question.OBJECT, Question.DOUBLED_SLASH), _alike(Question.DOUBLED_SLASH)),
     "unknown-name": ((Question.CONTROL,), _is_told(Question.CONTROL)),
-    "unknown-naan": ((Question.OTHER_NAAN,), _is_told(Question.OTHER_NAAN)),
+    "unknown-naan": ((Question.OTHER_NAAN,), other_naan),
     "few-hops": ((Question.OBJECT,), few_hops),
     "https": ((Question.OBJECT,), over_https),
     "access": ((Question.OBJECT, Question.CONTROL), access),
