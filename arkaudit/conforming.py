@@ -14,17 +14,22 @@ from arkaudit.config import Config
 from arkaudit.exits import say
 from arkaudit.progress import RunProgress
 from arkaudit.resuming import opened
-from crawler.conformance.comparison import Comparison, compare, comparison_probes
-from crawler.conformance.conformance import RequirementResult, requirements, results
-from crawler.conformance.plan import Probe, probes
+from crawler.conformance.conformance import (
+    Comparison,
+    RequirementResult,
+    compare,
+    requirements,
+    results,
+)
+from crawler.conformance.plan import NamedArk, Probe, comparison_probes, probes
 from crawler.model.observations import Observation, now
 from crawler.process import SpiderStage, run_stages
 from crawler.spiders.conformance_spider import ConformanceSpider
+from crawler.spiders.seeds import mention_in
 from crawler.store import StoreUnwritable
 from crawler.store.store import FINISHED, Store
-from extractors.model.ark import Ark
+from extractors.mentions.mention import Mention
 from extractors.model.errors import RunInterrupted, UserMistake
-from extractors.model.normalize import NotAnArk
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +38,9 @@ class ConformanceTest:
 
     resolver: str
     """The URL before the label."""
-    arks: tuple[Ark, ...]
+    arks: tuple[NamedArk, ...]
     """ARKs of which it is known that they are there."""
-    gone: tuple[Ark, ...] = ()
+    gone: tuple[NamedArk, ...] = ()
     """ARKs of which it is known that their objects are gone."""
 
     @classmethod
@@ -58,16 +63,16 @@ class ConformanceTest:
         return [probe for some in (*of_arks, *of_gone) for probe in some]
 
 
-def _ark(text: str) -> Ark:
-    try:
-        ark = Ark.parse(text)
-    except NotAnArk:
-        raise UserMistake(f"this is no ARK: {text!r}") from None
-    if ark.is_skipped:
+def _ark(text: str) -> NamedArk:
+    """The ARK that a user has named, as written; a resolver before it does not count. Raises `UserMistake`."""
+    mention = mention_in(text)
+    if not isinstance(mention, Mention):
+        raise UserMistake(f"{text!r} {mention}")
+    if mention.ark.is_skipped:
         raise UserMistake(
-            f"{ark} is an example or a test, which is never requested: name one of your own"
+            f"{mention.ark} is an example or a test, which is never requested: name one of your own"
         )
-    return ark
+    return NamedArk(mention.ark, mention.repaired.removeprefix(mention.resolver or ""))
 
 
 def conform(
@@ -88,7 +93,11 @@ def conform(
                 requirement.number.partition("/")[0] for requirement in requirements()
             )
             raise UserMistake(f"there is no section {section}: they are {', '.join(numbers)}")
-    seeds = [test.resolver, *map(str, test.arks), *(f"gone {ark}" for ark in test.gone)]
+    seeds = [
+        test.resolver,
+        *(named.written for named in test.arks),
+        *(f"gone {named.written}" for named in test.gone),
+    ]
     with _asked(test, test.probes(), seeds, config, store_file, resume=resume) as observations:
         return list(results(observations, only))
 
@@ -103,7 +112,7 @@ def conform_against(
 ) -> list[Comparison]:
     """Ask another resolver the same for each ARK, and return what differs. Raises as `conform` does."""
     probes = list(comparison_probes((old, test.resolver), test.arks))
-    seeds = [test.resolver, f"against {old}", *map(str, test.arks)]
+    seeds = [test.resolver, f"against {old}", *(named.written for named in test.arks)]
     with _asked(test, probes, seeds, config, store_file, resume=resume) as observations:
         return compare(observations, test.arks, old=old, new=test.resolver)
 

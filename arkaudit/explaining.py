@@ -68,7 +68,7 @@ _ASKED: dict[Question, str] = {
     Question.CONTROL_ELSEWHERE: "We asked {host} for an object that can't exist, to learn what its answers are worth.",
     Question.CONTROL_LANDING: "We asked {host}, where we had been sent on to, for what can't exist there.",
     Question.CONTROL_INFO: "We asked {host} to describe what can't exist, to learn what its records are worth.",
-    Question.UPPER_NAAN: "We asked {host} again with the NAAN in capitals, which is the same one.",
+    Question.OTHER_CASE_NAAN: "We asked {host} again with the NAAN in the other case, which is the same one.",
     Question.LONG_NAAN: "We asked {host} for an ARK under a NAAN of 16 characters, which no one has.",
     Question.OTHER_NAAN: "We asked {host} for an ARK under a NAAN that no one has.",
     Question.LOOK_ALIKE: "We asked {host} again with a typographic hyphen in the name, which means nothing.",

@@ -11,8 +11,13 @@ from xml.etree import ElementTree
 
 from jinja2 import Environment, PackageLoader
 
-from crawler.conformance.comparison import SAME, Comparison
-from crawler.conformance.conformance import RequirementOutcome, RequirementResult, score
+from crawler.conformance.conformance import (
+    SAME,
+    Comparison,
+    RequirementOutcome,
+    RequirementResult,
+    score,
+)
 from reports.formats.badge import _AMISS, _FINE, Badge, svg
 from reports.languages.display import escaped
 

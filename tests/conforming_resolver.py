@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,10 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote, unquote_to_bytes
 
+import trustme
+
 NAAN, NAME, GONE = "98b65", "Fk7qx2", "t9gone3"
+HYPHENATED = "Fk7-qx2"
 ARK = f"ark:{NAAN}/{NAME}"
 RECORD = """erc:
 who: Harbour Office
@@ -54,7 +58,9 @@ def plain_name(written: str, broken: str) -> tuple[str, str] | None:
         decoded = re.sub("%([2-7][0-9A-Fa-f])", _plain, written)
     if broken != "look-alikes":
         decoded = re.sub("%E2%80%9[0-5]", "", decoded)
-    if broken != "hyphens":
+    if broken == "hyphens of stored names":
+        decoded = decoded.replace(NAME, "z").replace(HYPHENATED, NAME)
+    elif broken != "hyphens":
         decoded = decoded.replace("-", "")
     if broken != "doubled-slash":
         decoded = re.sub("//+", "/", decoded)
@@ -196,16 +202,32 @@ def object_page(path: str, query: str, broken: str) -> Answer:
     return Answer(200, OBJECT)
 
 
-@contextmanager
-def resolver(broken: str = "") -> Iterator[str]:
-    """The URL of a resolver that meets all requirements but the one that is *broken*."""
+HOST = "ark.archives.test"
+_AUTHORITY = trustme.CA()
 
+
+@dataclass(frozen=True)
+class Resolver:
+    """A resolver on loopback, by https and http."""
+
+    url: str
+    options: tuple[str, ...]
+    """The options by which a command reaches it."""
+    asked: list[str]
+    """What it was asked, as it was written."""
+
+
+def _server(broken: str, host: str, asked: list[str], *, is_plain: bool) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             if self.path == "/robots.txt":
                 self.send_error(404)
                 return
-            reply = answer(self.command, self.path, dict(self.headers), broken)
+            asked.append(self.path)
+            if is_plain and broken != "https":
+                reply = redirect(f"https://{self.headers['Host']}{self.path}")
+            else:
+                reply = answer(self.command, self.path, dict(self.headers), broken)
             body = b"" if self.command == "HEAD" else reply.body.encode()
             self.send_response(reply.status)
             for name, value in reply.headers.items():
@@ -221,9 +243,29 @@ def resolver(broken: str = "") -> Iterator[str]:
         def log_message(self, *words: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if not is_plain:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        _AUTHORITY.issue_cert(host).configure_cert(context)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    return server
+
+
+@contextmanager
+def resolver(broken: str = "", host: str = HOST) -> Iterator[Resolver]:
+    """A resolver by the name *host* that meets all requirements but the one that is *broken*."""
+    asked: list[str] = []
+    with (
+        _server(broken, host, asked, is_plain=False) as secure,
+        _server(broken, host, asked, is_plain=True) as plain,
+        _AUTHORITY.cert_pem.tempfile() as ca_file,
+    ):
+        options = ["--ca-file", ca_file]
+        for port, server in ((443, secure), (80, plain)):
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            options += ["--connect-to", f"{host}:{port}=127.0.0.1:{server.server_port}"]
         try:
-            yield f"http://127.0.0.1:{server.server_port}/"
+            yield Resolver(f"https://{host}/", tuple(options), asked)
         finally:
-            server.shutdown()
+            secure.shutdown()
+            plain.shutdown()

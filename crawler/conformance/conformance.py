@@ -1,4 +1,7 @@
-"""Pure: the requirements of a conformance test as rows of data, and the outcome of each for a resolver."""
+"""Pure: the requirements of a conformance test as rows of data, and the outcome of each for a resolver.
+
+And what differs between two resolvers.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
+from urllib.parse import urlsplit
 
 from crawler.answers.facts import AnswerFacts
 from crawler.conformance.expectations import EXPECTATIONS, Answers
-from crawler.model.observations import Observation, Question
+from crawler.conformance.plan import COMPARED, NamedArk
+from crawler.model.observations import ChainEnd, Observation, Question
+from extractors.model.ark import Ark
 
 
 class Level(StrEnum):
@@ -114,15 +120,18 @@ def results(
 
 
 def _result(requirement: Requirement, answers: Answers) -> RequirementResult:
-    questions, expectation = EXPECTATIONS[requirement.name]
-    if any(question not in answers.by_question for question in questions):
-        return RequirementResult(requirement, RequirementOutcome.NOT_ASKED, ())
-    finding = expectation(answers)
-    outcome = {True: RequirementOutcome.PASSES, None: RequirementOutcome.NOT_APPLICABLE}.get(
-        finding.is_met, _UNMET[requirement.level]
-    )
-    rests_on = tuple(answers[question].seen for question in questions)
-    return RequirementResult(requirement, outcome, (finding.reason,), rests_on)
+    for questions, expectation in EXPECTATIONS[requirement.name]:
+        if answers.by_question.keys() >= set(questions):
+            finding = expectation(answers)
+            outcome = {True: RequirementOutcome.PASSES, None: RequirementOutcome.NOT_APPLICABLE}
+            rests_on = tuple(answers[question].seen for question in questions)
+            return RequirementResult(
+                requirement,
+                outcome.get(finding.is_met, _UNMET[requirement.level]),
+                (finding.reason,),
+                rests_on,
+            )
+    return RequirementResult(requirement, RequirementOutcome.NOT_ASKED, ())
 
 
 def _combined(requirement: Requirement, of_arks: Sequence[RequirementResult]) -> RequirementResult:
@@ -147,3 +156,79 @@ def score(found: Iterable[RequirementResult]) -> tuple[int, int]:
         ):  # fmt: skip
             counted[result.outcome is RequirementOutcome.PASSES].append(result)
     return len(counted[True]), len(counted[True]) + len(counted[False])
+
+
+# -- one resolver held against another, name by name
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What one resolver answers for a name, and the other."""
+
+    ark: Ark
+    subject: str
+    """What differs: ``target``, ``status`` or ``metadata``; ``same`` where nothing does; ``not compared``."""
+    old: str
+    new: str
+
+    @property
+    def is_difference(self) -> bool:
+        """True if something differs."""
+        return self.subject not in (SAME, NOT_COMPARED)
+
+
+SAME, NOT_COMPARED = "same", "not compared"
+
+
+def compare(
+    observations: Iterable[Observation], arks: Iterable[NamedArk], *, old: str, new: str
+) -> list[Comparison]:
+    """The comparison of each ARK, those that differ first; else in the order of *arks*."""
+    answers: dict[tuple[str, Question], Observation] = {}
+    for observation in observations:  # the last attempt counts
+        answers[observation.request_url, observation.question] = observation
+    found = [_compared(named.ark, answers, named.url_at(old), named.url_at(new)) for named in arks]
+    return sorted(found, key=lambda comparison: not comparison.is_difference)
+
+
+def _compared(
+    ark: Ark, answers: Mapping[tuple[str, Question], Observation], old: str, new: str
+) -> Comparison:
+    pairs = {
+        question: (answers.get((old, question)), answers.get((new, question)))
+        for question in COMPARED
+    }
+    was, now = pairs[Question.OBJECT]
+    if was is None or now is None:
+        return Comparison(ark, NOT_COMPARED, _words(was), _words(now))
+    unanswered = [seen for seen in (was, now) if seen.end is not ChainEnd.ANSWERED]
+    if len({seen.end for seen in (was, now)}) == 1 and unanswered:
+        return Comparison(ark, NOT_COMPARED, _words(was), _words(now))
+    if (was.end, was.status) != (now.end, now.status):
+        return Comparison(ark, "status", _words(was), _words(now))
+    places = [_place(seen, url) for seen, url in ((was, old), (now, new))]
+    if places[0] != places[1]:
+        return Comparison(ark, "target", *places)
+    was, now = pairs[Question.INFO]
+    if was is not None and now is not None and was.record != now.record:
+        return Comparison(ark, "metadata", _record(was), _record(now))
+    return Comparison(ark, SAME, places[0], places[1])
+
+
+def _words(seen: Observation | None) -> str:
+    if seen is None:
+        return "not asked"
+    return str(seen.status) if seen.end is ChainEnd.ANSWERED else seen.end.value
+
+
+def _place(seen: Observation, url: str) -> str:
+    """Return where a resolver has led; of one that answers itself only that, for its own address differs."""
+    is_own = urlsplit(seen.final_url).netloc == urlsplit(url).netloc
+    return "its own page" if is_own else seen.final_url
+
+
+def _record(seen: Observation) -> str:
+    stories = (seen.record or {}).values()
+    return (
+        "; ".join(f"{key}: {value}" for story in stories for key, value in story.items()) or "none"
+    )

@@ -7,7 +7,7 @@ allow no judgement. What an answer is worth as object, description or policy is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -443,49 +443,265 @@ def front_page(answers: Answers) -> Finding:
     return Finding(is_page, _status(answer))
 
 
-#: The expectation of each requirement, by its name, with the questions whose answers it rests on.
-EXPECTATIONS: Mapping[str, tuple[tuple[Question, ...], Expectation]] = {
-    "label-forms": ((Question.OBJECT, Question.OTHER_LABEL), _alike(Question.OTHER_LABEL)),
-    "label-case": ((Question.OBJECT, Question.UPPER_LABEL), _alike(Question.UPPER_LABEL)),
-    "naan-case": ((Question.OBJECT, Question.UPPER_NAAN), _alike(Question.UPPER_NAAN)),
-    "naan-length": ((Question.LONG_NAAN,), long_naan),
-    "passthrough": ((Question.OBJECT, Question.UNKNOWN_QUALIFIER), passthrough),
-    "ancestor": ((Question.QUALIFIED_INFO,), ancestor),
-    "final-slash": ((Question.OBJECT, Question.TRAILING_SLASH), _alike(Question.TRAILING_SLASH)),
-    "final-period": ((Question.OBJECT, Question.TRAILING_DOT), _alike(Question.TRAILING_DOT)),
-    "length": ((Question.OBJECT, Question.LONG_NAME), _alike(Question.LONG_NAME)),
-    "look-alikes": ((Question.OBJECT, Question.LOOK_ALIKE), _alike(Question.LOOK_ALIKE)),
-    "odd-octets": ((Question.ODD_OCTETS,), _is_no_fault(Question.ODD_OCTETS)),
-    "hyphens": ((Question.OBJECT, Question.EXTRA_HYPHEN), _alike(Question.EXTRA_HYPHEN)),
-    "name-case": ((Question.OBJECT, Question.CONTROL, Question.OTHER_CASE), name_case),
-    "escapes": ((Question.OBJECT, Question.NEEDLESS_ESCAPE), _alike(Question.NEEDLESS_ESCAPE)),
-    "doubled-slash": ((Question.OBJECT, Question.DOUBLED_SLASH), _alike(Question.DOUBLED_SLASH)),
-    "unknown-name": ((Question.CONTROL,), _is_told(Question.CONTROL)),
-    "unknown-naan": ((Question.OTHER_NAAN,), other_naan),
-    "few-hops": ((Question.OBJECT,), few_hops),
-    "https": ((Question.OBJECT,), over_https),
-    "access": ((Question.OBJECT, Question.CONTROL), access),
-    "temporary-redirect": ((Question.OBJECT,), temporary_redirect),
-    "not-just-related": ((Question.OBJECT,), not_just_related),
-    "tombstone": ((Question.TOMBSTONE,), tombstone),
-    "policy": ((Question.OBJECT, Question.INFO), _described(policy)),
-    "policy-says-something": ((Question.OBJECT, Question.INFO), _described(policy_says_something)),
-    "description": ((Question.OBJECT, Question.INFO), description),
-    "kernel": ((Question.OBJECT, Question.INFO), kernel_answered),
-    "where": ((Question.OBJECT, Question.INFO), where_names_it),
-    "description-of-nothing": ((Question.CONTROL_INFO,), _is_told(Question.CONTROL_INFO)),
-    "media-type": ((Question.OBJECT, Question.INFO), text_in_utf8),
-    "thump-status": ((Question.OBJECT, Question.INFO), _header("THUMP-Status")),
-    "describes-link": ((Question.OBJECT, Question.INFO), _header("Link")),
-    "double": ((Question.OBJECT, Question.DOUBLE), _inflection(Question.DOUBLE)),
-    "single": ((Question.OBJECT, Question.SINGLE), _inflection(Question.SINGLE)),
-    "erc": ((Question.OBJECT, Question.INFO), is_erc),
-    "erc-order": ((Question.OBJECT, Question.INFO), erc_order),
-    "head": ((Question.OBJECT, Question.HEAD), head_as_get),
-    "accept": ((Question.OBJECT, Question.ACCEPT), accept_is_no_error),
-    "query": ((Question.QUERY,), query_is_kept),
-    "cors": ((Question.FROM_SCRIPT,), scripts_may_read),
-    "caching": ((Question.OBJECT,), asked_again_soon),
-    "front-page": ((Question.FRONT_PAGE,), front_page),
-    "over-long": ((Question.OVER_LONG,), _is_no_fault(Question.OVER_LONG)),
+#: The expectation of each requirement, by its name, after the questions whose answers it rests on; of several the first
+#: whose questions were asked.
+EXPECTATIONS: Mapping[str, Sequence[tuple[Sequence[Question], Expectation]]] = {
+    "label-forms": [
+        (
+            (
+                Question.OBJECT,
+                Question.OTHER_LABEL,
+            ),
+            _alike(Question.OTHER_LABEL),
+        )
+    ],
+    "label-case": [
+        (
+            (
+                Question.OBJECT,
+                Question.UPPER_LABEL,
+            ),
+            _alike(Question.UPPER_LABEL),
+        )
+    ],
+    "naan-case": [
+        (
+            (
+                Question.OBJECT,
+                Question.OTHER_CASE_NAAN,
+            ),
+            _alike(Question.OTHER_CASE_NAAN),
+        )
+    ],
+    "naan-length": [((Question.LONG_NAAN,), long_naan)],
+    "passthrough": [
+        (
+            (
+                Question.OBJECT,
+                Question.UNKNOWN_QUALIFIER,
+            ),
+            passthrough,
+        )
+    ],
+    "ancestor": [((Question.QUALIFIED_INFO,), ancestor)],
+    "final-slash": [
+        (
+            (
+                Question.OBJECT,
+                Question.TRAILING_SLASH,
+            ),
+            _alike(Question.TRAILING_SLASH),
+        )
+    ],
+    "final-period": [
+        (
+            (
+                Question.OBJECT,
+                Question.TRAILING_DOT,
+            ),
+            _alike(Question.TRAILING_DOT),
+        )
+    ],
+    "length": [
+        (
+            (
+                Question.OBJECT,
+                Question.LONG_NAME,
+            ),
+            _alike(Question.LONG_NAME),
+        )
+    ],
+    "look-alikes": [
+        (
+            (
+                Question.OBJECT,
+                Question.LOOK_ALIKE,
+            ),
+            _alike(Question.LOOK_ALIKE),
+        )
+    ],
+    "odd-octets": [((Question.ODD_OCTETS,), _is_no_fault(Question.ODD_OCTETS))],
+    "hyphens": [
+        ((Question.OBJECT, Question.EXTRA_HYPHEN), _alike(Question.EXTRA_HYPHEN)),
+        ((Question.OBJECT, Question.HYPHENS), _alike(Question.HYPHENS)),
+    ],
+    "name-case": [
+        (
+            (
+                Question.OBJECT,
+                Question.CONTROL,
+                Question.OTHER_CASE,
+            ),
+            name_case,
+        )
+    ],
+    "escapes": [
+        (
+            (
+                Question.OBJECT,
+                Question.NEEDLESS_ESCAPE,
+            ),
+            _alike(Question.NEEDLESS_ESCAPE),
+        )
+    ],
+    "doubled-slash": [
+        (
+            (
+                Question.OBJECT,
+                Question.DOUBLED_SLASH,
+            ),
+            _alike(Question.DOUBLED_SLASH),
+        )
+    ],
+    "unknown-name": [((Question.CONTROL,), _is_told(Question.CONTROL))],
+    "unknown-naan": [((Question.OTHER_NAAN,), other_naan)],
+    "few-hops": [((Question.OBJECT,), few_hops)],
+    "https": [
+        ((Question.OBJECT, Question.PLAIN_HTTP), over_https),
+        ((Question.OBJECT,), over_https),
+    ],
+    "access": [
+        (
+            (
+                Question.OBJECT,
+                Question.CONTROL,
+            ),
+            access,
+        )
+    ],
+    "temporary-redirect": [((Question.OBJECT,), temporary_redirect)],
+    "not-just-related": [((Question.OBJECT,), not_just_related)],
+    "tombstone": [((Question.TOMBSTONE,), tombstone)],
+    "policy": [
+        (
+            (
+                Question.OBJECT,
+                Question.INFO,
+            ),
+            _described(policy),
+        )
+    ],
+    "policy-says-something": [
+        (
+            (
+                Question.OBJECT,
+                Question.INFO,
+            ),
+            _described(policy_says_something),
+        )
+    ],
+    "description": [
+        (
+            (
+                Question.OBJECT,
+                Question.INFO,
+            ),
+            description,
+        )
+    ],
+    "kernel": [
+        (
+            (
+                Question.OBJECT,
+                Question.INFO,
+            ),
+            kernel_answered,
+        )
+    ],
+    "where": [
+        (
+            (
+                Question.OBJECT,
+                Question.INFO,
+            ),
+            where_names_it,
+        )
+    ],
+    "description-of-nothing": [((Question.CONTROL_INFO,), _is_told(Question.CONTROL_INFO))],
+    "media-type": [
+        (
+            (
+                Question.OBJECT,
+                Question.INFO,
+            ),
+            text_in_utf8,
+        )
+    ],
+    "thump-status": [
+        (
+            (
+                Question.OBJECT,
+                Question.INFO,
+            ),
+            _header("THUMP-Status"),
+        )
+    ],
+    "describes-link": [
+        (
+            (
+                Question.OBJECT,
+                Question.INFO,
+            ),
+            _header("Link"),
+        )
+    ],
+    "double": [
+        (
+            (
+                Question.OBJECT,
+                Question.DOUBLE,
+            ),
+            _inflection(Question.DOUBLE),
+        )
+    ],
+    "single": [
+        (
+            (
+                Question.OBJECT,
+                Question.SINGLE,
+            ),
+            _inflection(Question.SINGLE),
+        )
+    ],
+    "erc": [
+        (
+            (
+                Question.OBJECT,
+                Question.INFO,
+            ),
+            is_erc,
+        )
+    ],
+    "erc-order": [
+        (
+            (
+                Question.OBJECT,
+                Question.INFO,
+            ),
+            erc_order,
+        )
+    ],
+    "head": [
+        (
+            (
+                Question.OBJECT,
+                Question.HEAD,
+            ),
+            head_as_get,
+        )
+    ],
+    "accept": [
+        (
+            (
+                Question.OBJECT,
+                Question.ACCEPT,
+            ),
+            accept_is_no_error,
+        )
+    ],
+    "query": [((Question.QUERY,), query_is_kept)],
+    "cors": [((Question.FROM_SCRIPT,), scripts_may_read)],
+    "caching": [((Question.OBJECT,), asked_again_soon)],
+    "front-page": [((Question.FRONT_PAGE,), front_page)],
+    "over-long": [((Question.OVER_LONG,), _is_no_fault(Question.OVER_LONG))],
 }

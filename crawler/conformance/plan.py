@@ -6,14 +6,16 @@ same, with inflections, and in the ways of HTTP; beside it names that can't exis
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from crawler.asking.probes import control_ark, form_url
 from crawler.model.observations import CONFORMANCE, Question
-from crawler.model.resolving import INFLECTED, asked_url
+from crawler.model.resolving import INFLECTED, asked_url, request_url, resolver_of
 from extractors.model.ark import Ark
+from extractors.model.normalize import LABEL
 
 #: A NAAN of 16 octets that no one has, as long as must be supported (2023, 2.3), and one of five.
 LONG_NAAN, OTHER_NAAN = "0123456789bcdfgh", "00000"
@@ -26,6 +28,8 @@ QUERY = "from=arkaudit"
 #: The site whose scripts ask; a domain that no one can have (RFC 2606).
 ORIGIN = "https://scripts.example"
 _LOOK_ALIKE = "%E2%80%90"
+#: Label, NAAN, base name, and the qualifier: "ark:/" "12148" "bpt6k-1" "/f2.item".
+_WRITTEN = re.compile(rf"({LABEL.pattern})([^/]+)/+([^/.]+)(.*)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +45,29 @@ class Probe:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def url_of(resolver: str, ark: Ark) -> str:
-    """The URL of *ark* at *resolver*, the URL before the label."""
-    return f"{resolver.rstrip('/')}/{ark}"
+@dataclass(frozen=True, slots=True)
+class NamedArk:
+    """An ARK as the user has written it: a resolver may know that spelling alone, and forms are made of it."""
+
+    ark: Ark
+    written: str
+    """From its label to its end."""
+
+    def url_at(self, resolver: str) -> str:
+        """The URL that asks for it at *resolver*, the URL before the label."""
+        return request_url(self.written, None, resolver)
 
 
-def probes(resolver: str, ark: Ark, *, is_gone: bool = False) -> Iterator[Probe]:
-    """The requests about *ark* at *resolver*, the URL before the label; of one that *is gone* that for the ARK alone.
+def probes(resolver: str, named: NamedArk, *, is_gone: bool = False) -> Iterator[Probe]:
+    """The requests about *named* at *resolver*; of one whose object *is gone* that for the object alone.
 
-    >>> asked = list(probes("https://ark.example.org/", Ark.parse("ark:12x45/b7")))
+    >>> named = NamedArk(Ark.parse("ark:12x45/b7"), "ark:12x45/b-7")
+    >>> asked = list(probes("https://ark.example.org/", named))
     >>> asked[1].url, asked[-1].url
-    ('https://ark.example.org/ark:12x45/b7?info', 'https://ark.example.org/')
+    ('https://ark.example.org/ark:12x45/b-7?info', 'https://ark.example.org/')
     """
-    base = f"{resolver.rstrip('/')}/"
-    url = url_of(resolver, ark)
+    ark, url = named.ark, named.url_at(resolver)
+    base = resolver_of(url)
 
     def probe(
         question: Question, asked: str, *, of: Ark = ark, method: str = "GET", **headers: str
@@ -74,12 +87,10 @@ def probes(resolver: str, ark: Ark, *, is_gone: bool = False) -> Iterator[Probe]
         asked = form_url(url, ark, question)
         if asked is not None and asked != url:
             yield probe(question, asked)
-    for question, written in _spellings(ark):
+    for question, written in _spellings(named.written):
         yield probe(question, base + written)
-    for question, other in (
-        (Question.LONG_NAAN, Ark(LONG_NAAN, ark.name)),
-        (Question.OTHER_NAAN, Ark(OTHER_NAAN, ark.name)),
-    ):
+    for question, naan in ((Question.LONG_NAAN, LONG_NAAN), (Question.OTHER_NAAN, OTHER_NAAN)):
+        other = Ark(naan, ark.name)
         yield probe(question, base + str(other), of=other)
     yield probe(Question.ODD_OCTETS, f"{base}ark:{ark.naan}/{ODD_OCTETS}")
     yield probe(Question.OVER_LONG, f"{base}ark:{ark.naan}/{'z' * OVER_LONG}")
@@ -92,15 +103,36 @@ def probes(resolver: str, ark: Ark, *, is_gone: bool = False) -> Iterator[Probe]
     yield probe(Question.FRONT_PAGE, base)
 
 
-def _spellings(ark: Ark) -> Iterator[tuple[Question, str]]:
-    """Return what *ark* is written as so that it means the same, or for the name in the other case another."""
-    name = ark.name + ark.qualifier
-    if ark.naan != ark.naan.upper():
-        yield Question.UPPER_NAAN, f"ark:{ark.naan.upper()}/{name}"
-    if ark.name.swapcase() != ark.name:
-        yield Question.OTHER_CASE, f"ark:{ark.naan}/{ark.name.swapcase()}{ark.qualifier}"
-    middle = (len(ark.name) + 1) // 2
-    if "%" not in ark.name[middle - 2 : middle] and len(ark.name) > 1:
-        yield Question.LOOK_ALIKE, f"ark:{ark.naan}/{name[:middle]}{_LOOK_ALIKE}{name[middle:]}"
-    if ark.name[0].isalnum():
-        yield Question.NEEDLESS_ESCAPE, f"ark:{ark.naan}/%{ord(name[0]):02X}{name[1:]}"
+def _spellings(written: str) -> Iterator[tuple[Question, str]]:
+    """Return other spellings of an ARK that mean the same, and the name in the other case, which means another.
+
+    >>> dict(_spellings("ark:/12x45/b-7.pdf"))[Question.OTHER_CASE]
+    'ark:/12x45/B-7.pdf'
+    """
+    parts = _WRITTEN.fullmatch(written)
+    if parts is None:
+        return
+    label, naan, name, rest = parts.groups()
+    if naan.swapcase() != naan:
+        other = naan.upper() if naan != naan.upper() else naan.lower()
+        yield Question.OTHER_CASE_NAAN, f"{label}{other}/{name}{rest}"
+    if name.swapcase() != name:
+        yield Question.OTHER_CASE, f"{label}{naan}/{name.swapcase()}{rest}"
+    middle = (len(name) + 1) // 2
+    if len(name) > 1 and "%" not in name:
+        with_hyphen = f"{name[:middle]}{_LOOK_ALIKE}{name[middle:]}"
+        yield Question.LOOK_ALIKE, f"{label}{naan}/{with_hyphen}{rest}"
+    if name[0].isalnum():
+        yield Question.NEEDLESS_ESCAPE, f"{label}{naan}/%{ord(name[0]):02X}{name[1:]}{rest}"
+
+
+#: What two resolvers are compared by.
+COMPARED = (Question.OBJECT, Question.INFO)
+
+
+def comparison_probes(resolvers: Sequence[str], arks: Iterable[NamedArk]) -> Iterator[Probe]:
+    """The requests that compare *resolvers*: for the object and its description, of each ARK, at each of them."""
+    for named in arks:
+        for url in map(named.url_at, resolvers):
+            for question in COMPARED:
+                yield Probe(named.ark, url, question, asked_url(url, question))

@@ -111,7 +111,7 @@ class Question(StrEnum):
     UNKNOWN_QUALIFIER = "unknown qualifier"
     QUALIFIED_INFO = "qualified ?info"
     LONG_NAME = "255 characters"
-    UPPER_NAAN = "upper-case NAAN"
+    OTHER_CASE_NAAN = "NAAN in the other case"
     LONG_NAAN = "NAAN of 16 octets"
     OTHER_NAAN = "unknown NAAN"
     LOOK_ALIKE = "hyphen look-alike"

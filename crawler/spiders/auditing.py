@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any, ClassVar, Self
 import scrapy
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DontCloseSpider
+from scrapy.exceptions import DontCloseSpider, UsageError
 from scrapy.settings import BaseSettings
 
 from crawler.model.observations import DocumentRecord, now
@@ -85,7 +86,7 @@ class OwnRun:
         self.store.close()
 
 
-class AuditSpider(scrapy.Spider):
+class AuditSpider(scrapy.Spider, ABC):
     """A spider that belongs to a run in a store, and asks for what is on the run's frontier under its name."""
 
     def __init__(
@@ -157,12 +158,15 @@ class AuditSpider(scrapy.Spider):
 
     @classmethod
     def begin_run(cls, crawler: Crawler, given: Mapping[str, Any]) -> tuple[OwnRun, dict[str, Any]]:
-        """Begin the run of a spider that ``scrapy crawl`` has started, with the arguments that its *given* ones mean."""
-        raise NotImplementedError
+        """Begin the run of a spider that ``scrapy crawl`` has started, with the arguments that its *given* ones mean.
+
+        Raises `scrapy.exceptions.UsageError` for a spider that has none.
+        """
+        raise UsageError(f"the spider {cls.name!r} runs within an audit only: see arkaudit --help")
 
     def results(self, *, is_whole: bool) -> Iterable[Any]:
         """Conclude the run, which has come to its end or was broken off, and return what goes to feeds for it."""
-        raise NotImplementedError
+        return ()
 
     def _concluded(self, *, is_whole: bool) -> Iterator[Any]:
         """Return what its own run has come to, as far as it was not given away."""
@@ -197,9 +201,9 @@ class AuditSpider(scrapy.Spider):
         except StoreUnwritable as failure:
             self._store_failed(failure)
 
+    @abstractmethod
     def begin(self) -> AsyncIterator[Any]:
         """The first requests and records, as the entries of `feed` come."""
-        raise NotImplementedError
 
     def lost(self, entry: FrontierEntry) -> None:
         """Settle an entry that has no outcome although nothing is under way any more: that is a fault of ours."""
