@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -106,13 +106,8 @@ def audit(
     `crawler.store.StoreUnwritable`, when it could not finish; what was observed until then has been
     recorded, and judged unless time was short, and the run can be resumed.
     """
-    if config.is_anonymous and _asks_strangers(
-        config, seeds, targets, resolve=resolve, dataset=dataset
-    ):
-        say("hosts don't learn who asks: give --contact, so that an operator can write to you")
-    if config.log_ins or config.credentials:
-        store.keep_private()  # it will have pages that not everybody may read
-    store.set_status_policy(config.recheck.status_policy)
+    if _asks_strangers(config, seeds, targets, resolve=resolve, dataset=dataset):
+        tell_who_asks(config)
     named = [dataset.place] if dataset is not None else []
     named += [*seeds.urls, *map(document_name, seeds.files)] if seeds is not None else []
     run_id = begin(config, store, command, named, decision)
@@ -153,19 +148,10 @@ class AuditRun:
 
     def live(self, on_start: Callable[[Crawler], None] | None) -> None:
         """Crawl and judge; the run has ended then, well or badly. Raises as `audit` does."""
-        try:
-            with ExitStack() as stack:
-                progress = stack.enter_context(RunProgress())
-                self._crawl(stack, progress, on_start)
-                self._judge(progress)
-            self.store.end_run(self.run_id, at=now(), state=FINISHED)
-        except (KeyboardInterrupt, RunInterrupted) as interrupt:
-            self._stop(is_patient=isinstance(interrupt, RunInterrupted) and not interrupt.at_once)
-            raise AuditInterrupted(self.run_id) from None
-        except Exception:
-            with suppress(StoreUnwritable):
-                self.store.end_run(self.run_id, at=now(), state="failed")
-            raise
+        with ended(self.store, self.run_id, self._judge_what_is_settled), ExitStack() as stack:
+            progress = stack.enter_context(RunProgress())
+            self._crawl(stack, progress, on_start)
+            self._judge(progress)
 
     # -- its spiders
 
@@ -307,19 +293,42 @@ class AuditRun:
         judge_run(self.store, self.run_id, asked, background, on_verdict=judged)
         self.is_judged = True
 
-    def _stop(self, *, is_patient: bool) -> None:
-        """Judge those targets of which all is asked, at once; note that the run can be resumed.
+    def _judge_what_is_settled(self, interrupt: BaseException) -> None:
+        """Judge those targets of which all is asked, unless the *interrupt* leaves no time for that.
 
         What only a whole run shows is left for its end; and what was to be asked once more has not failed.
         """
+        is_patient = isinstance(interrupt, RunInterrupted) and not interrupt.at_once
         is_open = is_patient and self.is_read and not self.is_judged
         targets = self._settled(as_asked=True) if is_open else []
+        if targets:
+            judge_settled(
+                self.store, self.run_id, targets, self._background(), on_verdict=self.heard
+            )
+
+
+@contextmanager
+def ended(
+    store: Store,
+    run_id: int,
+    on_interrupt: Callable[[BaseException], None] = lambda interrupt: None,
+) -> Iterator[None]:
+    """Note how a run has ended, well or badly; *on_interrupt* does before what is still to be done.
+
+    Raises `AuditInterrupted` for a signal, and what ended the run otherwise.
+    """
+    try:
+        yield
+        store.end_run(run_id, at=now(), state=FINISHED)
+    except (KeyboardInterrupt, RunInterrupted) as interrupt:
         with suppress(StoreUnwritable):
-            if targets:
-                judge_settled(
-                    self.store, self.run_id, targets, self._background(), on_verdict=self.heard
-                )
-            self.store.end_run(self.run_id, at=now(), state="interrupted")
+            on_interrupt(interrupt)
+            store.end_run(run_id, at=now(), state="interrupted")
+        raise AuditInterrupted(run_id) from None
+    except Exception:
+        with suppress(StoreUnwritable):
+            store.end_run(run_id, at=now(), state="failed")
+        raise
 
 
 def begin(
@@ -330,6 +339,9 @@ def begin(
     decision: ResumeDecision | None,
 ) -> int:
     """The number of the run, a new one or a resumed one; *named* is what it begins with."""
+    if config.log_ins or config.credentials:
+        store.keep_private()  # it will have pages that not everybody may read
+    store.set_status_policy(config.recheck.status_policy)
     if decision is not None and decision.run is not None:
         store.go_on_with_run(decision.run.run_id)
         return decision.run.run_id
@@ -346,6 +358,12 @@ def begin(
         seeds=named,
         plan=plan,
     )
+
+
+def tell_who_asks(config: Config) -> None:
+    """Say that strangers don't learn who asks them, if they don't."""
+    if config.is_anonymous:
+        say("hosts don't learn who asks: give --contact, so that an operator can write to you")
 
 
 def _asks_strangers(

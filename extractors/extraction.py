@@ -28,6 +28,7 @@ from extractors.model.check_characters import CheckCharacter, suggestions
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.formats import (
     OLE,
+    PLAIN_TEXTS,
     Format,
     binary_kind,
     document_beginning,
@@ -443,18 +444,6 @@ _READERS = {
     Format.TABULAR: ("structured_data", "read_tabular"),
     Format.XLSX: ("office.office_reader", "read_xlsx"),
 }
-#: Formats that say nothing of their charset, so that it counts what the sender declared.
-_IN_A_CHARSET = frozenset(
-    {
-        Format.BIBTEX,
-        Format.JSON,
-        Format.JSON_LINES,
-        Format.LATEX,
-        Format.MARKDOWN,
-        Format.RESTRUCTURED,
-        Format.TABULAR,
-    }
-)
 
 
 def _read(document_format: Format, data: bytes, charset: str | None) -> Reading:
@@ -467,4 +456,4 @@ def _read(document_format: Format, data: bytes, charset: str | None) -> Reading:
     read: Callable[..., Reading] = getattr(import_module(f"extractors.readers.{module}"), function)
     if document_format in (Format.MAIL, Format.PDF):
         return read(data, read_document)
-    return read(data, charset=charset) if document_format in _IN_A_CHARSET else read(data)
+    return read(data, charset=charset) if document_format in PLAIN_TEXTS else read(data)

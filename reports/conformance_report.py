@@ -18,7 +18,7 @@ from crawler.conformance.conformance import (
     RequirementResult,
     score,
 )
-from reports.formats.badge import _AMISS, _FINE, Badge, svg
+from reports.formats.badge import AMISS, FINE, Badge, svg
 from reports.languages.display import escaped
 
 #: The outcomes of which it is said how to mend them.
@@ -147,12 +147,13 @@ def as_page(report: ConformanceReport) -> str:
     environment = Environment(
         loader=PackageLoader("reports.page"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["shown"] = escaped
     return environment.get_template("conformance.html.j2").render(report=report, unmet=UNMET) + "\n"
 
 
 def as_badge(report: ConformanceReport) -> str:
     """The share as a picture."""
-    return svg(Badge(report.share, _AMISS if report.fails else _FINE, "ARK conformance"))
+    return svg(Badge(report.share, AMISS if report.fails else FINE, "ARK conformance"))
 
 
 # -- one resolver held against another

@@ -133,6 +133,8 @@ def answer(method: str, target: str, headers: dict[str, str], broken: str) -> An
         return NOT_FOUND
     suffix = name[len(NAME) :]
     if is_info:
+        if query != "info" and broken == "description":
+            broken = ""  # by the older inflections it is described
         return NOT_FOUND if suffix and broken == "ancestor" else described(broken)
     if suffix and broken == "passthrough":
         return NOT_FOUND

@@ -19,8 +19,7 @@ from extractors.model.errors import UserMistake
 @click.option(
     "--ark", "arks", multiple=True, metavar="ARK", help="An ARK that is there. Repeatable."
 )
-@click.option("--from", "from_file", type=click.Path(path_type=Path), metavar="FILE",
-              help="Take such ARKs from a file, one a line.")  # fmt: skip
+@click.option("--from", "from_file", metavar="FILE", help="Take such ARKs from a file, one a line.")
 @click.option(
     "--gone", multiple=True, metavar="ARK", help="An ARK whose object is gone. Repeatable."
 )
@@ -40,7 +39,9 @@ from extractors.model.errors import UserMistake
     metavar="RESOLVER",
     help="Ask another resolver for each ARK as well, and say what differs (text, json).",
 )
-@click.option("--fail", is_flag=True, help="Exit with 1 when something that must be met is not.")
+@click.option(
+    "--fail", is_flag=True, help="Exit with 1 when something that must be met is not, or differs."
+)
 @click.option("--dry-run", is_flag=True, help="Print the requests, and send nothing.")
 @click.option(
     "--store",
@@ -73,27 +74,29 @@ def conform(
     arkaudit conform https://new.example.org/ --against https://old.example.org/ --from names.txt
     arkaudit conform http://127.0.0.1:8000/ --ark ark:98765/x1 --only-routed --delay 0
     """  # fmt: skip
-    from arkaudit.conforming import ConformanceTest, conform, conform_against
+    from arkaudit.conforming import ComparisonTest, answers, conformance_test
+    from crawler.conformance.conformance import compare, results
     from reports.conformance_report import COMPARISON_FORMATS, FORMATS, ConformanceReport
 
+    if old is not None and (form not in COMPARISON_FORMATS or gone or only):
+        raise UserMistake("--against compares ARKs that are there, as text or json")
     config = config_of(config_file, options)
-    lines = lines_of(from_file).values()
-    test = ConformanceTest.of(tested, [*arks, *lines], gone)
+    named = [*arks, *lines_of(from_file).values()]
+    comparison = ComparisonTest.of(tested, old, named) if old is not None else None
+    test = comparison or conformance_test(tested, named, gone, only)
     if dry_run:
-        for probe in test.probes():
+        for probe in test.probes:
             headers = "".join(f" {name}: {value}" for name, value in probe.headers.items())
             click.echo(f"{probe.question.value}: {probe.method} {probe.url}{headers}")
         return
-    if old is not None:
-        if form not in COMPARISON_FORMATS or gone or only:
-            raise UserMistake("--against compares ARKs that are there, as text or json")
-        compared = conform_against(test, old, config, store_file, resume=resume)
-        click.echo(COMPARISON_FORMATS[form](compared, old, tested), nl=False)
-        if fail and any(comparison.is_difference for comparison in compared):
-            sys.exit(EXIT_FINDING)
-        return
-    found = conform(test, config, store_file, only=only, resume=resume)
-    report = ConformanceReport(test.resolver, found)
-    click.echo(FORMATS[form](report), nl=False)
-    if fail and report.fails:
+    with answers(test, config, store_file, resume=resume) as observations:
+        if comparison is not None:
+            compared = compare(observations, comparison.arks, old=comparison.old, new=tested)
+            text = COMPARISON_FORMATS[form](compared, comparison.old, tested)
+            is_amiss = any(row.is_difference for row in compared)
+        else:
+            report = ConformanceReport(tested, list(results(observations, only)))
+            text, is_amiss = FORMATS[form](report), report.fails
+    click.echo(text, nl=False)
+    if fail and is_amiss:
         sys.exit(EXIT_FINDING)

@@ -86,6 +86,17 @@ def requirements() -> tuple[Requirement, ...]:
     )
 
 
+def questions_of(only: Sequence[str]) -> frozenset[Question]:
+    """The questions whose answers the requirements of the sections *only* rest on; of all, if there are none."""
+    return frozenset(
+        question
+        for requirement in requirements()
+        if not only or any(map(requirement.is_in, only))
+        for questions, _ in EXPECTATIONS[requirement.name]
+        for question in questions
+    )
+
+
 #: So many reasons are given for one outcome.
 _MOST_REASONS = 3
 #: The outcome for a resolver is the first of these that one of the ARKs has.

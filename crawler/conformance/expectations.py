@@ -29,12 +29,16 @@ from crawler.model.observations import (
     Question,
     Verdict,
 )
-from crawler.model.resolving import INFLECTIONS, REDIRECTS
+from crawler.model.resolving import REDIRECTS
 from crawler.verdicts.verdict import VerdictContext, judge
 from extractors.find import find_arks
 
 #: Redirects to the object, at most.
 MOST_REDIRECTS = 5
+#: Outcomes by which it can't be told whether the object is described.
+_UNTOLD = frozenset(
+    {MetadataOutcome.BLOCKED, MetadataOutcome.UNDETERMINED, MetadataOutcome.NOT_ASKED}
+)
 #: So long a redirect may be kept.
 LONGEST_KEPT = timedelta(days=1)
 _MAX_AGE = re.compile(r"(?:s-maxage|max-age)\s*=\s*\"?(?P<seconds>\d{1,12})", re.IGNORECASE)
@@ -64,11 +68,14 @@ class Answers:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """The verdict on the ARK, as a check gives it."""
-        asked = (
-            Question.OBJECT,
-            *(question for question in INFLECTIONS if question in self.by_question),
-        )
+        """The verdict on the ARK, as a check gives it by ?info."""
+        return self.judged_by(Question.INFO)
+
+    def judged_by(self, inflection: Question) -> Verdict:
+        """The verdict by the answer to one *inflection*, if that was asked."""
+        asked = [
+            question for question in (Question.OBJECT, inflection) if question in self.by_question
+        ]
         context = VerdictContext(
             control=self.by_question.get(Question.CONTROL),
             control_info=self.by_question.get(Question.CONTROL_INFO),
@@ -267,9 +274,7 @@ def description(answers: Answers) -> Finding:
     judged = answers.verdict.metadata
     if (unanswered := _unanswered(answers[Question.INFO])) is not None:
         return unanswered
-    is_met = judged.outcome in DESCRIBED or (
-        None if judged.outcome in (MetadataOutcome.BLOCKED, MetadataOutcome.NOT_ASKED) else False
-    )
+    is_met = None if judged.outcome in _UNTOLD else judged.outcome in DESCRIBED
     return Finding(is_met, f"{judged.outcome.value}: {'; '.join(judged.evidence[:1])}")
 
 
@@ -355,9 +360,7 @@ def _inflection(question: Question) -> Expectation:
         answer = answers[question]
         if (unanswered := _unanswered(answer)) is not None:
             return unanswered
-        asked = {Question.OBJECT: answers[Question.OBJECT], question: answer}
-        control = answers.by_question.get(Question.CONTROL)
-        judged = judge(asked, context=VerdictContext(control=control)).metadata
+        judged = answers.judged_by(question).metadata
         return Finding(judged.outcome in DESCRIBED, judged.outcome.value)
 
     return describes
@@ -443,6 +446,8 @@ def front_page(answers: Answers) -> Finding:
     return Finding(is_page, _status(answer))
 
 
+#: What a verdict on object, description and policy rests on.
+_OF_VERDICT = (Question.OBJECT, Question.INFO, Question.CONTROL, Question.CONTROL_INFO)
 #: The expectation of each requirement, by its name, after the questions whose answers it rests on; of several the first
 #: whose questions were asked.
 EXPECTATIONS: Mapping[str, Sequence[tuple[Sequence[Question], Expectation]]] = {

@@ -109,8 +109,9 @@ _BY_SUFFIX = {
     ".yaml": Format.PLAIN,
     ".yml": Format.PLAIN,
 }
-#: What a server sends as text/plain for want of a better name. Markup is not among it: that is shown as its source.
-_SENT_AS_PLAIN = frozenset(
+#: Texts in a form of their own: a server sends them as text/plain for want of a better name, and they say nothing of their
+#: charset. Markup is not among them: sent so, it is shown as its source.
+PLAIN_TEXTS = frozenset(
     {
         Format.BIBTEX,
         Format.JSON,
@@ -224,7 +225,7 @@ def _format_by_label(media_type: str | None, name: str) -> Format | None:
     if media_type.endswith("+json"):
         return Format.JSON
     if media_type.startswith("text/"):
-        return by_name if by_name in _SENT_AS_PLAIN else Format.PLAIN
+        return by_name if by_name in PLAIN_TEXTS else Format.PLAIN
     return by_name
 
 

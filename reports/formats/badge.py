@@ -52,12 +52,12 @@ def badge(counts: Counts, language: Language = ENGLISH, *, is_suspect: bool = Fa
         share = language.share(0, 0)
     return Badge(
         f"{language.gettext(words, share=share)}{when}",
-        _FINE if not counts.fails else _AMISS,
+        FINE if not counts.fails else AMISS,
         label,
     )
 
 
-_FINE, _AMISS, _UNSURE = "005a8c", "a84300", "5a6068"
+FINE, AMISS, _UNSURE = "005a8c", "a84300", "5a6068"
 
 
 def endpoint(of: Badge) -> Mapping[str, Any]:
