@@ -27,8 +27,17 @@ _CONFIG = click.option(
     type=FILE,
     help="The configuration (arkaudit.toml).",
 )
+_RESOLVER = click.option(
+    "--resolver", help="Resolver for compact ARKs.  [default: https://n2t.net/]"
+)
+_DIRECT = click.option(
+    "--direct",
+    is_flag=True,
+    default=None,
+    help="Ask for compact ARKs where the NAAN registry says, not at the resolver.",
+)
 _REQUESTS = (
-    click.option("--resolver", help="Resolver for compact ARKs.  [default: https://n2t.net/]"),
+    _RESOLVER,
     click.option(
         "--delay",
         type=float,
@@ -50,12 +59,7 @@ _REQUESTS = (
         type=float,
         help="Longest pause to grant a host, in seconds.  [default: 60]",
     ),
-    click.option(
-        "--direct",
-        is_flag=True,
-        default=None,
-        help="Ask for compact ARKs where the NAAN registry says, not at the resolver.",
-    ),
+    _DIRECT,
     click.option("--max-hops", type=int, help="Redirects in a chain.  [default: 20]"),
     click.option("--user-agent", help="The whole User-Agent header, instead of ours."),
     click.option(
@@ -260,6 +264,10 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]
 
 request_options = with_options(_CONFIG, *_REQUESTS, _VERBOSE)
 """Adds the options for how and whom to ask: for every command that sends requests."""
+asking_options = with_options(
+    _CONFIG, *(option for option in _REQUESTS if option not in (_RESOLVER, _DIRECT)), _VERBOSE
+)
+"""Adds those for how to ask: for commands that are told whom."""
 
 
 def crawl_options(command: Command) -> Command:

@@ -10,7 +10,7 @@ import click
 
 from arkaudit.commands.check_command import lines_of
 from arkaudit.exits import EXIT_FINDING
-from arkaudit.options import GroupedCommand, config_of, request_options, resume_option
+from arkaudit.options import GroupedCommand, asking_options, config_of, resume_option
 from extractors.model.errors import UserMistake
 
 
@@ -24,7 +24,11 @@ from extractors.model.errors import UserMistake
     "--gone", multiple=True, metavar="ARK", help="An ARK whose object is gone. Repeatable."
 )
 @click.option(
-    "--only", multiple=True, metavar="SECTION", help="Only this section, as 5.1. Repeatable."
+    "--only",
+    "sections",
+    multiple=True,
+    metavar="SECTION",
+    help="Only this section, as 5.1. Repeatable.",
 )
 @click.option(
     "--format",
@@ -50,13 +54,13 @@ from extractors.model.errors import UserMistake
     help="Keep every request and answer here.",
 )
 @resume_option
-@request_options
+@asking_options
 def conform(
     tested: str,
     arks: tuple[str, ...],
     from_file: str | None,
     gone: tuple[str, ...],
-    only: tuple[str, ...],
+    sections: tuple[str, ...],
     form: str,
     old: str | None,
     fail: bool,
@@ -78,12 +82,12 @@ def conform(
     from crawler.conformance.conformance import compare, results
     from reports.conformance_report import COMPARISON_FORMATS, FORMATS, ConformanceReport
 
-    if old is not None and (form not in COMPARISON_FORMATS or gone or only):
+    if old is not None and (form not in COMPARISON_FORMATS or gone or sections):
         raise UserMistake("--against compares ARKs that are there, as text or json")
-    config = config_of(config_file, options)
+    config = config_of(config_file, {**options, "resolver": tested})
     named = [*arks, *lines_of(from_file).values()]
     comparison = ComparisonTest.of(tested, old, named) if old is not None else None
-    test = comparison or conformance_test(tested, named, gone, only)
+    test = comparison or conformance_test(tested, named, gone, sections)
     if dry_run:
         for probe in test.probes:
             headers = "".join(f" {name}: {value}" for name, value in probe.headers.items())
@@ -95,7 +99,7 @@ def conform(
             text = COMPARISON_FORMATS[form](compared, comparison.old, tested)
             is_amiss = any(row.is_difference for row in compared)
         else:
-            report = ConformanceReport(tested, list(results(observations, only)))
+            report = ConformanceReport(tested, list(results(observations, sections)))
             text, is_amiss = FORMATS[form](report), report.fails
     click.echo(text, nl=False)
     if fail and is_amiss:

@@ -10,9 +10,9 @@ import click
 
 from arkaudit.options import (
     FILE,
+    asking_options,
     config_of,
     lang_option,
-    request_options,
     store_option,
     table_option,
 )
@@ -91,7 +91,7 @@ def registry() -> None:
 
 @registry.command("update", short_help="Fetch the newest copy of the NAAN registry.")
 @click.argument("source", metavar="[URL|FILE]", required=False)
-@request_options
+@asking_options
 def registry_update(source: str | None, config_file: Path | None, **options: Any) -> None:
     """Bring the copy in the user's cache up to date, from the public registry or from a URL or file.
 
