@@ -11,7 +11,8 @@ from typing import Any
 from arkaudit import audits
 from arkaudit.config import Config
 from arkaudit.progress import RunProgress
-from arkaudit.resuming import opened
+from arkaudit.resuming import fingerprint, opened
+from arkaudit.setting_values import resolver_url
 from crawler.conformance.conformance import questions_of, requirements
 from crawler.conformance.plan import NamedArk, Probe, comparison_probes, probes
 from crawler.model.observations import Observation
@@ -51,13 +52,13 @@ def conformance_test(
         raise UserMistake(
             "name an ARK that is there, by --ark or --from: what it answers is compared"
         )
-    base, questions = _resolver(resolver), questions_of(only)
-    asked = [probe for ark in arks for probe in probes(base, ark)]
-    asked += [probe for ark in gone_arks for probe in probes(base, ark, is_gone=True)]
+    questions = questions_of(only)
+    asked = [probe for ark in arks for probe in probes(resolver, ark)]
+    asked += [probe for ark in gone_arks for probe in probes(resolver, ark, is_gone=True)]
     return ConformanceTest(
         (
-            base,
-            *(ark.written for ark in arks),
+            resolver,
+            fingerprint([ark.written for ark in arks]),
             *(f"gone {ark.written}" for ark in gone_arks),
             *only,
         ),
@@ -76,17 +77,15 @@ class ComparisonTest(ConformanceTest):
     @classmethod
     def of(cls, new: str, old: str, named: Iterable[str]) -> ComparisonTest:
         """The comparison of two resolvers by ARKs. Raises `UserMistake`."""
-        arks, bases = _arks(named), (_resolver(old), _resolver(new))
+        try:
+            resolver_url(old)
+        except ValueError as mistake:
+            raise UserMistake(f"--against: {mistake}") from None
+        arks = _arks(named)
         if not arks:
             raise UserMistake("name the ARKs by which the two are compared, by --ark or --from")
-        seeds = (new, f"against {old}", *(ark.written for ark in arks))
-        return cls(seeds, tuple(comparison_probes(bases, arks)), arks, *bases)
-
-
-def _resolver(url: str) -> str:
-    if not url.lower().startswith(("http://", "https://")):
-        raise UserMistake(f"a resolver is a URL, as https://ark.example.org/, and not {url!r}")
-    return url
+        seeds = (new, f"against {old}", fingerprint([ark.written for ark in arks]))
+        return cls(seeds, tuple(comparison_probes((old, new), arks)), arks, old, new)
 
 
 def _arks(texts: Iterable[str]) -> tuple[NamedArk, ...]:

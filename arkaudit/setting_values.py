@@ -45,7 +45,8 @@ def _networks(texts: list[str]) -> list[str]:
     return texts
 
 
-def _http_url(text: str, what: str = "a resolver") -> str:
+def resolver_url(text: str, what: str = "a resolver") -> str:
+    """Return *text*, the URL of a resolver. Raises ValueError for what is none."""
     try:
         parts = urlsplit(text)
         is_plain = bool(parts.hostname) and parts.port != 0 and not set(text) & set("?#")
@@ -220,8 +221,8 @@ FormField = Annotated[
 ]
 FormFields = Annotated[dict[str, FormField], AfterValidator(_form_fields)]
 #: The URL of a resolver, before which an ARK is put.
-ResolverUrl = Annotated[str, AfterValidator(_http_url)]
-TimeGateUrl = Annotated[str, AfterValidator(lambda text: _http_url(text, "a TimeGate"))]
+ResolverUrl = Annotated[str, AfterValidator(resolver_url)]
+TimeGateUrl = Annotated[str, AfterValidator(lambda text: resolver_url(text, "a TimeGate"))]
 PageUrl = Annotated[str, AfterValidator(_http_page)]
 RouteTexts = Annotated[list[str], AfterValidator(_routes)]
 AddressTexts = Annotated[list[str], AfterValidator(_networks)]

@@ -90,7 +90,9 @@ def test_what_another_resolver_answered_before_is_held_against_it(tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        pytest.param(["ark.example", "--ark", ARK], "a resolver is a URL", id="no URL"),
+        pytest.param(
+            ["ark.example", "--ark", ARK], "not the http or https URL of a resolver", id="no URL"
+        ),
         pytest.param(["http://127.0.0.1:9/"], "name an ARK that is there", id="no ARK"),
         pytest.param(
             ["http://127.0.0.1:9/", "--ark", "ark:12345/x1"], "never requested", id="an example"
