@@ -199,7 +199,7 @@ def object_page(path: str, query: str, broken: str) -> Answer:
         left = int(hop[1]) - 1
         rest = hop[2] + (f"?{query}" if query else "")
         return redirect(f"/objects/hop/{left}/{rest}" if left else f"/objects/{rest}")
-    if not path.startswith("/objects/7") or broken == "access":
+    if not path.startswith("/objects/7") or path.endswith(("/", ".")) or broken == "access":
         return NOT_FOUND
     return Answer(200, OBJECT)
 

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 from crawler.answers.facts import AnswerFacts
 from crawler.conformance.expectations import EXPECTATIONS, Answers
-from crawler.conformance.plan import COMPARED, NamedArk
-from crawler.model.observations import ChainEnd, Observation, Question
+from crawler.conformance.plan import NamedArk
+from crawler.model.observations import ChainEnd, ObjectOutcome, Observation, Question
 from extractors.model.ark import Ark
 
 
@@ -205,25 +205,28 @@ def compare(
 def _compared(
     ark: Ark, answers: Mapping[tuple[str, Question], Observation], old: str, new: str
 ) -> Comparison:
-    pairs = {
-        question: (answers.get((old, question)), answers.get((new, question)))
-        for question in COMPARED
-    }
-    was, now = pairs[Question.OBJECT]
-    if was is None or now is None:
-        return Comparison(ark, NOT_COMPARED, _words(was), _words(now))
-    unanswered = [seen for seen in (was, now) if seen.end is not ChainEnd.ANSWERED]
-    if len({seen.end for seen in (was, now)}) == 1 and unanswered:
+    was, now = (answers.get((url, Question.OBJECT)) for url in (old, new))
+    if was is None or now is None or not _tells(was) or not _tells(now):
         return Comparison(ark, NOT_COMPARED, _words(was), _words(now))
     if (was.end, was.status) != (now.end, now.status):
         return Comparison(ark, "status", _words(was), _words(now))
     places = [_place(seen, url) for seen, url in ((was, old), (now, new))]
     if places[0] != places[1]:
         return Comparison(ark, "target", *places)
-    was, now = pairs[Question.INFO]
-    if was is not None and now is not None and was.record != now.record:
-        return Comparison(ark, "metadata", _record(was), _record(now))
-    return Comparison(ark, SAME, places[0], places[1])
+    was, now = (answers.get((url, Question.INFO)) for url in (old, new))
+    if was is not None and now is not None and _tells(was) and _tells(now):
+        if was.record != now.record:
+            return Comparison(ark, "metadata", _record(was), _record(now))
+        return Comparison(ark, SAME, *places)
+    return Comparison(ark, NOT_COMPARED, f"?info: {_words(was)}", f"?info: {_words(now)}")
+
+
+def _tells(seen: Observation) -> bool:
+    """Return whether an answer says what its resolver knows, and not that it was not up to answering, or kept us out."""
+    facts = AnswerFacts(seen)
+    is_refused = facts.outcome is ObjectOutcome.BLOCKED or facts.challenge is not None
+    is_told = facts.is_answered or seen.end is ChainEnd.NON_WEB
+    return is_told and not facts.is_failing and not is_refused
 
 
 def _words(seen: Observation | None) -> str:
@@ -233,9 +236,9 @@ def _words(seen: Observation | None) -> str:
 
 
 def _place(seen: Observation, url: str) -> str:
-    """Return where a resolver has led; of one that answers itself only that, for its own address differs."""
+    """Return where a resolver has led; of one that answers itself its page, for its own address differs."""
     is_own = urlsplit(seen.final_url).netloc == urlsplit(url).netloc
-    return "its own page" if is_own else seen.final_url
+    return f"its own page “{seen.title or ''}”" if is_own else seen.final_url
 
 
 def _record(seen: Observation) -> str:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from crawler.answers.erc import QUESTIONS
 from crawler.answers.facts import AnswerFacts
+from crawler.answers.likeness import same_answer
 from crawler.answers.structured import kernel
 from crawler.asking.probes import SpellingAnswer, SpellingTreatment, judge_form
 from crawler.conformance.plan import ORIGIN, QUERY
@@ -84,11 +85,17 @@ class Answers:
 
     def alike(self, question: Question) -> Finding:
         """Whether the form after *question* is treated as the ARK itself is."""
-        plain = SpellingAnswer.of(self[Question.OBJECT].seen)
-        form = Question.EXTRA_HYPHEN if question not in FORMS_JUDGED else question
-        found = judge_form(form, SpellingAnswer.of(self[question].seen), plain)
-        is_other = found.treatment is SpellingTreatment.OTHER
-        return Finding(False if is_other else found.conforms, found.reason)
+        plain, reply = self[Question.OBJECT].seen, self[question].seen
+        form = question if question in FORMS_JUDGED else Question.EXTRA_HYPHEN
+        found = judge_form(form, SpellingAnswer.of(reply), SpellingAnswer.of(plain))
+        if found.treatment is not SpellingTreatment.OTHER:
+            return Finding(found.conforms, found.reason)
+        control = self.by_question.get(Question.CONTROL)
+        if same_answer(reply, plain):
+            return Finding(True, "the same page as for the ARK as written")
+        if control is not None and same_answer(reply, control.seen):
+            return Finding(False, "answered as a name that can't exist is")
+        return Finding(None, found.reason)
 
 
 #: The forms for which `judge_form` has rules of their own; all others are to be treated as the ARK itself.
@@ -182,10 +189,10 @@ def name_case(answers: Answers) -> Finding:
     if control.is_reached:
         return Finding(None, "even a name that can't exist gets a success")
     found = answers.alike(Question.OTHER_CASE)
-    if found.is_met is None:
-        return found
     answer = answers[Question.OTHER_CASE]
-    return Finding(not answer.is_reached or found.is_met is False, _status(answer))
+    if (unanswered := _unanswered(answer)) is not None:
+        return unanswered
+    return Finding(found.is_met is not True, _status(answer))
 
 
 def few_hops(answers: Answers) -> Finding:

@@ -51,13 +51,18 @@ class ConformanceSpider(AuditSpider):
     async def begin(self) -> AsyncIterator[Request]:
         async for entry in self.feed.entries():
             url = entry.crawl_request.url
-            on_record = {seen.question for seen in self.store.observations_at(self.run_id, url)}
-            left = [probe for probe in self._probes[url] if probe.question not in on_record]
+            last = {seen.question: seen for seen in self.store.observations_at(self.run_id, url)}
+            left = [probe for probe in self._probes[url] if self._is_open(last.get(probe.question))]
             self._open[url] = len(left)
             for probe in left:
-                yield self._request(probe, Ask(probe.ark, url, probe.question, probe.url))
+                after = last.get(probe.question)
+                yield self._request(probe, Ask(probe.ark, url, probe.question, probe.url, after))
             if not left:
                 self.recorder.add(SettledEntry(self.name, entry.crawl_request.canonical))
+
+    def _is_open(self, last: Observation | None) -> bool:
+        """Return whether a probe with this last answer is to be asked: what failed may pass, also after a kill."""
+        return last is None or next_attempt(last, self._patience) is not None
 
     def _request(self, probe: Probe, ask: Ask) -> Request:
         return Request(
