@@ -111,6 +111,12 @@ def test_an_alias_in_yaml_is_refused() -> None:
     assert from_yaml("title: &a [x]\ncreator: *a\n") is None
 
 
+def test_of_descriptions_in_rdf_that_tell_as_much_the_same_one_counts_each_time() -> None:
+    described = '[] dc:title "{0}" ; dc:creator "{0}" .\n'
+    text = "@prefix dc: <http://purl.org/dc/terms/> .\n" + "".join(map(described.format, "abcd"))
+    assert [from_turtle(text) for _ in range(20)] == [from_turtle(text)] * 20
+
+
 def test_entities_in_xml_are_not_expanded() -> None:
     bomb = b'<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
     markup = bomb + b'<r xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>x&b;</dc:title></r>'

@@ -445,20 +445,30 @@ def _from_rdf(text: str, form: str) -> Record | None:
         Exception
     ) as problem:  # its parsers raise whatever they stumble over; what came before that counts
         logging.getLogger(__name__).debug("not all of the RDF was read: %r", problem)
-    descriptions: dict[Any, dict[str, str]] = {}
-    for subject, predicate, value in graph:
-        is_named = isinstance(subject, rdflib.URIRef)
-        properties = descriptions.setdefault(subject, {"@id": str(subject)} if is_named else {})
+    # All triples of a graph come in any order, those of one subject as they are written. Of descriptions that tell as
+    # much, which one counts must not depend on that order.
+    descriptions = (_properties_of(graph, subject) for subject in set(graph.subjects()))
+    of_objects = (mapping for mapping in descriptions if not is_sites(mapping))
+    best = max(
+        of_objects,
+        key=lambda mapping: (names_ark(mapping), len(kernel(mapping)), sorted(mapping.items())),
+        default={},
+    )
+    return _described({key: value for key, value in best.items() if key != "@type"})
+
+
+def _properties_of(graph: rdflib.Graph, subject: Any) -> dict[str, str]:
+    """The first value of each descriptive property of a subject."""
+    from rdflib import URIRef
+
+    properties = {"@id": str(subject)} if isinstance(subject, URIRef) else {}
+    for predicate, value in graph.predicate_objects(subject):
         if str(predicate) == f"{RDF}type":
             properties.setdefault("@type", str(value))
         elif _DESCRIPTIVE.match(str(predicate)):
             shown = encodable(_shown(graph, value))[:VALUE_CHARS]
             properties.setdefault(plain_key(predicate), shown)
-    of_objects = (mapping for mapping in descriptions.values() if not is_sites(mapping))
-    best = max(
-        of_objects, key=lambda mapping: (names_ark(mapping), len(kernel(mapping))), default={}
-    )
-    return _described({key: value for key, value in best.items() if key != "@type"})
+    return properties
 
 
 def _shown(graph: rdflib.Graph, value: Any) -> str:
