@@ -10,6 +10,7 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Mapping
+from functools import reduce
 from pathlib import Path
 from urllib.parse import quote, quote_plus, unquote_to_bytes
 
@@ -54,6 +55,7 @@ ENCODINGS: Mapping[str, Callable[[str], str]] = {
     "form": quote_plus,
     "percent, twice": lambda text: quote(quote(text, safe=""), safe=""),
     "percent, three times": lambda text: quote(quote(quote(text, safe=""), safe=""), safe=""),
+    "percent, five times": lambda text: reduce(lambda told, _: quote(told, safe=""), range(5), text),
     "JSON": lambda text: json.dumps(text)[1:-1],
     "JSON of PHP": lambda text: json.dumps(text)[1:-1].replace("/", "\\/"),
     "JSON in JSON": lambda text: json.dumps(json.dumps(text))[3:-3],
@@ -66,6 +68,8 @@ ENCODINGS: Mapping[str, Callable[[str], str]] = {
     "HTML, decimal with zeros": lambda text: "".join(f"&#{ord(each):05d};" for each in text),
     "HTML, hex": lambda text: "".join(f"&#x{ord(each):X};" for each in text),
     "HTML, named": lambda text: text.replace("&", "&amp;").replace("/", "&sol;").replace("+", "&plus;"),
+    "HTML, named without semicolons": lambda text: re.sub("&(amp|lt|gt|quot);", r"&\1", html.escape(text)),
+    "HTML, five times": lambda text: reduce(lambda told, _: html.escape(told), range(5), text),
     "HTML of percent": lambda text: html.escape(quote(text, safe="")),
     "percent of HTML": lambda text: quote(html.escape(text), safe=""),
     "HTML of JSON": lambda text: html.escape(json.dumps(text))[6:-6],

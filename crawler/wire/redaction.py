@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
-from html.entities import html5
+from html import unescape
 from operator import itemgetter
 from typing import Any, TypeVar, cast
 
@@ -23,8 +23,8 @@ T = TypeVar("T")
 HIDDEN = "[secret]"
 #: Shorter words may be in any page by chance, and are not looked for.
 LEAST_CHARS = 6
-#: Escapes within escapes are decoded so often.
-_LEVELS = 3
+#: Escapes within escapes are decoded so often at most.
+_LEVELS = 8
 #: Longer bodies are looked through in pieces of so many bytes, each with so much of the next as a secret may take.
 _PIECE_BYTES, _OVERLAP_BYTES = 8 * 2**20, 2**16
 #: Shorter pieces of what is cut off at the edge of an excerpt say nothing.
@@ -39,7 +39,7 @@ _CUT_OFF, _MOST_CUT = (
 _ESCAPE = re.compile(
     rb"%u([0-9a-fA-F]{4})|%([0-9a-fA-F]{2})"
     rb"|\\u\{0*([0-9a-fA-F]{1,6})\}|\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})"
-    rb"|&#0*([0-9]{1,7});?|&#[xX]0*([0-9a-fA-F]{1,6});?|&([a-zA-Z][a-zA-Z0-9]{1,30});"
+    rb"|&#0*([0-9]{1,7});?|&#[xX]0*([0-9a-fA-F]{1,6});?|&([a-zA-Z][a-zA-Z0-9]{1,30};?)"
 )
 #: Its groups; in all others are hexadecimal numbers of characters.
 _BYTE_GROUPS, _DECIMAL, _NAMED = (2, 5), 6, 8
@@ -225,8 +225,9 @@ def _meant(escape: re.Match[bytes]) -> bytes | None:
     if group in _BYTE_GROUPS:
         return bytes.fromhex(value.decode())
     if group == _NAMED:
-        named = html5.get(f"{value.decode()};") or html5.get(value.decode())
-        return None if named is None else named.encode()
+        written = escape[0].decode()
+        named = unescape(written)  # with or without a semicolon, as browsers take it
+        return None if named == written else named.encode("utf-8", "surrogatepass")
     number = int(value) if group == _DECIMAL else int(value, 16)
     return chr(number).encode("utf-8", "surrogatepass") if number < 0x110000 else None
 
