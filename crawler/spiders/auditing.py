@@ -172,16 +172,17 @@ class AuditSpider(scrapy.Spider, ABC):
         """Return what its own run has come to, as far as it was not given away."""
         if self._results is None:
             self.recorder.commit()
+            if self.store_failure is not None:  # it would be judged by less than was observed
+                return iter(())
             self._results = iter(list(self.results(is_whole=is_whole)))
         return self._results
 
     def _give_what_is_left(self) -> None:
         """Give to feeds what the run has come to, if it ended before `start` could; pipelines are closed by now."""
-        if self.store_failure is None:
-            for item in self._concluded(is_whole=False):
-                self.crawler.signals.send_catch_log(
-                    signals.item_scraped, item=item, response=None, spider=self
-                )
+        for item in self._concluded(is_whole=False):
+            self.crawler.signals.send_catch_log(
+                signals.item_scraped, item=item, response=None, spider=self
+            )
 
     # -- what is asked for, and recorded
 
@@ -243,8 +244,9 @@ class AuditSpider(scrapy.Spider, ABC):
 
     def ask_now(self, request: Request) -> None:
         """Send *request* when it is its turn, unless the run is stopped."""
-        if self.crawler.engine is not None and not self.is_stopping:
-            self.crawler.engine.crawl(request)
+        engine = self.crawler.engine
+        if engine is not None and engine.spider is not None and not self.is_stopping:
+            engine.crawl(request)
 
     def ask_later(self, request: Request, wait_s: float) -> None:
         """Send *request* after so many seconds, unless the run is stopped before."""
