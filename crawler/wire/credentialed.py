@@ -256,11 +256,12 @@ class CredentialedDownloadHandler(ExactDownloadHandler):
                 why = _distrust(failure)
                 if why is None:
                     raise
+                if "log_in" in request.meta:
+                    raise NoLogIn(f"{why}, so the form is not sent") from failure
             # Nothing has been sent, for the handshake failed; whatever connects there now, is asked as a stranger.
             self._distrusted[origin] = why
-            if "log_in" not in request.meta:
-                logger.warning("%s: %s, so no credentials are sent there", origin, why)
-        if "log_in" in request.meta:
+            logger.warning("%s: %s, so no credentials are sent there", origin, why)
+        elif "log_in" in request.meta:
             raise NoLogIn(f"{self._distrusted[origin]}, so the form is not sent")
         return await super()._exchange(request, *rest)
 

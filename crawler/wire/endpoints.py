@@ -217,9 +217,8 @@ class TellingResolver(CachingHostnameResolver):
         """`socket.getaddrinfo`, called in a thread."""
         name, begun = host.lower(), time.monotonic()
         self._under_way[name] += 1
-        self._failures.pop(name, None)
         try:
-            return self._getaddrinfo(host, *arguments)
+            addresses = self._getaddrinfo(host, *arguments)
         except socket.gaierror as problem:
             self._failures[name] = name_failure(host, problem.errno, time.monotonic() - begun)
             raise
@@ -228,6 +227,8 @@ class TellingResolver(CachingHostnameResolver):
             raise socket.gaierror(socket.EAI_NONAME, str(problem)) from problem
         finally:
             self._under_way[name] -= 1
+        self._failures.pop(name, None)
+        return addresses
 
 
 def name_failure(host: str, code: int | None, elapsed_s: float) -> NameFailure:
