@@ -165,8 +165,9 @@ def _capture(answer: ArchiveAnswer, marked: Sequence[Hop], links: MementoLinks) 
         url = last.url
     if last.status not in SHOWN:
         return Capture(url, at, f"it answers {last.status}", last.status)
-    shown = f"it answers {last.status}, and {answer.fault}" if answer.fault else None
-    return Capture(url, at, shown, last.status, links.original)
+    if answer.fault:
+        return Capture(url, at, f"it answers {last.status}, and {answer.fault}", last.status)
+    return Capture(url, at, None, last.status, links.original)
 
 
 def page_fault(answer: Answer) -> str | None:

@@ -556,8 +556,8 @@ class Conversation:
         nothing.
         """
         answer = case.answers[question]
-        is_asked = question not in ACCESS or case.is_guess or case.is_landing_asked
-        if is_asked or not answer.is_redirected or not answer.is_success:
+        is_left_out = question not in ACCESS or case.is_guess or case.is_landing_asked
+        if is_left_out or not answer.is_redirected or not answer.is_success:
             return
         url = answer.seen.final_url
         pattern, host, control = landing_pattern(url), urlsplit(url).netloc, landing_control(url)

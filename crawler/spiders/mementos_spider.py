@@ -48,6 +48,7 @@ class MementosSpider(AuditSpider):
     """One search for each ARK on its frontier; each request depends on the answer to the one before."""
 
     name = "mementos"
+    exported = MementoRecord
 
     def __init__(
         self,

@@ -314,11 +314,12 @@ class RunJudge:
         self._tls = {(result.host, result.port): result for result in tls}
         self._background = background or Background()
         self._evidence = learned(asked)
-        self._objects: dict[str, set[Ark]] = defaultdict(set)
-        """The objects whose ARKs end at each URL, where redirects led there; parts of one object count once."""
+        objects: dict[str, set[Ark]] = defaultdict(set)
         for ark, url in asked:
             if url in landed:
-                self._objects[landed[url]].add(ark.base)
+                objects[landed[url]].add(ark.base)
+        self._objects = {url: arks for url, arks in objects.items() if len(arks) > 1}
+        """The objects whose ARKs end at one URL, where redirects led there; parts of one object count once."""
 
     def case(self, ark: Ark, url: str) -> JudgedTarget:
         """A target with its readings; of one that is skipped there are none."""

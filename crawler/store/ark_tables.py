@@ -291,7 +291,7 @@ class ArkTables(Database):
             treatments = triaging.treated(connection, judged, run_id)
         if not treatments:
             return {}
-        names = {row.ark_id: row.ark for row in self.rows(select(schema.ark))}
+        names = dict(self.rows(select(schema.ark.c.ark_id, schema.ark.c.ark)))
         return {(names[ark_id], url): treatment for (ark_id, url), treatment in treatments.items()}
 
     # -- what archives have of ARKs that fail: which are asked about, and what they answered

@@ -444,7 +444,7 @@ def _dead_parts(
 ) -> set[bytes]:
     """The keys of a source and of the sources that it lists, such as the sitemaps of an index.
 
-    None where one of the documents that they list was read, or nothing is known of any.
+    None at all where one of the documents that they list was read, or nothing is known of any.
     """
     cites = schema.mention.c.document_id == schema.outlinks.c.document_id
     parts, pending = {seed}, [seed]

@@ -277,8 +277,8 @@ class Frontier:
             .where(self._ours, frontier.c.kind != RequestKind.FILE)
             .group_by(frontier.c.state)
         )
-        counts = {state: int(count) for state, count in self._store.rows(query)}
-        return {state: counts.get(state.value, 0) for state in FrontierState}
+        counts = {FrontierState(state): int(count) for state, count in self._store.rows(query)}
+        return {state: counts.get(state, 0) for state in FrontierState}
 
     def handed_out(self) -> int:
         """Return how many entries were ever claimed to be asked for; neither files nor what redirects led to are

@@ -141,17 +141,17 @@ def _beside(facts: ObjectFacts) -> Iterator[str]:
         yield f"the page says that it is about another ARK: {facts.answer.other_ark}"
 
 
-def said_by(answer: Observation, outcome: ObjectOutcome) -> str | None:
-    """The hop that a not-found is to be attributed to: the resolver, or where it led (2020, 7.1.2).
-
-    Of another refusal what is known of its status at its host.
-    """
+def who_said_it(answer: Observation) -> str:
+    """The hop that a not-found is to be attributed to: the resolver, or where it led (2020, 7.1.2)."""
     landing = urlsplit(answer.final_url).netloc
-    if outcome is not ObjectOutcome.BROKEN:
-        return quirks().host_reason(landing, answer.status or 0)
     if len(answer.hops) == 1 or landing == urlsplit(answer.hops[0].url).netloc:
         return "the resolver itself says so"
     return f"said by the landing host {landing}; the resolver knew where to send us"
+
+
+def _host_reason(answer: Observation) -> str | None:
+    """Return what is known of a status at its host."""
+    return quirks().host_reason(urlsplit(answer.final_url).netloc, answer.status or 0)
 
 
 def answered(answer: Observation) -> str:
@@ -199,7 +199,11 @@ def _by_status(outcome: ObjectOutcome, statuses: str) -> ObjectRule:
         f"the last status is {statuses}",
         lambda facts: facts.answer.outcome is outcome,
         outcome,
-        lambda facts: said_by(facts.answer.seen, outcome),
+        lambda facts: (
+            who_said_it(facts.answer.seen)
+            if outcome is ObjectOutcome.BROKEN
+            else _host_reason(facts.answer.seen)
+        ),
         "2020, 7.1.2",
     )
 
@@ -469,12 +473,15 @@ class RenderedFacts:
     @property
     def fault(self) -> str | None:
         """Return why what was shown says nothing; None where it does."""
-        if own := fault_of(self.rendered):
+        own = fault_of(self.rendered)
+        if own is not None:
             return own
         if self.control is None:
             return "the page for a name that can't exist was not rendered"
         of_control = fault_of(self.control)
-        return of_control and f"of the page for a name that can't exist, {of_control}"
+        if of_control is None:
+            return None
+        return f"of the page for a name that can't exist, {of_control}"
 
 
 def fault_of(answer: AnswerFacts) -> str | None:
