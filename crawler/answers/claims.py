@@ -229,10 +229,15 @@ def statement_in(
     """The statement of commitment in an answer: a story of its own, a line of a record, or words on a page.
 
     *labelled* are the words that the page has under a label for its commitment.
+
+    >>> statement_in({"erc-support": {"persistence": "kept for as long as the city"}}, "", None)
+    {'persistence': 'kept for as long as the city', 'what': 'kept for as long as the city'}
     """
     record = record or {}
     if "erc-support" in record:
-        return dict(record["erc-support"])
+        story = dict(record["erc-support"])
+        named = [value for label, value in story.items() if plain_key(label) in COMMITMENT_KEYS]
+        return story if story.get("what") or not named else {**story, "what": named[0]}
     for kind in ("erc", *STRUCTURED):
         for label, value in record.get(kind, {}).items():
             key = plain_key(label)
