@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from arkaudit import audits
-from arkaudit.config import Config
+from arkaudit.config import Config, Host
 from arkaudit.progress import RunProgress
 from arkaudit.resuming import fingerprint, opened
 from arkaudit.setting_values import resolver_url
 from crawler.conformance.conformance import questions_of, requirements
-from crawler.conformance.plan import NamedArk, Probe, comparison_probes, probes
+from crawler.conformance.plan import NAMES_A_MINUTE, NamedArk, Probe, comparison_probes, probes
 from crawler.model.observations import Observation
 from crawler.politeness.pacing import host_of
 from crawler.process import SpiderStage, run_stages
@@ -35,9 +35,16 @@ class ConformanceTest:
 
 
 def conformance_test(
-    resolver: str, named: Iterable[str], gone: Iterable[str], only: Sequence[str] = ()
+    resolver: str,
+    named: Iterable[str],
+    gone: Iterable[str],
+    only: Sequence[str] = (),
+    *,
+    is_own: bool = False,
 ) -> ConformanceTest:
     """The test of a resolver by ARKs that are there, and ARKs whose objects are *gone*, in the sections *only*.
+
+    One that *is the user's own* is asked for a hundred names more, by the first of the ARKs.
 
     Raises `UserMistake`.
     """
@@ -53,7 +60,11 @@ def conformance_test(
             "name an ARK that is there, by --ark or --from: what it answers is compared"
         )
     questions = questions_of(only)
-    asked = [probe for ark in arks for probe in probes(resolver, ark)]
+    asked = [
+        probe
+        for at, ark in enumerate(arks)
+        for probe in probes(resolver, ark, is_own=is_own and at == 0)
+    ]
     asked += [probe for ark in gone_arks for probe in probes(resolver, ark, is_gone=True)]
     return ConformanceTest(
         (
@@ -61,6 +72,7 @@ def conformance_test(
             fingerprint([ark.written for ark in arks]),
             *(f"gone {ark.written}" for ark in gone_arks),
             *only,
+            *(["own"] if is_own else []),
         ),
         tuple(probe for probe in asked if probe.question in questions),
     )
@@ -118,6 +130,13 @@ def answers(
             run_id = audits.begin(begun.config, begun.store, "conform", test.seeds, begun.decision)
             _ask(test.probes, begun.config, begun.store, run_id)
         yield begun.store.observations(run_id)
+
+
+def with_own(config: Config, resolver: str) -> Config:
+    """The configuration in which a resolver is a host of the user's own, asked twice a second at least."""
+    host = host_of(resolver)
+    pace = Host(interval=min(config.politeness.delay, 60 / NAMES_A_MINUTE))
+    return config.model_copy(update={"hosts": {host: pace, **config.hosts}})
 
 
 def _ask(probes: Sequence[Probe], config: Config, store: Store, run_id: int) -> None:

@@ -82,6 +82,7 @@ _ASKED: dict[Question, str] = {
     Question.FROM_SCRIPT: "We asked {host} to describe the object as a script of another site does.",
     Question.PLAIN_HTTP: "We asked {host} again over http.",
     Question.FRONT_PAGE: "We asked {host} for its front page.",
+    Question.RATE: "We asked {host} for a hundred names, one after another.",
     Question.TOMBSTONE: "We asked {host} for an object that is known to be gone.",
     Question.RENDERED: "We had a browser show the page of {host}: without scripts it says the same of any name.",
     Question.CONTROL_RENDERED: "We had a browser show the page of {host} for an object that can't exist, to compare.",

@@ -18,6 +18,7 @@ from crawler.conformance.conformance import (
     RequirementResult,
     score,
 )
+from crawler.model.observations import ChainEnd
 from reports.formats.badge import AMISS, FINE, Badge, svg
 from reports.languages.display import escaped
 
@@ -42,6 +43,16 @@ class ConformanceReport:
     def fails(self) -> bool:
         """True if something that must be is not."""
         return any(result.outcome is RequirementOutcome.FAILS for result in self.results)
+
+    @property
+    def unanswered(self) -> str | None:
+        """Why no request was answered at all, if none was: then nothing was tested."""
+        answers = [answer for result in self.results for answer in result.observations]
+        if not answers or any(answer.end is ChainEnd.ANSWERED for answer in answers):
+            return None
+        is_refused = answers[0].end is ChainEnd.REFUSED_ADDRESS
+        hint = "; --allow-address lets it be asked" if is_refused else ""
+        return f"{answers[0].hops[-1].error or answers[0].end.value}{hint}"
 
     def sections(self) -> Iterator[tuple[str, list[RequirementResult]]]:
         """The results of each section, by its title."""

@@ -226,7 +226,9 @@ def _server(broken: str, host: str, asked: list[str], *, is_plain: bool) -> Thre
                 self.send_error(404)
                 return
             asked.append(self.path)
-            if is_plain and broken != "https":
+            if broken == "rate" and len(asked) > 100:
+                reply = Answer(429)
+            elif is_plain and broken != "https":
                 reply = redirect(f"https://{self.headers['Host']}{self.path}")
             else:
                 reply = answer(self.command, self.path, dict(self.headers), broken)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from arkaudit.commands.check_command import lines_of
-from arkaudit.exits import EXIT_FINDING
+from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, end
 from arkaudit.options import GroupedCommand, asking_options, config_of, resume_option
 from extractors.model.errors import UserMistake
 
@@ -44,6 +44,9 @@ from extractors.model.errors import UserMistake
     help="Ask another resolver for each ARK as well, and say what differs (text, json).",
 )
 @click.option(
+    "--own", is_flag=True, help="The resolver is yours: ask it for 100 names within a minute, too."
+)
+@click.option(
     "--fail", is_flag=True, help="Exit with 1 when something that must be met is not, or differs."
 )
 @click.option("--dry-run", is_flag=True, help="Print the requests, and send nothing.")
@@ -63,6 +66,7 @@ def conform(
     sections: tuple[str, ...],
     form: str,
     old: str | None,
+    own: bool,
     fail: bool,
     dry_run: bool,
     store_file: Path | None,
@@ -78,21 +82,23 @@ def conform(
     arkaudit conform https://new.example.org/ --against https://old.example.org/ --from names.txt
     arkaudit conform http://127.0.0.1:8000/ --ark ark:98765/x1 --only-routed --delay 0
     """  # fmt: skip
-    from arkaudit.conforming import ComparisonTest, answers, conformance_test
+    from arkaudit.conforming import ComparisonTest, answers, conformance_test, with_own
     from crawler.conformance.conformance import compare, results
     from reports.conformance_report import COMPARISON_FORMATS, FORMATS, ConformanceReport
 
-    if old is not None and (form not in COMPARISON_FORMATS or gone or sections):
+    if old is not None and (form not in COMPARISON_FORMATS or gone or sections or own):
         raise UserMistake("--against compares ARKs that are there, as text or json")
     config = config_of(config_file, {**options, "resolver": tested})
+    config = with_own(config, tested) if own else config
     named = [*arks, *lines_of(from_file).values()]
     comparison = ComparisonTest.of(tested, old, named) if old is not None else None
-    test = comparison or conformance_test(tested, named, gone, sections)
+    test = comparison or conformance_test(tested, named, gone, sections, is_own=own)
     if dry_run:
         for probe in test.probes:
             headers = "".join(f" {name}: {value}" for name, value in probe.headers.items())
             click.echo(f"{probe.question.value}: {probe.method} {probe.url}{headers}")
         return
+    unanswered = None
     with answers(test, config, store_file, resume=resume) as observations:
         if comparison is not None:
             compared = compare(observations, comparison.arks, old=comparison.old, new=tested)
@@ -101,6 +107,9 @@ def conform(
         else:
             report = ConformanceReport(tested, list(results(observations, sections)))
             text, is_amiss = FORMATS[form](report), report.fails
+            unanswered = report.unanswered
     click.echo(text, nl=False)
+    if unanswered is not None:
+        end(EXIT_UNFINISHED, f"{tested} answered nothing: {unanswered}")
     if fail and is_amiss:
         sys.exit(EXIT_FINDING)

@@ -7,7 +7,7 @@ allow no judgement. What an answer is worth as object, description or policy is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -18,19 +18,20 @@ from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
 from crawler.answers.structured import kernel
 from crawler.asking.probes import SpellingAnswer, SpellingTreatment, judge_form
-from crawler.conformance.plan import ORIGIN, QUERY
+from crawler.conformance.plan import NAMES_A_MINUTE, ORIGIN, QUERY
 from crawler.model.observations import (
     DESCRIBED,
     FAMILY_OF,
     ChainEnd,
     CommitmentOutcome,
     Family,
+    Hop,
     MetadataOutcome,
     ObjectOutcome,
     Question,
     Verdict,
 )
-from crawler.model.resolving import REDIRECTS
+from crawler.model.resolving import PASSING_STATUSES, REDIRECTS
 from crawler.verdicts.verdict import VerdictContext, judge
 from extractors.find import find_arks
 
@@ -103,10 +104,13 @@ FORMS_JUDGED = frozenset({Question.UNKNOWN_QUALIFIER, Question.QUALIFIED_INFO, Q
 
 
 Expectation = Callable[[Answers], Finding]
+#: An expectation after the questions whose answers it rests on.
+Rule = tuple[Sequence[Question], Expectation]
 
 
-def _alike(question: Question) -> Expectation:
-    return lambda answers: answers.alike(question)
+def _form(question: Question) -> Sequence[Rule]:
+    """Return the rule that a form of the ARK is treated as the ARK itself."""
+    return [((Question.OBJECT, question), lambda answers: answers.alike(question))]
 
 
 def _status(answer: AnswerFacts) -> str:
@@ -158,12 +162,14 @@ def _is_no_fault(question: Question) -> Expectation:
 
 
 def long_naan(answers: Answers) -> Finding:
-    answer = answers[Question.LONG_NAAN]
+    answer, short = answers[Question.LONG_NAAN], answers[Question.OTHER_NAAN]
     if (unanswered := _unanswered(answer)) is not None:
         return unanswered
     is_refused = (
         answer.seen.status in (400, 414, 422) or answer.outcome is ObjectOutcome.SERVER_ERROR
     )
+    if is_refused and answer.seen.status == short.seen.status:
+        return Finding(None, f"{_status(answer)}, as for an unknown NAAN of 5 octets")
     return Finding(not is_refused, _status(answer))
 
 
@@ -172,7 +178,7 @@ def passthrough(answers: Answers) -> Finding:
     if (unanswered := _unanswered(answer)) is not None:
         return unanswered
     suffix = answer.seen.asked_url.removeprefix(plain.seen.asked_url)
-    targets = [hop.location or "" for hop in answer.seen.hops if hop.status in REDIRECTS]
+    targets = [hop.location or "" for hop in _redirects(answer)]
     is_met = any(target.endswith(suffix) for target in targets)
     return Finding(is_met, f"{_status(answer)}{f' at {answer.seen.final_url}' if targets else ''}")
 
@@ -197,7 +203,7 @@ def name_case(answers: Answers) -> Finding:
 
 def few_hops(answers: Answers) -> Finding:
     answer = answers[Question.OBJECT]
-    redirects = sum(hop.status in REDIRECTS for hop in answer.seen.hops)
+    redirects = len(_redirects(answer))
     is_endless = answer.seen.end in (ChainEnd.LOOP, ChainEnd.TOO_MANY_REDIRECTS)
     words = f"{redirects} redirect{'' if redirects == 1 else 's'}"
     return Finding(redirects <= MOST_REDIRECTS and not is_endless, words)
@@ -228,21 +234,32 @@ def access(answers: Answers) -> Finding:
     return Finding(is_met, f"{judged.outcome.value}: {'; '.join(judged.evidence[:2])}")
 
 
-def _redirects(answers: Answers) -> Iterator[int]:
-    yield from (hop.status for hop in answers[Question.OBJECT].seen.hops if hop.status in REDIRECTS)
+def _redirects(answer: AnswerFacts) -> list[Hop]:
+    return [hop for hop in answer.seen.hops if hop.status in REDIRECTS]
 
 
-def temporary_redirect(answers: Answers) -> Finding:
-    first = next(_redirects(answers), None)
-    if first is None:
-        return Finding(None, "the resolver shows the object itself")
-    return Finding(first not in (301, 308), f"redirected by {first}")
+def _redirected(
+    function: Callable[[Sequence[Hop]], Finding], question: Question = Question.OBJECT
+) -> Expectation:
+    """Return the expectation of the redirects by which *question* was answered; without any, nothing follows."""
+
+    def of_redirects(answers: Answers) -> Finding:
+        answer = answers[question]
+        hops = _redirects(answer)
+        if hops:
+            return function(hops)
+        words = "the resolver shows the object itself" if answer.is_reached else _status(answer)
+        return Finding(None, words)
+
+    return of_redirects
 
 
-def not_just_related(answers: Answers) -> Finding:
-    statuses = list(_redirects(answers))
-    if not statuses:
-        return Finding(None, "the resolver shows the object itself")
+def temporary_redirect(hops: Sequence[Hop]) -> Finding:
+    return Finding(hops[0].status not in (301, 308), f"redirected by {hops[0].status}")
+
+
+def not_just_related(hops: Sequence[Hop]) -> Finding:
+    statuses = [hop.status for hop in hops]
     return Finding(303 not in statuses, f"redirected by {', '.join(map(str, statuses))}")
 
 
@@ -401,11 +418,8 @@ def accept_is_no_error(answers: Answers) -> Finding:
     return Finding(answer.is_reached or answer.seen.status == 406, _status(answer))
 
 
-def query_is_kept(answers: Answers) -> Finding:
-    answer = answers[Question.QUERY]
-    targets = [hop.location for hop in answer.seen.hops if hop.status in REDIRECTS and hop.location]
-    if not targets:
-        return Finding(None, "the resolver shows the object itself")
+def query_is_kept(hops: Sequence[Hop]) -> Finding:
+    targets = [hop.location or "" for hop in hops]
     lost = [target for target in targets if QUERY not in target]
     return Finding(not lost, f"{lost[0]} is without it" if lost else f"{targets[-1]} has it")
 
@@ -426,16 +440,12 @@ def scripts_may_read(answers: Answers) -> Finding:
     )
 
 
-def asked_again_soon(answers: Answers) -> Finding:
-    redirects = [hop for hop in answers[Question.OBJECT].seen.hops if hop.status in REDIRECTS]
-    if not redirects:
-        return Finding(None, "the resolver shows the object itself")
-    header = {key.lower(): value for key, value in redirects[0].headers.items()}.get(
-        "cache-control"
-    )
+def asked_again_soon(hops: Sequence[Hop]) -> Finding:
+    headers = {key.lower(): value for key, value in hops[0].headers.items()}
+    header = headers.get("cache-control")
     if header is None:
-        is_kept = redirects[0].status in (301, 308)  # which browsers keep for as long as they like
-        return Finding(not is_kept, f"{redirects[0].status} without Cache-Control")
+        is_kept = hops[0].status in (301, 308)  # which browsers keep for as long as they like
+        return Finding(not is_kept, f"{hops[0].status} without Cache-Control")
     ages = [int(match["seconds"]) for match in _MAX_AGE.finditer(header)]
     is_met = (
         max(ages, default=0) <= LONGEST_KEPT.total_seconds() and "immutable" not in header.lower()
@@ -447,124 +457,37 @@ def front_page(answers: Answers) -> Finding:
     answer = answers[Question.FRONT_PAGE]
     if (unanswered := _unanswered(answer)) is not None:
         return unanswered
-    is_page = (
-        answer.is_success and "html" in (answer.seen.media_type or "") and bool(answer.seen.text)
-    )
-    return Finding(is_page, _status(answer))
+    is_page = "html" in (answer.seen.media_type or "") and bool(answer.seen.text)
+    words = "" if is_page else f", and not with a page ({answer.seen.media_type or 'no type'})"
+    return Finding(answer.is_success and is_page, _status(answer) + words)
+
+
+def names_a_minute(answers: Answers) -> Finding:
+    answer = answers[Question.RATE]
+    is_met = answer.is_answered and answer.seen.status not in PASSING_STATUSES
+    return Finding(is_met, f"name {answer.seen.attempt} of {NAMES_A_MINUTE} {_status(answer)}")
 
 
 #: What a verdict on object, description and policy rests on.
 _OF_VERDICT = (Question.OBJECT, Question.INFO, Question.CONTROL, Question.CONTROL_INFO)
 #: The expectation of each requirement, by its name, after the questions whose answers it rests on; of several the first
 #: whose questions were asked.
-EXPECTATIONS: Mapping[str, Sequence[tuple[Sequence[Question], Expectation]]] = {
-    "label-forms": [
-        (
-            (
-                Question.OBJECT,
-                Question.OTHER_LABEL,
-            ),
-            _alike(Question.OTHER_LABEL),
-        )
-    ],
-    "label-case": [
-        (
-            (
-                Question.OBJECT,
-                Question.UPPER_LABEL,
-            ),
-            _alike(Question.UPPER_LABEL),
-        )
-    ],
-    "naan-case": [
-        (
-            (
-                Question.OBJECT,
-                Question.OTHER_CASE_NAAN,
-            ),
-            _alike(Question.OTHER_CASE_NAAN),
-        )
-    ],
-    "naan-length": [((Question.LONG_NAAN,), long_naan)],
-    "passthrough": [
-        (
-            (
-                Question.OBJECT,
-                Question.UNKNOWN_QUALIFIER,
-            ),
-            passthrough,
-        )
-    ],
+EXPECTATIONS: Mapping[str, Sequence[Rule]] = {
+    "label-forms": _form(Question.OTHER_LABEL),
+    "label-case": _form(Question.UPPER_LABEL),
+    "naan-case": _form(Question.OTHER_CASE_NAAN),
+    "naan-length": [((Question.LONG_NAAN, Question.OTHER_NAAN), long_naan)],
+    "passthrough": [((Question.OBJECT, Question.UNKNOWN_QUALIFIER), passthrough)],
     "ancestor": [((Question.QUALIFIED_INFO,), ancestor)],
-    "final-slash": [
-        (
-            (
-                Question.OBJECT,
-                Question.TRAILING_SLASH,
-            ),
-            _alike(Question.TRAILING_SLASH),
-        )
-    ],
-    "final-period": [
-        (
-            (
-                Question.OBJECT,
-                Question.TRAILING_DOT,
-            ),
-            _alike(Question.TRAILING_DOT),
-        )
-    ],
-    "length": [
-        (
-            (
-                Question.OBJECT,
-                Question.LONG_NAME,
-            ),
-            _alike(Question.LONG_NAME),
-        )
-    ],
-    "look-alikes": [
-        (
-            (
-                Question.OBJECT,
-                Question.LOOK_ALIKE,
-            ),
-            _alike(Question.LOOK_ALIKE),
-        )
-    ],
+    "final-slash": _form(Question.TRAILING_SLASH),
+    "final-period": _form(Question.TRAILING_DOT),
+    "length": _form(Question.LONG_NAME),
+    "look-alikes": _form(Question.LOOK_ALIKE),
     "odd-octets": [((Question.ODD_OCTETS,), _is_no_fault(Question.ODD_OCTETS))],
-    "hyphens": [
-        ((Question.OBJECT, Question.EXTRA_HYPHEN), _alike(Question.EXTRA_HYPHEN)),
-        ((Question.OBJECT, Question.HYPHENS), _alike(Question.HYPHENS)),
-    ],
-    "name-case": [
-        (
-            (
-                Question.OBJECT,
-                Question.CONTROL,
-                Question.OTHER_CASE,
-            ),
-            name_case,
-        )
-    ],
-    "escapes": [
-        (
-            (
-                Question.OBJECT,
-                Question.NEEDLESS_ESCAPE,
-            ),
-            _alike(Question.NEEDLESS_ESCAPE),
-        )
-    ],
-    "doubled-slash": [
-        (
-            (
-                Question.OBJECT,
-                Question.DOUBLED_SLASH,
-            ),
-            _alike(Question.DOUBLED_SLASH),
-        )
-    ],
+    "hyphens": [*_form(Question.EXTRA_HYPHEN), *_form(Question.HYPHENS)],
+    "name-case": [((Question.OBJECT, Question.CONTROL, Question.OTHER_CASE), name_case)],
+    "escapes": _form(Question.NEEDLESS_ESCAPE),
+    "doubled-slash": _form(Question.DOUBLED_SLASH),
     "unknown-name": [((Question.CONTROL,), _is_told(Question.CONTROL))],
     "unknown-naan": [((Question.OTHER_NAAN,), other_naan)],
     "few-hops": [((Question.OBJECT,), few_hops)],
@@ -572,148 +495,31 @@ EXPECTATIONS: Mapping[str, Sequence[tuple[Sequence[Question], Expectation]]] = {
         ((Question.OBJECT, Question.PLAIN_HTTP), over_https),
         ((Question.OBJECT,), over_https),
     ],
-    "access": [
-        (
-            (
-                Question.OBJECT,
-                Question.CONTROL,
-            ),
-            access,
-        )
-    ],
-    "temporary-redirect": [((Question.OBJECT,), temporary_redirect)],
-    "not-just-related": [((Question.OBJECT,), not_just_related)],
+    "access": [((Question.OBJECT, Question.CONTROL), access)],
+    "temporary-redirect": [((Question.OBJECT,), _redirected(temporary_redirect))],
+    "not-just-related": [((Question.OBJECT,), _redirected(not_just_related))],
     "tombstone": [((Question.TOMBSTONE,), tombstone)],
-    "policy": [
-        (
-            (
-                Question.OBJECT,
-                Question.INFO,
-            ),
-            _described(policy),
-        )
-    ],
+    "policy": [((Question.OBJECT, Question.INFO), _described(policy))],
     "policy-says-something": [
-        (
-            (
-                Question.OBJECT,
-                Question.INFO,
-            ),
-            _described(policy_says_something),
-        )
+        ((Question.OBJECT, Question.INFO), _described(policy_says_something))
     ],
-    "description": [
-        (
-            (
-                Question.OBJECT,
-                Question.INFO,
-            ),
-            description,
-        )
-    ],
-    "kernel": [
-        (
-            (
-                Question.OBJECT,
-                Question.INFO,
-            ),
-            kernel_answered,
-        )
-    ],
-    "where": [
-        (
-            (
-                Question.OBJECT,
-                Question.INFO,
-            ),
-            where_names_it,
-        )
-    ],
+    "description": [((Question.OBJECT, Question.INFO), description)],
+    "kernel": [((Question.OBJECT, Question.INFO), kernel_answered)],
+    "where": [((Question.OBJECT, Question.INFO), where_names_it)],
     "description-of-nothing": [((Question.CONTROL_INFO,), _is_told(Question.CONTROL_INFO))],
-    "media-type": [
-        (
-            (
-                Question.OBJECT,
-                Question.INFO,
-            ),
-            text_in_utf8,
-        )
-    ],
-    "thump-status": [
-        (
-            (
-                Question.OBJECT,
-                Question.INFO,
-            ),
-            _header("THUMP-Status"),
-        )
-    ],
-    "describes-link": [
-        (
-            (
-                Question.OBJECT,
-                Question.INFO,
-            ),
-            _header("Link"),
-        )
-    ],
-    "double": [
-        (
-            (
-                Question.OBJECT,
-                Question.DOUBLE,
-            ),
-            _inflection(Question.DOUBLE),
-        )
-    ],
-    "single": [
-        (
-            (
-                Question.OBJECT,
-                Question.SINGLE,
-            ),
-            _inflection(Question.SINGLE),
-        )
-    ],
-    "erc": [
-        (
-            (
-                Question.OBJECT,
-                Question.INFO,
-            ),
-            is_erc,
-        )
-    ],
-    "erc-order": [
-        (
-            (
-                Question.OBJECT,
-                Question.INFO,
-            ),
-            erc_order,
-        )
-    ],
-    "head": [
-        (
-            (
-                Question.OBJECT,
-                Question.HEAD,
-            ),
-            head_as_get,
-        )
-    ],
-    "accept": [
-        (
-            (
-                Question.OBJECT,
-                Question.ACCEPT,
-            ),
-            accept_is_no_error,
-        )
-    ],
-    "query": [((Question.QUERY,), query_is_kept)],
+    "media-type": [((Question.OBJECT, Question.INFO), text_in_utf8)],
+    "thump-status": [((Question.OBJECT, Question.INFO), _header("THUMP-Status"))],
+    "describes-link": [((Question.OBJECT, Question.INFO), _header("Link"))],
+    "double": [((Question.OBJECT, Question.DOUBLE), _inflection(Question.DOUBLE))],
+    "single": [((Question.OBJECT, Question.SINGLE), _inflection(Question.SINGLE))],
+    "erc": [((Question.OBJECT, Question.INFO), is_erc)],
+    "erc-order": [((Question.OBJECT, Question.INFO), erc_order)],
+    "head": [((Question.OBJECT, Question.HEAD), head_as_get)],
+    "accept": [((Question.OBJECT, Question.ACCEPT), accept_is_no_error)],
+    "query": [((Question.QUERY,), _redirected(query_is_kept, Question.QUERY))],
     "cors": [((Question.FROM_SCRIPT,), scripts_may_read)],
-    "caching": [((Question.OBJECT,), asked_again_soon)],
+    "caching": [((Question.OBJECT,), _redirected(asked_again_soon))],
     "front-page": [((Question.FRONT_PAGE,), front_page)],
     "over-long": [((Question.OVER_LONG,), _is_no_fault(Question.OVER_LONG))],
+    "rate": [((Question.RATE,), names_a_minute)],
 }

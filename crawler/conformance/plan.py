@@ -23,6 +23,8 @@ LONG_NAAN, OTHER_NAAN = "0123456789bcdfgh", "00000"
 ODD_OCTETS = "%00%FF%7D"
 #: Octets of a name that is longer than anybody needs.
 OVER_LONG = 4_000
+#: Names for which a resolver of one's own is asked within a minute.
+NAMES_A_MINUTE = 100
 #: The query that is to reach the target, and its value.
 QUERY = "from=arkaudit"
 #: The site whose scripts ask; a domain that no one can have (RFC 2606).
@@ -43,6 +45,8 @@ class Probe:
     url: str
     method: str = "GET"
     headers: Mapping[str, str] = field(default_factory=dict)
+    times: int = 1
+    """How many names are asked for, one after another, while they are answered: this one, with its number appended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +62,12 @@ class NamedArk:
         return request_url(self.written, None, resolver)
 
 
-def probes(resolver: str, named: NamedArk, *, is_gone: bool = False) -> Iterator[Probe]:
+def probes(
+    resolver: str, named: NamedArk, *, is_gone: bool = False, is_own: bool = False
+) -> Iterator[Probe]:
     """The requests about *named* at *resolver*; of one whose object *is gone* that for the object alone.
+
+    A resolver that *is the user's own* is asked for a hundred names more.
 
     >>> named = NamedArk(Ark.parse("ark:12x45/b7"), "ark:12x45/b-7")
     >>> asked = list(probes("https://ark.example.org/", named))
@@ -101,6 +109,8 @@ def probes(resolver: str, named: NamedArk, *, is_gone: bool = False) -> Iterator
     if urlsplit(url).scheme == "https" and urlsplit(url).port in (None, 443):
         yield probe(Question.PLAIN_HTTP, f"http://{url.removeprefix('https://')}")
     yield probe(Question.FRONT_PAGE, base)
+    if is_own:
+        yield Probe(control, url, Question.RATE, base + str(control), times=NAMES_A_MINUTE)
 
 
 def _spellings(written: str) -> Iterator[tuple[Question, str]]:

@@ -125,6 +125,7 @@ class Question(StrEnum):
     FROM_SCRIPT = "?info for a script"
     PLAIN_HTTP = "plain http"
     FRONT_PAGE = "front page"
+    RATE = "one of a hundred names"
     TOMBSTONE = "tombstone"
     """The object of an ARK that is known to be gone, in a conformance test."""
     POLICY_LINK = "policy link"

@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 from crawler.conformance.plan import Probe
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import Observation
-from crawler.model.resolving import Patience, next_attempt, sendable
+from crawler.model.resolving import PASSING_STATUSES, Patience, next_attempt, sendable
 from crawler.spiders.arks_spider import observe
 from crawler.spiders.auditing import AuditSpider
 from crawler.spiders.conversation import Ask
@@ -64,6 +64,13 @@ class ConformanceSpider(AuditSpider):
         """Return whether a probe with this last answer is to be asked: what failed may pass, also after a kill."""
         return last is None or next_attempt(last, self._patience) is not None
 
+    def _wait_s(self, probe: Probe, last: Observation) -> float | None:
+        """Return the seconds to wait before a probe is sent again, None if it is not; another name has its turn."""
+        if probe.times == 1:
+            return next_attempt(last, self._patience)
+        is_refused = last.status is None or last.status in PASSING_STATUSES
+        return None if is_refused or last.attempt >= probe.times else 0.0
+
     def _request(self, probe: Probe, ask: Ask) -> Request:
         return Request(
             sendable(ask.url),
@@ -96,12 +103,13 @@ class ConformanceSpider(AuditSpider):
 
     def _on_answer(self, ask: Ask, probe: Probe, observation: Observation) -> Iterator[Observation]:
         is_unsent = ask.after is not None and not any(hop.sent for hop in observation.hops)
-        wait_s = None if is_unsent else next_attempt(observation, self._patience)
+        wait_s = None if is_unsent else self._wait_s(probe, observation)
         if not is_unsent:
             self.recorder.add(observation)
             yield self.withheld(observation)
         if wait_s is not None:
-            again = Ask(ask.ark, ask.request_url, ask.question, ask.url, observation, wait_s)
+            url = ask.url if probe.times == 1 else f"{probe.url}{observation.attempt}"
+            again = Ask(ask.ark, ask.request_url, ask.question, url, observation, wait_s)
             self.ask_later(self._request(probe, again), wait_s)
             return
         self._open[ask.request_url] -= 1
