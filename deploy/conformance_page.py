@@ -11,6 +11,8 @@ from pathlib import Path
 
 from crawler.conformance.conformance import Requirement, requirements
 
+#: What real programs were found to do.
+_PROGRAMS = Path(__file__).with_name("programs_tested.md")
 _HEAD = """# What a resolver of ARKs is asked for
 
 {count} requirements, in the order of [draft-kunze-ark-38](https://datatracker.ietf.org/doc/draft-kunze-ark/) (November
@@ -42,7 +44,7 @@ def page() -> str:
         own = list(some)
         parts.append(f"\n## {own[0].number.partition('/')[0]} {title}\n")
         parts += map(_entry, own)
-    return "".join(parts)
+    return "".join([*parts, _PROGRAMS.read_text("utf-8")])
 
 
 def _entry(row: Requirement) -> str:

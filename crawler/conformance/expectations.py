@@ -464,6 +464,8 @@ def front_page(answers: Answers) -> Finding:
 
 def names_a_minute(answers: Answers) -> Finding:
     answer = answers[Question.RATE]
+    if answer.seen.attempt == 1 and (unanswered := _unanswered(answer)) is not None:
+        return unanswered
     is_met = answer.is_answered and answer.seen.status not in PASSING_STATUSES
     return Finding(is_met, f"name {answer.seen.attempt} of {NAMES_A_MINUTE} {_status(answer)}")
 
