@@ -20,6 +20,7 @@ from crawler.politeness.pacing import host_of
 from crawler.process import SpiderStage, run_stages
 from crawler.spiders.conformance_spider import ConformanceSpider
 from crawler.spiders.seeds import mention_in
+from crawler.store.frontier import Frontier
 from crawler.store.store import Store
 from extractors.mentions.mention import Mention
 from extractors.model.errors import UserMistake
@@ -147,6 +148,8 @@ def _ask(probes: Sequence[Probe], config: Config, store: Store, run_id: int) -> 
     if not config.network.only_routed and not all(map(config.owns, hosts)):
         audits.tell_who_asks(config)
     with audits.ended(store, run_id), RunProgress() as progress:
-        progress.stage("ARKs", len({probe.request_url for probe in probes}))
+        urls = {probe.request_url for probe in probes}
+        left = urls - Frontier(store, run_id, ConformanceSpider.name).settled()
+        progress.stage("ARKs", len(urls), done=len(urls) - len(left), urls=left)
         stages = [SpiderStage(ConformanceSpider, arguments)]
         run_stages(stages, config.settings(), on_start=progress.watch)

@@ -185,7 +185,7 @@ def opened(
             say(f"run {run.run_id} of {day} is finished; nothing is left to ask{other}")
         elif run is not None:
             begun = f"begun {run.started_at[:19]}Z (--no-resume begins a new one)"
-            say(f"going on with run {run.run_id}, {begun}")
+            say(f"resuming run {run.run_id}, {begun}")
         yield Begun(store, with_settings_of(decision.plan, config), decision)
 
 

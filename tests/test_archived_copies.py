@@ -301,7 +301,7 @@ def test_a_run_that_is_interrupted_there_keeps_its_verdicts_and_goes_on(world: W
             "--store",
             world.store,
         )
-        assert "going on with run 1" in done.stderr
+        assert "resuming run 1" in done.stderr
         assert len(archive.targets) - asked in (2, 3)
     assert rows(world.store, "select count(*), count(distinct request_url) from memento") == [
         (4, 4)

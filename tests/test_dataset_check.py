@@ -277,7 +277,7 @@ def test_a_check_that_was_killed_while_it_took_documents_goes_on(checked: Checke
         records = list(DatasetDocuments.at(str(checked.folder / "ds")).records(checked.url))
         store.record(run_id, records[:3])
     again = _done(*checked.command("killed.db"))
-    assert f"going on with run {run_id}" in again.stderr
+    assert f"resuming run {run_id}" in again.stderr
     _done(
         "report",
         "--store",

@@ -252,7 +252,7 @@ def test_a_check_of_what_is_due_that_was_killed_is_gone_on_with(tmp_path: Path) 
         assert asked
         released.append(True)
         done = run_command(*due_now)
-        assert "going on with run 2" in done.stderr
+        assert "resuming run 2" in done.stderr
         assert len(json_lines(done.stdout)) == 8
         again = {target for target, times in Counter(server.targets[before:]).items() if times > 1}
         assert again <= {"/ark:/12x45/x5"}, "but for what was in flight nothing is asked again"

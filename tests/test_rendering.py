@@ -479,7 +479,7 @@ def test_ctrl_c_leaves_no_browser_behind_and_the_run_can_be_gone_on_with(tmp_pat
         page.end()
         assert page.command.returncode == 130
         done = run_command(*page.arguments)
-    assert "going on with run 1" in done.stderr
+    assert "resuming run 1" in done.stderr
     assert "rendered with Chromium " in shown_in(done.stdout)
     found = rows(
         tmp_path / "a.db",

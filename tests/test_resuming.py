@@ -214,7 +214,7 @@ def test_after_one_ctrl_c_what_was_in_flight_is_on_record_and_nothing_is_asked_a
     )
     with Command(command) as running:
         assert running.exit_code() == 0, running.errors
-        assert "going on with run 1" in running.errors
+        assert "resuming run 1" in running.errors
     assert Counter(world.asked[before:]) - sent(tmp_path / "a.db") == lost, (
         "nothing else was asked again"
     )
@@ -476,7 +476,7 @@ def test_the_same_command_goes_on_and_says_so(interrupted: tuple[RawServer, Path
     assert runs(store) == [(1, "running", 1, 2)]
     done = run_command("crawl", *ON_LOOPBACK, "--depth", "4", server.url, "--store", store)
     assert done.returncode == 0, done.stderr
-    assert "going on with run 1, begun 20" in done.stderr
+    assert "resuming run 1, begun 20" in done.stderr
     assert runs(store) == [(1, "finished", 0, 5)]
     assert server.targets == ["/", "/1", "/2", "/2", "/3", "/4"]
     again = run_command("crawl", *ON_LOOPBACK, "--depth", "4", server.url, "--store", store)
