@@ -28,9 +28,9 @@ $ arkaudit conform https://new.example.org/ --against https://old.example.org/ -
 
 For one ARK that is there it sends some thirty requests (`--dry-run` prints them), as politely as any other command; with
 `--own`, for a resolver of your own, a hundred more at two a second. An answer that keeps programs out is no failure. Of a
-resolver that answers nothing nothing can be told, and the exit code is 3. With `--store` every request and answer is kept, and a test that was
-interrupted is resumed. `--format` is `text`, `json`, `junit` (for CI, with `--fail`), `md`, `html` (a page that can be
-published, with the requests behind each row) or `badge`.
+resolver that answers nothing nothing can be told, and the exit code is 3. With `--store` every request and answer is
+kept, and a test that was interrupted is resumed. `--format` is `text`, `json`, `junit` (for CI, with `--fail`), `md`,
+`html` (a page that can be published, with the requests behind each row) or `badge`.
 
 This page is made by `python -m deploy.conformance_page docs/conformance.md`.
 """
