@@ -405,10 +405,10 @@ DEEP = {
     "lists": "seeds = " + "[" * 20_000 + "]" * 20_000,
     "tables": "hosts = " + "{a = " * 20_000 + "1" + "}" * 20_000,
     "dotted keys": ".".join("a" * 5_000) + " = 1",  # tomllib takes the square of that
-    "headings": f"[{'.'.join('a' * 20_000)}]\nx = 1",
-    "lists of tables": f"[[{'.'.join('a' * 20_000)}]]\nx = 1",
+    "headings": f"[{'.'.join('a' * 5_000)}]\nx = 1",
+    "lists of tables": f"[[{'.'.join('a' * 5_000)}]]\nx = 1",
     "a long number": "seeds = " + "9" * 5000,
-    "a table of audits": f"[audits.a.{'.'.join('a' * 20_000)}]\nx = 1",
+    "a table of audits": f"[audits.a.{'.'.join('a' * 5_000)}]\nx = 1",
     "a byte that is no UTF-8": "seeds = ['\udcff']",
 }
 
