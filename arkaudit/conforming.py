@@ -15,7 +15,7 @@ from arkaudit.resuming import fingerprint, opened
 from arkaudit.setting_values import resolver_url
 from crawler.conformance.conformance import questions_of, requirements
 from crawler.conformance.plan import NAMES_A_MINUTE, NamedArk, Probe, comparison_probes, probes
-from crawler.model.observations import Observation
+from crawler.model.observations import Observation, Question
 from crawler.politeness.pacing import host_of
 from crawler.process import SpiderStage, run_stages
 from crawler.spiders.conformance_spider import ConformanceSpider
@@ -148,7 +148,7 @@ def _ask(probes: Sequence[Probe], config: Config, store: Store, run_id: int) -> 
     if not config.network.only_routed and not all(map(config.owns, hosts)):
         audits.tell_who_asks(config)
     with audits.ended(store, run_id), RunProgress() as progress:
-        urls = {probe.request_url for probe in probes}
+        urls = {probe.request_url for probe in probes if probe.question is Question.OBJECT}
         left = urls - Frontier(store, run_id, ConformanceSpider.name).settled()
         progress.stage("ARKs", len(urls), done=len(urls) - len(left), urls=left)
         stages = [SpiderStage(ConformanceSpider, arguments)]
