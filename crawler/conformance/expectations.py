@@ -205,6 +205,8 @@ def few_hops(answers: Answers) -> Finding:
     answer = answers[Question.OBJECT]
     redirects = len(_redirects(answer))
     is_endless = answer.seen.end in (ChainEnd.LOOP, ChainEnd.TOO_MANY_REDIRECTS)
+    if not redirects and (unanswered := _unanswered(answer)) is not None:
+        return unanswered
     words = f"{redirects} redirect{'' if redirects == 1 else 's'}"
     return Finding(redirects <= MOST_REDIRECTS and not is_endless, words)
 
