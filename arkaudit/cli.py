@@ -84,6 +84,7 @@ _COMMANDS = {
     "doctor": ("upkeep_commands", "What is installed, configured and reachable here."),
     "extract": ("extract_command", "The ARKs that documents cite, repaired, and where."),
     "history": ("report_command", "The life of one ARK: citations, checks, events, status."),
+    "identity": ("upkeep_commands", "A key that signs requests, and the page about who asks."),
     "notify": ("schedule_command", "Notify people of what a run has changed."),
     "registry": ("upkeep_commands", "Who assigns ARKs under a NAAN, and where they resolve."),
     "report": ("report_command", "Tables and a page from a store."),

@@ -24,9 +24,11 @@ from arkaudit.setting_values import (
     ArkBeginning,
     Cookies,
     CronExpression,
+    DirectoryUrl,
     FormFields,
     Header,
     Headers,
+    KeyFile,
     LanguageCode,
     NamesLookedUp,
     PagesRendered,
@@ -52,6 +54,7 @@ from crawler.rendering import PageLimits, RenderOptions, find_browser
 from crawler.sources.xml_sources import Selection
 from crawler.verdicts.verdict import ClosedCollection
 from crawler.wire.credentials import Credential, Credentials, LogIn, Origin, of_proxy
+from crawler.wire.identity import RequestSigner, read_key
 
 HOME = "https://pypi.org/project/arkaudit/"
 
@@ -77,6 +80,20 @@ class Politeness(_Section):
     user_agent: Header | None = None
     contact: Header | None = None
     """An address or URL where the operator can be reached; part of the User-Agent."""
+
+
+class Identity(_Section):
+    """Options for signed requests, by which hosts can verify who asks (RFC 9421, Web Bot Auth)."""
+
+    key: KeyFile
+    """The private key, in a file that `arkaudit identity new` makes; it needs the extra ``identity``."""
+    agent: DirectoryUrl
+    """The https address at which hosts have its public key; sent as Signature-Agent."""
+
+    @property
+    def signer(self) -> RequestSigner:
+        """The signer of requests. Raises `crawler.wire.identity.KeyUnusable` where the file is gone."""
+        return RequestSigner(read_key(self.key), self.agent)
 
 
 class Success(_Section):
@@ -350,6 +367,7 @@ class Config(_Section):
     """A CSV of the institution's own ARKs, which a report is held against."""
     resolver: ResolverUrl = "https://n2t.net/"
     politeness: Politeness = Politeness()
+    identity: Identity | None = None
     network: Network = Network()
     hosts: Annotated[dict[str, Host], AfterValidator(of_own_hosts)] = {}
     """Hosts of one's own."""
@@ -447,6 +465,7 @@ class Config(_Section):
             "ARKAUDIT_CA_FILE": str(network.ca_file) if network.ca_file else None,
             "ARKAUDIT_CREDENTIALS": self.credentials,
             "ARKAUDIT_LOG_INS": self.log_ins,
+            "ARKAUDIT_SIGNER": self.identity.signer if self.identity else None,
             "ARKAUDIT_MAX_HOPS": self.resolve.max_hops,
             "ARKAUDIT_ATTEMPTS": self.politeness.attempts,
             "ARKAUDIT_BACKOFF": self.politeness.backoff,

@@ -205,7 +205,7 @@ def _file_values(path: Path) -> dict[str, Any]:
 #: The values that are paths: their tables, and their keys.
 _PATHS = (
     *((None, key) for key in ("store", "out", "triage", "inventory")),
-    *(("network", "ca_file"), ("notify", "file"), ("log", "file")),
+    *(("network", "ca_file"), ("notify", "file"), ("log", "file"), ("identity", "key")),
 )
 
 

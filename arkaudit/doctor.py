@@ -69,6 +69,7 @@ EXTRAS: Mapping[str, tuple[str, str]] = {
     "schedule": ("cronsim", "audits on a schedule"),
     "xlsx": ("xlsxwriter", "report --format xlsx"),
     "notify": ("apprise", "notifications by mail, chat and webhooks"),
+    "identity": ("http_message_signatures", "signed requests ([identity])"),
     "demo": ("arklet", "demo"),
 }
 

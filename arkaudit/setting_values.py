@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from importlib.util import find_spec
+from pathlib import Path
 from string import Template
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -24,6 +25,7 @@ from crawler.model.resolving import url_fault
 from crawler.sources.gate import LinkPatterns
 from crawler.verdicts.verdict import ClosedCollection
 from crawler.wire.credentials import Origin, names_user
+from crawler.wire.identity import read_key
 from extractors.model.normalize import NotAnArk
 from reports.languages import WORDS as LANGUAGE_WORDS
 
@@ -67,6 +69,17 @@ def _http_page(text: str) -> str:
     if fault:
         raise ValueError(f"{fault}: {text!r}")
     return text
+
+
+def _directory_url(text: str) -> str:
+    if not _http_page(resolver_url(text, "a directory of keys")).startswith("https://"):
+        raise ValueError(f"the directory of keys is at an https address: {text!r}")
+    return _printable(text)
+
+
+def _key_file(path: Path) -> Path:
+    read_key(_with_extra(path, "http_message_signatures", "http-message-signatures", "identity"))
+    return path
 
 
 def _service_url(text: str) -> str:
@@ -224,6 +237,9 @@ FormFields = Annotated[dict[str, FormField], AfterValidator(_form_fields)]
 ResolverUrl = Annotated[str, AfterValidator(resolver_url)]
 TimeGateUrl = Annotated[str, AfterValidator(lambda text: resolver_url(text, "a TimeGate"))]
 PageUrl = Annotated[str, AfterValidator(_http_page)]
+DirectoryUrl = Annotated[str, AfterValidator(_directory_url)]
+#: A file with a private key, which can be read.
+KeyFile = Annotated[Path, AfterValidator(_key_file)]
 RouteTexts = Annotated[list[str], AfterValidator(_routes)]
 AddressTexts = Annotated[list[str], AfterValidator(_networks)]
 #: The address of a service that takes notifications.

@@ -130,6 +130,7 @@ def test_each_module_can_be_imported(wheel: Path, installed: Path, tmp_path: Pat
         f"""
 from importlib import import_module
 extras = {{"apprise", "cronsim", "xlsxwriter", "distributed", "dask", "playwright", "s3fs", "fsspec", "duckdb", "dns"}}
+extras.add("http_message_signatures")
 for name in {names!r}:
     try:
         import_module(name)
@@ -271,6 +272,11 @@ def test_a_foreign_project_around_it_does_not_mislead_it(installed: Path, tmp_pa
             ["check", "-c", "arkaudit.toml", "ark:12345/x5"],
             "resolve.maptr: needs dnspython: pip install",
         ),
+        (
+            "http_message_signatures",
+            ["check", "-c", "arkaudit.toml", "ark:12345/x5"],
+            "identity.key: needs http-message-signatures: pip install 'arkaudit[identity]'",
+        ),
     ],
 )
 def test_an_extra_that_is_not_there_is_named_in_one_line(
@@ -280,6 +286,7 @@ def test_an_extra_that_is_not_there_is_named_in_one_line(
         "apprise": '[notify]\nurls = ["json://a.example"]\n',
         "cronsim": '[audits.a]\nseeds = ["http://site.example/"]\nschedule = "0 3 * * *"\n',
         "dns": "[resolve]\nmaptr = true\n",
+        "http_message_signatures": '[identity]\nkey = "a.txt"\nagent = "https://a.example/"\n',
     }
     (tmp_path / "arkaudit.toml").write_text(configurations.get(missing, ""))
     (tmp_path / "a.txt").write_text("see ark:/12345/x5")

@@ -11,9 +11,21 @@ import pytest
 
 from crawler.model import schema
 from crawler.sources.links import Rule, refusal_text, refused
+from reports.languages import LANGUAGES
+from reports.page.cards import closed_doors
+from reports.page.document import page
 from reports.store.frames import Frames, load_frames
 from reports.tables import politeness
-from tests.report_world import GUIDE, MOMENT, ark_row, hop, observation_row, write_store
+from reports.tables.report_tables import Report
+from tests.report_world import (
+    GUIDE,
+    MOMENT,
+    ark_row,
+    hop,
+    mention_row,
+    observation_row,
+    write_store,
+)
 
 ONE, DEAD = "https://n2t.net/ark:12148/x5", "https://dead.example/ark:12148/x6"
 DEAD_WORDS = "not asked: no answer 6 times in a row"
@@ -140,3 +152,96 @@ def load_empty(frames: Frames) -> Frames:
 def test_what_is_reported_of_refused_links_can_be_read_again(rule: Rule) -> None:
     first = "https://a.example/b?c=:, the first"
     assert refused(rule, refusal_text(rule, 12, first)) == (12, first)
+
+
+# -- hosts that keep programs out
+
+LANDING, RESOLVER = "https://closed.example/view/", "https://n2t.net/ark:12148/"
+
+
+@pytest.fixture
+def closed(tmp_path: Path) -> Frames:
+    """Four ARKs that a host keeps from us, one of which works elsewhere; a later check of one is kept out again."""
+
+    def observations(name: str, ark_id: int, status: int, run_id: int = 1) -> dict[str, Any]:
+        url = RESOLVER + name
+        hops = [hop(url, 302), hop(LANDING + name, status)]
+        return observation_row(ark_id, url, "object", hops, run_id=run_id)
+
+    def verdict(name: str, ark_id: int, run_id: int = 1, evidence: str = "a 403") -> dict[str, Any]:
+        judged = {"object": "blocked", "object_evidence": [evidence]}
+        url = {"request_url": RESOLVER + name, "final_url": LANDING + name}
+        return {"ark_id": ark_id, "run_id": run_id, **url, **judged}
+
+    works = {"ark_id": 4, "run_id": 1, "request_url": ONE, "object": "resolved", "final_url": ONE}
+    by_check = "what came is a check for programs by Anubis"
+    rows: dict[Any, list[dict[str, Any]]] = {
+        schema.run: [
+            {
+                "run_id": 1,
+                "plan": {"seeds": [], "settings": {"identity": "kpr0"}},
+                "command": "run",
+            },
+            {"run_id": 2, "command": "check"},
+        ],
+        schema.document: [{"document_id": 1, "run_id": 1, "url": GUIDE}],
+        schema.ark: [ark_row(number, f"ark:12148/x{number}") for number in range(1, 5)],
+        schema.mention: [
+            mention_row(1, number, number, f"{RESOLVER}x{number}") for number in range(1, 5)
+        ],
+        schema.observation: [
+            observations("x1", 1, 403, 2),
+            *(observations(f"x{number}", number, 403) for number in (1, 2, 4)),
+            observations("x3", 3, 200),
+        ],
+        schema.verdict: [
+            verdict("x1", 1),
+            verdict("x2", 2),
+            verdict("x3", 3, evidence=by_check),
+            verdict("x4", 4),
+            works,
+            verdict("x1", 1, 2),
+        ],
+    }
+    return load_frames(write_store(tmp_path / "closed.db", rows), run_id=1)
+
+
+def test_a_host_that_keeps_programs_out_has_what_was_tried_and_what_nobody_can_judge(
+    closed: Frames,
+) -> None:
+    columns = ("host", "arks_not_judged", "tried", "signed_by")
+    rows = told_of(politeness.HOSTS.of(closed), *columns)
+    assert [row for row in rows if row[1]] == [
+        ("closed.example", 3, "2 answered 403, 1 a check for programs by Anubis", "kpr0")
+    ]
+
+
+@pytest.mark.parametrize("code", list(LANGUAGES))
+def test_its_operator_gets_a_letter_that_names_each_way_to_let_us_in(
+    code: str, closed: Frames
+) -> None:
+    [door] = closed_doors(closed, politeness.HOSTS.of(closed), 12, LANGUAGES[code])
+    assert (door.host, door.arks) == ("closed.example", "3")
+    assert "closed.example" in door.letter.subject
+    assert "3" in door.letter.subject
+    for words in (
+        "ark:12148/x1\n", "ark:12148/x2\n", "ark:12148/x3\n", f"{LANDING}x1", "kpr0", "Web Bot Auth", "/ark:",
+        "robots.txt", "arkaudit/0.1 (+https://library.example/bot)",
+    ):  # fmt: skip
+        assert words in door.letter.body, words
+    assert "ark:12148/x4" not in door.letter.body
+    is_english = "Your server closed.example keeps our program out" in door.letter.body
+    assert is_english == (code == "en")
+
+
+def test_the_page_has_these_hosts_in_a_table_of_their_own(closed: Frames) -> None:
+    shown = page(closed, Report.of(closed).tables)
+    table = shown.partition('<h3 id="closed-doors">')[2].partition("</table>")[0]
+    assert "closed.example" in table
+    assert "a check for programs by Anubis" in table
+    assert "Could you let it in?" in table
+    assert 'data-copy="door-1"' in table
+
+
+def test_a_page_without_such_a_host_says_nothing_of_them(frames: Frames) -> None:
+    assert 'id="closed-doors"' not in page(frames, Report.of(frames).tables)

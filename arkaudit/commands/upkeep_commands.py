@@ -1,4 +1,4 @@
-"""Look after what an audit needs and keeps: `doctor`, `demo`, `registry`, `store` and `dataset`."""
+"""Look after what an audit needs and keeps: `doctor`, `demo`, `identity`, `registry`, `store` and `dataset`."""
 
 from __future__ import annotations
 
@@ -74,6 +74,52 @@ def demo(out: Path, lang: str | None) -> None:
     from rich.console import Console
 
     sys.exit(show(out, Console(), lang=lang))
+
+
+# Make what hosts can verify of who asks.
+
+
+@click.group()
+def identity() -> None:
+    """Make a key that signs requests, and the page by which hosts learn who asks and how to let them in.
+
+    \b
+    arkaudit identity new key.pem                 the key, for [identity] in the configuration
+    arkaudit identity page -c arkaudit.toml       the page and the directory of keys, to be published
+    """
+
+
+@identity.command("new", short_help="Make a key that signs requests.")
+@click.argument("file", type=FILE)
+def identity_new(file: Path) -> None:
+    """Make a private key (Ed25519) that only you can read, and print its thumbprint; what is there is never overwritten.
+
+    \b
+    arkaudit identity new key.pem
+    """
+    from arkaudit.identity import make_key
+
+    click.echo(make_key(file))
+
+
+@identity.command("page", short_help="Write the page about who asks, and the directory of keys.")
+@click.option(
+    "--out",
+    type=FILE,
+    default=Path("identity-page"),
+    show_default=True,
+    help="The folder for the files.",
+)
+@asking_options
+def identity_page(out: Path, config_file: Path | None, **options: Any) -> None:
+    """Write what is to be published: a page for those whose hosts are asked, and the directory of keys.
+
+    \b
+    arkaudit identity page -c arkaudit.toml --out public/
+    """
+    from arkaudit.identity import write_page
+
+    write_page(config_of(config_file, options), out)
 
 
 # Keep and show a copy of the NAAN registry.

@@ -103,6 +103,7 @@ ARKAUDIT_ONLY_ROUTED = False  # a name without a route fails, and nothing is loo
 ARKAUDIT_ALLOW_ADDRESSES: list[str] = []  # networks that the guard lets through
 ARKAUDIT_CA_FILE: str | None = None  # certificates of authorities for the TLS probe
 ARKAUDIT_CREDENTIALS = None  # crawler.wire.credentials.Credentials, of hosts of one's own
+ARKAUDIT_SIGNER = None  # crawler.wire.identity.RequestSigner, which signs each request
 ARKAUDIT_LOG_INS = ()  # crawler.wire.credentials.LogIn, of hosts of one's own
 ARKAUDIT_INTERVAL = (
     1.0  # seconds between two requests to a host; less than one only for hosts of one's own

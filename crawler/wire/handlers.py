@@ -72,7 +72,10 @@ if TYPE_CHECKING:
     from twisted.web._newclient import HTTP11ClientProtocol
     from twisted.web._newclient import Request as TxRequest
     from twisted.web.client import URI, Agent, HTTPConnectionPool
+    from twisted.web.http_headers import Headers as TxHeaders
     from twisted.web.iweb import IResponse
+
+    from crawler.wire.identity import RequestSigner
 
 # The moment at which a request really goes out: connections and handshakes take their time, and intervals count.
 
@@ -83,6 +86,8 @@ class Sending:
 
     on_sent: Callable[[], None] = field(default=lambda: None)
     """Called when it has gone out; once more when only the end of a handshake has let it go."""
+    sign: Callable[[TxHeaders], None] = field(default=lambda headers: None)
+    """Puts the signature on its headers, as they are written."""
     is_reused: bool = False
     """Whether it went over a connection that had served before, which the host may have closed meanwhile."""
 
@@ -173,6 +178,7 @@ class _BoundedProtocol(_LenientHTTP11ClientProtocol):
     def request(self, request: TxRequest) -> Deferred[IResponse]:
         if self.sending is not None:
             self.sending.is_reused = self._has_served
+            self.sending.sign(request.headers)
         self._has_served = True
         response = super().request(request)
         assert self._parser is not None
@@ -320,6 +326,7 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
         super().__init__(crawler)
         self._routes, self._guard = routes_and_guard(crawler.settings)
         self._throttle = throttle_of(crawler)
+        self._signer: RequestSigner | None = crawler.settings.get("ARKAUDIT_SIGNER")
         self._pool._factory = BoundedFactory
         self._pool.maxPersistentPerHost = self._throttle.most_in_flight
         self._pool.cachedConnectionTimeout = IDLE_S
@@ -343,7 +350,7 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
         async with self._throttle.slot(request.url) as slot:
             if getattr(self._crawler.spider, "is_stopping", False):
                 raise RunStopped("the run was stopped")
-            sending = Sending(slot.sent)
+            sending = Sending(slot.sent, partial(self._sign, request.url))
             try:
                 response = await self._exchange(request, sending)
             except Exception as failure:
@@ -361,6 +368,14 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             wish_s = retry_after_s(header, at=datetime.now(UTC).isoformat()) if is_wish else None
             slot.answered(response.status, wish_s)
             return response
+
+    def _sign(self, url: str, headers: TxHeaders) -> None:
+        """Sign a request for the host that it names; one of a redirect, or sent once more, is signed anew."""
+        if self._signer is not None:
+            host = headers.getRawHeaders("host", [""])[0]
+            signature = self._signer.headers(f"{urlsplit(url).scheme}://{host}/")
+            for name, value in signature.items():
+                headers.setRawHeaders(name, [value])
 
     async def _exchange(self, request: Request, sending: Sending) -> Response:
         agent = ExactScrapyAgent(

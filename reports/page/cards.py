@@ -14,11 +14,12 @@ import pandas as pd
 from crawler.model.observations import Family, ObjectOutcome
 from reports.languages import ENGLISH, Language
 from reports.languages.display import code, escaped, link
-from reports.page.letters import Letter, Seen, letter
+from reports.page.letters import MOST_NAMED, Letter, Seen, letter, letter_to_let_in
 from reports.page.shown_tables import Cell, cell_of
 from reports.remediation.causes import ADVICE, Cause, Fault
 from reports.store.frames import Frames
 from reports.tables.definitions import ARK, TEXT, URL, netloc, records_of
+from reports.tables.politeness import blocked
 from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES
 
 #: ARKs that a command names one by one; more are named by what they have in common.
@@ -116,10 +117,6 @@ def _card(
         (language.gettext("Cited in"), cell_of(row["example_document"], URL, language)),
         (language.gettext("Evidence"), Cell(escaped(row["evidence"] or ""), URL)),
     ]
-    # the contact of the auditors, as the requests gave it: ``arkaudit/1 (+mailto:ada@example.org)``
-    senders = (
-        frames.run["user_agent"].str.extract(r"\(\+(?:mailto:)?([^\s;)]+)", expand=False).dropna()
-    )
     message = letter(
         cause,
         fault,
@@ -127,7 +124,7 @@ def _card(
         _seen(failures),
         row["arks"],
         language,
-        sender=next(iter(senders), ""),
+        sender=_sender(frames),
     )
     mailbox = next((address for _, address in named if _MAILBOX.fullmatch(address)), None)
     return ActionCard(
@@ -150,6 +147,57 @@ def _card(
         command=triage_command(row, [failure["ark"] for failure in failures], frames.store),
         item=f"- [ ] **{name}** ({language.made(code, responsible.text)}): {counts}. {advice}",
     )
+
+
+def _sender(frames: Frames) -> str:
+    """The contact of the auditors, as the requests gave it: ``arkaudit/1 (+mailto:ada@example.org)``."""
+    agents = frames.run["user_agent"]
+    senders = agents.str.extract(r"\(\+(?:mailto:)?([^\s;)]+)", expand=False).dropna()
+    return next(iter(senders), "")
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedDoor:
+    """A host that keeps programs out, as the page tells of it."""
+
+    host: str
+    arks: str
+    tried: str
+    letter: Letter
+
+
+def closed_doors(
+    frames: Frames, hosts: pd.DataFrame, most: int, language: Language = ENGLISH
+) -> list[ClosedDoor]:
+    """The hosts that keep programs out, those first for which most ARKs can't be judged; *most* at most."""
+    rows = blocked(frames)
+    chosen = hosts[hosts["arks_not_judged"].gt(0)]
+    chosen = chosen.sort_values(["arks_not_judged", "host"], ascending=[False, True]).head(most)
+    doors = []
+    for row in records_of(chosen):
+        there = rows[rows["host"].eq(row["host"])].sort_values(["ark", "request_url"])
+        named = there[there["ark"].isin(there["ark"].unique()[:MOST_NAMED])]
+        message = letter_to_let_in(
+            row["host"],
+            [
+                Seen(
+                    verdict["ark"],
+                    verdict["request_url"],
+                    ObjectOutcome.BLOCKED,
+                    verdict["final_url"] or "",
+                    verdict["judged_at"].date() if verdict["judged_at"] else None,
+                )
+                for verdict in records_of(named)
+            ],
+            row["arks_not_judged"],
+            language,
+            user_agent=next(iter(frames.run["user_agent"].dropna()), ""),
+            signed_by=row["signed_by"] or "",
+            sender=_sender(frames),
+        )
+        arks = language.number(row["arks_not_judged"])
+        doors.append(ClosedDoor(escaped(row["host"]), arks, escaped(row["tried"] or ""), message))
+    return doors
 
 
 def _seen(failures: Sequence[Mapping[str, Any]]) -> list[Seen]:

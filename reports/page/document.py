@@ -17,7 +17,7 @@ from markupsafe import Markup
 from crawler.model.observations import ObjectOutcome
 from reports.languages import LANGUAGES, N_, Forms, Language, Spoken
 from reports.languages.display import ColumnType, escaped, heading
-from reports.page.cards import action_cards, check_list
+from reports.page.cards import action_cards, check_list, closed_doors
 from reports.page.charts import Chart, by_naan, by_service, flow_of
 from reports.page.over_time import alive_of, survival_of
 from reports.page.shown_tables import (
@@ -106,7 +106,7 @@ def part_of(
     """Return what the page holds of a table."""
     ours = (table[column.name].dropna().unique() for column in definition.columns if column.is_ours)
     rows = (
-        table if definition.name in ("summary", "changes", "causes") else None
+        table if definition.name in ("summary", "changes", "causes", "hosts") else None
     )  # also no row of it would keep all its memory
     return PagePart(
         shown=shown_table(definition, table, frames, texts),
@@ -169,6 +169,7 @@ def page_pieces(
         "lang": texts.mark(lambda language: language.code),
         "choice": escaped(choice),
         "actions": cards,
+        "doors": closed_doors(frames, tables["hosts"], MOST_CAUSES, texts),
         "more_causes": len(tables["causes"]) - len(cards),
         "charts": charts,
         "topics": [(topic, [parts[name].shown for name in topic.tables]) for topic in TOPICS],

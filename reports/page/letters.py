@@ -69,22 +69,84 @@ def letter(
     >>> letter(Cause.LOOP, Fault.RESOLVER, "n.example", [one], 1).subject
     'An ARK cannot be reached at n.example'
     """
-    arks = list(dict.fromkeys(failure.ark for failure in failures))[:MOST_NAMED]
-    is_for_editors = fault is Fault.CITATION
     subject, opening = _first_words(count, language, fault, escaped(host))
-    more = count - len(arks)
-    meaning = language.gettext(_MEANING)
-    parts = [
+    salutation = (
         language.gettext("Dear editors,")
-        if is_for_editors
-        else language.gettext("Dear colleagues,"),
-        f"{opening} {meaning}",
-        *(
-            "\n".join(_told([failure for failure in failures if failure.ark == ark], language))
-            for ark in arks
-        ),
+        if fault is Fault.CITATION
+        else language.gettext("Dear colleagues,")
+    )
+    opening = f"{salutation}\n\n{opening}"
+    return _written(
+        subject, opening, failures, count, language.gettext(REQUESTS[cause]), language, sender
+    )
+
+
+def letter_to_let_in(
+    host: str,
+    blocked: Sequence[Seen],
+    count: int,
+    language: Language = ENGLISH,
+    *,
+    user_agent: str,
+    signed_by: str = "",
+    sender: str = "",
+) -> Letter:
+    """The letter to the operator of a *host* that keeps programs out: what it can do so that its ARKs can be judged.
+
+    >>> letter_to_let_in("n.example", [], 2, user_agent="arkaudit/1").subject
+    'Programs cannot check 2 ARKs at n.example'
+    """
+    where = escaped(host)
+    subject = language.ngettext(
+        "Programs cannot check an ARK at {host}",
+        "Programs cannot check {number} ARKs at {host}",
+        count,
+        host=where,
+    )
+    opening = language.ngettext(
+        "Your server {host} keeps our program out, so nobody can say whether an ARK that leads there still works.",
+        "Your server {host} keeps our program out, so nobody can say whether {number} ARKs that lead there still work.",
+        count,
+        host=where,
+    )
+    ways = [
+        _LET_IN,
+        N_("- the signature of our requests (Web Bot Auth), by the key {key};")
+        if signed_by
+        else "",
+        N_("- our address, as your log has it with the User-Agent {agent};"),
+        N_("- the paths of ARKs, which begin with /ark:, and the pages that they lead to."),
+        _PATIENCE,
+    ]
+    words = {"key": escaped(signed_by), "agent": escaped(user_agent)}
+    request = "\n".join(language.gettext(way, **words) for way in ways if way)
+    opening = f"{language.gettext('Dear colleagues,')}\n\n{opening}"
+    return _written(subject, opening, blocked, count, request, language, sender)
+
+
+_LET_IN = N_("Could you let it in? To allow one of these is enough:")
+_PATIENCE = N_(
+    "It asks once a second at most, obeys robots.txt, and never tries to get around a check for programs."
+)
+
+
+def _written(
+    subject: str,
+    opening: str,
+    seen: Sequence[Seen],
+    count: int,
+    request: str,
+    language: Language,
+    sender: str,
+) -> Letter:
+    """A letter with what was *seen* of each ARK between its opening and its request."""
+    arks = list(dict.fromkeys(one.ark for one in seen))[:MOST_NAMED]
+    more = count - len(arks)
+    parts = [
+        f"{opening} {language.gettext(_MEANING)}",
+        *("\n".join(_told([one for one in seen if one.ark == ark], language)) for ark in arks),
         *([_more(more, language)] if more > 0 else []),
-        language.gettext(REQUESTS[cause]),
+        request,
         language.gettext(
             "We gladly send what was asked and answered, request by request. Thank you for your help."
         ),

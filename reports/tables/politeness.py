@@ -7,10 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from crawler.model.observations import ChainEnd, ObjectOutcome, Question
+from crawler.model.observations import ChainEnd, Family, ObjectOutcome, Question
 from crawler.sources.links import WORDS, Rule, refused
 from reports.store.frames import Frames
+from reports.tables.ark_statuses import ark_statuses
 from reports.tables.definitions import (
+    PAIR,
     TableDefinition,
     count_column,
     host,
@@ -18,6 +20,7 @@ from reports.tables.definitions import (
     moment_column,
     number_column,
     rows_of,
+    tallied,
     text_column,
     token_column,
 )
@@ -101,10 +104,45 @@ def hosts(frames: Frames) -> pd.DataFrame:
     )
     rows = rows.merge(treatment.reset_index(), on="host", how="outer")
     rows = rows.merge(pauses.reset_index(), on="host", how="left")
-    rows = rows.fillna(dict.fromkeys(["requests", *counted, "pauses_kept", "paused_s"], 0))
+    rows = rows.merge(_kept_out(frames), on="host", how="outer")
+    zeros = ["requests", *counted, "pauses_kept", "paused_s", "arks_not_judged"]
+    rows = rows.fillna(dict.fromkeys(zeros, 0)).assign(signed_by=signed_by(frames))
     # Stores of before 0.1 counted nothing else, and a kill may have cost what was counted in the last moment.
     all_requests = rows[["all_requests", "requests"]].astype("Int64").max(axis="columns")
     return rows.assign(all_requests=all_requests, mean_s=rows["mean_s"].astype("Float64").round(3))
+
+
+def blocked(frames: Frames) -> pd.DataFrame:
+    """The verdicts about ARKs that nobody can judge, for a host keeps programs out, with this *host*."""
+    statuses = ark_statuses(frames)
+    is_judged = statuses["family"].isin([Family.WORKS, Family.FAILS])
+    rows = frames.verdicts[frames.verdicts["object"].eq(ObjectOutcome.BLOCKED)]
+    rows = rows[~rows["ark_id"].isin(statuses.loc[is_judged, "ark_id"])]
+    return rows.assign(host=hosts_of(rows["final_url"].fillna(rows["request_url"])))
+
+
+def _kept_out(frames: Frames) -> pd.DataFrame:
+    """One row per host that keeps programs out: how many ARKs nobody can judge for it, and what was tried."""
+    rows = blocked(frames)
+    asked = frames.observations[frames.observations["question"].eq(Question.OBJECT)]
+    tries = rows[["run_id", *PAIR, "host", "object_evidence"]].merge(
+        asked[["run_id", *PAIR, "status", "chain_end"]], on=["run_id", *PAIR]
+    )
+    check = tries["object_evidence"].str.extract(_CHECK, expand=False)
+    status = ("answered " + tries["status"].astype("str")).where(tries["status"].notna())
+    tries = tries.assign(how=check.fillna(status).fillna(tries["chain_end"].astype("str")))
+    counts = rows.groupby("host").agg(arks_not_judged=("ark_id", "nunique"))
+    return counts.assign(tried=tallied(tries, ["host"], "how")).reset_index()
+
+
+#: What the evidence of a verdict says of a page that is shown to programs.
+_CHECK = r"(a check for programs by [^;]+)"
+
+
+def signed_by(frames: Frames) -> str | None:
+    """Return the thumbprint of the key by which the requests of this run were signed, by its plan."""
+    plans = [plan for plan in frames.run["plan"] if isinstance(plan, dict)]
+    return next((plan["settings"].get("identity") for plan in plans), None)
 
 
 def left_out(frames: Frames) -> pd.DataFrame:
@@ -232,6 +270,20 @@ HOSTS = TableDefinition(
             "crawl_delay_s",
             "interval that its robots.txt asks for; empty when it asks for none",
             "seconds",
+        ),
+        count_column(
+            "arks_not_judged",
+            "ARKs that nobody can judge, since it keeps programs out: their outcome is blocked",
+            "ARKs",
+        ),
+        text_column(
+            "tried",
+            "how it answered each request for the objects of these, the most frequent first",
+            varies=True,
+        ),
+        text_column(
+            "signed_by",
+            "thumbprint of the key that signed the requests of this run; empty where none did",
         ),
         text_column("given_up", "why it was not asked any more; empty when it was", varies=True),
         moment_column("first_at", "moment of its first answer or failure", varies=True),

@@ -1,0 +1,142 @@
+"""Who asks, in a form that hosts can verify: a key of one's own, and the signature that it puts on each request.
+
+HTTP Message Signatures (RFC 9421) in the profile of Web Bot Auth (draft-ietf-webbotauth-httpsig-protocol-01, which
+replaces draft-meunier-web-bot-auth-architecture): a host that knows the public key may let the request in.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import secrets
+import stat
+import tempfile
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+from extractors.model.errors import UserMistake
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+#: Seconds for which a signature is valid: as long as a slow handshake takes, and little longer.
+LIFETIME_S = 60
+#: The directory of keys, at the root of its host.
+DIRECTORY_PATH = ".well-known/http-message-signatures-directory"
+DIRECTORY_TYPE = "application/http-message-signatures-directory+json"
+_LABEL = "sig1"
+_MOST_BYTES = 2**16
+
+
+class KeyUnusable(UserMistake, ValueError):
+    """Raised for a file that can't be used as a private key, or can't be made: one line that says why."""
+
+
+def new_key(path: Path) -> Ed25519PrivateKey:
+    """Make a key and the file at *path* that only its owner can read; raises `KeyUnusable` where there is one.
+
+    The file appears whole or not at all: it is a link to one that is.
+    """
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    key = Ed25519PrivateKey.generate()
+    pem = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".key-") as part:  # of mode 600
+            part.write(pem)
+            part.flush()
+            os.fsync(part.fileno())
+            os.link(part.name, path)
+    except FileExistsError:
+        raise KeyUnusable(f"{path} exists already, and a key is never overwritten") from None
+    except OSError as problem:
+        raise KeyUnusable(f"{path} can't be made: {problem.strerror}") from None
+    return key
+
+
+def read_key(path: Path) -> Ed25519PrivateKey:
+    """The key in the file at *path* (Ed25519, PEM). Raises `KeyUnusable`, as for one that others can read."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        with path.open("rb") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            pem = file.read(_MOST_BYTES)
+    except OSError as problem:
+        raise KeyUnusable(f"the key {path} can't be read: {problem.strerror}") from None
+    if mode & 0o077:
+        raise KeyUnusable(f"others can read the key {path} (mode {mode:o}): chmod 600 {path}")
+    try:
+        key = load_pem_private_key(pem, password=None)
+    except (ValueError, TypeError):  # the latter for one with a password
+        key = None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise KeyUnusable(f"{path} is no Ed25519 private key in PEM, without a password")
+    return key
+
+
+@dataclass(frozen=True)
+class RequestSigner:
+    """Signs requests with a key, which is never shown."""
+
+    key: Ed25519PrivateKey = field(repr=False)
+    agent: str = ""
+    """The https address of the directory of keys: what Signature-Agent says."""
+
+    @cached_property
+    def jwk(self) -> dict[str, str]:
+        """The public key as a JWK (RFC 8037, 2), its members in the order of their names."""
+        return {
+            "crv": "Ed25519",
+            "kty": "OKP",
+            "x": _base64url(self.key.public_key().public_bytes_raw()),
+        }
+
+    @cached_property
+    def keyid(self) -> str:
+        """The thumbprint of the key (RFC 7638; RFC 8037, A.3)."""
+        members = json.dumps(self.jwk, separators=(",", ":"))
+        return _base64url(hashlib.sha256(members.encode()).digest())
+
+    @property
+    def directory(self) -> str:
+        """The directory of keys (RFC 7517, 5), as JSON."""
+        return json.dumps({"keys": [{**self.jwk, "kid": self.keyid, "use": "sig"}]}) + "\n"
+
+    def headers(self, origin: str, created: datetime | None = None) -> dict[str, str]:
+        """The headers that sign one request to *origin* (``https://HOST[:PORT]/``), with a nonce of its own.
+
+        The library takes no URL but one of RFC 3986, which that of an ARK may not be; only its authority is signed.
+        """
+        from http_message_signatures import HTTPMessageSigner, MappingKeyResolver, algorithms
+
+        created = created or datetime.now(UTC)
+        headers = {"Signature-Agent": f'{_LABEL}="{self.agent}"'}
+        keys = MappingKeyResolver(public_keys={}, private_keys={self.keyid: self.key})
+        HTTPMessageSigner(signature_algorithm=algorithms.ED25519, key_resolver=keys).sign(
+            SimpleNamespace(method="GET", url=origin, headers=headers),
+            key_id=self.keyid,
+            created=created,
+            expires=created + timedelta(seconds=LIFETIME_S),
+            nonce=base64.b64encode(secrets.token_bytes(64)).decode(),
+            label=_LABEL,
+            tag="web-bot-auth",
+            covered_component_ids=("@authority", f'"signature-agent";key="{_LABEL}"'),
+        )
+        return headers
+
+
+def _base64url(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()

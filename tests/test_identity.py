@@ -1,0 +1,335 @@
+"""Requests that are signed: what a host sees of them, verified by code that has nothing of ours or of our library."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import stat
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.wire.identity import KeyUnusable, RequestSigner, new_key, read_key
+from tests.loopback import ON_LOOPBACK, RawServer, json_lines, outcomes, reply, run_command
+from tests.vectors import vectors
+
+AGENT = "https://library.example/.well-known/http-message-signatures-directory"
+#: RFC 9421, B.1.4: a key for tests.
+TEST_KEY = ed25519.Ed25519PrivateKey.from_private_bytes(
+    base64.urlsafe_b64decode("n4Ni-HpISpVObnQMW0wOhCKROaIKqKtW_2ZYb2p9KcU=")
+)
+ARK = "ark:/98765/x5"
+
+
+def signature_base(inputs: str, derived: dict[str, str], fields: dict[str, str]) -> str:
+    """The signature base (RFC 9421, 2.5) of one member of Signature-Input, written out."""
+    parameters = inputs.partition("=")[2]
+    lines = []
+    for name, key in re.findall(r'"([^"]+)"(?:;key="(\w+)")?', parameters[: parameters.index(")")]):
+        value = derived[name] if name.startswith("@") else fields[name]
+        if key:
+            value = next(
+                part.removeprefix(f"{key}=")
+                for part in value.split(", ")
+                if part.startswith(f"{key}=")
+            )
+        lines.append(f'"{name}"' + (f';key="{key}"' if key else "") + f": {value}")
+    return "\n".join([*lines, f'"@signature-params": {parameters}'])
+
+
+def signature_bytes(header: str) -> bytes:
+    return base64.b64decode(header.partition("=:")[2].removesuffix(":"), validate=True)
+
+
+class Verifier:
+    """A host that lets only signed requests in, by a directory of keys."""
+
+    def __init__(
+        self, directory: dict[str, Any], *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.keys = {
+            row["kid"]: base64.urlsafe_b64decode(row["x"] + "=") for row in directory["keys"]
+        }
+        self.clock = clock
+        self.nonces: list[str] = []
+
+    def refusal(self, head: str) -> str:
+        """Why the request with this head is not let in; empty if it is."""
+        _, *lines = head.strip().split("\r\n")
+        fields = {
+            name.lower(): value.strip()
+            for name, _, value in (line.partition(":") for line in lines)
+        }
+        if not {"signature", "signature-input", "signature-agent"} <= fields.keys():
+            return "it is not signed"
+        inputs = fields["signature-input"]
+        told = dict(re.findall(r';(\w+)="?([^";]+)"?', inputs[inputs.index(")") :]))
+        if fields["signature-agent"] != f'sig1="{AGENT}"' or told["keyid"] not in self.keys:
+            return "it is a stranger's"
+        if not inputs.startswith('sig1=("@authority" "signature-agent";key="sig1");'):
+            return "too little is signed"
+        if (told["tag"], told["alg"]) != ("web-bot-auth", "ed25519"):
+            return "it is of another profile"
+        if not int(told["created"]) - 2 <= self.clock() <= int(told["expires"]):
+            return "it is not valid now"
+        if int(told["expires"]) - int(told["created"]) > 60 or len(told["nonce"]) < 64:
+            return "it is valid for too long, or its nonce is short"
+        if told["nonce"] in self.nonces:
+            return "it was seen before"
+        self.nonces.append(told["nonce"])
+        base = signature_base(inputs, {"@authority": fields["host"].lower()}, fields)
+        key = ed25519.Ed25519PublicKey.from_public_bytes(self.keys[told["keyid"]])
+        try:
+            key.verify(signature_bytes(fields["signature"]), base.encode())
+        except (InvalidSignature, ValueError):
+            return "its signature is wrong"
+        return ""
+
+
+@pytest.mark.parametrize("row", vectors("signatures"))
+def test_the_vectors_of_the_rfc_and_the_drafts_hold(row: dict[str, Any]) -> None:
+    derived = {
+        "@authority": row["authority"],
+        "@method": row.get("method", "GET"),
+        "@path": row.get("path", "/"),
+    }
+    base = signature_base(row["input"], derived, row["fields"])
+    assert TEST_KEY.sign(base.encode()) == signature_bytes(row["signature"])
+    if "keyid=" in row["input"] and "test-key" not in row["input"]:
+        assert f'keyid="{RequestSigner(TEST_KEY).keyid}"' in row["input"]
+
+
+@given(
+    name=st.from_regex(r"[a-z0-9]([a-z0-9_-]{0,20}[a-z0-9])?(\.[a-z]{2,9}){1,3}", fullmatch=True),
+    port=st.one_of(st.just(""), st.integers(1, 65535).map(lambda number: f":{number}")),
+)
+def test_what_signs_a_request_to_any_host_is_what_the_host_verifies(name: str, port: str) -> None:
+    signer = RequestSigner(TEST_KEY, AGENT)
+    authority = f"{name}{port}"
+    headers = signer.headers(f"https://{authority}/")
+    expected = authority.removesuffix(":443") if port == ":443" else authority
+    lines = [f"{name}: {value}" for name, value in {"Host": expected, **headers}.items()]
+    head = "\r\n".join(["GET / HTTP/1.1", *lines, "", ""])
+    verifier = Verifier(json.loads(signer.directory))
+    assert verifier.refusal(head) == ""
+    assert verifier.refusal(head) == "it was seen before"
+    other = head.replace(f"Host: {expected}", "Host: other.example")
+    assert Verifier(json.loads(signer.directory)).refusal(other) == "its signature is wrong"
+
+
+def test_a_key_is_its_owners_alone_and_never_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "key.pem"
+    done = run_command("identity", "new", file)
+    key = read_key(file)
+    x = base64.urlsafe_b64encode(key.public_key().public_bytes_raw()).decode().rstrip("=")
+    members = f'{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}'
+    thumbprint = base64.urlsafe_b64encode(hashlib.sha256(members.encode()).digest())
+    assert (done.returncode, done.stdout) == (0, thumbprint.decode().rstrip("=") + "\n")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    before = file.read_bytes()
+    again = run_command("identity", "new", file)
+    assert (again.returncode, again.stdout, file.read_bytes()) == (2, "", before)
+    assert again.stderr == f"arkaudit: {file} exists already, and a key is never overwritten\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["key.pem"]
+
+
+def pem(key: Any, password: bytes | None = None) -> bytes:
+    hidden = (
+        serialization.BestAvailableEncryption(password)
+        if password
+        else serialization.NoEncryption()
+    )
+    data: bytes = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, hidden
+    )
+    return data
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "words"),
+    [
+        pytest.param(None, 0o600, "can't be read: No such file", id="none"),
+        pytest.param(pem(TEST_KEY), 0o640, "others can read", id="readable by a group"),
+        pytest.param(pem(TEST_KEY), 0o604, "others can read", id="readable by anyone"),
+        pytest.param(pem(TEST_KEY, b"x"), 0o600, "is no Ed25519", id="with a password"),
+        pytest.param(
+            pem(rsa.generate_private_key(65537, 2048)), 0o600, "is no Ed25519", id="of another kind"
+        ),
+        pytest.param(b"\x00 no key", 0o600, "is no Ed25519", id="no key at all"),
+    ],
+)
+def test_a_key_that_can_not_be_used_is_one_line(
+    content: bytes | None, mode: int, words: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "key.pem"
+    if content is not None:
+        file.write_bytes(content)
+        file.chmod(mode)
+    with pytest.raises(KeyUnusable, match=words):
+        read_key(file)
+    (tmp_path / "arkaudit.toml").write_text(f'[identity]\nkey = "key.pem"\nagent = "{AGENT}"\n')
+    done = run_command("check", "-c", tmp_path / "arkaudit.toml", *ON_LOOPBACK, ARK)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "identity.key: " in done.stderr
+    assert words in done.stderr
+
+
+@pytest.mark.parametrize(
+    "agent", ["http://library.example/", "library.example", "https://me:pw@library.example/", "https://é.example/"]
+)  # fmt: skip
+def test_the_directory_of_keys_is_at_an_https_address(agent: str, tmp_path: Path) -> None:
+    new_key(tmp_path / "key.pem")
+    (tmp_path / "arkaudit.toml").write_text(f'[identity]\nkey = "key.pem"\nagent = "{agent}"\n')
+    done = run_command("check", "-c", tmp_path / "arkaudit.toml", *ON_LOOPBACK, ARK)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "identity.agent: " in done.stderr
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A configuration with an identity, and what is published of it."""
+    new_key(tmp_path / "key.pem")
+    (tmp_path / "arkaudit.toml").write_text(
+        f'[politeness]\ncontact = "ada@library.example"\n[identity]\nkey = "key.pem"\nagent = "{AGENT}"\n'
+    )
+    done = run_command(
+        "identity", "page", "-c", tmp_path / "arkaudit.toml", "--out", tmp_path / "public"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "application/http-message-signatures-directory+json" in done.stderr
+    return tmp_path
+
+
+def published(folder: Path) -> dict[str, Any]:
+    directory = folder / "public/.well-known/http-message-signatures-directory"
+    keys: dict[str, Any] = json.loads(directory.read_text())
+    return keys
+
+
+def test_the_page_says_who_asks_and_how_to_let_them_in(folder: Path) -> None:
+    page = (folder / "public/index.html").read_text()
+    [key] = published(folder)["keys"]
+    for words in (
+        '<a href="mailto:ada@library.example">', AGENT, key["kid"], "Disallow: /", "Crawl-delay", "<code>/ark:</code>",
+        "our address", "nothing but patience",
+    ):  # fmt: skip
+        assert words.lower() in page.lower(), words
+    assert key["use"] == "sig"
+    assert "d" not in key
+
+
+class Door:
+    """Hosts on loopback that answer 403 to whatever isn't signed."""
+
+    def __init__(self, verifier: Verifier) -> None:
+        self.verifier = verifier
+        self.refusals: list[str] = []
+        self.servers: list[RawServer] = []
+
+    def server(self, respond: Callable[[str], bytes]) -> RawServer:
+        def guarded(target: str) -> bytes:
+            self.refusals.append(self.verifier.refusal(server.heads[-1]))
+            return reply("403 Forbidden") if self.refusals[-1] else respond(target)
+
+        server = RawServer(guarded)
+        self.servers.append(server)
+        return server
+
+
+def checked(door: Door, folder: Path, *arguments: str | Path) -> list[dict[str, Any]]:
+    """The rows of a check whose ARK is led from one host to another, port and all."""
+
+    def resolver(target: str) -> bytes:
+        if target == f"/{ARK}":
+            return reply("302 Found", Location="http://Landing.example:8080/object")
+        return reply("404 Not Found")
+
+    with ExitStack() as stack:
+        first = stack.enter_context(door.server(resolver))
+        page = reply(body="<title>A map</title>A map of Lyon, drawn in 1702.")
+        second = stack.enter_context(
+            door.server(lambda target: page if target == "/object" else reply("404 Not Found"))
+        )
+        done = run_command(
+            "check", *ON_LOOPBACK, "--attempts", "1", "--resolver", "http://resolver.example/",
+            f"--connect-to=resolver.example:80=127.0.0.1:{first.port}",
+            f"--connect-to=landing.example:8080=127.0.0.1:{second.port}",
+            "--store", folder / "a.db", "--log-file", folder / "a.log", "--log-level", "debug", *arguments, ARK,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (folder / "said").write_text(done.stdout + done.stderr)
+    return json_lines(done.stdout)
+
+
+def test_a_host_lets_in_who_signs_and_each_hop_is_signed_for_its_own(folder: Path) -> None:
+    door = Door(Verifier(published(folder)))
+    rows = checked(door, folder, "-c", folder / "arkaudit.toml")
+    assert outcomes(rows) == ["resolved"]
+    assert set(door.refusals) == {""}
+    first, second = door.servers
+    assert second.targets[0] == "/object"
+    assert "Host: Landing.example:8080\r\n" in second.heads[-1]
+    rules = [head for server in door.servers for head in server.heads if "/robots.txt" in head]
+    assert len(rules) == 2
+    assert [door.verifier.refusal(head) for head in rules] == ["", ""]
+    assert len(door.verifier.nonces) == len(first.heads) + len(second.heads)
+    assert len(first.heads) > 3
+
+
+def test_a_host_that_wants_signatures_keeps_out_who_has_none(folder: Path) -> None:
+    door = Door(Verifier(published(folder)))
+    assert outcomes(checked(door, folder)) == ["blocked"]
+    assert set(door.refusals) == {"it is not signed"}
+    assert not any("Signature" in head for server in door.servers for head in server.heads)
+
+
+def test_a_signature_is_soon_no_longer_valid(folder: Path) -> None:
+    door = Door(Verifier(published(folder), clock=lambda: time.time() + 90))
+    assert outcomes(checked(door, folder, "-c", folder / "arkaudit.toml")) == ["blocked"]
+    assert set(door.refusals) == {"it is not valid now"}
+
+
+def test_the_key_is_nowhere_but_in_its_file(folder: Path) -> None:
+    checked(Door(Verifier(published(folder))), folder, "-c", folder / "arkaudit.toml")
+    done = run_command(
+        "report", "--store", folder / "a.db", "--out", folder / "report", "--format", "all"
+    )
+    assert done.returncode == 0, done.stderr
+    doctor = run_command("doctor", "-c", folder / "arkaudit.toml")
+    (folder / "more").write_text(done.stdout + done.stderr + doctor.stdout + doctor.stderr)
+    raw = read_key(folder / "key.pem").private_bytes_raw()
+    der = base64.b64decode("".join((folder / "key.pem").read_text().splitlines()[1:-1]))
+    forms = {
+        raw, raw.hex().encode(), raw.hex().upper().encode(), repr(raw)[2:-1].encode(), base64.b64encode(raw),
+        base64.urlsafe_b64encode(raw).rstrip(b"="), base64.b64encode(der)[-40:], b"PRIVATE KEY",
+    }  # fmt: skip
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "key.pem"]
+    assert {"a.db", "a.log", "index.html", "said"} <= {path.name for path in files}
+    for path in files:
+        data = path.read_bytes()
+        assert not [form for form in forms if form in data], path
+    keyid = published(folder)["keys"][0]["kid"]
+    assert keyid.encode() in (folder / "a.db").read_bytes()  # the run says by which key
+
+
+def test_a_proxy_gets_no_signature_of_a_tunnel(folder: Path) -> None:
+    with RawServer(lambda _: reply("403 Forbidden")) as proxy:
+        address = f"http://127.0.0.1:{proxy.port}"
+        run_command(
+            "check", "-c", folder / "arkaudit.toml", "--attempts", "1", "--timeout", "5", "--resolver",
+            "https://resolver.example/", ARK, http_proxy=address, https_proxy=address,
+        )  # fmt: skip
+        assert proxy.heads
+        assert all(head.startswith("CONNECT resolver.example:443 ") for head in proxy.heads)
+        assert not any("signature" in head.lower() for head in proxy.heads)
