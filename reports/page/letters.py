@@ -104,8 +104,8 @@ def letter_to_let_in(
         host=where,
     )
     opening = language.ngettext(
-        "Your server {host} keeps our program out, so nobody can say whether an ARK that leads there still works.",
-        "Your server {host} keeps our program out, so nobody can say whether {number} ARKs that lead there still work.",
+        "Your server {host} keeps our program out, so no one can say whether an ARK that leads there still works.",
+        "Your server {host} keeps our program out, so no one can say whether {number} ARKs that lead there still work.",
         count,
         host=where,
     )

@@ -113,7 +113,7 @@ def hosts(frames: Frames) -> pd.DataFrame:
 
 
 def blocked(frames: Frames) -> pd.DataFrame:
-    """The verdicts about ARKs that nobody can judge, for a host keeps programs out, with this *host*."""
+    """The verdicts about ARKs that no one can judge, for a host keeps programs out, with this *host*."""
     statuses = ark_statuses(frames)
     is_judged = statuses["family"].isin([Family.WORKS, Family.FAILS])
     rows = frames.verdicts[frames.verdicts["object"].eq(ObjectOutcome.BLOCKED)]
@@ -122,7 +122,7 @@ def blocked(frames: Frames) -> pd.DataFrame:
 
 
 def _kept_out(frames: Frames) -> pd.DataFrame:
-    """One row per host that keeps programs out: how many ARKs nobody can judge for it, and what was tried."""
+    """One row per host that keeps programs out: how many ARKs no one can judge for it, and what was tried."""
     rows = blocked(frames)
     asked = frames.observations[frames.observations["question"].eq(Question.OBJECT)]
     tries = rows[["run_id", *PAIR, "host", "object_evidence"]].merge(
@@ -273,7 +273,7 @@ HOSTS = TableDefinition(
         ),
         count_column(
             "arks_not_judged",
-            "ARKs that nobody can judge, since it keeps programs out: their outcome is blocked",
+            "ARKs that no one can judge, since it keeps programs out: their outcome is blocked",
             "ARKs",
         ),
         text_column(
