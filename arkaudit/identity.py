@@ -22,7 +22,7 @@ def write_page(config: Config, folder: Path) -> None:
     if config.identity is None:
         raise UserMistake("there is no [identity] in the configuration, with a key and an address")
     if config.is_anonymous:
-        raise UserMistake("the page says who asks: set politeness.contact, or give --contact")
+        raise UserMistake("the page says who asks: set politeness.contact in the configuration")
     environment = Environment(
         loader=PackageLoader("reports.page"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )

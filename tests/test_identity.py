@@ -211,6 +211,26 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('[politeness]\ncontact = "ada@library.example"\n', "there is no [identity]"),
+        (f'[identity]\nkey = "key.pem"\nagent = "{AGENT}"\n', "the page says who asks"),
+    ],
+)
+def test_a_page_without_an_identity_or_a_contact_is_a_mistake(
+    content: str, words: str, tmp_path: Path
+) -> None:
+    new_key(tmp_path / "key.pem")
+    (tmp_path / "arkaudit.toml").write_text(content)
+    done = run_command(
+        "identity", "page", "-c", tmp_path / "arkaudit.toml", "--out", tmp_path / "public"
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert words in done.stderr
+    assert not (tmp_path / "public").exists()
+
+
 def published(folder: Path) -> dict[str, Any]:
     directory = folder / "public/.well-known/http-message-signatures-directory"
     keys: dict[str, Any] = json.loads(directory.read_text())

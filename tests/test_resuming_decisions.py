@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from arkaudit.config import Config
 from arkaudit.config_files import load
 from arkaudit.resuming import RunPlan, decide, with_settings_of
 from crawler.store.store import Run
+from crawler.wire.identity import new_key
 from extractors.model.errors import UserMistake
 
 SEEDS = ["https://www.library.example/"]
@@ -116,3 +118,28 @@ def test_a_setting_that_the_run_has_never_heard_of_is_no_contradiction() -> None
     )
     decided = decide([older], SEEDS, config(resolve__maptr=False), resume=True)
     assert with_settings_of(decided.plan, config()) == config()
+
+
+def signed(folder: Path, name: str) -> dict[str, Any]:
+    """The options of an identity with a key of its own."""
+    file = folder / f"{name}.pem"
+    if not file.exists():
+        new_key(file)
+    return {"identity__key": file, "identity__agent": "https://library.example/"}
+
+
+def test_a_run_is_not_gone_on_with_by_another_key_as_hosts_may_answer_otherwise(
+    tmp_path: Path,
+) -> None:
+    one, other = signed(tmp_path, "one"), signed(tmp_path, "other")
+    begun = run(1, "interrupted", **one)
+    assert decide([begun], SEEDS, config(**one), resume=None).run == begun
+    for options in (other, {}):
+        decided = decide([begun], SEEDS, config(**options), resume=None)
+        assert decided.run is None
+        assert "differs in identity" in decided.remark
+    with pytest.raises(UserMistake, match="begun with identity = "):
+        decide([begun], SEEDS, config(**other), resume=True)
+    plan = decide([begun], SEEDS, config(), resume=True).plan
+    with pytest.raises(UserMistake, match="give it its \\[identity\\]"):
+        with_settings_of(plan, config())

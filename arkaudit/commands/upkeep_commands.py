@@ -110,8 +110,15 @@ def identity_new(file: Path) -> None:
     show_default=True,
     help="The folder for the files.",
 )
-@asking_options
-def identity_page(out: Path, config_file: Path | None, **options: Any) -> None:
+@click.option(
+    "-c",
+    "--config",
+    "config_file",
+    type=FILE,
+    required=True,
+    help="The configuration, with [identity].",
+)
+def identity_page(out: Path, config_file: Path) -> None:
     """Write what is to be published: a page for those whose hosts are asked, and the directory of keys.
 
     \b
@@ -119,7 +126,7 @@ def identity_page(out: Path, config_file: Path | None, **options: Any) -> None:
     """
     from arkaudit.identity import write_page
 
-    write_page(config_of(config_file, options), out)
+    write_page(config_of(config_file, {}), out)
 
 
 # Keep and show a copy of the NAAN registry.
