@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
@@ -257,34 +258,39 @@ class Door:
         self.refusals: list[str] = []
         self.servers: list[RawServer] = []
 
-    def server(self, respond: Callable[[str], bytes]) -> RawServer:
+    def server(
+        self, respond: Callable[[str], bytes], tls: trustme.LeafCert | None = None
+    ) -> RawServer:
         def guarded(target: str) -> bytes:
             self.refusals.append(self.verifier.refusal(server.heads[-1]))
             return reply("403 Forbidden") if self.refusals[-1] else respond(target)
 
-        server = RawServer(guarded)
+        server = RawServer(guarded, tls=tls)
         self.servers.append(server)
         return server
 
 
 def checked(door: Door, folder: Path, *arguments: str | Path) -> list[dict[str, Any]]:
-    """The rows of a check whose ARK is led from one host to another, port and all."""
+    """The rows of a check whose ARK is led from one host to another, port and all, the second over TLS."""
 
     def resolver(target: str) -> bytes:
         if target == f"/{ARK}":
-            return reply("302 Found", Location="http://Landing.example:8080/object")
+            return reply("302 Found", Location="https://Landing.example:8443/object")
         return reply("404 Not Found")
 
     with ExitStack() as stack:
         first = stack.enter_context(door.server(resolver))
         page = reply(body="<title>A map</title>A map of Lyon, drawn in 1702.")
         second = stack.enter_context(
-            door.server(lambda target: page if target == "/object" else reply("404 Not Found"))
+            door.server(
+                lambda target: page if target == "/object" else reply("404 Not Found"),
+                trustme.CA().issue_cert("landing.example"),
+            )
         )
         done = run_command(
             "check", *ON_LOOPBACK, "--attempts", "1", "--resolver", "http://resolver.example/",
             f"--connect-to=resolver.example:80=127.0.0.1:{first.port}",
-            f"--connect-to=landing.example:8080=127.0.0.1:{second.port}",
+            f"--connect-to=landing.example:8443=127.0.0.1:{second.port}",
             "--store", folder / "a.db", "--log-file", folder / "a.log", "--log-level", "debug", *arguments, ARK,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -299,7 +305,7 @@ def test_a_host_lets_in_who_signs_and_each_hop_is_signed_for_its_own(folder: Pat
     assert set(door.refusals) == {""}
     first, second = door.servers
     assert second.targets[0] == "/object"
-    assert "Host: Landing.example:8080\r\n" in second.heads[-1]
+    assert "Host: Landing.example:8443\r\n" in second.heads[-1]
     rules = [head for server in door.servers for head in server.heads if "/robots.txt" in head]
     assert len(rules) == 2
     assert [door.verifier.refusal(head) for head in rules] == ["", ""]
