@@ -115,14 +115,14 @@ class RequestSigner:
         """The directory of keys (RFC 7517, 5), as JSON."""
         return json.dumps({"keys": [{**self.jwk, "kid": self.keyid, "use": "sig"}]}) + "\n"
 
-    def headers(self, origin: str, created: datetime | None = None) -> dict[str, str]:
+    def headers(self, origin: str) -> dict[str, str]:
         """The headers that sign one request to *origin* (``https://HOST[:PORT]/``), with a nonce of its own.
 
         The library takes no URL but one of RFC 3986, which that of an ARK may not be; only its authority is signed.
         """
         from http_message_signatures import HTTPMessageSigner, MappingKeyResolver, algorithms
 
-        created = created or datetime.now(UTC)
+        created = datetime.now(UTC)
         headers = {"Signature-Agent": f'{_LABEL}="{self.agent}"'}
         keys = MappingKeyResolver(public_keys={}, private_keys={self.keyid: self.key})
         HTTPMessageSigner(signature_algorithm=algorithms.ED25519, key_resolver=keys).sign(
