@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from arkaudit.doctor import EXTRAS
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = {"arkaudit", "crawler", "extractors", "reports"}
 
@@ -98,6 +100,7 @@ def test_the_wheel_holds_our_packages_and_their_data_and_no_tests(wheel: Path) -
     assert {name.split("/")[0] for name in names if "dist-info" not in name} == PACKAGES
     for needed in (
         "reports/page/templates/page.html.j2",
+        "reports/page/templates/identity.html.j2",
         "reports/languages/fr.po",
         "reports/languages/de.po",
         "reports/languages/es.po",
@@ -107,6 +110,14 @@ def test_the_wheel_holds_our_packages_and_their_data_and_no_tests(wheel: Path) -
         *(f"{package}/py.typed" for package in PACKAGES),
     ):
         assert needed in names
+
+
+def test_the_wheel_names_each_extra(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    metadata = archive.read(name).decode()
+    assert set(re.findall(r"^Provides-Extra: (.+)$", metadata, re.MULTILINE)) == set(EXTRAS)
+    assert 'http-message-signatures<4,>=3.0; extra == "identity"' in metadata
 
 
 def test_the_wheel_has_each_module_of_the_tree(wheel: Path) -> None:
