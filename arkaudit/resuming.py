@@ -36,8 +36,8 @@ class RunPlan:
     def of(cls, seeds: Sequence[str], config: Config) -> RunPlan:
         """The plan of a command."""
         # The key that signs is no question, but hosts answer otherwise to who has none.
-        keyid = config.identity.signer.keyid if config.identity else None
-        settings: dict[str, Any] = {"resolver": config.resolver, "identity": keyid}
+        signed_by = str(config.identity.signer) if config.identity else None
+        settings: dict[str, Any] = {"resolver": config.resolver, "identity": signed_by}
         for section in _SECTIONS:
             values = getattr(config, section).model_dump(mode="json")
             settings.update({f"{section}.{name}": value for name, value in values.items()})
@@ -125,10 +125,10 @@ def decide(
 
 def with_settings_of(plan: RunPlan, config: Config) -> Config:
     """*config* with the settings of *plan*, those that it knows."""
-    keyid = plan.settings.get("identity")
-    if keyid and config.identity is None:
+    signed_by = plan.settings.get("identity")
+    if signed_by and config.identity is None:
         raise UserMistake(
-            f"the run was begun with requests signed by {keyid}: give it its [identity]"
+            f"the run was begun with requests signed by {signed_by}: give it its [identity]"
         )
     changed: dict[str, Any] = {"resolver": plan.settings.get("resolver", config.resolver)}
     for name in _SECTIONS:

@@ -110,6 +110,10 @@ class RequestSigner:
         members = json.dumps(self.jwk, separators=(",", ":"))
         return _base64url(hashlib.sha256(members.encode()).digest())
 
+    def __str__(self) -> str:
+        """Who signs, in words: the thumbprint of the key, and where hosts have it."""
+        return f"{self.keyid} at {self.agent}"
+
     @property
     def directory(self) -> str:
         """The directory of keys (RFC 7517, 5), as JSON."""

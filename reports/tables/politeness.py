@@ -140,7 +140,7 @@ _CHECK = r"(a check for programs by [^;]+)"
 
 
 def signed_by(frames: Frames) -> str | None:
-    """Return the thumbprint of the key by which the requests of this run were signed, by its plan."""
+    """Return thumbprint and address of the key that has signed the requests of this run, by its plan."""
     plans = [plan for plan in frames.run["plan"] if isinstance(plan, dict)]
     return next((plan["settings"].get("identity") for plan in plans), None)
 
@@ -283,7 +283,7 @@ HOSTS = TableDefinition(
         ),
         text_column(
             "signed_by",
-            "thumbprint of the key that signed the requests of this run; empty where none did",
+            "thumbprint and address of the key that signed the requests of this run; empty for none",
         ),
         text_column("given_up", "why it was not asked any more; empty when it was", varies=True),
         moment_column("first_at", "moment of its first answer or failure", varies=True),
