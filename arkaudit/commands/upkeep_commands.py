@@ -97,9 +97,9 @@ def identity_new(file: Path) -> None:
     \b
     arkaudit identity new key.pem
     """
-    from arkaudit.identity import make_key
+    from crawler.wire.identity import RequestSigner, new_key
 
-    click.echo(make_key(file))
+    click.echo(RequestSigner(new_key(file)).keyid)
 
 
 @identity.command("page", short_help="Write the page about who asks, and the directory of keys.")
@@ -124,9 +124,36 @@ def identity_page(out: Path, config_file: Path) -> None:
     \b
     arkaudit identity page -c arkaudit.toml --out public/
     """
-    from arkaudit.identity import write_page
+    from jinja2 import Environment, PackageLoader
 
-    write_page(config_of(config_file, {}), out)
+    from arkaudit.exits import say
+    from crawler.wire.identity import DIRECTORY_PATH, DIRECTORY_TYPE
+
+    config = config_of(config_file, {})
+    if config.identity is None:
+        raise UserMistake("there is no [identity] in the configuration, with a key and an address")
+    if config.is_anonymous:
+        raise UserMistake("the page says who asks: set politeness.contact in the configuration")
+    environment = Environment(
+        loader=PackageLoader("reports.page"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    signer = config.identity.signer
+    page = environment.get_template("identity.html.j2").render(
+        config=config,
+        signer=signer,
+        mailto="mailto:" if "://" not in (config.politeness.contact or "") else "",
+    )
+    files = {"index.html": page + "\n", DIRECTORY_PATH: signer.directory}
+    try:
+        for name, text in files.items():
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            (out / name).write_text(text, "utf-8")
+    except OSError as problem:
+        raise UserMistake(f"{problem.filename} can't be written: {problem.strerror}") from None
+    say(
+        f"{out}: publish index.html where your contact leads, and {DIRECTORY_PATH} at "
+        f"{config.identity.agent}, with the media type {DIRECTORY_TYPE}"
+    )
 
 
 # Keep and show a copy of the NAAN registry.

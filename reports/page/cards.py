@@ -158,7 +158,7 @@ def _sender(frames: Frames) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ClosedDoor:
-    """A host that keeps programs out, as the page tells of it."""
+    """A host that keeps programs out, as the page shows it."""
 
     host: str
     arks: str

@@ -133,18 +133,18 @@ _PATIENCE = N_(
 def _written(
     subject: str,
     opening: str,
-    seen: Sequence[Seen],
+    arks_seen: Sequence[Seen],
     count: int,
     request: str,
     language: Language,
     sender: str,
 ) -> Letter:
-    """A letter with what was *seen* of each ARK between its opening and its request."""
-    arks = list(dict.fromkeys(one.ark for one in seen))[:MOST_NAMED]
+    """A letter with what was seen of each ARK between its opening and its request."""
+    arks = list(dict.fromkeys(one.ark for one in arks_seen))[:MOST_NAMED]
     more = count - len(arks)
     parts = [
         f"{opening} {language.gettext(_MEANING)}",
-        *("\n".join(_told([one for one in seen if one.ark == ark], language)) for ark in arks),
+        *("\n".join(_told([one for one in arks_seen if one.ark == ark], language)) for ark in arks),
         *([_more(more, language)] if more > 0 else []),
         request,
         language.gettext(
