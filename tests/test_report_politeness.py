@@ -234,6 +234,22 @@ def test_its_operator_gets_a_letter_that_names_each_way_to_let_us_in(
     assert is_english == (code == "en")
 
 
+@pytest.mark.parametrize(
+    ("agent", "sender"),
+    [
+        ("arkaudit/0.1 (+https://pypi.org/project/arkaudit/; ada@library.example)", "ada@library.example"),
+        ("arkaudit/0.1 (+https://library.example/bot)", "https://library.example/bot"),
+        ("checker/2 (+mailto:ada@library.example)", "ada@library.example"),
+    ],
+)  # fmt: skip
+def test_a_letter_is_signed_by_the_contact_of_the_auditors(
+    agent: str, sender: str, closed: Frames
+) -> None:
+    closed.run["user_agent"] = agent
+    [door] = closed_doors(closed, politeness.HOSTS.of(closed), 12)
+    assert door.letter.body.rstrip().endswith(sender)
+
+
 def test_the_page_has_these_hosts_in_a_table_of_their_own(closed: Frames) -> None:
     shown = page(closed, Report.of(closed).tables)
     table = shown.partition('<h3 id="closed-doors">')[2].partition("</table>")[0]

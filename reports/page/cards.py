@@ -150,9 +150,11 @@ def _card(
 
 
 def _sender(frames: Frames) -> str:
-    """The contact of the auditors, as the requests gave it: ``arkaudit/1 (+mailto:ada@example.org)``."""
+    """The contact of the auditors, as the requests gave it: ``arkaudit/1 (+https://…; ada@example.org)``."""
     agents = frames.run["user_agent"]
-    senders = agents.str.extract(r"\(\+(?:mailto:)?([^\s;)]+)", expand=False).dropna()
+    senders = agents.str.extract(
+        r"\((?:\+[^;)]*;\s*)?\+?(?:mailto:)?([^\s;)]+)\)", expand=False
+    ).dropna()
     return next(iter(senders), "")
 
 
