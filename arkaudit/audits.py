@@ -7,6 +7,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import scrapy.core.downloader.contextfactory  # noqa: F401  (first, while there are few frames: it looks at each)
@@ -25,6 +27,7 @@ from crawler.model.registry import load as load_registry
 from crawler.politeness.pacing import host_of
 from crawler.process import SpiderStage, run_stages
 from crawler.sources.gate import CrawlPlan, LinkPatterns, Rules
+from crawler.sources.request_logs import KNOWN_FORMATS, RequestLogs, line_pattern
 from crawler.spiders.arks_spider import ArksSpider
 from crawler.spiders.conversation import AskingRules
 from crawler.spiders.documents_spider import DocumentsSpider
@@ -109,7 +112,7 @@ def audit(
     if _asks_strangers(config, seeds, targets, resolve=resolve, dataset=dataset):
         tell_who_asks(config)
     named = [dataset.place] if dataset is not None else []
-    named += [*seeds.urls, *map(document_name, seeds.files)] if seeds is not None else []
+    named += seeds.names if seeds is not None else []
     run_id = begin(config, store, command, named, decision)
     for folder, finding in seeds.folder_findings.items() if seeds is not None else ():
         store.record_findings(run_id, document_name(folder), [finding])
@@ -138,6 +141,7 @@ class AuditRun:
     """Whether all verdicts of the whole run are in the store."""
     is_read: bool = False
     """Whether all documents are there, so that it is settled which ARKs are asked about."""
+    logged: RequestLogs | None = None
     of_run: dict[str, Any] = field(init=False)
     """The arguments that all of its spiders have."""
 
@@ -169,6 +173,7 @@ class AuditRun:
         if self.dataset is not None:
             self._take(self.dataset, progress)
         if self.seeds is not None:
+            self.logged = logged_requests(self.seeds.logs, self.config)
             documents = partial(self._documents, self.seeds, executor, progress)
             stages.append(SpiderStage(DocumentsSpider, documents))
         if self.resolve:
@@ -257,6 +262,8 @@ class AuditRun:
         if self.targets is not None:
             return list(self.targets)
         if not self.is_read:
+            if self.logged is not None:
+                self.store.record_logs(self.run_id, self.logged.records())
             from crawler.spiders.runs import conclude_documents
 
             conclude_documents(
@@ -305,6 +312,21 @@ class AuditRun:
             judge_settled(
                 self.store, self.run_id, targets, self._background(), on_verdict=self.heard
             )
+
+
+def logged_requests(logs: Mapping[str, Sequence[Path]], config: Config) -> RequestLogs | None:
+    """The requests for ARKs in *logs*, by the patterns that name them; None without logs. What they are, is said."""
+    if not logs:
+        return None
+    log_format = config.crawl.access_log_format
+    formats = (line_pattern(log_format),) if log_format else KNOWN_FORMATS
+    requests = RequestLogs(config.resolver, formats)
+    for path in chain.from_iterable(logs.values()):
+        requests.read(path)
+    for log in requests.logs.values():
+        for finding in log.findings:
+            say(f"{log.url}: {finding.kind}: {finding.detail}")
+    return requests
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from pydantic import (
 
 from arkaudit import __version__
 from arkaudit.setting_values import (
+    AccessLogFormat,
     AddressTexts,
     ArkBeginning,
     Cookies,
@@ -202,6 +203,8 @@ class Crawl(_Section):
     sitemaps: bool = True
     """Whether the sitemaps are read that the robots.txt of a site names."""
     oai: Harvest = Harvest()
+    access_log_format: AccessLogFormat | None = None
+    """How lines of ``log:`` are written, in the words of Apache or nginx; without it as they mostly are."""
 
 
 class Resolve(_Section):

@@ -219,10 +219,8 @@ def tell_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
 
     Raises `crawler.store.StoreUnopenable`.
     """
-    from extractors.documents import document_name
-
-    named = [*seeds.urls, *map(document_name, seeds.files)]
-    _tell(plan_of_crawl(seeds.urls, last_run(store_file, named), config.allowance), config)
+    past = last_run(store_file, seeds.names)
+    _tell(plan_of_crawl(seeds.urls, past, config.allowance), config)
 
 
 def _tell(plan: Forecast, config: Config) -> None:

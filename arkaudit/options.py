@@ -138,6 +138,7 @@ _NAMES = {
     "oai_set": "crawl.oai.set",
     "oai_from": "crawl.oai.from",
     "oai_until": "crawl.oai.until",
+    "access_log_format": "crawl.access_log_format",
 }
 
 
@@ -154,7 +155,7 @@ _GROUPS = {
             "content_hosts",
             "ignore_nofollow",
         ),
-        *("sitemaps", "oai_prefix", "oai_set", "oai_from", "oai_until"),
+        *("sitemaps", "oai_prefix", "oai_set", "oai_from", "oai_until", "access_log_format"),
     ),
     "How hosts are asked": (
         *(
@@ -330,7 +331,7 @@ def crawl_options(command: Command) -> Command:
             "--oai-until", metavar="DATE", help="Harvest records that changed until then."
         ),
     )
-    return with_options(jobs_option, *options)(command)
+    return with_options(jobs_option, *options, access_log_option)(command)
 
 
 jobs_option = click.option(
@@ -340,6 +341,14 @@ jobs_option = click.option(
     help="Processes that read documents; the results are the same.  [default: as many as there are cores]",
 )
 """The option for the number of processes that read documents."""
+
+
+access_log_option = click.option(
+    "--access-log-format",
+    metavar="FORMAT",
+    help="How lines of log: are written, as Apache or nginx is told.  [default: combined or common; Caddy's JSON]",
+)
+"""The option for the format of logs that are read for requests."""
 
 
 def cores() -> int:

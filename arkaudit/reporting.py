@@ -22,6 +22,7 @@ from arkaudit.output_rows import OutputClosed, whole, write
 from crawler.model.observations import DocumentOutcome, Family
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
+from crawler.store.document_tables import LIVE
 from extractors.model.ark import Ark
 from extractors.model.documents import READ_IN_PART
 from extractors.model.errors import UserMistake
@@ -156,7 +157,7 @@ def _tokens(frames: Frames) -> Iterator[str]:
         yield from map(str, tokens)
     documents, findings = frames.documents, frames.findings
     outcomes = documents["outcome"]
-    is_had = outcomes.isin([DocumentOutcome.READ.value, DocumentOutcome.REDIRECTED.value])
+    is_had = outcomes.isin(LIVE)
     is_unread = outcomes.eq(DocumentOutcome.UNREADABLE.value)
     is_unread |= documents["found_on"].isna() & ~is_had
     in_part = findings.loc[findings["kind"].isin({*READ_IN_PART, "empty"}), "document_id"]

@@ -161,7 +161,7 @@ class Begun:
 
     def seeds(self, named: Seeds) -> Seeds:
         """The seeds that were *named*, or those of the run when none were."""
-        return named if named.urls or named.files else Seeds.of(self.decision.plan.seeds)
+        return named if named.names else Seeds.of(self.decision.plan.seeds, takes_logs=True)
 
 
 @contextmanager

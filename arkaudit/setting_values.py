@@ -23,6 +23,7 @@ from arkaudit.exits import question_for_nearest
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.resolving import url_fault
 from crawler.sources.gate import LinkPatterns
+from crawler.sources.request_logs import line_pattern
 from crawler.verdicts.verdict import ClosedCollection
 from crawler.wire.credentials import Origin, names_user
 from crawler.wire.identity import read_key
@@ -222,6 +223,11 @@ def _form_field(value: Any) -> Any:
     return value if isinstance(value, str) else SecretStr(_secret(value))
 
 
+def _access_log_format(text: str) -> str:
+    line_pattern(text)
+    return text
+
+
 Header = Annotated[str, AfterValidator(_printable)]
 #: A regular expression over links.
 Pattern = Annotated[str, AfterValidator(_pattern)]
@@ -233,6 +239,7 @@ FormField = Annotated[
     str | SecretStr, Field(union_mode="left_to_right"), BeforeValidator(_form_field)
 ]
 FormFields = Annotated[dict[str, FormField], AfterValidator(_form_fields)]
+AccessLogFormat = Annotated[str, AfterValidator(_access_log_format)]
 #: The URL of a resolver, before which an ARK is put.
 ResolverUrl = Annotated[str, AfterValidator(resolver_url)]
 TimeGateUrl = Annotated[str, AfterValidator(lambda text: resolver_url(text, "a TimeGate"))]

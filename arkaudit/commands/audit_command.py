@@ -49,7 +49,8 @@ def crawl(
 
     A seed is a URL, crawled within its site; a source, which is a list of documents: a sitemap, an OAI-PMH repository,
     an Atom or RSS feed, a IIIF collection or manifest, a list of URLs; or a file, a folder or a WARC. Its content shows
-    what it is; page:, sitemap:, oai:, feed:, iiif: or list: before it orders how it is read. A crawl that did not
+    what it is; page:, sitemap:, oai:, feed:, iiif: or list: before it orders how it is read, and log: names logs of a
+    web server. A crawl that did not
     finish is resumed by the same command, or by --resume.
 
     \b
@@ -91,7 +92,7 @@ def crawl(
     faults = [
         Fault(f"not read: {words}{f', found on {page}' if page else ''}") for words, page in unread
     ]
-    not_read = counts["documents"] - counts["read"] - counts["redirected"]
+    not_read = counts["documents"] - sum(counts[had] for had in ("read", "redirected", "referers"))
     hint = after_crawl(store_file, config_file) if counts["citations"] else None
     tell_ending(
         faults if is_read else [],
@@ -141,7 +142,7 @@ def run(
 
     \b
     arkaudit run https://www.example.org/ --contact you@example.org --out report
-    arkaudit run -c arkaudit.toml
+    arkaudit run 'log:/var/log/nginx/access.log*' --resolver https://ark.example.org/ --out report
     arkaudit run -c arkaudit.toml --audit theses
     """
     from arkaudit import audits
@@ -234,4 +235,4 @@ def _seeds(texts: Sequence[str], *, resume: bool | None) -> Seeds:
         raise UserMistake("nothing to crawl: give a SEED, or seeds in the configuration")
     from crawler.spiders.seeds import Seeds
 
-    return Seeds.of(texts)
+    return Seeds.of(texts, takes_logs=True)

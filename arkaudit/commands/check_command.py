@@ -14,6 +14,7 @@ from arkaudit.exits import after_check, checked_words, end_interrupted, exit_on,
 from arkaudit.options import (
     FILE,
     GroupedCommand,
+    access_log_option,
     config_of,
     dry_run_option,
     fail_on_option,
@@ -35,9 +36,10 @@ if TYPE_CHECKING:
 @click.option(
     "--from",
     "from_file",
-    metavar="FILE|DATASET",
-    help="Read them from a file, line by line, or from a dataset (arkaudit extract --out).",
+    metavar="FILE|DATASET|LOG",
+    help="Read them from a file, line by line; from a dataset (arkaudit extract --out); or from a server's log:FILE.",
 )
+@access_log_option
 @inventory_option
 @click.option(
     "--format",
@@ -131,9 +133,11 @@ def check(
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
     dataset = _dataset(from_file)
     selection = _selection(naans, prefixes, hosts)
-    from_lines = {} if dataset is not None else lines_of(from_file)
+    logged = _logged(from_file, config)
+    from_lines = {} if dataset is not None or logged else lines_of(from_file)
     listed = _inventoried(inventory, selection)
-    asked = [text for given in (*arks, *from_lines.values()) for text in parted(given)] + listed
+    asked = [text for given in (*arks, *from_lines.values()) for text in parted(given)]
+    asked += [*logged, *listed]
     of_store = due or (bool(selection) and inventory is None)
     if of_store and (asked or dataset is not None):
         takes = "--due takes its" if due else "--naan, --prefix and --host take their"
@@ -179,7 +183,7 @@ def check(
     elif dataset is not None:
         done = checked_dataset(dataset, config, store_file, explain=explain, resume=resume)
     else:
-        lines: defaultdict[str, list[str]] = defaultdict(list)
+        lines: defaultdict[str, list[str]] = defaultdict(list, logged)
         for number, line in from_lines.items():
             for text in parted(line):
                 lines[text].append(f"{from_file}:{number}")
@@ -209,6 +213,23 @@ def _dataset(source: str | None) -> DatasetDocuments | None:
     from arkaudit.datasets.documents import DatasetDocuments
 
     return DatasetDocuments.at(source)
+
+
+def _logged(source: str | None, config: Config) -> dict[str, list[str]]:
+    """The URLs that ask for the ARKs in logs, most asked first, each with where visitors came from."""
+    from crawler.model.crawl_requests import SourceKind
+    from crawler.spiders.seeds import logs_at, ordered
+
+    order, pattern = ordered(source or "")
+    if order is not SourceKind.LOG:
+        return {}
+    from arkaudit.audits import logged_requests
+
+    requests = logged_requests({pattern: logs_at(pattern)}, config)
+    asked = requests.asked() if requests is not None else {}
+    if not asked:
+        raise UserMistake(f"nothing to check: there is no request for an ARK in {source}")
+    return asked
 
 
 def lines_of(source: str | None) -> dict[int, str]:

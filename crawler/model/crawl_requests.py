@@ -297,6 +297,8 @@ class SourceKind(StrEnum):
     FEED = "feed"
     IIIF = "iiif"
     LIST = "list"
+    LOG = "log"
+    """Of the requests to a server: files, never fetched."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -318,6 +318,17 @@ class Observation:
 
 
 @dataclass(frozen=True, slots=True)
+class LoggedRequests:
+    """The requests that a mention counts, in a log of the server that was asked; none for any other mention."""
+
+    asked: int | None = None
+    """How often people asked."""
+    asked_by_robots: int | None = None
+    answered: int | None = None
+    """The status of the answers."""
+
+
+@dataclass(frozen=True, slots=True)
 class CitedMention:
     """A mention, and the URL that asks for its object."""
 
@@ -326,6 +337,7 @@ class CitedMention:
     unresolved: UnresolvedMention | None = None
     """What it was decided on, where other documents may decide it otherwise."""
     decided: DecidedOn = DecidedOn.READ
+    requests: LoggedRequests = LoggedRequests()
 
 
 @dataclass(frozen=True, slots=True)

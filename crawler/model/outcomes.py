@@ -119,3 +119,5 @@ class DocumentOutcome(StrEnum):
     """Fetched, but no reader could make anything of it; its findings say why."""
     REDIRECTED = "redirected"
     """Its URL leads to another document, which has a row of its own."""
+    REFERER = "referer"
+    """Not asked for: the log of a server names it as the page that visitors came from."""

@@ -29,7 +29,7 @@ from crawler.model.observations import DecidedOn
 #: ``PRAGMA application_id`` of our files ("ARKA"), so that a foreign SQLite file is refused and never written to.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``: raised by every change to the tables below.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 tables = MetaData()
 
@@ -101,8 +101,8 @@ document = Table(
     required(
         "outcome",
         Text,
-        "read, unreadable, redirected (to a document with a row of its own), or what the request came to, in "
-        "the words of an object outcome",
+        "read, unreadable, redirected (to a document with a row of its own), referer (not asked for: a log names it "
+        "as where visitors came from), or what the request came to, in the words of an object outcome",
     ),
     optional(
         "status",
@@ -215,6 +215,14 @@ mention = Table(
         JSON(none_as_null=True),
         "text around a mention that was not certain, with its links and lines; missing for others",
     ),
+    optional(
+        "asked",
+        Integer,
+        "of a mention in a log: how often people asked so, in what was read of it",
+        "requests",
+    ),
+    optional("asked_by_robots", Integer, "likewise, how often robots did", "requests"),
+    optional("answered", Integer, "likewise, with which status they were answered", "HTTP status"),
     UniqueConstraint("document_id", "ordinal", "decided"),
     Index("mention_by_ark", "ark_id"),
     comment="One row per place that cites an ARK, as decided once; unique by document, ordinal and decided. The "

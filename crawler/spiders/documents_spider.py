@@ -139,8 +139,7 @@ class DocumentsSpider(AuditSpider):
             rules=Rules(depth=depth, include=include, exclude=exclude),
             extent=Extent(others.pop("scope", Extent.SITE)),
         )
-        names = [*seeds.urls, *map(document_name, seeds.files)]
-        run = OwnRun(crawler, command="crawl", seeds=names)
+        run = OwnRun(crawler, command="crawl", seeds=seeds.names)
         return run, others | {
             "plan": plan,
             "files": seeds.files,

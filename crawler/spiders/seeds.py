@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from glob import glob
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from crawler.model.crawl_requests import SourceKind
 from crawler.model.resolving import request_url
 from crawler.wire.credentials import masked, names_user
-from extractors.documents import files_in, hidden_finding
+from extractors.documents import document_name, files_in, hidden_finding
 from extractors.find import scan
 from extractors.mentions.mention import Mention, NamespaceMention
 from extractors.model.ark import Ark
@@ -32,10 +33,20 @@ class Seeds:
     """Files that were named themselves, and not a folder that holds them."""
     folder_findings: Mapping[Path, Finding] = field(default_factory=dict)
     """What was noticed about folders that were named: one that is empty, or holds hidden files."""
+    logs: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
+    """The logs of a server, by the patterns that name them (``log:/var/log/nginx/access.log*``)."""
+
+    @property
+    def names(self) -> list[str]:
+        """What a run begins with, as its row has it."""
+        logs = (f"{SourceKind.LOG}:{pattern}" for pattern in self.logs)
+        return [*self.urls, *map(document_name, [*self.files, *map(Path, logs)])]
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> Seeds:
+    def of(cls, texts: Iterable[str], *, takes_logs: bool = False) -> Seeds:
         """The seeds that *texts* name; a folder means all files in it, sorted.
+
+        Logs are among them only with *takes_logs*.
 
         A path that names nothing is a file that can't be read. Raises `UserMistake` when there are no others.
         """
@@ -45,9 +56,14 @@ class Seeds:
         named: list[Path] = []
         folder_findings: dict[Path, Finding] = {}
         missing: list[str] = []
+        logs: dict[str, tuple[Path, ...]] = {}
         for text in texts:
             order, location = ordered(text)
-            if location.lower().startswith(("http://", "https://")):
+            if order is SourceKind.LOG:
+                if not takes_logs:
+                    raise UserMistake("log: is for arkaudit run, crawl and check --from")
+                logs[location] = logs_at(location)
+            elif location.lower().startswith(("http://", "https://")):
                 urls.append(_checked_url(location))
                 orders |= {location: order} if order else {}
             elif (
@@ -76,9 +92,18 @@ class Seeds:
                 files.append(path)
                 named.append(path)
                 orders |= {str(path): order} if order else {}
-        if missing and len(missing) == len(urls) + len(files):
+        if missing and len(missing) == len(urls) + len(files) + len(logs):
             raise UserMistake(missing[0])
-        return cls(tuple(urls), tuple(files), orders, frozenset(named), folder_findings)
+        return cls(tuple(urls), tuple(files), orders, frozenset(named), folder_findings, logs)
+
+
+def logs_at(pattern: str) -> tuple[Path, ...]:
+    """The files that a *pattern* names, ``*`` being for whatever is in a name, sorted. Raises `UserMistake` for none."""
+    names = [pattern] if Path(pattern).exists() else sorted(glob(pattern))  # noqa: PTH207 (paths may be absolute)
+    files = tuple(path for path in map(Path, names) if not path.is_dir())
+    if not files:
+        raise UserMistake(f"there is no log at {pattern!r}")
+    return files
 
 
 def ordered(text: str) -> tuple[SourceKind | None, str]:

@@ -5,8 +5,9 @@ The only place that reads or writes the table `outlinks`, which keeps links as k
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -45,8 +46,8 @@ from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from extractors.processes.codec import from_plain, plain
 
-#: Outcomes of documents that are there.
-_LIVE = frozenset({DocumentOutcome.READ.value, DocumentOutcome.REDIRECTED.value})
+#: Outcomes of documents of which nothing is amiss.
+LIVE = frozenset(map(str, DocumentOutcome)) - {DocumentOutcome.UNREADABLE.value}
 #: The number of unreadable documents that a run names.
 _MOST_UNREAD = 100
 _NEWEST_DOCUMENT = select(func.max(schema.document.c.document_id))
@@ -135,7 +136,41 @@ class DocumentTables(Database):
             request_url=cited.request_url,
             confidence=mention.confidence.token,
             doubt=plain(cited.unresolved) if cited.unresolved is not None else None,
+            **asdict(cited.requests),
         )
+
+    def record_logs(self, run_id: int, records: Sequence[DocumentRecord]) -> None:
+        """Record what the logs of a server say, once a run, when its documents are there.
+
+        A page that the run has read itself gets what visitors asked for from there as further mentions; what it cites
+        itself is the same citation.
+        """
+        document, mention = schema.document.c, schema.mention.c
+        rows: defaultdict[str, list[Any]] = defaultdict(list)
+        query = (
+            select(document.document_id, document.url, mention.ordinal, mention.citation)
+            .add_columns(mention.request_url, mention.asked)
+            .join_from(schema.document, schema.mention, isouter=True)
+            .where(document.run_id == run_id)
+            .order_by(document.document_id, mention.ordinal)
+        )
+        for row in self.rows(query):
+            if row.asked is not None:
+                return
+            rows[row.url].append(row)
+        with self.transaction() as connection:
+            new = [record for record in records if record.url not in rows]
+            if new:
+                self._record_documents(connection, run_id, new)
+            for record in records:
+                of_page = rows[record.url]
+                citations = {row.request_url: row.citation or 0 for row in of_page}
+                for number, one in enumerate(record.mentions if of_page else (), start=1):
+                    citation = citations.setdefault(one.request_url, max(citations.values()) + 1)
+                    further = replace(one, mention=replace(one.mention, citation=citation))
+                    key, ordinal = of_page[-1].document_id, (of_page[-1].ordinal or 0) + number
+                    values = self._mention_values(connection, key, ordinal, one.decided, further)
+                    connection.execute(insert(schema.mention), values)
 
     def document_url(self, document_id: int) -> str:
         """Return the URL, or the path, of a document."""
@@ -250,6 +285,7 @@ class DocumentTables(Database):
             "documents": sum(outcomes.values()),
             "read": outcomes.get(DocumentOutcome.READ, 0),
             "redirected": outcomes.get(DocumentOutcome.REDIRECTED, 0),
+            "referers": outcomes.get(DocumentOutcome.REFERER, 0),
             "citations": citations,
         }
 
@@ -303,7 +339,7 @@ class DocumentTables(Database):
         """
         document = schema.document.c
         of_seeds = select(document.document_id).where(
-            document.run_id == run_id, document.found_on.is_(None), document.outcome.in_(_LIVE)
+            document.run_id == run_id, document.found_on.is_(None), document.outcome.in_(LIVE)
         )
         if not self.rows(of_seeds.limit(1)):
             return False
@@ -342,7 +378,7 @@ class DocumentTables(Database):
         document = schema.document.c
         query = (
             select(document.url, document.outcome, document.status, document.found_on)
-            .where(document.run_id == run_id, document.outcome.not_in(_LIVE))
+            .where(document.run_id == run_id, document.outcome.not_in(LIVE))
             .order_by(document.document_id)
             .limit(_MOST_UNREAD)
         )
@@ -456,7 +492,7 @@ def _dead_parts(
         links = _links_of(connection, run_id, [part]).get(part, ())
         targets = {key for link in links for key in link.target_keys()}
         outcomes = _outcomes_of(connection, run_id, sorted(targets - listing))
-        if outcomes & _LIVE or connection.scalar(citing) is not None:
+        if outcomes & LIVE or connection.scalar(citing) is not None:
             return set()
         has_dead = has_dead or bool(outcomes)
         pending += targets & listing - parts

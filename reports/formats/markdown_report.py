@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from crawler.history.ark_status import EventKind
+from crawler.model.observations import Family
 from reports.languages import N_, Language
 from reports.languages.display import code, escaped, heading
 from reports.tables.definitions import COUNT, NUMBER, SHARE, TRUTH, Column, TableDefinition, rows_of
@@ -33,6 +34,7 @@ SHOWN = {
         ),
         25,
     ),
+    "arks": (("ark", "asked", "asked_from", "answered", "object"), 25),
     "changes": (("event", "ark", "object", "detail"), 25),
     "inventory": (("findings", "ark", "title", "collection", "expected_url", "final_url"), 25),
     "services": (("outcome", "arks", "share", "meaning"), 10),
@@ -57,6 +59,7 @@ SHOWN = {
 }
 #: The titles of those of which only a part is shown.
 _TITLES = {
+    "arks": N_("Asked for and failing"),
     "services": N_("Levels of service"),
     "resolvers": N_("By landing host"),
     "citations": N_("Examples and tests that are cited"),
@@ -114,6 +117,8 @@ def _words(text: str) -> str:
 def _telling(name: str, table: pd.DataFrame) -> pd.DataFrame:
     """The rows that a summary needs: what was seen for the first time, or is as expected, is no news to act on."""
     match name:
+        case "arks":
+            return table[table["asked"].gt(0) & table["family"].eq(Family.FAILS)]
         case "inventory":
             return table[table["findings"].notna()]
         case "changes":

@@ -346,6 +346,8 @@ _FIRST = {
         "family",
         "object",
         "state",
+        "asked",
+        "asked_from",
         "request_url",
         "citations",
         "documents",

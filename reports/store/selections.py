@@ -163,6 +163,7 @@ COMPARED_MENTIONS = selected(
     "request_url",
     "repairs",
     "confidence",
+    "asked",
 )
 MENTIONS = selected(
     mention,
@@ -187,7 +188,7 @@ MENTIONS = selected(
         "confidence",
         "reason",
     ),
-    *("alternatives", "remarks"),
+    *("alternatives", "remarks", "asked", "asked_by_robots", "answered"),
     document=document.c.url,
     ark=ark.c.ark,
     naan=ark.c.naan,

@@ -147,6 +147,14 @@ LAST_GOOD_COLUMNS = (
     ),
     moment_column("last_good_at", "beginning of that run", varies=True),
 )
+ASKED_COLUMNS = (
+    count_column(
+        "asked",
+        "how often people asked for it, as the logs that were read say; empty for what is in none",
+        "requests",
+    ),
+    count_column("asked_by_robots", "how often robots did, by their own word", "requests"),
+)
 CITED_COLUMNS = (
     count_column("documents", "documents with such a citation", "documents"),
     url_column("first_document", "document with the first such citation"),
@@ -244,10 +252,14 @@ def mapped(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
 
 
 def tallied(
-    rows: pd.DataFrame, by: list[str], column: str, *, most: int | None = None
+    rows: pd.DataFrame, by: list[str], column: str, *, most: int | None = None, of: str = ""
 ) -> pd.Series:
-    """How often each value of *column* occurs in each group, by group, as `tally` writes it."""
-    counts = rows.groupby([*by, column], observed=True).size().rename("count").reset_index()
+    """How often each value of *column* occurs in each group, by group, as `tally` writes it.
+
+    A row counts once, or as often as its column *of* says.
+    """
+    groups = rows.groupby([*by, column], observed=True)
+    counts = (groups[of].sum() if of else groups.size()).rename("count").reset_index()
     counts = counts.assign(text=counts[column].astype("str")).sort_values(
         ["count", "text"], ascending=[False, True]
     )

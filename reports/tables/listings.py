@@ -29,6 +29,7 @@ from reports.tables.ark_statuses import (
 from reports.tables.definitions import (
     ARCHIVED_COLUMNS,
     ARK_COLUMN,
+    ASKED_COLUMNS,
     CITATIONS_COLUMN,
     CITED_COLUMNS,
     DOCUMENT_COLUMN,
@@ -52,6 +53,7 @@ from reports.tables.definitions import (
     moment_column,
     number_column,
     rows_of,
+    tallied,
     text_column,
     token_column,
     truth_column,
@@ -119,6 +121,8 @@ REPAIRS = TableDefinition(
 )
 
 
+#: The pages that visitors came from that are named for an ARK.
+_MOST_PAGES = 5
 #: Who needs attention comes first.
 ATTENTION = (Family.FAILS, Family.UNREACHABLE, Family.NOT_JUDGED, Family.WORKS)
 
@@ -129,6 +133,7 @@ def arks(frames: Frames) -> pd.DataFrame:
     last = last_answers(frames, [Question.OBJECT])
     rows = cited_urls(frames)
     for of_pair in (
+        requests_in_logs(frames),
         frames.latest[[*PAIR, "state", "since"]],
         archived_copies(frames),
         last[[*PAIR, "status"]],
@@ -150,6 +155,16 @@ def arks(frames: Frames) -> pd.DataFrame:
         did_you_mean=by_identity(rows["did_you_mean"], itemgetter("ark")),
         attention=rows["family"].map(ATTENTION.index).astype("Int64"),
     )
+
+
+def requests_in_logs(frames: Frames) -> pd.DataFrame:
+    """One row per ARK and URL that visitors asked for, as logs say: how often, from where, and what was answered."""
+    mentions = frames.mentions[frames.mentions["asked"].notna()]
+    counts = mentions.groupby(PAIR)[["asked", "asked_by_robots"]].sum()
+    by_people = mentions[mentions["asked"].gt(0)]
+    asked_from = tallied(by_people, PAIR, "document", most=_MOST_PAGES, of="asked")
+    answered = tallied(by_people, PAIR, "answered", of="asked")
+    return counts.assign(asked_from=asked_from, answered=answered).reset_index()
 
 
 def citations(frames: Frames) -> pd.DataFrame:
@@ -227,7 +242,7 @@ ARKS = TableDefinition(
     "arks",
     "Every ARK",
     "One row per ARK and URL that was cited or asked: those that fail first, then those without an answer "
-    "today, those not judged, and those that work.",
+    "today, those not judged, and those that work; of each, what visitors asked for most often comes first.",
     arks,
     (
         ARK_COLUMN,
@@ -276,6 +291,12 @@ ARKS = TableDefinition(
             "rests_on",
             "URLs asked for others as well: controls, policies, a host's path, other readings",
         ),
+        *ASKED_COLUMNS,
+        text_column(
+            "asked_from",
+            "pages that people came from, each with how often; a log where none is named; five at most",
+        ),
+        text_column("answered", "statuses that people were answered with, each with how often"),
         count_column("citations", "citations of this ARK with this URL", "citations"),
         *CITED_COLUMNS,
         token_column("check", "what its check character says: passes, fails, none or unknown"),
@@ -294,7 +315,7 @@ ARKS = TableDefinition(
         text_column("commitment_evidence", "why the commitment outcome is what it is"),
         text_column("remarks", "what else was noticed"),
     ),
-    order=("attention", "-citations", "ark", "request_url"),
+    order=("attention", "-asked", "-citations", "ark", "request_url"),
     is_listing=True,
 )
 

@@ -13,6 +13,7 @@ from crawler.model.observations import (
     ChainEnd,
     CommitmentOutcome,
     DocumentOutcome,
+    Family,
     ObjectOutcome,
 )
 from reports.languages import ENGLISH, Language
@@ -33,6 +34,7 @@ Measure: TypeAlias = tuple[str, int, str]
 
 #: The measure that counts requests: two audits of the same world may differ in it.
 REQUESTS_SENT = "requests sent"
+_NAMED, _ASKED = "documents named in logs", "requests in logs"
 
 
 def summary(frames: Frames) -> pd.DataFrame:
@@ -61,6 +63,7 @@ def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
     measures: list[Measure] = [
         *document_measures(Counter(frames.documents["outcome"])),
         *_citation_measures(frames),
+        *_log_measures(frames),
         *_ark_measures(frames),
         *_url_measures(frames),
         *known_measures(frames),
@@ -88,7 +91,15 @@ def document_measures(outcomes: Mapping[str, int]) -> Iterator[Measure]:
         redirected,
         "They led to another of these documents, which counts for itself.",
     )
-    yield "documents not reached", count - read - unreadable - redirected, "They did not come."
+    named = counts[DocumentOutcome.REFERER]
+    missing = count - read - unreadable - redirected - named
+    yield "documents not reached", missing, "They did not come."
+    if named:
+        yield (
+            _NAMED,
+            named,
+            "Pages that visitors came from, as a log says; they were not asked for.",
+        )
 
 
 def _citation_measures(frames: Frames) -> Iterator[Measure]:
@@ -117,6 +128,24 @@ def citation_measures(
         "citations ambiguous",
         ambiguous,
         "More than one reading is possible; the alternatives are kept.",
+    )
+
+
+def _log_measures(frames: Frames) -> Iterator[Measure]:
+    mentions = judged_mentions(frames, "object")
+    mentions = mentions[mentions["asked"].notna()]
+    if mentions.empty:
+        return
+    fails = families(mentions["object"]).eq(Family.FAILS)
+    yield (
+        _ASKED,
+        int(mentions["asked"].sum()),
+        "How often people asked for these ARKs, as the logs that were read say.",
+    )
+    yield (
+        f"{_ASKED}: {Family.FAILS}",
+        int(mentions.loc[fails, "asked"].sum()),
+        "For ARKs that fail at the URL that was asked.",
     )
 
 
@@ -221,6 +250,7 @@ def sentences(summary: pd.DataFrame, language: Language = ENGLISH) -> list[str]:
     parts = [
         cited_sentence(count, language),
         _families_sentence(count, language),
+        _log_sentence(count, language),
         language.gettext("{described}, {committed}.", described=described, committed=committed),
         _questions_sentence(count, language),
         known_sentence(summary, language),
@@ -240,6 +270,17 @@ def _families_sentence(count: Mapping[str, int], language: Language) -> str:
         fails=fails,
         silent=silent,
         not_judged=not_judged,
+    )
+
+
+def _log_sentence(count: Mapping[str, int], language: Language) -> str:
+    if _ASKED not in count:
+        return ""
+    return language.ngettext(
+        "People asked for an ARK {number} time in the logs, {fails} of them for one that fails.",
+        "People asked for ARKs {number} times in the logs, {fails} of them for one that fails.",
+        count[_ASKED],
+        fails=language.number(count[f"{_ASKED}: {Family.FAILS}"]),
     )
 
 
@@ -276,6 +317,8 @@ def cited_sentence(count: Mapping[str, int], language: Language) -> str:
                 "{number} redirected", "{number} redirected", count["documents redirected"]
             )
         )
+    if named := count.get(_NAMED):
+        missed.append(language.ngettext("{number} named in a log", "{number} named in logs", named))
     return language.gettext(
         "{citations} of {arks} in {documents} ({missed}); {repaired}, {ambiguous}.",
         citations=language.ngettext("{number} citation", "{number} citations", count["citations"]),

@@ -1,0 +1,466 @@
+r"""Requests for ARKs in the logs of web servers: what visitors asked for, where they came from, what was answered.
+
+What says who a visitor is never leaves this module: of a line only the method, the target, the host, the status, the
+Referer and the User-Agent are read at all, and of these are kept the ARK, the status, and the address of the page that
+links to it. Repeated requests are counted, so that memory grows with what is asked for and not with the log.
+
+A library for formats, apachelogs 0.6.1, was left aside: a request of some hundred octets that aren't printable, which
+anybody may send, keeps its regular expressions busy for years (``\x16`` is an escape, and another one before ``16``).
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import unquote
+
+from crawler.model.crawl_requests import names_session, same_document
+from crawler.model.observations import (
+    CitedMention,
+    DocumentOutcome,
+    DocumentRecord,
+    LoggedRequests,
+    now,
+)
+from crawler.model.resolving import GLOBAL_RESOLVER, mention_url, sendable, url_fault
+from extractors.documents import document_name
+from extractors.find import scan
+from extractors.mentions.fast_path import holds_no_label
+from extractors.mentions.mention import Mention
+from extractors.model.documents import Block, Finding, Role
+from extractors.wraps.evidence import Evidence
+from extractors.wraps.rules import Confidence
+
+# -- formats of lines
+
+#: What is read of a line, by the directives of Apache and the variables of nginx that hold it.
+_FIELDS = {
+    "request": ("r", "request"),
+    "method": ("m", "request_method"),
+    "target": ("U", "request_uri"),
+    "status": ("s", "status"),
+    "host": ("v", "V", "{host}i", "host", "http_host", "server_name"),
+    "port": ("p", "server_port"),
+    "referer": ("{referer}i", "http_referer"),
+    "agent": ("{user-agent}i", "http_user_agent"),
+}
+_FIELD_OF = {name: field for field, names in _FIELDS.items() for name in names}
+_DIRECTIVE = re.compile(
+    r"%[<>!,0-9]*(?P<directive>(?:\{[^}]*\})?(?:\^[A-Za-z]{2}|[A-Za-z%]))|\$(?P<braced>\{)?(?P<variable>\w+)(?(braced)\})"
+)
+#: Apache's ``vhost_combined``, ``combined`` (nginx has the same), and ``common`` with and without a host.
+_FORMATS = (
+    '%v:%p %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"',
+    '%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i"',
+    '%v:%p %h %l %u %t "%r" %>s %b',
+    '%h %l %u %t "%r" %>s %b',
+)
+
+
+def line_pattern(log_format: str) -> re.Pattern[bytes]:
+    """The pattern of a line in a format of Apache (``%h %l … "%r" %>s``) or nginx (``$remote_addr … "$request"``).
+
+    It never goes back over what it has read, so that its time grows with the line. What follows a last quoted field is
+    passed over. Raises ValueError for a format without request or status.
+
+    >>> line_pattern('%>s "%r"').fullmatch(b'404 "GET /ark:/12148/x5"')["request"]
+    b'GET /ark:/12148/x5'
+    """
+    parts: list[str] = []
+    fields: set[str] = set()
+    end = 0
+    for match in _DIRECTIVE.finditer(log_format):
+        parts.append(re.escape(log_format[end : match.start()]))
+        end = match.end()
+        name = match["variable"] or match["directive"]
+        value = _value_pattern(name, log_format[end : end + 1])
+        named = _FIELD_OF.get(name.lower() if name.startswith("{") else name)
+        if named and named not in fields:
+            fields.add(named)
+            value = f"(?P<{named}>{value})"
+        parts.append(value)
+    if "status" not in fields or not fields & {"request", "target"}:
+        raise ValueError(
+            "a format of logs names the request (%r or $request) and the status (%>s or $status)"
+        )
+    rest = "(?: .*+)?" if log_format.endswith('"') else ""
+    pattern = f"{''.join(parts)}{re.escape(log_format[end:])}{rest}"
+    return re.compile(pattern.encode(), re.DOTALL)
+
+
+def _value_pattern(name: str, following: str) -> str:
+    """The pattern of one value, which the character *following* ends."""
+    match name, following:
+        case "%", _:
+            return "%"
+        case "t", _:
+            return r"\[[^\]]*+\]"
+        case "p" | "server_port", _:
+            return r"\d++"
+        case "s" | "status", _:
+            return r"\d{3}"
+        case (("u" | "remote_user"), " "):  # the one value without quotes that may hold blanks
+            return r"[^\[]*?"
+        case _, '"':
+            return r'(?:[^"\\]|\\.)*+'
+        case _, "":
+            return ".*+"
+        case _, ("%" | "$"):  # %U%q
+            return r"[^\s?]*+"
+    return rf"[^\s{re.escape(following)}]++" if following != "]" else r"[^\]]*+"
+
+
+KNOWN_FORMATS = tuple(map(line_pattern, _FORMATS))
+_ESCAPE = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
+_ESCAPED = bytes.maketrans(b"nrtbvf", b"\n\r\t\b\v\f")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is read of one line; None for what its format doesn't have."""
+
+    method: str
+    target: str
+    status: int
+    origin: str
+    """Scheme and host that were asked, where the line says so; else empty."""
+    referer: str | None
+    agent: str | None
+
+
+#: Any request that names no ARK.
+_OTHER = Request("", "", 0, "", None, None)
+
+
+def request_in(
+    line: bytes, patterns: Sequence[re.Pattern[bytes]] = KNOWN_FORMATS
+) -> Request | None:
+    r"""Return the request of a line, in the first of these formats that it has, or in JSON as Caddy writes it.
+
+    >>> line = b'192.0.2.7 - - [10/Oct/2026:13:55:36 +0000] "GET /ark:/12148/x5 HTTP/1.1" 404 9 "-" "a \\x22b\\x22"'
+    >>> request_in(line)
+    Request(method='GET', target='/ark:/12148/x5', status=404, origin='', referer='-', agent='a "b"')
+    """
+    if line.startswith(b"{"):
+        return _request_in_json(line)
+    match = next((match for pattern in patterns if (match := pattern.fullmatch(line))), None)
+    if match is None:
+        return None
+    if b"%" not in line and b"ark" not in line.lower():
+        return _OTHER  # soon, for most are
+    values = {name: _unescaped(value) for name, value in match.groupdict().items()}
+    method, _, rest = values.get("request", "").partition(" ")
+    target = values.get("target") or rest.rpartition(" HTTP/")[0] or rest
+    return Request(
+        values.get("method", method),
+        target,
+        int(values["status"]),
+        _origin(None, values.get("host", ""), values.get("port")),
+        values.get("referer"),
+        values.get("agent"),
+    )
+
+
+def _request_in_json(line: bytes) -> Request | None:
+    try:
+        entry = json.loads(line.decode("utf-8", "replace"))
+        request, headers = entry["request"], entry["request"].get("headers", {})
+        given = [request["method"], request["uri"], request.get("host", "")]
+        given += [next(iter(headers.get(name) or ("",))) for name in ("Referer", "User-Agent")]
+        texts = (str(text).encode("utf-8", "replace").decode() for text in given)
+        method, target, host, referer, agent = texts
+        origin = _origin("https" if request.get("tls") else "http", host, None)
+        return Request(method, target, int(str(entry["status"])), origin, referer, agent)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _unescaped(value: bytes) -> str:
+    def octets(match: re.Match[bytes]) -> bytes:
+        return bytes.fromhex(match[1].decode()) if match[1] else match[2].translate(_ESCAPED)
+
+    return _ESCAPE.sub(octets, value).decode("utf-8", "replace")
+
+
+_NAME = re.compile(r"(?=.*[a-z])[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.IGNORECASE)
+
+
+def _origin(scheme: str | None, host: str, port: str | None) -> str:
+    """Scheme and host that were asked; empty for an address, which is no name to cite."""
+    host, _, own_port = host.partition(":")
+    port = port or own_port
+    if not _NAME.fullmatch(host):
+        return ""
+    scheme = scheme or ("http" if port not in (None, "", "443") else "https")
+    is_default = port in (None, "", {"http": "80", "https": "443"}.get(scheme))
+    return f"{scheme}://{host.lower()}{'' if is_default else f':{port}'}"
+
+
+# -- what may be kept of them
+
+#: An IP address in text: of a visitor, for all we know.
+_ADDRESS = re.compile(
+    r"(?<!\d)(?:\d{1,3}\.){3}\d{1,3}(?!\d)|(?<![\w:])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:])",
+    re.IGNORECASE,
+)
+_AUTHORITY = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
+#: Requests are mostly for the same, and from the same pages.
+_MOST_KNOWN = 2**14
+#: Programs by their own word, in a User-Agent; browsers name themselves otherwise.
+_ROBOT = re.compile(
+    r"(?<!cu)bot|crawl|spider|slurp|archive|scrap|fetch|preview|monitor|check|scan|feed|headless|arkaudit|facebookexternal"
+    r"|curl|wget|python|java/|perl|ruby|go-http|okhttp|httpclient|axios|node",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=_MOST_KNOWN)
+def requested_ark(target: str, origin: str) -> Mention | None:
+    """Return the ARK that a request *target* at *origin* asks for: in its path, or as the whole value of a parameter.
+
+    Of a query, which may hold anything, no more is kept than an inflection.
+
+    >>> requested_ark("/ark:/12148/x5?token=secret", "https://a.example").repaired
+    'https://a.example/ark:/12148/x5'
+    >>> str(requested_ark("/dataset?id=ark:/12148/x5", "").ark), requested_ark("/search?q=is+ark:/12148/x5+there", "")
+    ('ark:12148/x5', None)
+    """
+    target = _AUTHORITY.sub("", target, count=1)
+    path, mark, query = target.partition("?")
+    inflection = f"?{query}" if mark and query in ("", "?", "info") else ""
+    mention = _first_ark(origin + path + inflection) or _ark_of_query(query)
+    if mention is None or _holds_address(mention.repaired.removeprefix(origin)):
+        return None
+    if "@" in (mention.resolver or ""):  # user and password
+        return None
+    as_written = mention.as_written.removeprefix(origin)
+    return replace(
+        mention,
+        as_written=as_written,
+        spans=((0, len(as_written)),),
+        context="",
+        fragment="",
+        confidence=Confidence.CERTAIN,  # it was asked for as it is
+        alternatives=(),
+        reason="a visitor's request",
+    )
+
+
+def _first_ark(text: str) -> Mention | None:
+    block = Block(text, Role.LINK_TARGET)
+    return next((one for one in scan(block, Evidence()) if isinstance(one, Mention)), None)
+
+
+def _ark_of_query(query: str) -> Mention | None:
+    """The ARK that is the value of a parameter, whole."""
+    for parameter in query.split("&"):
+        value = unquote(parameter.partition("=")[2])
+        mention = _first_ark(value)
+        if mention is not None and (mention.start, mention.end) == (0, len(value)):
+            return mention
+    return None
+
+
+@lru_cache(maxsize=_MOST_KNOWN)
+def citing_page(referer: str | None) -> str | None:
+    """Return the address of the page that a Referer names, without all that may be about its reader; None for none.
+
+    User, password, fragment, session ids and the query go, but for a parameter that is an ARK. A page whose address
+    holds an IP address is none.
+
+    >>> citing_page("https://anna:pw@thesis.example/3?token=secret&id=ark:/12148/x5#top")
+    'https://thesis.example/3?id=ark:/12148/x5'
+    >>> citing_page("http://192.0.2.7/me"), citing_page("-"), citing_page("android-app://com.example")
+    (None, None, None)
+    """
+    if not referer or not _AUTHORITY.match(referer):
+        return None
+    page, _, query = sendable(referer).partition("?")
+    kept = "&".join(parameter for parameter in query.split("&") if _ark_of_query(parameter))
+    page = f"{page}?{kept}" if kept else page
+    if url_fault(page) or _holds_address(page):
+        return None
+    return same_document(page) if names_session(page) else page
+
+
+def _holds_address(text: str) -> bool:
+    return any(_ADDRESS.search(form) for form in {text, unquote(text)})
+
+
+# -- whole logs
+
+#: Octets of a line; what is longer was no request that a server took.
+MOST_LINE_BYTES = 2**17
+#: So many requests that differ in ARK, page or status are kept apart; what is new beyond is counted.
+MOST_DISTINCT = 250_000
+_MOST_NAMED = 5
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(slots=True)
+class _Count:
+    """How often the same was asked, and in which line of which log first."""
+
+    log: str
+    line: int
+    people: int = 0
+    robots: int = 0
+
+
+@dataclass(slots=True)
+class RequestLogs:
+    """The requests for ARKs of one or more logs, counted."""
+
+    resolver: str
+    """Whose host was asked where a log doesn't say."""
+    formats: Sequence[re.Pattern[bytes]] = KNOWN_FORMATS
+    """Those that lines may have."""
+    most_distinct: int = MOST_DISTINCT
+    _counts: dict[tuple[str, str, int], _Count] = field(default_factory=dict)
+    """By the URL that asks for the ARK, the document that cites it, and the status."""
+    _mentions: dict[str, Mention] = field(default_factory=dict)
+    logs: dict[str, DocumentRecord] = field(default_factory=dict)
+    """Those that were read, by name, without what they cite."""
+    _files: set[tuple[int, int]] = field(default_factory=set)
+
+    def read(self, path: Path) -> None:
+        """Read a log, also one in gzip, up to where it ends now; what is wrong with it is a finding. Never raises."""
+        name, counts, odd = document_name(path), Counter[str](), list[int]()
+        fault = None
+        try:
+            with path.open("rb") as stream:
+                status = os.fstat(stream.fileno())
+                if (status.st_dev, status.st_ino) in self._files:  # it was rotated meanwhile
+                    return
+                self._files.add((status.st_dev, status.st_ino))
+                is_packed = stream.peek(2).startswith(_GZIP)
+                lines = gzip.GzipFile(fileobj=stream) if is_packed else stream
+                self._take(lines, None if is_packed else status.st_size, name, counts, odd)
+        except (OSError, EOFError, zlib.error) as problem:
+            kind = "unreadable-part" if counts["lines"] > counts["odd"] else "unreadable"
+            fault = Finding(kind, str(getattr(problem, "strerror", None) or problem))
+        self.logs[name] = _log_record(name, counts, odd, fault)
+
+    def _take(
+        self,
+        stream: BinaryIO | gzip.GzipFile,
+        size: int | None,
+        name: str,
+        counts: Counter[str],
+        odd: list[int],
+    ) -> None:
+        """Count the lines of *stream*, of which *size* octets were there when it was opened, and name the first *odd* ones."""
+        for line, is_whole in _lines(stream, size):
+            request = request_in(line, self.formats) if len(line) <= MOST_LINE_BYTES else None
+            if request is None and not is_whole and size is not None:
+                continue  # it is being written
+            counts["lines"] += 1
+            if request is None:
+                counts["odd"] += 1
+                odd += [counts["lines"]] * (len(odd) < _MOST_NAMED)
+            else:
+                counts[self.add(request, name, counts["lines"])] += 1
+
+    def add(self, request: Request, log: str, line: int) -> str:
+        """Count one request. Returns which of the numbers of its log it belongs to."""
+        is_asking = request.method in ("GET", "HEAD") and request.status in range(100, 1000)
+        if not is_asking or holds_no_label(request.target):
+            return "others"
+        origin = request.origin
+        if not origin and self.resolver != GLOBAL_RESOLVER:
+            origin = "/".join(self.resolver.split("/")[:3])
+        mention = requested_ark(request.target, origin)
+        if mention is None:
+            return "others"
+        url = mention_url(mention.repaired, mention.resolver, None, self.resolver)
+        key = (url, citing_page(request.referer) or log, request.status)
+        if key not in self._counts and len(self._counts) >= self.most_distinct:
+            return "beyond"
+        self._mentions.setdefault(url, mention)
+        count = self._counts.setdefault(key, _Count(log, line))
+        # Browsers name themselves; where a format has no User-Agent, no one knows.
+        if request.agent is not None and (
+            request.agent in ("", "-") or _ROBOT.search(request.agent)
+        ):
+            count.robots += 1
+            return "robots"
+        count.people += 1
+        return "people"
+
+    def records(self) -> list[DocumentRecord]:
+        """The logs, and the pages that visitors came from, as documents with what they cite."""
+        records = dict(self.logs)
+        cited: defaultdict[str, list[CitedMention]] = defaultdict(list)
+        citations: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        for (url, document, status), count in self._counts.items():
+            of_page = citations[document]
+            mention = replace(
+                self._mentions[url],
+                citation=of_page.setdefault(url, len(of_page) + 1),
+                place=f"line {count.line} of {count.log}",
+            )
+            requests = LoggedRequests(count.people, count.robots, status)
+            cited[document].append(CitedMention(mention, url, requests=requests))
+            record = DocumentRecord(document, count.log, now(), DocumentOutcome.REFERER)
+            records.setdefault(document, record)
+        return [replace(record, mentions=tuple(cited[name])) for name, record in records.items()]
+
+    def asked(self) -> dict[str, list[str]]:
+        """The URLs that ask for the ARKs, most asked first, each with where visitors came from, how often."""
+        pages: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for (url, document, _), count in self._counts.items():
+            pages[url][document] += count.people
+        ordered = sorted(pages.items(), key=lambda item: -item[1].total())
+        return {
+            url: [f"{page} ({number})" for page, number in of_url.most_common()]
+            for url, of_url in ordered
+        }
+
+
+def _log_record(
+    name: str, counts: Counter[str], odd: Sequence[int], fault: Finding | None
+) -> DocumentRecord:
+    """The row about a log, without what it cites."""
+    words = f"{counts['people']} requests for ARKs by people and {counts['robots']} by robots"
+    words = f"{words}, in {counts['lines']} lines; counts are of what was read this time"
+    findings = [Finding("log-read", words)]
+    if odd:
+        first = f"{', '.join(map(str, odd))}{' …' * (counts['odd'] > len(odd))}"
+        words = f"lines that are no request in a known format: {counts['odd']} ({first})"
+        findings.append(Finding("odd-lines", words))
+    if counts["beyond"]:
+        words = f"requests that are not kept, for too many differ: {counts['beyond']}"
+        findings.append(Finding("log-limit", words))
+    is_read = counts["lines"] > counts["odd"] or not (counts["lines"] or fault)
+    if not counts["lines"] and is_read:
+        fault = Finding("empty", "there is no line in this log")
+    elif not is_read and fault is None:
+        advice = "--access-log-format says how they are written"
+        fault = Finding("unknown-format", f"no line is a request in a known format: {advice}")
+    findings += [fault] if fault else []
+    outcome = DocumentOutcome.READ if is_read else DocumentOutcome.UNREADABLE
+    return DocumentRecord(name, None, now(), outcome, findings=tuple(findings))
+
+
+def _lines(stream: BinaryIO | gzip.GzipFile, size: int | None) -> Iterator[tuple[bytes, bool]]:
+    """The lines of a log without their ends, each with whether it has one; of one too long only more than is allowed."""
+    left = size
+    while line := stream.readline(
+        MOST_LINE_BYTES + 1 if left is None else min(left, MOST_LINE_BYTES + 1)
+    ):
+        read = len(line)
+        piece = line
+        while not piece.endswith(b"\n") and len(piece) > MOST_LINE_BYTES and piece:
+            piece = stream.readline(MOST_LINE_BYTES + 1)
+            read += len(piece)
+        left = None if left is None else max(0, left - read)
+        yield line.rstrip(b"\r\n"), piece.endswith(b"\n")

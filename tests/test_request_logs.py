@@ -1,0 +1,380 @@
+"""Logs of web servers as a source: what was asked for, where it came from; and nothing of who asked."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.model.observations import DocumentOutcome
+from crawler.sources.request_logs import (
+    MOST_LINE_BYTES,
+    RequestLogs,
+    citing_page,
+    line_pattern,
+    request_in,
+)
+from crawler.store.store import Store
+from tests.library import rows
+from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
+from tests.vectors import vectors
+
+Command = Callable[..., CompletedProcess[str]]
+OURS = "https://ark.example.org/"
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+
+def combined(target: str, referer: str = "-", agent: str = BROWSER, status: int = 404) -> str:
+    return (
+        f"203.0.113.9 - secretuser [25/Nov/2026:20:23:23 +0000] "
+        f'"GET {target} HTTP/1.1" {status} 153 "{referer}" "{agent}"\n'
+    )
+
+
+@pytest.mark.parametrize("vector", vectors("request_logs"))
+def test_a_line_is_read(vector: dict[str, Any]) -> None:
+    request = request_in(vector["line"].encode())
+    if request is None:
+        assert "by" not in vector
+        return
+    logs = RequestLogs(OURS)
+    assert logs.add(request, "access.log", 7) == vector["by"]
+    cited = [(record.url, one) for record in logs.records() for one in record.mentions]
+    assert len(cited) == ("url" in vector)
+    for page, one in cited:
+        assert (one.request_url, page) == (vector["url"], vector.get("page", "access.log"))
+        assert one.requests.answered == vector["answered"]
+
+
+@pytest.mark.parametrize(
+    ("log_format", "line"),
+    [
+        ('%h %{X-Forwarded-For}i %>s "%m %U%q" "%{Referer}i"', '203.0.113.9 - 404 "GET /ark:/12148/x5?info" "https://a.example/"'),
+        ("$remote_addr [$time_local] $host $request_method $request_uri $status ${http_referer} rt=$request_time",
+         "203.0.113.9 [25/Nov/2026:20:23:23 +0000] ark.example.org GET /ark:/12148/x5?info 404 https://a.example/ rt=0.1"),
+        ("[%{%d/%b/%Y:%T %z}t] 100%% %s %r", "[25/Nov/2026:20:23:23 +0000] 100% 404 GET /ark:/12148/x5?info HTTP/1.1"),
+    ],
+)  # fmt: skip
+def test_a_format_is_given_in_the_words_of_apache_or_nginx(log_format: str, line: str) -> None:
+    request = request_in(line.encode(), [line_pattern(log_format)])
+    assert request is not None
+    target = request.target.removesuffix("?info")
+    assert (request.method, target, request.status) == ("GET", "/ark:/12148/x5", 404)
+    assert request.referer == ("https://a.example/" if "eferer" in log_format else None)
+
+
+def test_a_format_without_request_or_status_is_refused_in_one_line(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text("x\n")
+    done = run_command(
+        "crawl", f"log:{log}", "--access-log-format", "%h %l", "--store", tmp_path / "a.db"
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "names the request" in done.stderr
+    assert not (tmp_path / "a.db").exists()
+
+
+def as_nginx(text: bytes) -> bytes:
+    """As ``ngx_http_log_escape`` writes a variable."""
+    return b"".join(
+        bytes([octet]) if 31 < octet < 127 and octet not in b'"\\' else b"\\x%02X" % octet
+        for octet in text
+    )
+
+
+def as_apache(text: bytes) -> bytes:
+    """As ``ap_escape_logitem`` writes an item."""
+    words = {8: b"\\b", 9: b"\\t", 10: b"\\n", 11: b"\\v", 13: b"\\r", 34: b'\\"', 92: b"\\\\"}
+    return b"".join(
+        words.get(octet) or (bytes([octet]) if 31 < octet < 127 else b"\\x%02x" % octet)
+        for octet in text
+    )
+
+
+@given(agent=st.binary(max_size=60), path=st.binary(max_size=60))
+def test_whatever_is_in_a_field_is_read_as_it_was_sent(agent: bytes, path: bytes) -> None:
+    referer = b"https://a.example/" + path
+    requests = {
+        request_in(
+            b'203.0.113.9 - - [25/Nov/2026:20:23:23 +0000] "GET /ark:/12148/x5 HTTP/1.1" 404 1 "%b" "%b"'
+            % (escaped(referer), escaped(agent))
+        )
+        for escaped in (as_nginx, as_apache)
+    }
+    [request] = requests
+    assert request is not None
+    assert request.target == "/ark:/12148/x5"
+    assert request.referer == referer.decode("utf-8", "replace")
+    assert (request.agent or "") == agent.decode("utf-8", "replace")
+
+
+@given(st.binary(max_size=300), st.text(max_size=100))
+def test_whatever_a_line_or_a_referer_is_nothing_is_raised(line: bytes, referer: str) -> None:
+    request_in(line)
+    page = citing_page(f"https://a.example/{referer}")
+    assert page is None or "?" not in page or "ark" in page.lower()
+
+
+# -- whole logs
+
+
+def findings(path: Path) -> tuple[DocumentOutcome | Any, dict[str, str]]:
+    logs = RequestLogs(OURS)
+    logs.read(path)
+    [record] = [one for one in logs.records() if one.outcome is not DocumentOutcome.REFERER]
+    return record.outcome, {finding.kind: finding.detail for finding in record.findings}
+
+
+LINE = combined("/ark:/12148/x5").encode()
+CUT_OFF = gzip.compress(LINE + os.urandom(9000).hex().encode() + b"\n")[:-9]
+
+
+@pytest.mark.parametrize(
+    ("why", "data", "outcome", "kind", "words"),
+    [
+        ("an empty log", b"", "read", "empty", "no line"),
+        ("a binary file", bytes(range(256)) * 50, "unreadable", "unknown-format", "--access-log-format"),
+        ("odd lines", LINE + b"hello\n\n" + LINE, "read", "odd-lines", "2 (2, 3)"),
+        ("many odd lines", LINE + b"hello\n" * 9, "read", "odd-lines", "9 (2, 3, 4, 5, 6 …)"),
+        ("a line of a megabyte", LINE[:-2] + b"a" * 2**20 + b'"\n' + LINE, "read", "odd-lines", "1 (1)"),
+        ("gzip", gzip.compress(LINE * 3), "read", "log-read", "3 requests for ARKs by people"),
+        ("gzip that is cut off", CUT_OFF, "read", "unreadable-part", "ended"),
+        ("gzip of nothing", gzip.compress(LINE)[:12], "unreadable", "unreadable", "ended"),
+        ("a last line that is being written", LINE + LINE[:60], "read", "log-read", "in 1 lines"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and " " in value else "",
+)  # fmt: skip
+def test_what_is_wrong_with_a_log_is_a_finding(
+    tmp_path: Path, why: str, data: bytes, outcome: str, kind: str, words: str
+) -> None:
+    log = tmp_path / "access.log"
+    log.write_bytes(data)
+    told, by_kind = findings(log)
+    assert told == outcome, by_kind
+    assert words in by_kind[kind]
+
+
+def test_lines_that_come_while_a_log_is_read_are_left_for_the_next_time(tmp_path: Path) -> None:
+    log = tmp_path / "access.log"
+    log.write_bytes(LINE * 5)
+
+    class Growing(RequestLogs):
+        def add(self, *request: Any) -> str:
+            with log.open("ab") as end:
+                end.write(LINE)
+            return super().add(*request)
+
+    logs = Growing(OURS)
+    logs.read(log)
+    [finding] = logs.logs[str(log)].findings
+    assert finding.detail.startswith("5 requests for ARKs by people and 0 by robots, in 5 lines")
+
+
+def test_a_log_under_two_names_is_read_once_and_what_repeats_takes_no_memory(
+    tmp_path: Path,
+) -> None:
+    log, again = tmp_path / "access.log", tmp_path / "access.log.1"
+    log.write_bytes(
+        LINE * 1000 + combined("/ark:/12148/x6").encode() + combined("/ark:/12148/x7").encode()
+    )
+    again.hardlink_to(log)
+    logs = RequestLogs(OURS, most_distinct=2)
+    logs.read(log)
+    logs.read(again)
+    [record] = logs.records()
+    assert [(one.mention.ark.name, one.requests.asked, one.mention.place) for one in record.mentions ] == [
+        ("x5", 1000, f"line 1 of {log}"), ("x6", 1, f"line 1001 of {log}"),
+    ]  # fmt: skip
+    assert ("log-limit", "requests that are not kept, for too many differ: 1") in {
+        (finding.kind, finding.detail) for finding in record.findings
+    }
+    assert len(LINE) < MOST_LINE_BYTES
+
+
+# -- audits
+
+HOST = "ark.library.example"
+PAGE = f"http://{HOST}/citing"
+
+
+@contextmanager
+def library() -> Iterator[Command]:
+    """The command, with a resolver of which one name works."""
+
+    def answer(target: str) -> bytes:
+        match target.partition("?")[0]:
+            case "/ark:/12148/fine":
+                return reply(
+                    body="<title>Fine</title><p>The fine object itself, ark:/12148/fine, kept here."
+                )
+            case "/citing":
+                return reply(
+                    body=f"<a href='http://{HOST}/ark:/12148/lost'>x</a> <a href='http://{HOST}/ark:/12148/fine'>y</a>"
+                )
+        return reply("404 Not Found", "no such name")
+
+    with RawServer(answer) as server:
+        route = f"--connect-to={HOST}:80=127.0.0.1:{server.port}"
+        yield lambda verb, *arguments: run_command(
+            verb, *arguments, *ON_LOOPBACK, route, "--resolver", f"http://{HOST}/"
+        )
+
+
+def write_logs(folder: Path) -> str:
+    lost, fine = "/ark:/12148/lost", "/ark:/12148/fine"
+    (folder / "access.log").write_text(
+        combined(lost, "https://thesis.example/3?token=s3cret") * 4
+        + combined(lost, PAGE) * 2
+        + combined(fine, PAGE, status=200)
+        + combined("/ark:/12148/seldom") * 2
+        + combined(lost, agent="Googlebot/2.1")
+    )
+    (folder / "access.log.2.gz").write_bytes(gzip.compress(combined(lost).encode() * 3))
+    return f"log:{folder / 'access.log*'}"
+
+
+def test_a_report_says_what_was_asked_for_and_fails_most_asked_first(tmp_path: Path) -> None:
+    store, seed = tmp_path / "a.db", write_logs(tmp_path)
+    with library() as command:
+        done = command(
+            "run",
+            seed,
+            "--store",
+            store,
+            "--out",
+            tmp_path / "out",
+            "--format",
+            "csv",
+            "--format",
+            "md",
+        )
+        assert done.returncode == 0, done.stderr
+    said = "People asked for ARKs 12 times in the logs, 11 of them for one that fails."
+    assert said in " ".join(done.stdout.split())
+    text = (tmp_path / "out" / "report.md").read_text()
+    asked = text.partition("## Asked for and failing")[2].partition("## ")[0]
+    lines = [line.split(" | ") for line in asked.splitlines() if "ark:" in line]
+    assert [(line[0], line[1], line[-2]) for line in lines] == [
+        ("| ark:12148/lost", "9", "9 404"), ("| ark:12148/seldom", "2", "2 404"),
+    ]  # fmt: skip
+    assert lines[0][2].startswith("`4 https://thesis.example/3, 3 ")
+    assert f"2 {PAGE}" in lines[0][2]
+    robots = "select sum(asked), sum(asked_by_robots) from mention"
+    assert rows(store, robots) == [(12, 1)]
+    assert rows(store, "select url, outcome from document where url like 'http%' order by url") == [
+        (PAGE, "referer"), ("https://thesis.example/3", "referer"),
+    ]  # fmt: skip
+
+
+def test_a_page_that_is_crawled_as_well_is_one_document_and_cites_once(tmp_path: Path) -> None:
+    store, seed = tmp_path / "a.db", write_logs(tmp_path)
+    with library() as command:
+        command("crawl", seed, PAGE, "--store", store)
+        again = command("run", seed, PAGE, "--store", store, "--jobs", "1")
+        assert again.returncode == 0, again.stderr
+    query = f"""
+        select run_id, outcome, ordinal, citation, request_url, asked from mention join document using (document_id)
+        where url = '{PAGE}' order by run_id, ordinal"""
+    lost, fine = f"http://{HOST}/ark:/12148/lost", f"http://{HOST}/ark:/12148/fine"
+    assert rows(store, query) == [
+        (run, "read", *place)
+        for run in (1, 2)
+        for place in ((1, 1, lost, None), (2, 2, fine, None), (3, 1, lost, 2), (4, 2, fine, 1))
+    ], "each run has the counts of what it read itself"
+
+
+def test_a_resumed_run_counts_nothing_twice(tmp_path: Path) -> None:
+    store, seed = tmp_path / "a.db", write_logs(tmp_path)
+    logs = RequestLogs(OURS)
+    for path in tmp_path.glob("access.log*"):
+        logs.read(path)
+    run_command("crawl", seed, "--store", store)
+    before = rows(store, "select count(*), sum(asked) from mention")
+    with Store.open(store) as opened:
+        opened.record_logs(1, logs.records())
+    assert rows(store, "select count(*), sum(asked) from mention") == before
+
+
+def test_check_asks_for_what_a_log_has_most_asked_first(tmp_path: Path) -> None:
+    seed = write_logs(tmp_path)
+    with library() as command:
+        done = command("check", "--from", seed)
+    assert [(row["ark"], row["object"]["outcome"]) for row in json_lines(done.stdout)] == [
+        ("ark:12148/lost", "broken"), ("ark:12148/seldom", "broken"), ("ark:12148/fine", "resolved"),
+    ]  # fmt: skip
+    assert "cited in https://thesis.example/3 (4); " in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["extract", "run"])
+def test_a_log_that_is_not_there_or_not_for_this_command_is_one_line(
+    tmp_path: Path, verb: str
+) -> None:
+    done = run_command(verb, f"log:{tmp_path / 'no*'}")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert ("there is no log" if verb == "run" else "log: is for") in done.stderr
+
+
+# -- privacy
+
+_ADDRESSES = ("203.0.113.", "198.51.100.", "2001:db8", "2001%3Adb8", "192.0.2.")
+_OF_VISITORS = (
+    *_ADDRESSES,
+    "secretuser",
+    "s3cret",
+    "C00KIE",
+    "anna:pw",
+    "user=anna",
+    "Anna Maria",
+    "X11; Linux",
+)
+
+
+def test_nothing_of_a_visitor_is_in_store_log_report_or_output(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    seed = write_logs(folder)
+    lines = [vector["line"] for (vector,) in (param.values for param in vectors("request_logs"))]
+    lines += [
+        combined(f"/ark:/12148/q{number}?ip={address}&sid=C00KIE", f"https://{where}")
+        for number, address in enumerate(("203.0.113.9", "2001:db8::77", "192.0.2.7"))
+        for where in (f"a.example/?ip={address}", f"a.example/{address}", f"[{address}]/", f"{address}/", f"a.example/#{address}")
+    ]  # fmt: skip
+    lines += [
+        f'192.0.2.7 - anna [x] "GET /ark:/12148/x5;{address} HTTP/1.1" 404 1 "-" "{BROWSER}"'
+        for address in _ADDRESSES[:1]
+    ]
+    (folder / "access.log.3").write_text("\n".join(lines).replace("\ud800", ""))
+    said = b""
+    with library() as command:
+        for level in ((), ("-v",), ("-vv", "--log-file", tmp_path / "kept.log"), ("--quiet",)):
+            store = tmp_path / f"{len(said)}.db"
+            done = command(
+                "run",
+                seed,
+                "--store",
+                store,
+                "--out",
+                tmp_path / f"out{len(said)}",
+                "--format",
+                "all",
+                *level,
+            )
+            assert done.returncode == 0, done.stderr
+            said += f"{done.stdout}{done.stderr}".encode()
+        said += command("check", "--from", seed, "--explain").stdout.encode()
+    kept = [path for path in tmp_path.rglob("*") if path.is_file() and folder not in path.parents]
+    assert len(kept) > 20
+    for path, data in [(Path("said"), said), *((path, path.read_bytes()) for path in kept)]:
+        for word in _OF_VISITORS:
+            at = data.find(word.encode())
+            assert at < 0, f"{path}: {data[max(0, at - 80) : at + 80]!r}"
