@@ -33,6 +33,7 @@ LIMITS = (
         "time-limit",
         "page-limit",
         "source-limit",
+        "log-limit",
         "incomplete",
         "undecodable",
         "not-fetched",
