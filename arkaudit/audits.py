@@ -262,7 +262,7 @@ class AuditRun:
         if self.targets is not None:
             return list(self.targets)
         if not self.is_read:
-            if self.logged is not None:
+            if self.logged is not None and self.logged.logs:
                 self.store.record_logs(self.run_id, self.logged.records())
             from crawler.spiders.runs import conclude_documents
 
@@ -314,10 +314,8 @@ class AuditRun:
             )
 
 
-def logged_requests(logs: Mapping[str, Sequence[Path]], config: Config) -> RequestLogs | None:
-    """The requests for ARKs in *logs*, by the patterns that name them; None without logs. What they are, is said."""
-    if not logs:
-        return None
+def logged_requests(logs: Mapping[str, Sequence[Path]], config: Config) -> RequestLogs:
+    """The requests for ARKs in *logs*, by the patterns that name them; says what was read."""
     log_format = config.crawl.access_log_format
     formats = (line_pattern(log_format),) if log_format else KNOWN_FORMATS
     requests = RequestLogs(config.resolver, formats)

@@ -346,7 +346,7 @@ jobs_option = click.option(
 access_log_option = click.option(
     "--access-log-format",
     metavar="FORMAT",
-    help="How lines of log: are written, as Apache or nginx is told.  [default: combined or common; Caddy's JSON]",
+    help="How lines of log: are written, in the words of Apache or nginx.  [default: combined or common; Caddy's JSON]",
 )
 """The option for the format of logs that are read for requests."""
 

@@ -88,7 +88,13 @@ def test_what_is_recorded_comes_back_as_it_was() -> None:
             (Ark("12x45", "x5"), URL),
             (Ark("12345", "x6"), "https://n2t.net/ark:/12345/x6"),
         ]
-        assert store.counts(run_id) == {"documents": 1, "read": 1, "redirected": 0, "citations": 1}
+        assert store.counts(run_id) == {
+            "documents": 1,
+            "read": 1,
+            "redirected": 0,
+            "referers": 0,
+            "citations": 1,
+        }
 
 
 def test_what_goes_to_a_host_is_added_up_over_the_stages_of_a_run(tmp_path: Path) -> None:

@@ -142,8 +142,8 @@ def run(
 
     \b
     arkaudit run https://www.example.org/ --contact you@example.org --out report
-    arkaudit run 'log:/var/log/nginx/access.log*' --resolver https://ark.example.org/ --out report
     arkaudit run -c arkaudit.toml --audit theses
+    arkaudit run 'log:/var/log/nginx/access.log*' --resolver https://ark.example.org/ --out report
     """
     from arkaudit import audits
     from arkaudit.notification import send_news

@@ -225,8 +225,7 @@ def _logged(source: str | None, config: Config) -> dict[str, list[str]]:
         return {}
     from arkaudit.audits import logged_requests
 
-    requests = logged_requests({pattern: logs_at(pattern)}, config)
-    asked = requests.asked() if requests is not None else {}
+    asked = logged_requests({pattern: logs_at(pattern)}, config).asked()
     if not asked:
         raise UserMistake(f"nothing to check: there is no request for an ARK in {source}")
     return asked

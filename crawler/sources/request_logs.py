@@ -238,9 +238,9 @@ def requested_ark(target: str, origin: str) -> Mention | None:
     path, mark, query = target.partition("?")
     inflection = f"?{query}" if mark and query in ("", "?", "info") else ""
     mention = _first_ark(origin + path + inflection) or _ark_of_query(query)
-    if mention is None or _holds_address(mention.repaired.removeprefix(origin)):
+    if mention is None or "@" in (mention.resolver or ""):  # user and password
         return None
-    if "@" in (mention.resolver or ""):  # user and password
+    if _holds_address(mention.repaired.removeprefix(origin)):
         return None
     as_written = mention.as_written.removeprefix(origin)
     return replace(
