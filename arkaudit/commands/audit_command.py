@@ -142,6 +142,7 @@ def run(
 
     \b
     arkaudit run https://www.example.org/ --contact you@example.org --out report
+    arkaudit run -c arkaudit.toml
     arkaudit run -c arkaudit.toml --audit theses
     arkaudit run 'log:/var/log/nginx/access.log*' --resolver https://ark.example.org/ --out report
     """
