@@ -320,7 +320,7 @@ def logged_requests(logs: Mapping[str, Sequence[Path]], config: Config) -> Reque
     formats = (line_pattern(log_format),) if log_format else KNOWN_FORMATS
     requests = RequestLogs(config.resolver, formats)
     for path in chain.from_iterable(logs.values()):
-        requests.read(path)
+        requests.read(path, document_name(path))
     for log in requests.logs.values():
         for finding in log.findings:
             say(f"{log.url}: {finding.kind}: {finding.detail}")

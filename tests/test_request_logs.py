@@ -129,7 +129,7 @@ def test_whatever_a_line_or_a_referer_is_nothing_is_raised(line: bytes, referer:
 
 def findings(path: Path) -> tuple[DocumentOutcome | Any, dict[str, str]]:
     logs = RequestLogs(OURS)
-    logs.read(path)
+    logs.read(path, str(path))
     [record] = [one for one in logs.records() if one.outcome is not DocumentOutcome.REFERER]
     return record.outcome, {finding.kind: finding.detail for finding in record.findings}
 
@@ -174,7 +174,7 @@ def test_lines_that_come_while_a_log_is_read_are_left_for_the_next_time(tmp_path
             return super().add(*request)
 
     logs = Growing(OURS)
-    logs.read(log)
+    logs.read(log, str(log))
     [finding] = logs.logs[str(log)].findings
     assert finding.detail.startswith("5 requests for ARKs by people and 0 by robots, in 5 lines")
 
@@ -188,8 +188,8 @@ def test_a_log_under_two_names_is_read_once_and_what_repeats_takes_no_memory(
     )
     again.hardlink_to(log)
     logs = RequestLogs(OURS, most_distinct=2)
-    logs.read(log)
-    logs.read(again)
+    logs.read(log, str(log))
+    logs.read(again, str(again))
     [record] = logs.records()
     assert [(one.mention.ark.name, one.requests.asked, one.mention.place) for one in record.mentions ] == [
         ("x5", 1000, f"line 1 of {log}"), ("x6", 1, f"line 1001 of {log}"),
@@ -296,7 +296,7 @@ def test_a_resumed_run_counts_nothing_twice(tmp_path: Path) -> None:
     store, seed = tmp_path / "a.db", write_logs(tmp_path)
     logs = RequestLogs(OURS)
     for path in tmp_path.glob("access.log*"):
-        logs.read(path)
+        logs.read(path, str(path))
     run_command("crawl", seed, "--store", store)
     before = rows(store, "select count(*), sum(asked) from mention")
     with Store.open(store) as opened:

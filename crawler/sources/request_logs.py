@@ -32,7 +32,6 @@ from crawler.model.observations import (
     now,
 )
 from crawler.model.resolving import GLOBAL_RESOLVER, mention_url, sendable, url_fault
-from extractors.documents import document_name
 from extractors.find import scan
 from extractors.mentions.fast_path import holds_no_label
 from extractors.mentions.mention import Mention
@@ -332,9 +331,9 @@ class RequestLogs:
     """Those that were read, by name, without what they cite."""
     _files: set[tuple[int, int]] = field(default_factory=set)
 
-    def read(self, path: Path) -> None:
+    def read(self, path: Path, name: str) -> None:
         """Read a log, also one in gzip, up to where it ends now; what is wrong with it is a finding. Never raises."""
-        name, counts, odd = document_name(path), Counter[str](), list[int]()
+        counts, odd = Counter[str](), list[int]()
         fault = None
         try:
             with path.open("rb") as stream:
