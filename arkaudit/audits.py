@@ -19,7 +19,7 @@ from arkaudit import __version__
 from arkaudit.config import Config
 from arkaudit.exits import say
 from arkaudit.options import cores
-from arkaudit.progress import JUDGING, RunProgress
+from arkaudit.progress import JUDGING, Progress, RunProgress
 from arkaudit.resuming import ResumeDecision
 from crawler.model.observations import DocumentRecord, Verdict, now
 from crawler.model.registry import cache_folder, dns_look_up, with_resolvers
@@ -153,6 +153,8 @@ class AuditRun:
     def live(self, on_start: Callable[[Crawler], None] | None) -> None:
         """Crawl and judge; the run has ended then, well or badly. Raises as `audit` does."""
         with ended(self.store, self.run_id, self._judge_what_is_settled), ExitStack() as stack:
+            if self.seeds is not None:
+                self.logged = logged_requests(self.seeds.logs, self.config)
             progress = stack.enter_context(RunProgress())
             self._crawl(stack, progress, on_start)
             self._judge(progress)
@@ -173,7 +175,6 @@ class AuditRun:
         if self.dataset is not None:
             self._take(self.dataset, progress)
         if self.seeds is not None:
-            self.logged = logged_requests(self.seeds.logs, self.config)
             documents = partial(self._documents, self.seeds, executor, progress)
             stages.append(SpiderStage(DocumentsSpider, documents))
         if self.resolve:
@@ -318,9 +319,11 @@ def logged_requests(logs: Mapping[str, Sequence[Path]], config: Config) -> Reque
     """The requests for ARKs in *logs*, by the patterns that name them; says what was read."""
     log_format = config.crawl.access_log_format
     formats = (line_pattern(log_format),) if log_format else KNOWN_FORMATS
-    requests = RequestLogs(config.resolver, formats)
-    for path in chain.from_iterable(logs.values()):
-        requests.read(path, document_name(path))
+    with Progress() as progress:
+        progress.stage("lines of logs")
+        requests = RequestLogs(config.resolver, formats, show=progress.show)
+        for path in chain.from_iterable(logs.values()):
+            requests.read(path, document_name(path))
     for log in requests.logs.values():
         for finding in log.findings:
             say(f"{log.url}: {finding.kind}: {finding.detail}")

@@ -16,7 +16,7 @@ import os
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -302,6 +302,7 @@ MOST_LINE_BYTES = 2**17
 #: So many requests that differ in ARK, page or status are kept apart; what is new beyond is counted.
 MOST_DISTINCT = 250_000
 _MOST_NAMED = 5
+_SHOWN_EVERY = 2**14
 _GZIP = b"\x1f\x8b"
 
 
@@ -324,6 +325,9 @@ class RequestLogs:
     formats: Sequence[re.Pattern[bytes]] = KNOWN_FORMATS
     """Those that lines may have."""
     most_distinct: int = MOST_DISTINCT
+    show: Callable[[int], None] = lambda lines: None
+    """Called now and then with the number of lines that were read of all logs."""
+    _lines: int = 0
     _counts: dict[tuple[str, str, int], _Count] = field(default_factory=dict)
     """By the URL that asks for the ARK, the document that cites it, and the status."""
     _mentions: dict[str, Mention] = field(default_factory=dict)
@@ -347,6 +351,7 @@ class RequestLogs:
         except (OSError, EOFError, zlib.error) as problem:
             kind = "unreadable-part" if counts["lines"] > counts["odd"] else "unreadable"
             fault = Finding(kind, str(getattr(problem, "strerror", None) or problem))
+        self._lines += counts["lines"]
         self.logs[name] = _log_record(name, counts, odd, fault)
 
     def _take(
@@ -363,6 +368,8 @@ class RequestLogs:
             if request is None and not is_whole and size is not None:
                 continue  # it is being written
             counts["lines"] += 1
+            if counts["lines"] % _SHOWN_EVERY == 0:
+                self.show(self._lines + counts["lines"])
             if request is None:
                 counts["odd"] += 1
                 odd += [counts["lines"]] * (len(odd) < _MOST_NAMED)
