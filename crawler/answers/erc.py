@@ -252,6 +252,8 @@ _LABEL = re.compile(
 )
 _SEGMENT = re.compile(r"erc(?:-[a-z]+)?", re.IGNORECASE)
 _DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)\.(?P<label>\w[\w/]*)\Z")
+#: Where an element begins within the value of a segment's label.
+_INNER_BREAK = re.compile(r"%0D|%0A|\s(?=(?:what|when|where)\s*:\s)", re.IGNORECASE)
 #: What EZID writes so in the values of its answers.
 EZID_ESCAPE = re.compile(r"%(?:25|0A|0D|3A)", re.IGNORECASE)
 _PREFIX = re.compile(r"(?:dc|dcterms|datacite|dublincore)[.:]", re.IGNORECASE)
@@ -461,13 +463,10 @@ class _Builder:
             return
         self._kind, self._opened, self._is_over = kind, True, False
         self._segments.setdefault(kind, [])
-        if re.match(r"who\s*:", value) and "%0A" in value.upper():
-            for inner, inner_value in _elements(
-                re.sub("%0D|%0A", "\n", value, flags=re.IGNORECASE)
-            ):
-                self.add(
-                    inner, inner_value
-                )  # a whole record in one escaped value, as EZID's profile allows
+        if re.match(r"who\s*:", value):
+            # a whole record in one escaped value, as EZID's profile allows, or indented below the segment's label
+            for inner, inner_value in _elements(_INNER_BREAK.sub("\n", value)):
+                self.add(inner, inner_value)
         elif value:
             self._put_all(kind, value, QUESTIONS)
 

@@ -145,6 +145,9 @@ def record_of(value: Any, kind: str) -> Record | None:
         return None
     segments = _segments(mapping)
     if segments:
+        if "erc" not in segments:  # what stands next to the other stories is of the object
+            rest = {key: mapping[key] for key in mapping if not _is_of_story(str(key))}
+            segments |= {kind: _strings(rest)} if len(kernel(_strings(rest))) > 1 else {}
         return segments if any(any(story.values()) for story in segments.values()) else None
     if _is_registry(mapping):
         return {"registry": _strings(mapping)}
@@ -267,6 +270,10 @@ def _telling(mapping: Mapping[str, Any]) -> int:
     return len(kernel(_strings(mapping))) + 4 * len(_segments(mapping))
 
 
+def _is_of_story(key: str) -> bool:
+    return bool(_SEGMENT.fullmatch(key) or _DOTTED.fullmatch(key))
+
+
 def _segments(mapping: Mapping[str, Any]) -> Record:
     """The stories of an ERC in a structure: nested under their labels, or flat with dotted keys, as EZID sends."""
     stories: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -280,11 +287,7 @@ def _segments(mapping: Mapping[str, Any]) -> Record:
             stories[dotted["segment"]].append((dotted["label"], _text(inner)))
     if "erc" in stories:
         others = sorted(_strings(_flat(mapping)).items())
-        stories["erc"] += [
-            (label, text)
-            for label, text in others
-            if not (_DOTTED.fullmatch(label) or _SEGMENT.fullmatch(label))
-        ]
+        stories["erc"] += [(label, text) for label, text in others if not _is_of_story(label)]
     return {
         kind: Segment(
             kind, tuple(Element(label, (Value(text),)) for label, text in story)
