@@ -11,10 +11,13 @@ from xml.etree import ElementTree
 import pytest
 
 from crawler.conformance.conformance import requirements
-from crawler.conformance.expectations import EXPECTATIONS
+from crawler.conformance.expectations import EXPECTATIONS, Answers
+from crawler.model.observations import Question
 from deploy.conformance_page import page
 from tests.conforming_resolver import ARK, GONE, HYPHENATED, NAAN, NAME, Resolver, resolver
 from tests.loopback import ON_LOOPBACK, run_command
+from tests.test_verdict import facts
+from tests.vectors import vectors
 
 ASK = ("--ark", ARK, "--gone", f"ark:{NAAN}/{GONE}", *ON_LOOPBACK)
 
@@ -69,6 +72,13 @@ def test_a_resolver_that_knows_the_hyphenated_name_alone_fails_for_that_alone() 
     with resolver("hyphens of stored names") as tested:
         rows = outcomes(tested, ask=("--ark", f"ark:{NAAN}/{HYPHENATED}", *ON_LOOPBACK))
     assert set(unmet(rows)) == {"hyphens"}
+
+
+@pytest.mark.parametrize("vector", vectors("conform"))
+def test_what_the_answers_allow_to_be_told(vector: dict[str, Any]) -> None:
+    told = {Question(name): facts(Question(name), of) for name, of in vector["answers"].items()}
+    _, expectation = EXPECTATIONS[vector["requirement"]][0]
+    assert expectation(Answers(told)).is_met is vector["is_met"]
 
 
 def test_each_requirement_has_an_expectation() -> None:

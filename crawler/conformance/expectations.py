@@ -41,14 +41,19 @@ MOST_REDIRECTS = 5
 _UNTOLD = frozenset(
     {MetadataOutcome.BLOCKED, MetadataOutcome.UNDETERMINED, MetadataOutcome.NOT_ASKED}
 )
+#: How redirects end that lead nowhere.
+_ENDLESS = (ChainEnd.LOOP, ChainEnd.TOO_MANY_REDIRECTS)
 #: So long a redirect may be kept.
 LONGEST_KEPT = timedelta(days=1)
 _MAX_AGE = re.compile(r"(?:s-maxage|max-age)\s*=\s*\"?(?P<seconds>\d{1,12})", re.IGNORECASE)
 _KERNEL_LABEL = re.compile(rf"\b({'|'.join(QUESTIONS)})\s*:", re.IGNORECASE)
+#: What opens an ERC: "erc:", "erc.who:", "erc" as a key.
+_OPENING = re.compile(r"(?<![\w-])erc[\"']?\s*[.:]", re.IGNORECASE)
 #: What begins another story of an ERC: "erc-support:".
 _STORY = re.compile(r"\berc-\w+\s*:", re.IGNORECASE)
 #: A day, or at least a year, of an event: "2021-05-04", "on 4 May 2021", "in 2021".
 _DATE = re.compile(r"\b(?:19|20)\d{2}\b")
+_COPYRIGHT = re.compile(r"\N{COPYRIGHT SIGN}\D{0,60}[\d\N{EN DASH}-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +94,17 @@ class Answers:
         plain, reply = self[Question.OBJECT].seen, self[question].seen
         form = question if question in FORMS_JUDGED else Question.EXTRA_HYPHEN
         found = judge_form(form, SpellingAnswer.of(reply), SpellingAnswer.of(plain))
+        control = self[Question.CONTROL].seen
+        is_same = found.conforms or same_answer(reply, plain)
+        if is_same and same_answer(plain, control) and question is not Question.LONG_NAME:
+            return Finding(None, "a name that can't exist is answered so, too")
+        if reply.end in _ENDLESS and SpellingAnswer.of(plain).succeeds:
+            return Finding(False, f"no answer: {reply.end.value}")
         if found.treatment is not SpellingTreatment.OTHER:
             return Finding(found.conforms, found.reason)
-        control = self.by_question.get(Question.CONTROL)
-        if same_answer(reply, plain):
+        if is_same:
             return Finding(True, "the same page as for the ARK as written")
-        if control is not None and same_answer(reply, control.seen):
+        if same_answer(reply, control):
             return Finding(False, "answered as a name that can't exist is")
         return Finding(None, found.reason)
 
@@ -110,7 +120,8 @@ Rule = tuple[Sequence[Question], Expectation]
 
 def _form(question: Question) -> Sequence[Rule]:
     """Return the rule that a form of the ARK is treated as the ARK itself."""
-    return [((Question.OBJECT, question), lambda answers: answers.alike(question))]
+    questions = (Question.OBJECT, Question.CONTROL, question)
+    return [(questions, lambda answers: answers.alike(question))]
 
 
 def _status(answer: AnswerFacts) -> str:
@@ -142,6 +153,8 @@ def _is_told(question: Question) -> Expectation:
 
 def other_naan(answers: Answers) -> Finding:
     answer = answers[Question.OTHER_NAAN]
+    if same_answer(answer.seen, answers[Question.OBJECT].seen):
+        return Finding(False, "answered as the ARK under test is")
     if not answer.is_resolvers_own:
         return Finding(True, f"passed on to {answer.seen.final_url}")
     return _is_told(Question.OTHER_NAAN)(answers)
@@ -170,6 +183,8 @@ def long_naan(answers: Answers) -> Finding:
     )
     if is_refused and answer.seen.status == short.seen.status:
         return Finding(None, f"{_status(answer)}, as for an unknown NAAN of 5 octets")
+    if same_answer(answer.seen, short.seen):
+        return Finding(None, f"{_status(answer)}, as under any NAAN")
     return Finding(not is_refused, _status(answer))
 
 
@@ -187,6 +202,9 @@ def ancestor(answers: Answers) -> Finding:
     answer = answers[Question.QUALIFIED_INFO]
     if (unanswered := _unanswered(answer)) is not None:
         return unanswered
+    control = answers[Question.CONTROL_INFO]
+    if control.is_success and control.is_record:
+        return Finding(None, "even a name that can't exist is described")
     return Finding(answer.is_success and answer.is_record, _status(answer))
 
 
@@ -204,7 +222,7 @@ def name_case(answers: Answers) -> Finding:
 def few_hops(answers: Answers) -> Finding:
     answer = answers[Question.OBJECT]
     redirects = len(_redirects(answer))
-    is_endless = answer.seen.end in (ChainEnd.LOOP, ChainEnd.TOO_MANY_REDIRECTS)
+    is_endless = answer.seen.end in _ENDLESS
     if not redirects and (unanswered := _unanswered(answer)) is not None:
         return unanswered
     words = f"{redirects} redirect{'' if redirects == 1 else 's'}"
@@ -271,9 +289,14 @@ def tombstone(answers: Answers) -> Finding:
         return unanswered
     verdict = judge({Question.OBJECT: answer}).object
     lacking = [] if answer.seen.status == 410 else [f"{_status(answer)}, not 410"]
+    is_dated = _DATE.search(_COPYRIGHT.sub("", answer.seen.text or "")) is not None
     if verdict.outcome is not ObjectOutcome.EXPLAINED:
+        if is_dated and answer.seen.status in (404, 410):
+            return Finding(
+                None, f"{_status(answer)}; whether its page gives a reason can't be told"
+            )
         return Finding(False, "; ".join([*lacking, "no reason is given"]))
-    if not _DATE.search(answer.seen.text or ""):
+    if not is_dated:
         lacking.append("no date is given")
     return Finding(not lacking, "; ".join(lacking) or "410, with a reason and a date")
 
@@ -335,7 +358,8 @@ def kernel_answered(answers: Answers) -> Finding:
 @_described
 def where_names_it(answers: Answers) -> Finding:
     ark = answers[Question.INFO].ark
-    for label, value in _record(answers).items():
+    shown = answers[Question.INFO].seen.facts.kernel_values
+    for label, value in (*_record(answers).items(), *shown.items()):
         if any(mention.ark.base == ark.base for mention in find_arks(value)):
             return Finding(True, f"{label}: {value}")
     return Finding(False, "the record names it nowhere")
@@ -355,6 +379,10 @@ def text_in_utf8(answers: Answers) -> Finding:
 @_described
 def is_erc(answers: Answers) -> Finding:
     outcome = answers.verdict.metadata.outcome
+    if outcome is MetadataOutcome.ERC and not _OPENING.search(
+        answers[Question.INFO].seen.text or ""
+    ):
+        return Finding(False, "elements without erc: before them")
     return Finding(outcome is MetadataOutcome.ERC, outcome.value)
 
 
@@ -394,6 +422,8 @@ def _inflection(question: Question) -> Expectation:
 
 def head_as_get(answers: Answers) -> Finding:
     head, get = answers[Question.HEAD].seen, answers[Question.OBJECT].seen
+    if len(get.hops) < 2 and (kept_out := _unanswered(answers[Question.OBJECT])) is not None:
+        return kept_out
     if (unanswered := _unanswered(answers[Question.HEAD])) is not None and head.status not in (
         401,
         403,
@@ -417,7 +447,9 @@ def accept_is_no_error(answers: Answers) -> Finding:
         return unanswered
     if not answers[Question.OBJECT].is_reached:
         return Finding(None, "the ARK does not lead to its object")
-    return Finding(answer.is_reached or answer.seen.status == 406, _status(answer))
+    is_refused_well = answer.seen.status == 406 and bool(answer.seen.body_bytes)
+    words = ", without a word" if answer.seen.status == 406 and not is_refused_well else ""
+    return Finding(answer.is_reached or is_refused_well, _status(answer) + words)
 
 
 def query_is_kept(hops: Sequence[Hop]) -> Finding:
@@ -459,7 +491,8 @@ def front_page(answers: Answers) -> Finding:
     answer = answers[Question.FRONT_PAGE]
     if (unanswered := _unanswered(answer)) is not None:
         return unanswered
-    is_page = "html" in (answer.seen.media_type or "") and bool(answer.seen.text)
+    media_type = answer.seen.media_type or ""
+    is_page = ("html" in media_type or media_type == "text/plain") and bool(answer.seen.text)
     words = "" if is_page else f", and not with a page ({answer.seen.media_type or 'no type'})"
     return Finding(answer.is_success and is_page, _status(answer) + words)
 
@@ -482,7 +515,7 @@ EXPECTATIONS: Mapping[str, Sequence[Rule]] = {
     "naan-case": _form(Question.OTHER_CASE_NAAN),
     "naan-length": [((Question.LONG_NAAN, Question.OTHER_NAAN), long_naan)],
     "passthrough": [((Question.OBJECT, Question.UNKNOWN_QUALIFIER), passthrough)],
-    "ancestor": [((Question.QUALIFIED_INFO,), ancestor)],
+    "ancestor": [((Question.QUALIFIED_INFO, Question.CONTROL_INFO), ancestor)],
     "final-slash": _form(Question.TRAILING_SLASH),
     "final-period": _form(Question.TRAILING_DOT),
     "length": _form(Question.LONG_NAME),
@@ -493,7 +526,7 @@ EXPECTATIONS: Mapping[str, Sequence[Rule]] = {
     "escapes": _form(Question.NEEDLESS_ESCAPE),
     "doubled-slash": _form(Question.DOUBLED_SLASH),
     "unknown-name": [((Question.CONTROL,), _is_told(Question.CONTROL))],
-    "unknown-naan": [((Question.OTHER_NAAN,), other_naan)],
+    "unknown-naan": [((Question.OBJECT, Question.OTHER_NAAN), other_naan)],
     "few-hops": [((Question.OBJECT,), few_hops)],
     "https": [
         ((Question.OBJECT, Question.PLAIN_HTTP), over_https),
