@@ -291,10 +291,11 @@ def tombstone(answers: Answers) -> Finding:
     lacking = [] if answer.seen.status == 410 else [f"{_status(answer)}, not 410"]
     is_dated = _DATE.search(_COPYRIGHT.sub("", answer.seen.text or "")) is not None
     if verdict.outcome is not ObjectOutcome.EXPLAINED:
+        if is_dated and answer.seen.status == 410 and (said := answer.words.withdrawn):
+            return Finding(True, f"410, which says {said!r} with a date")
         if is_dated and answer.seen.status in (404, 410):
-            return Finding(
-                None, f"{_status(answer)}; whether its page gives a reason can't be told"
-            )
+            words = f"{_status(answer)}; whether its page gives a reason can't be told"
+            return Finding(None, words)
         return Finding(False, "; ".join([*lacking, "no reason is given"]))
     if not is_dated:
         lacking.append("no date is given")
