@@ -207,6 +207,8 @@ _EXAMPLE_HOST = re.compile(
     r"https?://(?:[\w-]+\.)*example\.(?:com|org|net|edu)(?![\w.-]*\w)", re.IGNORECASE
 )
 _EXAMPLE_ARK = re.compile(r"\bark:/?(?:12345|99999)(?:/|\Z)", re.IGNORECASE)
+#: Records that pages hold beside what they say to people.
+WITHIN_PAGES = frozenset({"json-ld", "embedded"})
 #: Keys that hold a commitment in some records, and in others what a thing is made of, or a licence.
 _AMBIGUOUS = frozenset({"policy", "support"})
 
@@ -244,7 +246,7 @@ def statement_in(
             is_promise = _promises(value) or (kind == "erc" and is_placeholder(value))
             if key in COMMITMENT_KEYS and (is_promise or key not in _AMBIGUOUS):
                 return {"what": value}
-    if record and not record.keys() & {"json-ld", "embedded"}:
+    if record and not record.keys() & WITHIN_PAGES:
         return None
     words = labelled
     if words is None and (match := _IN_TEXT.search(text)):

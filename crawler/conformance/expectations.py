@@ -13,6 +13,7 @@ from datetime import timedelta
 from functools import cached_property
 from urllib.parse import urlsplit
 
+from crawler.answers.claims import WITHIN_PAGES
 from crawler.answers.erc import QUESTIONS
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
@@ -304,6 +305,9 @@ def tombstone(answers: Answers) -> Finding:
 
 def policy(answers: Answers) -> Finding:
     judged = answers.verdict.commitment
+    kinds = (answers[Question.INFO].seen.record or {}).keys()
+    if judged.outcome is CommitmentOutcome.ABSENT and kinds & WITHIN_PAGES:
+        return Finding(None, "none is in the page's record; its prose may state one")
     is_met = (
         None
         if judged.outcome is CommitmentOutcome.UNDETERMINED
