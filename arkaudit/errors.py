@@ -6,6 +6,7 @@ ArkauditError
 ├── SourceUnreadable, OSError   `extract`: a path names nothing, or it is a URL
 ├── UserMistake                 a seed, an option or a file that the user can put right
 │   ├── ConfigError             a configuration that can't be used; it names the key, and the line
+│   ├── KeyUnusable, ValueError a file that is no private key, or that others can read
 │   └── Running                 a named audit runs already
 ├── BadSchedule, ValueError     a schedule that no calendar knows
 ├── CheckFailed                 `check`: its process died
@@ -90,6 +91,7 @@ from crawler.wire.endpoints import (
     NameServerSilent,
 )
 from crawler.wire.handlers import ProxyFailed
+from crawler.wire.identity import KeyUnusable
 from extractors.model.errors import (
     ArkauditError,
     PartsFailed,
@@ -127,6 +129,7 @@ __all__ = [
     "ConfigError",
     "DatasetUnreadable",
     "InventoryUnreadable",
+    "KeyUnusable",
     "LookUpNotBegun",
     "NameFailure",
     "NameNotFound",

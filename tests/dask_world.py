@@ -68,7 +68,8 @@ class Cluster:
         )
         wait_until(lambda: file.exists() and file.read_text().rstrip().endswith("}"), "a scheduler")
         self.address = str(json.loads(file.read_text())["address"])
-        options = "--nthreads 1 --memory-limit 0 --dashboard-address 127.0.0.1:0 --death-timeout 20"
+        # A worker that a busy machine starts slowly must not give up.
+        options = f"--nthreads 1 --memory-limit 0 --dashboard-address 127.0.0.1:0 --death-timeout {PATIENCE_S:g}"
         for number in range(self._count):
             self.workers.append(
                 self._begin(
