@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from distributed import get_client, get_worker
+
 import arkaudit.datasets.cluster
 from arkaudit.datasets.build import PartWorker
 from arkaudit.datasets.passes import ReadRecord, read_record_file
@@ -29,12 +31,26 @@ def read_with_faults(self: PartWorker, place: str, part: Part, folder: str) -> R
     with _log().open("a") as log:
         log.write(f"{part.key} {os.getpid()}\n")
     if any("poison" in Path(file.name).name for file in part.files):
+        wait_for_nanny()
         os.kill(os.getpid(), signal.SIGKILL)
     kill_if_due("begun", part.key)
     time.sleep(float(os.environ.get("FAULTS_SECONDS", "0")))
     record = _read(self, place, part, folder)
     kill_if_due("recorded", part.key)
     return record
+
+
+def wait_for_nanny() -> None:
+    """Wait until the nanny of this worker counts it as started: over one that dies before, it gives up for good."""
+
+    # By the name of its parameter Dask gives it the nanny.
+    def is_started(dask_worker: Any) -> bool:
+        states = (dask_worker.status, getattr(dask_worker.process, "status", None))
+        return all(str(state).endswith("running") for state in states)
+
+    client, own = get_client(), get_worker().address
+    while not client.run(is_started, nanny=True, workers=[own])[own]:
+        time.sleep(0.05)
 
 
 def kill_if_due(point: str, key: str) -> None:
