@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -22,9 +21,8 @@ ROOT = Path(__file__).parent.parent
 def faults(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The library that makes changes of files fail, in a folder with documents and a store of them."""
     compiler = shutil.which("cc") or shutil.which("gcc")
-    if not sys.platform.startswith("linux") or (compiler is None and "CI" not in os.environ):
+    if compiler is None or not sys.platform.startswith("linux"):
         pytest.skip("needs Linux and a C compiler")
-    assert compiler is not None
     folder = tmp_path_factory.mktemp("faults")
     source = ROOT / "tests" / "faults.c"
     subprocess.run(

