@@ -50,8 +50,7 @@ def crawl(
     A seed is a URL, crawled within its site; a source, which is a list of documents: a sitemap, an OAI-PMH repository,
     an Atom or RSS feed, a IIIF collection or manifest, a list of URLs; or a file, a folder or a WARC. Its content shows
     what it is; page:, sitemap:, oai:, feed:, iiif: or list: before it orders how it is read, and log: names logs of a
-    web server. A crawl that did not
-    finish is resumed by the same command, or by --resume.
+    web server. A crawl that did not finish is resumed by the same command, or by --resume.
 
     \b
     arkaudit crawl https://www.example.org/ --store audit.db
