@@ -9,8 +9,6 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from xml.etree import ElementTree
 
-from jinja2 import Environment, PackageLoader
-
 from crawler.conformance.conformance import (
     SAME,
     Comparison,
@@ -21,6 +19,7 @@ from crawler.conformance.conformance import (
 from crawler.model.observations import ChainEnd
 from reports.formats.badge import AMISS, FINE, Badge, svg
 from reports.languages.display import escaped
+from reports.page import template
 
 #: The outcomes of which it is said how to mend them.
 UNMET = (RequirementOutcome.FAILS, RequirementOutcome.WARNS)
@@ -52,7 +51,7 @@ class ConformanceReport:
             return None
         is_refused = answers[0].end is ChainEnd.REFUSED_ADDRESS
         hint = "; --allow-address lets it be asked" if is_refused else ""
-        return f"{answers[0].hops[-1].error or answers[0].end.value}{hint}"
+        return f"{self.resolver} answered nothing: {answers[0].hops[-1].error or answers[0].end.value}{hint}"
 
     def sections(self) -> Iterator[tuple[str, list[RequirementResult]]]:
         """The results of each section, by its title."""
@@ -155,11 +154,7 @@ def as_markdown(report: ConformanceReport) -> str:
 
 def as_page(report: ConformanceReport) -> str:
     """A page that can be published: every request and answer is behind its row."""
-    environment = Environment(
-        loader=PackageLoader("reports.page"), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["shown"] = escaped
-    return environment.get_template("conformance.html.j2").render(report=report, unmet=UNMET) + "\n"
+    return template("conformance.html.j2").render(report=report, unmet=UNMET)
 
 
 def as_badge(report: ConformanceReport) -> str:

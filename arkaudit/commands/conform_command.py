@@ -83,7 +83,7 @@ def conform(
     arkaudit conform http://127.0.0.1:8000/ --ark ark:98765/x1 --only-routed --delay 0
     """  # fmt: skip
     from arkaudit.conforming import ComparisonTest, answers, conformance_test, with_own
-    from crawler.conformance.conformance import compare, results
+    from crawler.conformance.conformance import compare, results, untold
     from reports.conformance_report import COMPARISON_FORMATS, FORMATS, ConformanceReport
 
     if old is not None and (form not in COMPARISON_FORMATS or gone or sections or own):
@@ -104,12 +104,13 @@ def conform(
             compared = compare(observations, comparison.arks, old=comparison.old, new=tested)
             text = COMPARISON_FORMATS[form](compared, comparison.old, tested)
             is_amiss = any(row.is_difference for row in compared)
+            unanswered = untold(compared)
         else:
             report = ConformanceReport(tested, list(results(observations, sections)))
             text, is_amiss = FORMATS[form](report), report.fails
             unanswered = report.unanswered
     click.echo(text, nl=False)
     if unanswered is not None:
-        end(EXIT_UNFINISHED, f"{tested} answered nothing: {unanswered}")
+        end(EXIT_UNFINISHED, f"nothing could be tested: {unanswered}")
     if fail and is_amiss:
         sys.exit(EXIT_FINDING)

@@ -202,6 +202,13 @@ def compare(
     return sorted(found, key=lambda comparison: not comparison.is_difference)
 
 
+def untold(compared: Sequence[Comparison]) -> str | None:
+    """Return why none of the names could be compared, if that is so: what was answered for the first."""
+    if not compared or any(row.subject != NOT_COMPARED for row in compared):
+        return None
+    return f"{compared[0].ark}: {compared[0].old} by the old resolver, {compared[0].new} by the new one"
+
+
 def _compared(
     ark: Ark, answers: Mapping[tuple[str, Question], Observation], old: str, new: str
 ) -> Comparison:
