@@ -27,6 +27,15 @@ _CONFIG = click.option(
     type=FILE,
     help="The configuration (arkaudit.toml).",
 )
+required_config_option = click.option(
+    "-c",
+    "--config",
+    "config_file",
+    type=FILE,
+    required=True,
+    help="The configuration.",
+)
+"""The option for commands that do nothing without a configuration."""
 _RESOLVER = click.option(
     "--resolver", help="Resolver for compact ARKs.  [default: https://n2t.net/]"
 )

@@ -20,7 +20,7 @@ import click
 
 from arkaudit.__main__ import OWN_PROCESS
 from arkaudit.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, say
-from arkaudit.options import FILE, audit_option, config_of, table_option
+from arkaudit.options import FILE, audit_option, config_of, required_config_option, table_option
 from arkaudit.schedule_ledger import FOLDER, Due, Ledger, Schedule, ScheduledRun, due_now
 from extractors.model.errors import UserMistake
 
@@ -107,14 +107,7 @@ def schedule_run(config_file: Path) -> None:
 
 
 @click.command()
-@click.option(
-    "-c",
-    "--config",
-    "config_file",
-    type=FILE,
-    required=True,
-    help="The configuration.",
-)
+@required_config_option
 @audit_option
 @click.option("--store", "store_file", type=FILE, help="[default: the configuration's]")
 @click.option("--run", "run_id", type=int, help="The run to report.  [default: the newest]")

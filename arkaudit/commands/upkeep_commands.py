@@ -13,6 +13,7 @@ from arkaudit.options import (
     asking_options,
     config_of,
     lang_option,
+    required_config_option,
     store_option,
     table_option,
 )
@@ -110,40 +111,29 @@ def identity_new(file: Path) -> None:
     show_default=True,
     help="The folder for the files.",
 )
-@click.option(
-    "-c",
-    "--config",
-    "config_file",
-    type=FILE,
-    required=True,
-    help="The configuration, with [identity].",
-)
+@required_config_option
 def identity_page(out: Path, config_file: Path) -> None:
     """Write what is to be published: a page for those whose hosts are asked, and the directory of keys.
 
     \b
     arkaudit identity page -c arkaudit.toml --out public/
     """
-    from jinja2 import Environment, PackageLoader
-
     from arkaudit.exits import say
     from crawler.wire.identity import DIRECTORY_PATH, DIRECTORY_TYPE
+    from reports.page import template
 
     config = config_of(config_file, {})
     if config.identity is None:
         raise UserMistake("there is no [identity] in the configuration, with a key and an address")
     if config.is_anonymous:
         raise UserMistake("the page says who asks: set politeness.contact in the configuration")
-    environment = Environment(
-        loader=PackageLoader("reports.page"), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
     signer = config.identity.signer
-    page = environment.get_template("identity.html.j2").render(
+    page = template("identity.html.j2").render(
         config=config,
         signer=signer,
         mailto="mailto:" if "://" not in (config.politeness.contact or "") else "",
     )
-    files = {"index.html": page + "\n", DIRECTORY_PATH: signer.directory}
+    files = {"index.html": page, DIRECTORY_PATH: signer.directory}
     try:
         for name, text in files.items():
             (out / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,1 +1,26 @@
 """A report as one page that needs nothing else: no network, no other file, no trust in what came from the web."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+
+def template(name: str) -> Template:
+    """The template of this name, in which what came from the web is escaped and what is not given is an error."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    from reports.languages.display import escaped, heading
+
+    environment = Environment(
+        loader=PackageLoader("reports.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"heading": heading, "shown": escaped}
+    return environment.get_template(name)

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import pandas as pd
 from markupsafe import Markup
 
 from crawler.model.observations import ObjectOutcome
 from reports.languages import LANGUAGES, N_, Forms, Language, Spoken
-from reports.languages.display import ColumnType, escaped, heading
+from reports.languages.display import ColumnType, escaped
+from reports.page import template
 from reports.page.cards import action_cards, check_list, closed_doors
 from reports.page.charts import Chart, by_naan, by_service, flow_of
 from reports.page.over_time import alive_of, survival_of
@@ -160,7 +160,7 @@ def page_pieces(
     library, *scripts = (
         (_HERE / "static" / name).read_text("utf-8") for name in (CHART_LIBRARY, *SCRIPTS)
     )
-    template = _template()
+    whole = template("page.html.j2")
     cards = action_cards(frames, tables, MOST_CAUSES, texts)
     has_arks = parts["naans"].shown.row_count
     charts = [chart for name in CHARTED for chart in parts[name].charts if has_arks]
@@ -187,7 +187,7 @@ def page_pieces(
         "scripts": [""] * len(scripts),
     }
     places = texts.places(
-        template.render({**said, **nothing, "data": dict.fromkeys([*parts, LIFE.name], "")})
+        whole.render({**said, **nothing, "data": dict.fromkeys([*parts, LIFE.name], "")})
     )
     title = texts.mark(lambda language: audited(frames, language).title)
     for_scripts = {
@@ -212,7 +212,7 @@ def page_pieces(
         "written": texts.code,
         "is_asked_for": spoken.is_asked_for,
     }
-    pieces = template.generate(
+    pieces = whole.generate(
         {
             **said,
             "style": Markup(style),
@@ -227,19 +227,6 @@ def page_pieces(
         }
     )
     return (texts.written(piece).encode("utf-8", errors="backslashreplace") for piece in pieces)
-
-
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["heading"] = heading
-    return environment.get_template("page.html.j2")
 
 
 def _said(frames: Frames, tables: Mapping[str, pd.DataFrame], texts: Texts) -> dict[str, Any]:
