@@ -136,6 +136,14 @@ def test_a_resolver_that_answers_nothing_passes_no_test(options: list[str], word
     assert words in done.stderr
 
 
+def test_two_resolvers_of_which_one_answers_nothing_are_not_alike() -> None:
+    with resolver() as tested:
+        words = ("conform", tested.url, "--against", "http://127.0.0.1:9/", "--ark", ARK, "--fail")
+        done = run_command(*words, *tested.options, *ON_LOOPBACK)
+    assert done.returncode == 3
+    assert f"{ARK}: refused by the old resolver, 200 by the new one" in done.stderr
+
+
 def test_what_is_on_record_is_not_asked_again(tmp_path: Path) -> None:
     store = str(tmp_path / "a.db")
     with resolver() as tested:
