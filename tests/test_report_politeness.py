@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 from crawler.model import schema
+from crawler.model.observations import Question
 from crawler.sources.links import Rule, refusal_text, refused
+from crawler.verdicts.verdict import judge
 from reports.languages import LANGUAGES
 from reports.page.cards import closed_doors
 from reports.page.document import page
@@ -26,6 +28,7 @@ from tests.report_world import (
     observation_row,
     write_store,
 )
+from tests.test_verdict import facts
 
 ONE, DEAD = "https://n2t.net/ark:12148/x5", "https://dead.example/ark:12148/x6"
 DEAD_WORDS = "not asked: no answer 6 times in a row"
@@ -174,7 +177,14 @@ def closed(tmp_path: Path) -> Frames:
         return {"ark_id": ark_id, "run_id": run_id, **url, **judged}
 
     works = {"ark_id": 4, "run_id": 1, "request_url": ONE, "object": "resolved", "final_url": ONE}
-    by_check = "what came is a check for programs by Anubis"
+    challenge = {
+        "chain": [503],
+        "headers": {"cf-mitigated": "challenge"},
+        "type": "text/html",
+        "body": "x",
+    }
+    judged = judge({Question.OBJECT: facts(Question.OBJECT, challenge)})
+    by_check = "; ".join(judged.object.evidence)  # in the words of its rule
     rows: dict[Any, list[dict[str, Any]]] = {
         schema.run: [
             {
@@ -212,7 +222,7 @@ def test_a_host_that_keeps_programs_out_has_what_was_tried_and_what_nobody_can_j
     columns = ("host", "arks_not_judged", "tried", "signed_by")
     rows = told_of(politeness.HOSTS.of(closed), *columns)
     assert [row for row in rows if row[1]] == [
-        ("closed.example", 3, "2 answered 403, 1 a check for programs by Anubis", "kpr0")
+        ("closed.example", 3, "2 answered 403, 1 a check for programs by Cloudflare", "kpr0")
     ]
 
 
@@ -254,7 +264,7 @@ def test_the_page_has_these_hosts_in_a_table_of_their_own(closed: Frames) -> Non
     shown = page(closed, Report.of(closed).tables)
     table = shown.partition('<h3 id="closed-doors">')[2].partition("</table>")[0]
     assert "closed.example" in table
-    assert "a check for programs by Anubis" in table
+    assert "a check for programs by Cloudflare" in table
     assert "Could you let it in?" in shown
     assert 'data-copy="door-1"' in shown
 
