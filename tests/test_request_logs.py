@@ -245,18 +245,7 @@ def write_logs(folder: Path) -> str:
 def test_a_report_says_what_was_asked_for_and_fails_most_asked_first(tmp_path: Path) -> None:
     store, seed = tmp_path / "a.db", write_logs(tmp_path)
     with library() as command:
-        done = command(
-            "run",
-            seed,
-            "--store",
-            store,
-            "--out",
-            tmp_path / "out",
-            "--format",
-            "csv",
-            "--format",
-            "md",
-        )
+        done = command("run", seed, "--store", store, "--out", tmp_path / "out", "--format", "md")
         assert done.returncode == 0, done.stderr
     said = "People asked for ARKs 12 times in the logs, 11 of them for one that fails."
     assert said in " ".join(done.stdout.split())
@@ -357,18 +346,13 @@ def test_nothing_of_a_visitor_is_in_store_log_report_or_output(tmp_path: Path) -
     said = b""
     with library() as command:
         for level in ((), ("-v",), ("-vv", "--log-file", tmp_path / "kept.log"), ("--quiet",)):
-            store = tmp_path / f"{len(said)}.db"
-            done = command(
-                "run",
-                seed,
+            kept_at = (
                 "--store",
-                store,
+                tmp_path / f"{len(said)}.db",
                 "--out",
                 tmp_path / f"out{len(said)}",
-                "--format",
-                "all",
-                *level,
             )
+            done = command("run", seed, *kept_at, "--format", "all", *level)
             assert done.returncode == 0, done.stderr
             said += f"{done.stdout}{done.stderr}".encode()
         said += command("check", "--from", seed, "--explain").stdout.encode()

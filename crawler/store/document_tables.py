@@ -147,6 +147,7 @@ class DocumentTables(Database):
         """
         document, mention = schema.document.c, schema.mention.c
         rows: defaultdict[str, list[Any]] = defaultdict(list)
+        named = {record.url for record in records}
         query = (
             select(document.document_id, document.url, mention.ordinal, mention.citation)
             .add_columns(mention.request_url, mention.asked)
@@ -157,7 +158,8 @@ class DocumentTables(Database):
         for row in self.rows(query):
             if row.asked is not None:
                 return
-            rows[row.url].append(row)
+            if row.url in named:
+                rows[row.url].append(row)
         with self.transaction() as connection:
             new = [record for record in records if record.url not in rows]
             if new:
