@@ -170,7 +170,7 @@ def test_an_ark_is_found_in_every_part_of_a_document(role: Role) -> None:
         ),
         pytest.param("a/b/ark:/67531/x5", None, id="a path that is no host"),
         pytest.param("user@n2t.net/ark:/67531/x5", None, id="an address of mail"),
-        pytest.param("file:///tmp/ark:/67531/x5", None, id="a file"),
+        pytest.param("file:///srv/ark:/67531/x5", None, id="a file"),
         pytest.param(
             "https://n2t.net/\nark:/67531/x5", "https://n2t.net/", id="a wrap before the label"
         ),

@@ -261,7 +261,7 @@ _OF_AN_ESCAPE = frozenset("bB")
 def holds_no_label_in_markup(source: str) -> bool:
     r"""Return whether surely nothing in the *source* of a page is a label, neither in its text nor in values.
 
-    >>> holds_no_label_in_markup("<p>A mark: the <a href='/work/12148/x5'>Ark</a> of old Noah, dark:blue, a work: k: v")
+    >>> holds_no_label_in_markup("<p>A mark: the <a href='/park/12148/x5'>Ark</a> of old Noah, dark:blue, a work: k: v")
     True
     >>> pages = ["<b>ark</b>:", "a&#114;k:/1", "ark%3A/1", "a<wbr>rk <i>:", r'"\u0061\u0072\u006b:"', "a&shyrk:"]
     >>> any(map(holds_no_label_in_markup, pages))
