@@ -15,9 +15,11 @@ from crawler.conformance.expectations import EXPECTATIONS, Answers
 from crawler.model.observations import Question
 from deploy.conformance_page import page
 from tests.conforming_resolver import ARK, GONE, HYPHENATED, NAAN, NAME, Resolver, resolver
+from tests.interrupted import Command
 from tests.loopback import ON_LOOPBACK, run_command
 from tests.test_verdict import facts
 from tests.vectors import vectors
+from tests.waiting import wait_until
 
 ASK = ("--ark", ARK, "--gone", f"ark:{NAAN}/{GONE}", *ON_LOOPBACK)
 
@@ -151,6 +153,19 @@ def test_what_is_on_record_is_not_asked_again(tmp_path: Path) -> None:
         count = len(tested.asked)
         assert outcomes(tested, "--store", store, "--resume") == first
         assert len(tested.asked) == count > 30
+
+
+def test_a_hundred_names_are_asked_for_also_when_the_test_is_killed_among_them(
+    tmp_path: Path,
+) -> None:
+    store = str(tmp_path / "a.db")
+    with resolver() as tested:
+        words = ("conform", tested.url, *ASK, *tested.options, "--own", "--store", store)
+        with Command(words) as running:
+            wait_until(lambda: len(tested.asked) > 70, "some of the names")
+            running.kill()
+        rows = outcomes(tested, "--own", "--store", store, "--resume")
+    assert rows["rate"]["reasons"] == ["name 100 of 100 answered 404"]
 
 
 @pytest.mark.parametrize("form", ["text", "junit", "html", "md", "badge"])

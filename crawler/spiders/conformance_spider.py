@@ -52,26 +52,30 @@ class ConformanceSpider(AuditSpider):
         async for entry in self.feed.entries():
             url = entry.crawl_request.url
             last = {seen.question: seen for seen in self.store.observations_at(self.run_id, url)}
-            left = [probe for probe in self._probes[url] if self._is_open(last.get(probe.question))]
+            left = [(probe, last.get(probe.question)) for probe in self._probes[url]]
+            left = [one for one in left if self._wait_s(*one) is not None]
             self._open[url] = len(left)
-            for probe in left:
-                after = last.get(probe.question)
-                yield self._request(probe, Ask(probe.ark, url, probe.question, probe.url, after))
+            for probe, after in left:
+                yield self._request(probe, after)
             if not left:
                 self.recorder.add(SettledEntry(self.name, entry.crawl_request.canonical))
 
-    def _is_open(self, last: Observation | None) -> bool:
-        """Return whether a probe with this last answer is to be asked: what failed may pass, also after a kill."""
-        return last is None or next_attempt(last, self._patience) is not None
-
-    def _wait_s(self, probe: Probe, last: Observation) -> float | None:
-        """Return the seconds to wait before a probe is sent again, None if it is not; another name has its turn."""
+    def _wait_s(self, probe: Probe, last: Observation | None) -> float | None:
+        """Return the seconds to wait before a probe is sent after its last answer, or with its next name; None if it
+        isn't.
+        """
+        if last is None:
+            return 0.0
         if probe.times == 1:
             return next_attempt(last, self._patience)
         is_refused = last.status is None or last.status in PASSING_STATUSES
         return None if is_refused or last.attempt >= probe.times else 0.0
 
-    def _request(self, probe: Probe, ask: Ask) -> Request:
+    def _request(
+        self, probe: Probe, after: Observation | None = None, wait_s: float = 0.0
+    ) -> Request:
+        url = probe.url if after is None or probe.times == 1 else f"{probe.url}{after.attempt}"
+        ask = Ask(probe.ark, probe.request_url, probe.question, url, after, wait_s)
         return Request(
             sendable(ask.url),
             method=probe.method,
@@ -108,9 +112,7 @@ class ConformanceSpider(AuditSpider):
             self.recorder.add(observation)
             yield self.withheld(observation)
         if wait_s is not None:
-            url = ask.url if probe.times == 1 else f"{probe.url}{observation.attempt}"
-            again = Ask(ask.ark, ask.request_url, ask.question, url, observation, wait_s)
-            self.ask_later(self._request(probe, again), wait_s)
+            self.ask_later(self._request(probe, observation, wait_s), wait_s)
             return
         self._open[ask.request_url] -= 1
         if not self._open[ask.request_url]:
