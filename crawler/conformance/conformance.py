@@ -126,8 +126,8 @@ def results(
     tested = [Answers(answers) for answers in by_ark.values()]
     for requirement in requirements():
         if not only or any(map(requirement.is_in, only)):
-            found = [_result(requirement, answers) for answers in tested]
-            yield _combined(requirement, found)
+            of_arks = [_result(requirement, answers) for answers in tested]
+            yield _combined(requirement, of_arks)
 
 
 def _result(requirement: Requirement, answers: Answers) -> RequirementResult:
@@ -151,17 +151,17 @@ def _combined(requirement: Requirement, of_arks: Sequence[RequirementResult]) ->
         same = [result for result in of_arks if result.outcome is outcome]
         if same:
             reasons = dict.fromkeys(reason for result in same for reason in result.reasons)
-            observations = (seen for result in same for seen in result.observations)
+            observations = (answer for result in same for answer in result.observations)
             return RequirementResult(
                 requirement, outcome, tuple(reasons)[:_MOST_REASONS], tuple(observations)
             )
     return RequirementResult(requirement, RequirementOutcome.NOT_ASKED, ())
 
 
-def score(found: Iterable[RequirementResult]) -> tuple[int, int]:
+def score(outcomes: Iterable[RequirementResult]) -> tuple[int, int]:
     """Return how many requirements are met, of those of which it could be told; what may be left out does not count."""
     counted: Mapping[bool, list[RequirementResult]] = {True: [], False: []}
-    for result in found:
+    for result in outcomes:
         if result.outcome in (
             RequirementOutcome.PASSES, RequirementOutcome.FAILS, RequirementOutcome.WARNS,
         ):  # fmt: skip
@@ -198,8 +198,8 @@ def compare(
     answers: dict[tuple[str, Question], Observation] = {}
     for observation in observations:  # the last attempt counts
         answers[observation.request_url, observation.question] = observation
-    found = [_compared(named.ark, answers, named.url_at(old), named.url_at(new)) for named in arks]
-    return sorted(found, key=lambda comparison: not comparison.is_difference)
+    rows = [_compared(named.ark, answers, named.url_at(old), named.url_at(new)) for named in arks]
+    return sorted(rows, key=lambda comparison: not comparison.is_difference)
 
 
 def untold(compared: Sequence[Comparison]) -> str | None:
@@ -217,7 +217,7 @@ def _compared(
         return Comparison(ark, NOT_COMPARED, _words(was), _words(now))
     if (was.end, was.status) != (now.end, now.status):
         return Comparison(ark, "status", _words(was), _words(now))
-    places = [_place(seen, url) for seen, url in ((was, old), (now, new))]
+    places = [_place(answer, url) for answer, url in ((was, old), (now, new))]
     if places[0] != places[1]:
         return Comparison(ark, "target", *places)
     was, now = (answers.get((url, Question.INFO)) for url in (old, new))
@@ -228,28 +228,28 @@ def _compared(
     return Comparison(ark, NOT_COMPARED, f"?info: {_words(was)}", f"?info: {_words(now)}")
 
 
-def _tells(seen: Observation) -> bool:
+def _tells(answer: Observation) -> bool:
     """Return whether an answer says what its resolver knows, and not that it was not up to answering, or kept us out."""
-    facts = AnswerFacts(seen)
+    facts = AnswerFacts(answer)
     is_refused = facts.outcome is ObjectOutcome.BLOCKED or facts.challenge is not None
-    is_told = facts.is_answered or seen.end is ChainEnd.NON_WEB
+    is_told = facts.is_answered or answer.end is ChainEnd.NON_WEB
     return is_told and not facts.is_failing and not is_refused
 
 
-def _words(seen: Observation | None) -> str:
-    if seen is None:
+def _words(answer: Observation | None) -> str:
+    if answer is None:
         return "not asked"
-    return str(seen.status) if seen.end is ChainEnd.ANSWERED else seen.end.value
+    return str(answer.status) if answer.end is ChainEnd.ANSWERED else answer.end.value
 
 
-def _place(seen: Observation, url: str) -> str:
+def _place(answer: Observation, url: str) -> str:
     """Return where a resolver has led; of one that answers itself its page, for its own address differs."""
-    is_own = urlsplit(seen.final_url).netloc == urlsplit(url).netloc
-    return f"its own page “{seen.title or ''}”" if is_own else seen.final_url
+    is_own = urlsplit(answer.final_url).netloc == urlsplit(url).netloc
+    return f"its own page “{answer.title or ''}”" if is_own else answer.final_url
 
 
-def _record(seen: Observation) -> str:
-    stories = (seen.record or {}).values()
+def _record(answer: Observation) -> str:
+    stories = (answer.record or {}).values()
     return (
         "; ".join(f"{key}: {value}" for story in stories for key, value in story.items()) or "none"
     )

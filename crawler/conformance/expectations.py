@@ -94,20 +94,20 @@ class Answers:
         """Whether the form after *question* is treated as the ARK itself is."""
         plain, reply = self[Question.OBJECT].seen, self[question].seen
         form = question if question in FORMS_JUDGED else Question.EXTRA_HYPHEN
-        found = judge_form(form, SpellingAnswer.of(reply), SpellingAnswer.of(plain))
+        judgement = judge_form(form, SpellingAnswer.of(reply), SpellingAnswer.of(plain))
         control = self[Question.CONTROL].seen
-        is_same = found.conforms or same_answer(reply, plain)
+        is_same = judgement.conforms or same_answer(reply, plain)
         if is_same and same_answer(plain, control) and question is not Question.LONG_NAME:
             return Finding(None, "a name that can't exist is answered so, too")
         if reply.end in _ENDLESS and SpellingAnswer.of(plain).succeeds:
             return Finding(False, f"no answer: {reply.end.value}")
-        if found.treatment is not SpellingTreatment.OTHER:
-            return Finding(found.conforms, found.reason)
+        if judgement.treatment is not SpellingTreatment.OTHER:
+            return Finding(judgement.conforms, judgement.reason)
         if is_same:
             return Finding(True, "the same page as for the ARK as written")
         if same_answer(reply, control):
             return Finding(False, "answered as a name that can't exist is")
-        return Finding(None, found.reason)
+        return Finding(None, judgement.reason)
 
 
 #: The forms for which `judge_form` has rules of their own; all others are to be treated as the ARK itself.
@@ -213,11 +213,11 @@ def name_case(answers: Answers) -> Finding:
     control = answers[Question.CONTROL]
     if control.is_reached:
         return Finding(None, "even a name that can't exist gets a success")
-    found = answers.alike(Question.OTHER_CASE)
+    other = answers.alike(Question.OTHER_CASE)
     answer = answers[Question.OTHER_CASE]
     if (unanswered := _unanswered(answer)) is not None:
         return unanswered
-    return Finding(found.is_met is not True, _status(answer))
+    return Finding(other.is_met is not True, _status(answer))
 
 
 def few_hops(answers: Answers) -> Finding:
