@@ -200,7 +200,7 @@ def _add_documents(raw: sqlite3.Connection, run: int, subjects: list[Subject], k
                 "a line of text around it", "[]", "certain", "it stands whole", "[]", "[]", None,
             )  # fmt: skip
 
-    raw.executemany(_into(schema.mention), mentions())
+    raw.executemany(_into(schema.mention, 23), mentions())
 
 
 def _document(page: int, at: str) -> tuple[Any, ...]:

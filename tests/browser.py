@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+from crawler.rendering import find_browser
+
 #: The file descriptors that Chromium reads commands from and writes answers to.
 COMMANDS_FD, ANSWERS_FD = 3, 4
 _FLAGS = (
@@ -29,7 +29,8 @@ _FLAGS = (
 
 def chromium() -> str | None:
     """The path of a Chromium, if there is one."""
-    return next((path for path in map(shutil.which, NAMES) if path), None)
+    browser = find_browser()
+    return None if browser is None else str(browser)
 
 
 class Page:

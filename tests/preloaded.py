@@ -6,6 +6,7 @@ command needs, and every command is a fork of it, with its own arguments, enviro
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import runpy
@@ -21,11 +22,23 @@ from typing import IO, Any
 
 from tests.waiting import PATIENCE_S
 
-#: What takes long to import. `arkaudit` itself is not among it: its consoles look at the environment as they are made.
+#: What takes long to import.
 IMPORTED = (
+    "arkaudit.commands.audit_command",
+    "arkaudit.commands.check_command",
+    "arkaudit.commands.extract_command",
+    "arkaudit.commands.report_command",
+    "arkaudit.datasets.command",
     "arkaudit.datasets.connection",
+    "arkaudit.explaining",
+    "arkaudit.logs",
     "arkaudit.reporting",
+    "arkaudit.resuming",
+    "babel.dates",
+    "babel.messages.pofile",
+    "babel.numbers",
     "click",
+    "crawler.answers.answer_pages",
     "crawler.history.triaging",
     "crawler.model.registry",
     "crawler.pipelines",
@@ -34,12 +47,15 @@ IMPORTED = (
     "crawler.registry_update",
     "crawler.spiders.arks_spider",
     "crawler.spiders.documents_spider",
+    "crawler.spiders.mementos_spider",
     "crawler.spiders.runs",
     "crawler.wire.handlers",
     "crawler.wire.middlewares",
     "crawler.wire.robots",
     "cronsim",
     "extractors.two_passes",
+    "jinja2",
+    "pandas.core.arrays.arrow._arrow_utils",
     "pandas.core.methods.to_dict",
     "pandas.core.reshape.reshape",
     "pyarrow.acero",
@@ -136,6 +152,7 @@ class _Command:
         self._streams = [stream.detach() for stream in sent]
 
     def __call__(self) -> None:
+        gc.freeze()  # what was imported is no garbage, and is not looked at again and again
         for number, stream in enumerate(self._streams):
             os.dup2(stream, number)
             os.close(stream)

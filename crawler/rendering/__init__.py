@@ -18,8 +18,9 @@ from crawler.answers.quirks import is_visitor_counter
 from crawler.model.observations import ChainEnd, Hop
 from crawler.model.resolving import names_skipped_ark, url_fault
 
-#: Under which names a Chromium is installed.
+#: Under which names a Chromium is installed. The first has no windows at all, and starts in a third of the time.
 NAMES = (
+    "chromium-headless-shell",
     "chromium",
     "chromium-browser",
     "google-chrome",
@@ -29,6 +30,7 @@ NAMES = (
 )
 #: Where `playwright install chromium` puts its own.
 _OF_PLAYWRIGHT = (
+    "chromium_headless_shell-*/chrome-headless-shell-*/chrome-headless-shell",
     "chromium-*/chrome-linux*/chrome",
     "chromium-*/chrome-mac*/Chromium.app/Contents/MacOS/Chromium",
 )
