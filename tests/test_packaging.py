@@ -53,8 +53,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "pip", "--python", str(folder / "venv/bin/python"), "install", "--quiet"),
-            *("--disable-pip-version-check", "--no-compile", "--constraint", str(folder / "versions.txt")),
+            *(Path(sys.executable).with_name("uv"), "pip", "install", "--quiet"),
+            *("--python", str(folder / "venv/bin/python"), "--constraint", str(folder / "versions.txt")),
             f"arkaudit[demo] @ {wheel.as_uri()}",
         ],
         capture_output=True, text=True, check=False, cwd=folder,
