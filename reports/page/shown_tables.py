@@ -226,14 +226,24 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 def _pieces(table: pd.DataFrame, columns: tuple[Column, ...]) -> Iterator[str]:
-    """The JSON of a table, column by column."""
+    """The JSON of a table, column by column, of each some thousands of values at a time."""
     yield f'{{"rows":{len(table)},"columns":['
     for number, column in enumerate(columns):
-        content = _content(table[column.name], column)
-        yield ("," if number else "") + json.dumps(
-            content, ensure_ascii=False, separators=(",", ":")
-        )
+        yield ",{" if number else "{"
+        for position, (name, values) in enumerate(_content(table[column.name], column).items()):
+            yield f'{"," if position else ""}"{name}":['
+            for start in range(0, len(values), _PIECE):
+                piece = json.dumps(
+                    values[start : start + _PIECE], ensure_ascii=False, separators=(",", ":")
+                )
+                yield ("," if start else "") + piece[1:-1]
+            yield "]"
+        yield "}"
     yield "]}"
+
+
+#: Values that are packed at once.
+_PIECE = 10_000
 
 
 def _content(values: pd.Series, column: Column) -> dict[str, list[Any]]:
