@@ -188,10 +188,7 @@ class AnswerFacts:
     @cached_property
     def thump_fault(self) -> int | None:
         """The code of a THUMP-Status header (``0.6 404 Not Found``), if it is a fault after a success (2023, 5.2)."""
-        header = next(
-            (value for name, value in self.headers.items() if name.lower() == "thump-status"), ""
-        )
-        match = _THUMP_STATUS.match(header)
+        match = _THUMP_STATUS.match(self.headers.get("THUMP-Status", ""))
         code = int(match["code"]) if match else 0
         return code if self.is_success and code >= 400 else None
 

@@ -18,7 +18,7 @@ from crawler.answers.erc import QUESTIONS
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
 from crawler.answers.structured import kernel
-from crawler.asking.probes import SpellingAnswer, SpellingTreatment, judge_form
+from crawler.asking.probes import NOT_EQUAL, SpellingAnswer, SpellingTreatment, judge_form
 from crawler.conformance.plan import NAMES_A_MINUTE, ORIGIN, QUERY
 from crawler.model.observations import (
     DESCRIBED,
@@ -93,7 +93,7 @@ class Answers:
     def alike(self, question: Question) -> Finding:
         """Whether the form after *question* is treated as the ARK itself is."""
         plain, reply = self[Question.OBJECT].seen, self[question].seen
-        form = question if question in FORMS_JUDGED else Question.EXTRA_HYPHEN
+        form = question if question in NOT_EQUAL else Question.EXTRA_HYPHEN
         judgement = judge_form(form, SpellingAnswer.of(reply), SpellingAnswer.of(plain))
         control = self[Question.CONTROL].seen
         is_same = judgement.conforms or same_answer(reply, plain)
@@ -108,10 +108,6 @@ class Answers:
         if same_answer(reply, control):
             return Finding(False, "answered as a name that can't exist is")
         return Finding(None, judgement.reason)
-
-
-#: The forms for which `judge_form` has rules of their own; all others are to be treated as the ARK itself.
-FORMS_JUDGED = frozenset({Question.UNKNOWN_QUALIFIER, Question.QUALIFIED_INFO, Question.LONG_NAME})
 
 
 Expectation = Callable[[Answers], Finding]
@@ -139,13 +135,26 @@ def _unanswered(answer: AnswerFacts) -> Finding | None:
     return None
 
 
+def _answered(
+    question: Question,
+) -> Callable[[Callable[[Answers, AnswerFacts], Finding]], Expectation]:
+    """Return what makes an expectation of a function that judges the answer to *question*, if there is one to judge."""
+
+    def expectation(function: Callable[[Answers, AnswerFacts], Finding]) -> Expectation:
+        def of_answer(answers: Answers) -> Finding:
+            answer = answers[question]
+            return _unanswered(answer) or function(answers, answer)
+
+        return of_answer
+
+    return expectation
+
+
 def _is_told(question: Question) -> Expectation:
     """Return the expectation that a name which can't exist gets no success, whatever its page says."""
 
-    def is_told(answers: Answers) -> Finding:
-        answer = answers[question]
-        if (unanswered := _unanswered(answer)) is not None:
-            return unanswered
+    @_answered(question)
+    def is_told(answers: Answers, answer: AnswerFacts) -> Finding:
         is_met = not answer.is_reached and answer.outcome is not ObjectOutcome.SERVER_ERROR
         return Finding(is_met, _status(answer))
 
@@ -175,10 +184,9 @@ def _is_no_fault(question: Question) -> Expectation:
     return is_no_fault
 
 
-def long_naan(answers: Answers) -> Finding:
-    answer, short = answers[Question.LONG_NAAN], answers[Question.OTHER_NAAN]
-    if (unanswered := _unanswered(answer)) is not None:
-        return unanswered
+@_answered(Question.LONG_NAAN)
+def long_naan(answers: Answers, answer: AnswerFacts) -> Finding:
+    short = answers[Question.OTHER_NAAN]
     is_refused = (
         answer.seen.status in (400, 414, 422) or answer.outcome is ObjectOutcome.SERVER_ERROR
     )
@@ -189,35 +197,31 @@ def long_naan(answers: Answers) -> Finding:
     return Finding(not is_refused, _status(answer))
 
 
-def passthrough(answers: Answers) -> Finding:
-    answer, plain = answers[Question.UNKNOWN_QUALIFIER], answers[Question.OBJECT]
-    if (unanswered := _unanswered(answer)) is not None:
-        return unanswered
-    suffix = answer.seen.asked_url.removeprefix(plain.seen.asked_url)
+@_answered(Question.UNKNOWN_QUALIFIER)
+def passthrough(answers: Answers, answer: AnswerFacts) -> Finding:
+    suffix = answer.seen.asked_url.removeprefix(answers[Question.OBJECT].seen.asked_url)
     targets = [hop.location or "" for hop in _redirects(answer)]
     is_met = any(target.endswith(suffix) for target in targets)
     return Finding(is_met, f"{_status(answer)}{f' at {answer.seen.final_url}' if targets else ''}")
 
 
-def ancestor(answers: Answers) -> Finding:
-    answer = answers[Question.QUALIFIED_INFO]
-    if (unanswered := _unanswered(answer)) is not None:
-        return unanswered
+@_answered(Question.QUALIFIED_INFO)
+def ancestor(answers: Answers, answer: AnswerFacts) -> Finding:
     control = answers[Question.CONTROL_INFO]
     if control.is_success and control.is_record:
         return Finding(None, "even a name that can't exist is described")
     return Finding(answer.is_success and answer.is_record, _status(answer))
 
 
+@_answered(Question.OTHER_CASE)
+def _other_case(answers: Answers, answer: AnswerFacts) -> Finding:
+    return Finding(answers.alike(Question.OTHER_CASE).is_met is not True, _status(answer))
+
+
 def name_case(answers: Answers) -> Finding:
-    control = answers[Question.CONTROL]
-    if control.is_reached:
+    if answers[Question.CONTROL].is_reached:
         return Finding(None, "even a name that can't exist gets a success")
-    other = answers.alike(Question.OTHER_CASE)
-    answer = answers[Question.OTHER_CASE]
-    if (unanswered := _unanswered(answer)) is not None:
-        return unanswered
-    return Finding(other.is_met is not True, _status(answer))
+    return _other_case(answers)
 
 
 def few_hops(answers: Answers) -> Finding:
@@ -284,10 +288,8 @@ def not_just_related(hops: Sequence[Hop]) -> Finding:
     return Finding(303 not in statuses, f"redirected by {', '.join(map(str, statuses))}")
 
 
-def tombstone(answers: Answers) -> Finding:
-    answer = answers[Question.TOMBSTONE]
-    if (unanswered := _unanswered(answer)) is not None:
-        return unanswered
+@_answered(Question.TOMBSTONE)
+def tombstone(answers: Answers, answer: AnswerFacts) -> Finding:
     verdict = judge({Question.OBJECT: answer}).object
     lacking = [] if answer.seen.status == 410 else [f"{_status(answer)}, not 410"]
     is_dated = _DATE.search(_COPYRIGHT.sub("", answer.seen.text or "")) is not None
@@ -324,10 +326,9 @@ def policy_says_something(answers: Answers) -> Finding:
     return Finding(is_met, "; ".join(judged.evidence[:2]) or judged.outcome.value)
 
 
-def description(answers: Answers) -> Finding:
+@_answered(Question.INFO)
+def description(answers: Answers, answer: AnswerFacts) -> Finding:
     judged = answers.verdict.metadata
-    if (unanswered := _unanswered(answers[Question.INFO])) is not None:
-        return unanswered
     is_met = None if judged.outcome in _UNTOLD else judged.outcome in DESCRIBED
     return Finding(is_met, f"{judged.outcome.value}: {'; '.join(judged.evidence[:1])}")
 
@@ -404,8 +405,7 @@ def erc_order(answers: Answers) -> Finding:
 def _header(name: str) -> Expectation:
     @_described
     def has_header(answers: Answers) -> Finding:
-        headers = {key.lower(): value for key, value in answers[Question.INFO].headers.items()}
-        value = headers.get(name.lower())
+        value = answers[Question.INFO].headers.get(name)
         is_met = value is not None and (name != "Link" or "describes" in value)
         return Finding(is_met, f"{name}: {value}" if value else f"no {name}")
 
@@ -415,10 +415,8 @@ def _header(name: str) -> Expectation:
 def _inflection(question: Question) -> Expectation:
     """Return the expectation that an older inflection gives a description."""
 
-    def describes(answers: Answers) -> Finding:
-        answer = answers[question]
-        if (unanswered := _unanswered(answer)) is not None:
-            return unanswered
+    @_answered(question)
+    def describes(answers: Answers, answer: AnswerFacts) -> Finding:
         judged = answers.judged_by(question).metadata
         return Finding(judged.outcome in DESCRIBED, judged.outcome.value)
 
@@ -446,10 +444,8 @@ def head_as_get(answers: Answers) -> Finding:
     return Finding(of_head == of_get, words)
 
 
-def accept_is_no_error(answers: Answers) -> Finding:
-    answer = answers[Question.ACCEPT]
-    if (unanswered := _unanswered(answer)) is not None:
-        return unanswered
+@_answered(Question.ACCEPT)
+def accept_is_no_error(answers: Answers, answer: AnswerFacts) -> Finding:
     if not answers[Question.OBJECT].is_reached:
         return Finding(None, "the ARK does not lead to its object")
     is_refused_well = answer.seen.status == 406 and bool(answer.seen.body_bytes)
@@ -463,16 +459,9 @@ def query_is_kept(hops: Sequence[Hop]) -> Finding:
     return Finding(not lost, f"{lost[0]} is without it" if lost else f"{targets[-1]} has it")
 
 
-def scripts_may_read(answers: Answers) -> Finding:
-    answer = answers[Question.FROM_SCRIPT]
-    if (unanswered := _unanswered(answer)) is not None:
-        return unanswered
-    allowed = [
-        {key.lower(): value for key, value in hop.headers.items()}.get(
-            "access-control-allow-origin"
-        )
-        for hop in answer.seen.hops
-    ]
+@_answered(Question.FROM_SCRIPT)
+def scripts_may_read(answers: Answers, answer: AnswerFacts) -> Finding:
+    allowed = [hop.headers.get("Access-Control-Allow-Origin") for hop in answer.seen.hops]
     is_met = all(value in ("*", ORIGIN) for value in allowed)
     return Finding(
         is_met, f"Access-Control-Allow-Origin: {', '.join(str(value) for value in allowed)}"
@@ -480,8 +469,7 @@ def scripts_may_read(answers: Answers) -> Finding:
 
 
 def asked_again_soon(hops: Sequence[Hop]) -> Finding:
-    headers = {key.lower(): value for key, value in hops[0].headers.items()}
-    header = headers.get("cache-control")
+    header = hops[0].headers.get("Cache-Control")
     if header is None:
         is_kept = hops[0].status in (301, 308)  # which browsers keep for as long as they like
         return Finding(not is_kept, f"{hops[0].status} without Cache-Control")
@@ -492,10 +480,8 @@ def asked_again_soon(hops: Sequence[Hop]) -> Finding:
     return Finding(is_met, f"Cache-Control: {header}")
 
 
-def front_page(answers: Answers) -> Finding:
-    answer = answers[Question.FRONT_PAGE]
-    if (unanswered := _unanswered(answer)) is not None:
-        return unanswered
+@_answered(Question.FRONT_PAGE)
+def front_page(answers: Answers, answer: AnswerFacts) -> Finding:
     media_type = answer.seen.media_type or ""
     is_page = ("html" in media_type or media_type == "text/plain") and bool(answer.seen.text)
     words = "" if is_page else f", and not with a page ({answer.seen.media_type or 'no type'})"
@@ -510,8 +496,8 @@ def names_a_minute(answers: Answers) -> Finding:
     return Finding(is_met, f"name {answer.seen.attempt} of {NAMES_A_MINUTE} {_status(answer)}")
 
 
-#: What a verdict on object, description and policy rests on.
-_OF_VERDICT = (Question.OBJECT, Question.INFO, Question.CONTROL, Question.CONTROL_INFO)
+#: What most is judged by: the answers for the object, and for its description.
+_DESCRIPTION = (Question.OBJECT, Question.INFO)
 #: The expectation of each requirement, by its name, after the questions whose answers it rests on; of several the first
 #: whose questions were asked.
 EXPECTATIONS: Mapping[str, Sequence[Rule]] = {
@@ -541,21 +527,19 @@ EXPECTATIONS: Mapping[str, Sequence[Rule]] = {
     "temporary-redirect": [((Question.OBJECT,), _redirected(temporary_redirect))],
     "not-just-related": [((Question.OBJECT,), _redirected(not_just_related))],
     "tombstone": [((Question.TOMBSTONE,), tombstone)],
-    "policy": [((Question.OBJECT, Question.INFO), _described(policy))],
-    "policy-says-something": [
-        ((Question.OBJECT, Question.INFO), _described(policy_says_something))
-    ],
-    "description": [((Question.OBJECT, Question.INFO), description)],
-    "kernel": [((Question.OBJECT, Question.INFO), kernel_answered)],
-    "where": [((Question.OBJECT, Question.INFO), where_names_it)],
+    "policy": [(_DESCRIPTION, _described(policy))],
+    "policy-says-something": [(_DESCRIPTION, _described(policy_says_something))],
+    "description": [(_DESCRIPTION, description)],
+    "kernel": [(_DESCRIPTION, kernel_answered)],
+    "where": [(_DESCRIPTION, where_names_it)],
     "description-of-nothing": [((Question.CONTROL_INFO,), _is_told(Question.CONTROL_INFO))],
-    "media-type": [((Question.OBJECT, Question.INFO), text_in_utf8)],
-    "thump-status": [((Question.OBJECT, Question.INFO), _header("THUMP-Status"))],
-    "describes-link": [((Question.OBJECT, Question.INFO), _header("Link"))],
+    "media-type": [(_DESCRIPTION, text_in_utf8)],
+    "thump-status": [(_DESCRIPTION, _header("THUMP-Status"))],
+    "describes-link": [(_DESCRIPTION, _header("Link"))],
     "double": [((Question.OBJECT, Question.DOUBLE), _inflection(Question.DOUBLE))],
     "single": [((Question.OBJECT, Question.SINGLE), _inflection(Question.SINGLE))],
-    "erc": [((Question.OBJECT, Question.INFO), is_erc)],
-    "erc-order": [((Question.OBJECT, Question.INFO), erc_order)],
+    "erc": [(_DESCRIPTION, is_erc)],
+    "erc-order": [(_DESCRIPTION, erc_order)],
     "head": [((Question.OBJECT, Question.HEAD), head_as_get)],
     "accept": [((Question.OBJECT, Question.ACCEPT), accept_is_no_error)],
     "query": [((Question.QUERY,), _redirected(query_is_kept, Question.QUERY))],
