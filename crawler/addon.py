@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from crawler.model.registry import cache_folder
 from crawler.politeness.throttle import share_pace
 from crawler.spiders import settings as ours
-from crawler.wire.middlewares import chain_of
+from crawler.wire.middlewares import CrawlerPart, chain_of
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
@@ -52,19 +51,12 @@ _MIDDLEWARES = (
 )
 
 
-class GuardedDownloads:
+class GuardedDownloads(CrawlerPart):
     """Sends the requests of any spider to addresses that are allowed, exactly as written, and when it is their turn.
 
     The address guard, request targets byte for byte, one pace for all audits of this machine, robots.txt, and a
     record of every hop. Redirects are followed by it; 404 and the like go the usual way.
     """
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> GuardedDownloads:
-        return cls(crawler)
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Put the parts into *settings*; all of ours (``ARKAUDIT_…``) keep the values that the project gives them."""

@@ -12,7 +12,7 @@ from scrapy import signals
 
 from crawler.spiders.document_reading import DocumentReader, DocumentSource
 from crawler.spiders.items import citations
-from crawler.wire.middlewares import chain_of
+from crawler.wire.middlewares import CrawlerPart, chain_of
 from extractors.isolated import document_executor
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 RESOLVER = "https://n2t.net/"
 
 
-class ArkCitations:
+class ArkCitations(CrawlerPart):
     """Adds a `crawler.spiders.items.Citation` for each ARK in a response to what the spider makes of that response.
 
     A response may be a page, a PDF, an archive, or of any other format that `extractors` reads. A document that can't
@@ -31,15 +31,11 @@ class ArkCitations:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
+        super().__init__(crawler)
         self._executor = document_executor(1)
         resolver = crawler.settings.get("ARKAUDIT_RESOLVER") or RESOLVER
         self._reader = DocumentReader(self._executor, resolver=resolver)
         crawler.signals.connect(self._close, signal=signals.engine_stopped)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> ArkCitations:
-        return cls(crawler)
 
     def _close(self) -> None:
         self._executor.shutdown(wait=False)

@@ -27,7 +27,7 @@ from crawler.model.observations import (
 )
 from crawler.politeness.throttle import NotAsked, routes_and_guard, throttle_of
 from crawler.spiders.auditing import AuditSpider
-from crawler.wire.middlewares import RunStopped
+from crawler.wire.middlewares import CrawlerPart, RunStopped
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -37,17 +37,14 @@ if TYPE_CHECKING:
 PROBES = 3
 
 
-class _Part:
+class _Part(CrawlerPart):
     """A part of a crawler whose spider has a store."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         if not issubclass(crawler.spidercls, AuditSpider):
             raise NotConfigured("this spider has no store")
-        return cls(crawler)
+        return super().from_crawler(crawler)
 
     @property
     def _spider(self) -> AuditSpider:

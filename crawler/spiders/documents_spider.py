@@ -16,7 +16,6 @@ from urllib.parse import urljoin
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
-from twisted.python.failure import Failure
 
 from crawler.model.crawl_requests import (
     CrawlRequest,
@@ -233,7 +232,7 @@ class DocumentsSpider(AuditSpider):
         """A request for a document; *earlier* are the hops of the attempts before."""
         return Request(
             crawl_request.url,
-            callback=self.fetched,
+            callback=self.answered,
             errback=self.failed,
             cb_kwargs={"crawl_request": crawl_request, "attempt": attempt, "earlier": earlier},
             dont_filter=True,  # the frontier knows what is new; a redirect must never be lost
@@ -244,17 +243,16 @@ class DocumentsSpider(AuditSpider):
             },
         )
 
-    async def fetched(
+    async def on_answer(
         self,
-        response: Response,
+        request: Request,
+        response: Response | None,
         crawl_request: CrawlRequest,
         attempt: int,
         earlier: tuple[Hop, ...],
     ) -> AsyncIterator[DocumentRecord | Citation]:
-        request = response.request
-        assert request is not None
         hops, end, _ = chain_of(request)
-        if end is not ChainEnd.ANSWERED or response.status not in SUCCESSES:
+        if response is None or end is not ChainEnd.ANSWERED or response.status not in SUCCESSES:
             async for item in self._unfetched(request, response):
                 yield item
             return
@@ -271,10 +269,6 @@ class DocumentsSpider(AuditSpider):
         finally:
             if begun is not None:
                 begun.cancel()  # if no one wanted it
-
-    async def failed(self, failure: Failure) -> AsyncIterator[DocumentRecord | Citation]:
-        async for item in self._unfetched(failure.request, None):  # type: ignore[attr-defined]
-            yield item
 
     async def _unfetched(
         self, request: Request, response: Response | None

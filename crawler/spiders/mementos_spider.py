@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scrapy import Request
 from scrapy.http import Response
-from twisted.python.failure import Failure
 
 from crawler.answers.answer import read_answer
 from crawler.answers.mementos import (
@@ -86,22 +85,9 @@ class MementosSpider(AuditSpider):
             },
         )
 
-    async def answered(
-        self, response: Response, under_way: OpenSearch
+    async def on_answer(
+        self, request: Request, response: Response | None, under_way: OpenSearch
     ) -> AsyncIterator[MementoRecord | Request]:
-        request = response.request
-        assert request is not None
-        for outcome in self._on_answer(under_way, request, response):
-            yield outcome
-
-    async def failed(self, failure: Failure) -> AsyncIterator[MementoRecord | Request]:
-        request: Request = failure.request  # type: ignore[attr-defined]
-        for outcome in self._on_answer(request.cb_kwargs["under_way"], request, None):
-            yield outcome
-
-    def _on_answer(
-        self, under_way: OpenSearch, request: Request, response: Response | None
-    ) -> Iterator[MementoRecord | Request]:
         hops, end, detail = chain_of(request)
         wait_s = next_fetch(hops, end, under_way.attempt, self._patience)
         if wait_s is not None:

@@ -46,6 +46,7 @@ from crawler.wire.credentials import (
 )
 from crawler.wire.handlers import ExactDownloadHandler
 from crawler.wire.middlewares import (
+    CrawlerPart,
     NotSent,
     RunStopped,
     end_and_words,
@@ -137,18 +138,14 @@ def sessions_of(crawler: Crawler) -> Sessions:
     return _SESSIONS[throttle]
 
 
-class LogIns:
+class LogIns(CrawlerPart):
     """Comes next to the wire: has the first request to a host wait until the log-in is done, and those after it."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
+        super().__init__(crawler)
         self._sessions = sessions_of(crawler)
         if not self._sessions.log_ins:
             raise NotConfigured
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> LogIns:
-        return cls(crawler)
 
     async def process_request(self, request: Request) -> None:
         """Raise `LogInFailed` for a request to a host at which the log-in has failed."""

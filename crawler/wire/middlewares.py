@@ -10,7 +10,7 @@ import hashlib
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import signals
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
@@ -69,6 +69,17 @@ class UrlTooLong(UnusableUrl):
     """Raised for a URL that is longer than what we ask for."""
 
 
+class CrawlerPart:
+    """A part that Scrapy makes of its crawler alone."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+
 class UsableUrls:
     """Comes first, and holds back URLs over which the machinery would stumble in words of its own."""
 
@@ -78,14 +89,14 @@ class UsableUrls:
             raise (UrlTooLong if is_too_long(request.url) else UnusableUrl)(fault)
 
 
-class HopRecorder:
+class HopRecorder(CrawlerPart):
     """Records every hop in ``meta["hops"]`` and follows redirects itself, byte for byte.
 
     How the chain ended is in ``meta["chain_end"]`` and ``meta["chain_detail"]``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
+        super().__init__(crawler)
         self._max_hops = crawler.settings.getint("ARKAUDIT_MAX_HOPS")
         signs = (
             header.partition(":")[0].lower()
@@ -93,10 +104,6 @@ class HopRecorder:
             for header in challenge.header
         )
         self._kept_headers = (*KEPT_HEADERS, *signs)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> HopRecorder:
-        return cls(crawler)
 
     def process_request(self, request: Request) -> None:
         if getattr(self._crawler.spider, "is_stopping", False):
@@ -367,7 +374,7 @@ class BoundedCompression(HttpCompressionMiddleware):
         return response.replace(body=body.data, flags=[*response.flags, flag])
 
 
-class BodyBounds:
+class BodyBounds(CrawlerPart):
     """An extension that stops a download where nothing more of the body is needed; the status stays.
 
     ``meta["body_limit"]`` is in bytes on the wire; ``meta["text_only"]`` leaves bodies unread that are no text, and
@@ -375,13 +382,10 @@ class BodyBounds:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         self._most = crawler.settings.getint("ARKAUDIT_DOCUMENT_LIMIT")
         crawler.signals.connect(self.headers_received, signal=signals.headers_received)
         crawler.signals.connect(self.bytes_received, signal=signals.bytes_received)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> BodyBounds:
-        return cls(crawler)
 
     def headers_received(self, headers: Headers, request: Request) -> None:
         content_type = (headers.get("Content-Type") or b"").decode("latin-1")
