@@ -58,7 +58,7 @@ def record_contacts(connection: Connection, run_id: int) -> bool:
 
     What was kept of this run before is replaced. Every earlier run must have been recorded.
     """
-    contact, assessment = schema.contact, schema.assessment
+    contact = schema.contact
     document, observation = schema.document.c, schema.observation.c
     connection.execute(delete(contact).where(contact.c.run_id == run_id))
     chains = union_all(
@@ -71,11 +71,8 @@ def record_contacts(connection: Connection, run_id: int) -> bool:
             insert(contact), [{"run_id": run_id, **asdict(met[host])} for host in sorted(met)]
         )
     outages = assess(met.values(), _misses(connection, run_id, met))
-    values = asdict(outages)
     connection.execute(
-        insert(assessment)
-        .values(run_id=run_id, **values)
-        .on_conflict_do_update(index_elements=["run_id"], set_=values)
+        schema.replacing(schema.assessment, "run_id"), {"run_id": run_id, **asdict(outages)}
     )
     return outages.is_suspect
 
@@ -139,11 +136,8 @@ def keep_by(connection: Connection, policy: StatusPolicy) -> None:
     """Keep the status by *policy* from now on; where it was another, all history is read again by this one."""
     if policy == policy_of(connection):
         return
-    values = asdict(policy)
     connection.execute(
-        insert(schema.policy)
-        .values(policy_id=1, **values)
-        .on_conflict_do_update(index_elements=["policy_id"], set_=values)
+        schema.replacing(schema.policy, "policy_id"), {"policy_id": 1, **asdict(policy)}
     )
     rebuild(connection)
 

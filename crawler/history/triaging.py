@@ -11,7 +11,6 @@ from itertools import chain
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, func, select
-from sqlalchemy.dialects.sqlite import insert
 
 from crawler.history.ark_status import ArkState
 from crawler.history.rechecking import KnownArk
@@ -71,11 +70,9 @@ def keep(connection: Connection, decided: Iterable[TriageDecision]) -> None:
     for decision in decided:
         until = decision.until.isoformat() if decision.until else None
         at = decision.at.isoformat(timespec="milliseconds")
-        values = {**asdict(decision), "at": at, "until": until}
         connection.execute(
-            insert(schema.triage)
-            .values(values)
-            .on_conflict_do_update(index_elements=["action", "kind", "target"], set_=values)
+            schema.replacing(schema.triage, "action", "kind", "target"),
+            {**asdict(decision), "at": at, "until": until},
         )
 
 

@@ -201,15 +201,7 @@ class ArkTables(Database):
             )  # of `latest`, which is made again below
             connection.execute(delete(schema.verdict).where(schema.verdict.c.run_id == run_id))
             of_run = iter(verdicts)
-            new = insert(schema.verdict)
-            replacing = new.on_conflict_do_update(
-                index_elements=["run_id", "request_url"],
-                set_={
-                    column.name: new.excluded[column.name]
-                    for column in schema.verdict.c
-                    if not column.primary_key
-                },
-            )
+            replacing = schema.replacing(schema.verdict, "run_id", "request_url")
             while some := list(islice(of_run, PAGE)):
                 self._learn_ark_ids(
                     connection, list(dict.fromkeys(verdict.ark for verdict in some))
@@ -302,10 +294,7 @@ class ArkTables(Database):
         values = row_of(
             record, schema.memento, run_id=run_id, ark_id=self._ark_id(connection, record.ark)
         )
-        statement = insert(schema.memento).values(values)
-        connection.execute(
-            statement.on_conflict_do_update(index_elements=["run_id", "request_url"], set_=values)
-        )
+        connection.execute(schema.replacing(schema.memento, "run_id", "request_url"), values)
 
     def capture_wishes(
         self, run_id: int, timegate: str, *, now: datetime, max_age_s: float

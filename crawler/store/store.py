@@ -38,7 +38,7 @@ from crawler.model import schema
 from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
 from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
 from crawler.store.ark_tables import ArkTables, adding_up
-from crawler.store.database import adding
+from crawler.store.database import adding, record_of
 from crawler.store.document_tables import DocumentTables
 from crawler.store.files import (
     clear_scratch_beside,
@@ -207,10 +207,7 @@ class Store(DocumentTables, ArkTables):
             .where(schema.run.c.command == command)
             .order_by(schema.run.c.run_id.desc())
         )
-        return [
-            Run(row.run_id, row.command, row.started_at, row.state, row.plan)
-            for row in self.rows(query)
-        ]
+        return [record_of(Run, row) for row in self.rows(query)]
 
     def run_ids(self) -> list[int]:
         """The runs, in the order in which they began."""
