@@ -44,7 +44,7 @@ from crawler.model.resolving import (
     sendable,
     url_fault,
 )
-from crawler.verdicts.access import is_app_shell, judge_object
+from crawler.verdicts.access import OBJECT_RULES, is_app_shell
 from crawler.verdicts.answer_sets import SHARED, is_about_resolver
 from crawler.verdicts.readings import CandidateReading, learned, meant_by, next_reading, readings_of
 from crawler.verdicts.verdict import (
@@ -416,7 +416,7 @@ class Conversation:
             return False
         if not control.is_success or not self._may_be_soft(case):
             return False
-        verdict = judge_object(facts_beside(living, case.answers, control))
+        verdict = OBJECT_RULES.judge(facts_beside(living, case.answers, control))
         return verdict.outcome is ObjectOutcome.SOFT_404
 
     def _rendering(self, case: Case) -> Iterator[Ask]:
@@ -459,10 +459,7 @@ class Conversation:
         controls = {
             other.request_url: self._controls.get(self._neighbourhood(other)) for other in begun
         }
-        reading = next_reading(case.readings, case.meant, by_url, controls)
-        if reading is None or isinstance(reading, CandidateReading):
-            return reading, False
-        return None, True
+        return next_reading(case.readings, case.meant, by_url, controls)
 
     def _case_at(self, reading: CandidateReading) -> Case | None:
         """The case of a reading that was asked about, recalled if it was finished."""

@@ -26,7 +26,7 @@ from crawler.model.observations import (
 from crawler.model.resolving import mention_url, resolver_of
 from crawler.store.frontier import ARKS, Frontier
 from crawler.store.store import Store
-from crawler.verdicts.answer_sets import SHARED, AnswerSet, AnswerSets, control_as_written
+from crawler.verdicts.answer_sets import SHARED, AnswerSet, AnswerSets
 from crawler.verdicts.readings import (
     CandidateReading,
     learned,
@@ -357,9 +357,7 @@ class RunJudge:
         written = answer_set.last[Question.OBJECT]
         return VerdictContext(
             control=self._shared.control(ark, asked_url, Question.CONTROL),
-            control_as_written=control_as_written(
-                self._shared, ark, written.seen.asked_url, asked_url
-            ),
+            control_as_written=self._shared.control(ark, written.seen.asked_url, Question.CONTROL),
             control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
             control_landing=self._shared.landing(answer.seen.final_url),
             control_rendered=self._shared.control(ark, asked_url, Question.CONTROL_RENDERED),

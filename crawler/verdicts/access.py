@@ -410,6 +410,7 @@ _REFUSALS = (
     ),
     *(_by_status(outcome, statuses) for outcome, statuses in _STATUSES.items()),
 )
+#: Whether the object was reached.
 OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
     "The object",
     (
@@ -430,11 +431,6 @@ OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
         RuleGroup("all other statuses", always, _REFUSALS),
     ),
 )
-
-
-def judge_object(facts: ObjectFacts) -> ServiceVerdict[ObjectOutcome]:
-    """Return whether the object was reached, with the reasons in words."""
-    return OBJECT_RULES.judge(facts)
 
 
 # -- app shells, whose pages only a browser shows, and the verdict by what it has shown
@@ -459,7 +455,7 @@ def is_app_shell(facts: ObjectFacts) -> bool:
     runs_scripts = facts.answer.is_success and is_html and seen.facts.runs_scripts
     if not runs_scripts or facts.control is None or facts.reply not in _UNTOLD:
         return False
-    return judge_object(facts).outcome in _UNSETTLED
+    return OBJECT_RULES.judge(facts).outcome in _UNSETTLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -515,6 +511,6 @@ def by_what_is_shown(
         f"without its scripts it shows the same for any name; rendered with {rendering.browser}, for which it made"
         f" {requests} request{'' if requests == 1 else 's'}"
     )
-    shown = judge_object(ObjectFacts(facts.rendered, facts.control))
+    shown = OBJECT_RULES.judge(ObjectFacts(facts.rendered, facts.control))
     first, *others = shown.evidence
     return replace(shown, evidence=(first, how, *others))

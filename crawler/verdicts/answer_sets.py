@@ -136,17 +136,6 @@ class AnswerSets:
         )
 
 
-def control_as_written(
-    shared: AnswerSets, ark: Ark, written_url: str, asked_url: str
-) -> AnswerFacts | None:
-    """Return the control next to *ark* at the resolver as written, where that is another than the one that was asked at
-    last.
-    """
-    if place_of(written_url) == place_of(asked_url):
-        return None
-    return shared.control(ark, written_url, Question.CONTROL)
-
-
 def is_about_resolver(question: Question, asked: AnswerFacts | None) -> bool:
     """Return whether *question* was put to learn how the resolver treats other forms of an ARK that it had answered
     for.

@@ -228,6 +228,7 @@ def _of_statement(
     )
 
 
+#: What the provider promises, as its genuine answers state it.
 COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.of(
     "The commitment",
     VerdictRule(
@@ -285,11 +286,6 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.of(
         basis="2023, 5.1.1",
     ),
 )
-
-
-def judge_commitment(facts: CommitmentFacts) -> ServiceVerdict[CommitmentOutcome]:
-    """Return what the provider promises, as its genuine answers state it."""
-    return COMMITMENT_RULES.judge(facts)
 
 
 def about_policy(page: AnswerFacts) -> str:

@@ -112,6 +112,7 @@ def _unread(facts: MetadataFacts) -> str:
 
 # -- the rules
 
+#: What the answer to ``?info``, ``??`` or ``?`` is (draft-kunze-ark-38, 5.1.2).
 METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
     "The metadata",
     (
@@ -371,11 +372,6 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
 )
 
 
-def judge_metadata(facts: MetadataFacts) -> ServiceVerdict[MetadataOutcome]:
-    """Return what the answer to ``?info``, ``??`` or ``?`` is, with the reasons (draft-kunze-ark-38, 5.1.2)."""
-    return METADATA_RULES.judge(facts)
-
-
 def judge_inflections(
     answers: Mapping[Question, AnswerFacts], living: AnswerFacts, control: AnswerFacts | None
 ) -> tuple[ServiceVerdict[MetadataOutcome] | None, tuple[Question, ...]]:
@@ -389,7 +385,7 @@ def judge_inflections(
         if question in answers:
             answer = answers[question]
             at_base = by_url.get(answer.seen.asked_url.partition("?")[0], living)
-            verdicts[question] = judge_metadata(MetadataFacts(answer, at_base, control))
+            verdicts[question] = METADATA_RULES.judge(MetadataFacts(answer, at_base, control))
     if not verdicts:
         return None, ()
     describing = tuple(one for one, verdict in verdicts.items() if verdict.outcome in DESCRIBED)

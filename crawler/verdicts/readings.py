@@ -22,7 +22,7 @@ from crawler.model.observations import (
     ServiceVerdict,
 )
 from crawler.model.resolving import sendable
-from crawler.verdicts.access import judge_object
+from crawler.verdicts.access import OBJECT_RULES
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.check_characters import suggestions
@@ -84,7 +84,7 @@ class Form:
         """The verdict on the answer, if there is one."""
         if self.answer is None:
             return None
-        return judge_object(ObjectFacts(self.answer, self.control))
+        return OBJECT_RULES.judge(ObjectFacts(self.answer, self.control))
 
     @property
     def state(self) -> FormState:
@@ -255,10 +255,6 @@ MEANT = 2
 Answers = Mapping[str, AnswerFacts | None]
 
 
-class AwaitedReading:
-    """Stands for a reading that is being asked about: its answer decides."""
-
-
 # -- what there is to ask about
 
 
@@ -355,28 +351,28 @@ def next_reading(
     meant: Sequence[CandidateReading],
     by_url: Answers,
     controls: Answers,
-) -> CandidateReading | AwaitedReading | None:
-    """The reading to ask about next, whether to wait for one, or None when all that helps is known.
+) -> tuple[CandidateReading | None, bool]:
+    """The reading to ask about next, if one helps, and whether to wait for the answer about one.
 
     *by_url* has the answer about each URL that was asked for, None while it is on its way; *controls* what a name that
     can't exist is asked about next to each. What was *meant* is asked about when every reading fails.
     """
     if any(other.url in by_url and by_url[other.url] is None for other in readings):
-        return AwaitedReading()
+        return None, True
     forms = _forms(readings, by_url, controls)
     following = next_form(forms)
     if following is not None:
-        return following.reading
+        return following.reading, False
     all_fail = bool(forms) and all(form.state is FormState.FAILS for form in forms)
     for reading in meant if all_fail else ():
         if reading.url not in by_url:
-            return reading
+            return reading, False
         answer = by_url[reading.url]
         if answer is None:
-            return AwaitedReading()
+            return None, True
         if Form(reading, answer, controls.get(reading.url)).state is FormState.LIVES:
-            return None
-    return None
+            break
+    return None, False
 
 
 # -- what lives

@@ -29,9 +29,9 @@ from crawler.model.observations import (
     Verdict,
 )
 from crawler.model.resolving import INFLECTED, requests_sent
-from crawler.verdicts.access import RenderedFacts, by_what_is_shown, is_app_shell, judge_object
+from crawler.verdicts.access import OBJECT_RULES, RenderedFacts, by_what_is_shown, is_app_shell
 from crawler.verdicts.answer_sets import is_about_resolver
-from crawler.verdicts.commitment import CommitmentFacts, about_policy, judge_commitment
+from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts, about_policy
 from crawler.verdicts.inflection import judge_inflections
 from crawler.verdicts.remarks import (
     EXPECTED_TO_RESOLVE,
@@ -247,7 +247,7 @@ class VerdictContext:
     control: AnswerFacts | None = None
     """What the same resolver answers for a name that can't exist, under the same NAAN and shoulder where it can be."""
     control_as_written: AnswerFacts | None = None
-    """The same of the resolver as written, where another one has reached the object."""
+    """The same of the resolver as written, also where another one has reached the object."""
     control_info: AnswerFacts | None = None
     """The same as *control*, to an inflection."""
     control_landing: AnswerFacts | None = None
@@ -280,7 +280,7 @@ def judge(
     access = decide_access(answers, around)
     described, describing = judge_inflections(answers, access.answer, around.control_info)
     metadata = described or UNASKED_RULES.judge(access)
-    commitment = judge_commitment(CommitmentFacts(answers, metadata, describing))
+    commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, metadata, describing))
     is_stated = commitment.outcome is CommitmentOutcome.STATED
     link = policy_link(commitment.parsed) if is_stated else None
     policy = around.policies.get(link) if link else None
@@ -368,7 +368,7 @@ def _access(
     neighbours = around.neighbours if way is Question.OBJECT else 0
     beside = facts_beside(answer, answers, control, neighbours)
     facts = facts_at_landing(beside, around.control_landing)
-    verdict = judge_object(facts)
+    verdict = OBJECT_RULES.judge(facts)
     rendered = answers.get(Question.RENDERED)
     is_shown = rendered is not None and rendered.seen.asked_url == answer.seen.asked_url
     if rendered is not None and is_shown and is_app_shell(facts):
@@ -475,7 +475,7 @@ def described_by(answers: Mapping[Question, AnswerFacts]) -> Description:
     metadata, describing = judge_inflections(answers, living, None)
     if metadata is None:
         return Description()
-    commitment = judge_commitment(CommitmentFacts(answers, metadata, describing))
+    commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, metadata, describing))
     is_stated = commitment.outcome is CommitmentOutcome.STATED
     by = describing[0] if describing else None
     return Description(by, is_stated, policy_link(commitment.parsed) if is_stated else None)
