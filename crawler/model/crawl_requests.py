@@ -260,10 +260,18 @@ class Outlinks:
 
 def outlinks_of(leads: Iterable[CrawlRequest]) -> tuple[Outlinks, ...]:
     """Return the links that *leads* are, by where they were found."""
+    return by_place(
+        (crawl_request.found_on, crawl_request.key)
+        for crawl_request in leads
+        if crawl_request.found_on is not None
+    )
+
+
+def by_place(links: Iterable[tuple[str, bytes]]) -> tuple[Outlinks, ...]:
+    """Return *links*, each with where it was found and the key of what it leads to, by where they were found."""
     targets: dict[str, bytearray] = {}
-    for crawl_request in leads:
-        if crawl_request.found_on is not None:
-            targets.setdefault(crawl_request.found_on, bytearray()).extend(crawl_request.key)
+    for found_on, key in links:
+        targets.setdefault(found_on, bytearray()).extend(key)
     return tuple(Outlinks.to(found_on, bytes(keys)) for found_on, keys in targets.items())
 
 

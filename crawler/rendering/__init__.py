@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from crawler.answers.quirks import is_visitor_counter
+from crawler.history.ark_status import host_of
 from crawler.model.observations import ChainEnd, Hop
 from crawler.model.resolving import names_skipped_ark, url_fault
 
@@ -142,14 +142,8 @@ def origin(url: str) -> str:
     >>> origin("https://Api.example:443/x?y"), origin("http://api.example:8080/")
     ('https://api.example', 'http://api.example:8080')
     """
-    try:
-        parts = urlsplit(url)
-        host, port = (parts.hostname or "").lower(), parts.port
-    except ValueError:
-        return ""
-    host = f"[{host}]" if ":" in host else host
-    is_usual = port is None or (parts.scheme.lower(), port) in {("http", 80), ("https", 443)}
-    return f"{parts.scheme.lower()}://{host}" + ("" if is_usual else f":{port}")
+    host = host_of(url)
+    return f"{url.partition(':')[0].lower()}://{host}" if host else ""
 
 
 def treatment(asked: PageRequest) -> tuple[Treatment, str]:

@@ -113,6 +113,11 @@ def absolute(base: str, link: str) -> str | None:
     return sendable(url)
 
 
+def absolutes(base: str, links: Iterable[str]) -> dict[str, None]:
+    """The URLs that *links* mean (`absolute`), in their order, each once."""
+    return dict.fromkeys(url for link in links if (url := absolute(base, link)) is not None)
+
+
 def asked_by(directive: str, reading: Reading, headers: Headers) -> str | None:
     """By what a page asks for *directive*, ``nofollow`` or ``noindex``: ``meta robots`` or ``X-Robots-Tag``; None if it
     doesn't.
