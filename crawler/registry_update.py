@@ -25,7 +25,7 @@ from crawler.spiders import settings as ours
 from crawler.wire.credentialed import verifying_policy
 from crawler.wire.failures import STOPPED, incomplete
 from crawler.wire.handlers import ExactDownloadHandler
-from crawler.wire.middlewares import chain_of
+from crawler.wire.middlewares import chain_of, header_of
 from extractors.model.errors import ArkauditError
 from extractors.model.naan import NotARegistry, Registry, read_registry
 
@@ -90,8 +90,8 @@ def update(
         source=source,
         checked_at=now,
         sha256="",
-        etag=_header(response, "ETag"),
-        last_modified=_header(response, "Last-Modified"),
+        etag=header_of(response.headers, "ETag") or None,
+        last_modified=header_of(response.headers, "Last-Modified") or None,
     )
     return _replaced(folder, response.body, fetched)
 
@@ -185,11 +185,6 @@ def _fault(request: Request, response: Response | None) -> str | None:
     if STOPPED in response.flags:
         return f"more than {REGISTRY_LIMIT} bytes"
     return next((lack.detail for lack in incomplete(response.flags, len(response.body))), None)
-
-
-def _header(response: Response, name: str) -> str | None:
-    value = response.headers.get(name)
-    return value.decode("latin-1") if value else None
 
 
 # -- what is put there

@@ -26,6 +26,7 @@ from crawler.model.observations import (
 from crawler.model.resolving import mention_url
 from crawler.sources.links import Headers
 from crawler.wire.failures import INCOMPLETE, STOPPED, incomplete
+from crawler.wire.middlewares import header_of
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import archive_kind, members
 from extractors.extraction import Extraction, extraction_of
@@ -75,7 +76,7 @@ class DocumentSource:
         found_on: str | None = None,
     ) -> DocumentSource:
         """What *response* brought, after so many *hops*; its *name* is the URL, unless it has another."""
-        content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+        content_type = header_of(response.headers, "Content-Type")
         media_type, charset = parse_content_type(content_type) if content_type else (None, None)
         return cls(
             name or response.url,

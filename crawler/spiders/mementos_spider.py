@@ -24,7 +24,7 @@ from crawler.model.resolving import Patience, next_fetch
 from crawler.spiders.auditing import AuditSpider
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import FrontierEntry, SettledEntry
-from crawler.wire.middlewares import chain_of
+from crawler.wire.middlewares import chain_of, header_of
 from extractors.model.ark import Ark
 
 #: So many searches are open at a time: they are at one host.
@@ -99,7 +99,7 @@ class MementosSpider(AuditSpider):
         if response is not None and under_way.ask.wants_list:
             text = response.body.decode("utf-8", "replace")
         elif response is not None:
-            content_type = (response.headers.get("Content-Type") or b"").decode("latin-1") or None
+            content_type = header_of(response.headers, "Content-Type")
             fault = page_fault(read_answer(response.body, content_type))
         try:
             under_way.ask = under_way.search.send(ArchiveAnswer(hops, end, detail, text, fault))

@@ -216,31 +216,21 @@ class Store(DocumentTables, ArkTables):
 
     def go_on_with_run(self, run_id: int) -> None:
         """Note that a run that did not finish is running again."""
-        of_run = schema.run.c.run_id == run_id
         with self.transaction() as connection:
-            connection.execute(
-                update(schema.run).where(of_run).values(ended_at=None, state=RUNNING)
-            )
+            _update_run(connection, run_id, ended_at=None, state=RUNNING)
 
     def end_run(self, run_id: int, *, at: str, state: str) -> None:
         """Note how and when a run ended: ``finished``, ``interrupted`` or ``failed``."""
         with self.transaction() as connection:
-            connection.execute(
-                update(schema.run)
-                .where(schema.run.c.run_id == run_id)
-                .values(ended_at=at, state=state)
-            )
+            _update_run(connection, run_id, ended_at=at, state=state)
             latest.note_end(connection, run_id)
 
     def note_reported(self, run_id: int) -> None:
         """Note that nothing is left to say of a run that was begun with ``reported`` false in its plan."""
         with self.transaction() as connection:
-            of_run = schema.run.c.run_id == run_id
-            plan = connection.scalar(select(schema.run.c.plan).where(of_run))
+            plan = connection.scalar(select(schema.run.c.plan).where(schema.run.c.run_id == run_id))
             if plan is not None:
-                connection.execute(
-                    update(schema.run).where(of_run).values(plan={**plan, "reported": True})
-                )
+                _update_run(connection, run_id, plan={**plan, "reported": True})
 
     def news(self, run_id: int) -> News:
         """Return what a run that has ended has changed."""
@@ -271,6 +261,10 @@ class Store(DocumentTables, ArkTables):
         finally:
             with self._engine.connect() as connection:
                 connection.exec_driver_sql("DETACH other")
+
+
+def _update_run(connection: Connection, run_id: int, **values: Any) -> None:
+    connection.execute(update(schema.run).where(schema.run.c.run_id == run_id).values(values))
 
 
 def _set_pragmas(connection: sqlite3.Connection, _: object) -> None:

@@ -52,6 +52,7 @@ from crawler.wire.middlewares import (
     end_and_words,
     exception_names,
     failure_words,
+    header_of,
 )
 from crawler.wire.redaction import Redactor
 
@@ -189,7 +190,7 @@ class LogIns(CrawlerPart):
         answer, cookies = await self._answer(sent, log_in)
         shown = answer
         if log_in.text is not None and answer.status in REDIRECTS:
-            location = (answer.headers.get("Location") or b"").decode("latin-1")
+            location = header_of(answer.headers, "Location")
             with suppress(BadLocation):
                 place = resolved_location(answer.url, location)
                 if self._sessions.log_in(place) is log_in:

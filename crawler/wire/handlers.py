@@ -60,7 +60,7 @@ from crawler.wire.endpoints import (
     refused_unasked,
 )
 from crawler.wire.failures import BODY_TIMEOUT
-from crawler.wire.middlewares import RunStopped, end_and_words
+from crawler.wire.middlewares import RunStopped, end_and_words, header_of
 from extractors.model.errors import ArkauditError
 
 if TYPE_CHECKING:
@@ -361,7 +361,7 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             proxy = request.meta.get("proxy")
             if response.status == _PROXY_AUTHENTICATION_REQUIRED and proxy:
                 raise ProxyFailed(f"the proxy {proxy} wants to know who asks")
-            header = (response.headers.get("Retry-After") or b"").decode("latin-1")
+            header = header_of(response.headers, "Retry-After")
             is_wish = (
                 response.status == 429 or response.status >= 500 or 300 <= response.status < 400
             )

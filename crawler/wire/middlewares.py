@@ -388,7 +388,7 @@ class BodyBounds(CrawlerPart):
         crawler.signals.connect(self.bytes_received, signal=signals.bytes_received)
 
     def headers_received(self, headers: Headers, request: Request) -> None:
-        content_type = (headers.get("Content-Type") or b"").decode("latin-1")
+        content_type = header_of(headers, "Content-Type")
         media_type = parse_content_type(content_type)[0] if content_type else None
         if request.meta.get("text_only") and not is_textual(media_type):
             raise StopDownload(fail=False)
@@ -407,6 +407,11 @@ def body_limit_of(request: Request, most: int) -> int:
     """Return how many bytes of a body are read: as many as are wanted of it, little of rules, else *most*."""
     is_of_rules = request.meta.get("dont_obey_robotstxt")
     return int(request.meta.get("body_limit", ROBOTS_LIMIT if is_of_rules else most))
+
+
+def header_of(headers: Headers, name: str) -> str:
+    """The first header of that *name*, its octets as Latin-1; empty where there is none."""
+    return (headers.get(name) or b"").decode("latin-1")
 
 
 def chain_of(request: Request) -> tuple[tuple[Hop, ...], ChainEnd, str]:

@@ -22,7 +22,7 @@ from crawler.politeness.pacing import host_of
 from crawler.politeness.throttle import NotAsked, patience_of, throttle_of
 from crawler.wire.endpoints import NoAnswerInTime
 from crawler.wire.failures import BODY_TIMEOUT
-from crawler.wire.middlewares import RobotsUnreachable, content
+from crawler.wire.middlewares import RobotsUnreachable, content, header_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -114,7 +114,7 @@ class ObeyRobots(RobotsTxtMiddleware):
                         f"{interval_s:g} s between two requests; we wait {longest_s:g} s"
                     )
                 return parser
-            header = (response.headers.get("Retry-After") or b"").decode("latin-1")
+            header = header_of(response.headers, "Retry-After")
             pause_s = wait_s(header, attempt, self._patience, at=datetime.now(UTC).isoformat())
             may_pass = response.status in PASSING_STATUSES and attempt < self._patience.attempts
             if pause_s is None or not may_pass:
