@@ -115,7 +115,9 @@ def read_page(
     embedded = _embedded(page) or _shown(page)
     kernel_values = _labelled_values(page, lines)
     inputs = list(page.iter("input"))
-    metas = (tag for tag in page.iter("meta") if _http_equivalent(tag) == "refresh")
+    metas = (
+        tag for tag in page.iter("meta") if tag.get("http-equiv", "").strip().lower() == "refresh"
+    )
     refresh = next((refresh_target(tag.get("content", "")) for tag in metas), None)
     own_text, headings = own_part(page)
     text = " ".join(part for part in (" ".join((title or "").split()), own_text) if part)
@@ -171,11 +173,6 @@ def _json_ld(page: Page) -> Iterator[Any]:
         for node in data if isinstance(data, list) else [data]:
             graph = node.get("@graph") if isinstance(node, dict) else None
             yield from (graph[:50] if isinstance(graph, list) else [node])
-
-
-def _http_equivalent(tag: Page) -> str:
-    """The name of the header that a meta element stands for."""
-    return str(tag.get("http-equiv", "")).strip().lower()
 
 
 def _record(lines: str, graph: Iterable[Any]) -> Record | None:

@@ -149,7 +149,9 @@ def next_question(
     living = reached(answers)
     asked = answers[Question.OBJECT]
     if living is None:
-        is_known = _is_tombstone(asked)
+        # Its resolver knows an object that it explains to be gone, and may still have its metadata.
+        is_gone = asked.is_answered and asked.seen.status == 410
+        is_known = is_gone and ObjectFacts(asked).explanation is not None
         elsewhere = None if is_known else _next_place(answers, context, places, first_url)
         if elsewhere is not None:
             return elsewhere
@@ -163,17 +165,6 @@ def next_question(
             return elsewhere
     # a target of the registry with a query of its own can't be inflected
     return None if "?" in living.seen.asked_url else _next_inflection(answers, context)
-
-
-def _is_tombstone(answer: AnswerFacts) -> bool:
-    """Return whether an answer explains that this object is gone: its resolver knows it, and may still have its
-    metadata.
-    """
-    return (
-        answer.is_answered
-        and answer.seen.status == 410
-        and ObjectFacts(answer).explanation is not None
-    )
 
 
 def seems_absent(answer: AnswerFacts) -> bool:

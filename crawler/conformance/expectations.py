@@ -310,10 +310,8 @@ def policy(answers: Answers) -> Finding:
     kinds = (answers[Question.INFO].seen.record or {}).keys()
     if judged.outcome is CommitmentOutcome.ABSENT and kinds & WITHIN_PAGES:
         return Finding(None, "none is in the page's record; its prose may state one")
-    is_met = (
-        None
-        if judged.outcome is CommitmentOutcome.UNDETERMINED
-        else (judged.outcome is not CommitmentOutcome.ABSENT)
+    is_met = {CommitmentOutcome.UNDETERMINED: None, CommitmentOutcome.ABSENT: False}.get(
+        judged.outcome, True
     )
     return Finding(is_met, "; ".join(judged.evidence[:2]) or judged.outcome.value)
 

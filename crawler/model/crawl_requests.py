@@ -209,14 +209,12 @@ class CrawlRequest:
         >>> CrawlRequest.to_page("https://Library.example/b?y=1&x=2").canonical
         'https://library.example/b?x=2&y=1'
         """
-        canonical, host = same_document(url), host_of(url)
         return cls(
             url,
-            canonical,
-            host,
-            RequestKind.PAGE,
-            depth,
-            found_on,
+            same_document(url),
+            host_of(url),
+            depth=depth,
+            found_on=found_on,
             reach=reach,
             source=source,
             part=part,

@@ -200,23 +200,13 @@ def same_host(one: str, other: str) -> bool:
     >>> same_host("http://n2t.net/x", "https://www.N2T.net/y"), same_host("http://127.0.0.1:1/", "http://127.0.0.1:2/")
     (True, False)
     """
-    (host, port), (other_host, other_port) = _host_and_port_of(one), _host_and_port_of(other)
-    if _NO_PORT in (port, other_port):
-        return False
-    return host == other_host and (port == other_port or None in (port, other_port))
-
-
-_NO_PORT = -1
-"""Is for a port that is none."""
-
-
-def _host_and_port_of(url: str) -> tuple[str, int | None]:
-    parts = urlsplit(url)
+    both = urlsplit(one), urlsplit(other)
     try:
-        port = parts.port
-    except ValueError:
-        port = _NO_PORT
-    return (parts.hostname or "").removeprefix("www."), port
+        ports = {parts.port for parts in both if parts.port is not None}
+    except ValueError:  # a port that is none
+        return False
+    names = {(parts.hostname or "").removeprefix("www.") for parts in both}
+    return len(names) == 1 and len(ports) < 2
 
 
 # -- what a chain amounts to
@@ -378,20 +368,13 @@ def requests_sent(observations: Iterable[Observation]) -> int:
     """Return how many requests went out for *observations*: every hop but those that were held back, and what a
     rendered page asked for.
     """
-    held_back = (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS)
-    observed = list(observations)
-    unsent = sum(
-        observation.end in held_back and observation.hops[-1].sent
-        for observation in observed
-        if observation.hops
-    )
-    of_pages = sum(
-        hop.sent
-        for observation in observed
-        if observation.rendering is not None
-        for hop in observation.rendering.requests
-    )
-    return sum(hop.sent for observation in observed for hop in observation.hops) - unsent + of_pages
+    sent = 0
+    for observation in observations:
+        of_page = observation.rendering.requests if observation.rendering is not None else ()
+        sent += sum(hop.sent for hop in (*observation.hops, *of_page))
+        if observation.hops and observation.end in (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS):
+            sent -= observation.hops[-1].sent
+    return sent
 
 
 # -- whether a question is asked again within a run, and how long to wait before

@@ -199,14 +199,8 @@ class Gate:
     ) -> Passed:
         """Return what the page leads to that a request has come to, in the end at *url*."""
         noindex = asked_by("noindex", reading, headers)
-        findings = []
-        if noindex:
-            findings.append(
-                Finding(
-                    "noindex",
-                    f"it asks to stay out of indexes ({noindex}); it was read all the same",
-                )
-            )
+        words = f"it asks to stay out of indexes ({noindex}); it was read all the same"
+        findings = [Finding("noindex", words)] if noindex else []
         if self._is_dead_end(crawl_request):
             return Passed(findings=tuple(findings))
         targets = page_targets(reading, url=url, headers=headers)

@@ -10,6 +10,7 @@ import base64
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import unquote, urlencode, urlsplit
 
 import lxml.html
@@ -231,17 +232,17 @@ def filled_form(page: bytes, url: str, log_in: LogIn) -> Form:
     Form(url='https://repo.example/go')
     """
     try:
-        tree = lxml.html.document_fromstring(page, parser=lxml.html.HTMLParser(huge_tree=False))
+        tree: Any = lxml.html.document_fromstring(
+            page, parser=lxml.html.HTMLParser(huge_tree=False)
+        )
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         raise NoLogIn(f"{url} gave no page with a form") from None
-    fields = ("input", "select", "textarea")
-    named = (
-        (form, {field_.get("name") for field_ in form.iter(*fields)}) for form in tree.iter("form")
+    form = next(
+        (form for form in tree.forms if log_in.fields.keys() <= set(form.inputs.keys())), None
     )
-    form = next((form for form, names in named if names.issuperset(log_in.fields)), None)
     if form is None:
         raise NoLogIn(f"{url} has no form with the fields {', '.join(log_in.fields)}")
-    if (form.get("method") or "get").strip().lower() != "post":
+    if form.method.strip() != "POST":
         raise NoLogIn(
             f"the form at {url} would put its fields into an address, where they are seen"
         )
