@@ -46,7 +46,14 @@ from crawler.model.resolving import (
 )
 from crawler.verdicts.access import OBJECT_RULES, is_app_shell
 from crawler.verdicts.answer_sets import SHARED, is_about_resolver
-from crawler.verdicts.readings import CandidateReading, learned, meant_by, next_reading, readings_of
+from crawler.verdicts.readings import (
+    CandidateReading,
+    Form,
+    learned,
+    meant_by,
+    next_reading,
+    readings_of,
+)
 from crawler.verdicts.verdict import (
     ClosedCollection,
     Description,
@@ -452,14 +459,24 @@ class Conversation:
     def _reading(self, case: Case) -> tuple[CandidateReading | None, bool]:
         """The reading of a case's mention to ask about before anything else, and whether to wait for one."""
         others = (*case.readings, *case.meant)
-        begun = [begun for reading in others if (begun := self._case_at(reading)) is not None]
-        if len(others) > 1 and any(map(self._awaits_control, begun)):
-            return None, True
-        by_url = {other.request_url: other.answer for other in begun}
-        controls = {
-            other.request_url: self._controls.get(self._neighbourhood(other)) for other in begun
+        begun = {
+            reading.url: begun
+            for reading in others
+            if (begun := self._case_at(reading)) is not None
         }
-        return next_reading(case.readings, case.meant, by_url, controls)
+        if len(others) > 1 and any(map(self._awaits_control, begun.values())):
+            return None, True
+        forms, meant = (
+            [self._form(reading, begun.get(reading.url)) for reading in some]
+            for some in (case.readings, case.meant)
+        )
+        pending = {url for url, other in begun.items() if other.answer is None}
+        return next_reading(forms, meant, pending)
+
+    def _form(self, reading: CandidateReading, case: Case | None) -> Form:
+        if case is None:
+            return Form(reading)
+        return Form(reading, case.answer, self._controls.get(self._neighbourhood(case)))
 
     def _case_at(self, reading: CandidateReading) -> Case | None:
         """The case of a reading that was asked about, recalled if it was finished."""

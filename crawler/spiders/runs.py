@@ -154,9 +154,10 @@ def settle_readings(store: Store, run_id: int) -> int:
     for url, rest in others.items():
         first = by_url[url][0].mention.ark
         readings = readings_of(first, url, rest)
-        if sum(answer_sets.answer(reading.url) is not None for reading in readings) < 2:
+        forms = list(map(answer_sets.form, readings))
+        if sum(form.answer is not None for form in forms) < 2:
             continue  # the first settled it, or nothing was asked
-        done = settled(readings, *answer_sets.about_readings(readings))
+        done = settled(forms)
         if done is None:
             continue
         kind = "settled-reading" if done.reading else "unsettled-reading"
@@ -375,17 +376,15 @@ class RunJudge:
 
 def _meant(case: JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, list[str]]:
     """Return what was probably meant instead of a target, and the URLs that were asked to find that out."""
-    candidates = [
-        reading
-        for reading in (*case.readings, *case.suggested)
-        if answer_sets.answer(reading.url) is not None
-    ]
-    if len(candidates) < 2:
+    forms, suggested = (
+        list(map(answer_sets.form, some)) for some in (case.readings, case.suggested)
+    )
+    asked = [form for form in (*forms, *suggested) if form.answer is not None]
+    if len(asked) < 2:
         return None, []
-    by_url, controls = answer_sets.about_readings(candidates)
     others = [
-        answer.seen.asked_url
-        for url, answer in by_url.items()
-        if url != case.url and answer is not None
+        form.answer.seen.asked_url
+        for form in asked
+        if form.answer is not None and form.reading.url != case.url
     ]
-    return meant_instead(case.readings, case.suggested, by_url, controls), others
+    return meant_instead(forms, suggested), others

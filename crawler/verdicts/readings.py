@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -252,9 +252,6 @@ def _place(text: str, signs: int) -> int:
 #: So many of the ARKs that may have been meant, where a check character fails, are asked about; one after the other.
 MEANT = 2
 
-Answers = Mapping[str, AnswerFacts | None]
-
-
 # -- what there is to ask about
 
 
@@ -347,30 +344,25 @@ def _at(url: str, ark: str) -> str:
 
 
 def next_reading(
-    readings: Sequence[CandidateReading],
-    meant: Sequence[CandidateReading],
-    by_url: Answers,
-    controls: Answers,
+    forms: Sequence[Form], meant: Sequence[Form], pending: Collection[str]
 ) -> tuple[CandidateReading | None, bool]:
     """The reading to ask about next, if one helps, and whether to wait for the answer about one.
 
-    *by_url* has the answer about each URL that was asked for, None while it is on its way; *controls* what a name that
-    can't exist is asked about next to each. What was *meant* is asked about when every reading fails.
+    *forms* are the readings of a mention; what was *meant* is asked about when every one of them fails. *pending* are
+    the URLs of those whose answer is on its way.
     """
-    if any(other.url in by_url and by_url[other.url] is None for other in readings):
+    if any(form.reading.url in pending for form in forms):
         return None, True
-    forms = _forms(readings, by_url, controls)
     following = next_form(forms)
     if following is not None:
         return following.reading, False
     all_fail = bool(forms) and all(form.state is FormState.FAILS for form in forms)
-    for reading in meant if all_fail else ():
-        if reading.url not in by_url:
-            return reading, False
-        answer = by_url[reading.url]
-        if answer is None:
+    for form in meant if all_fail else ():
+        if form.reading.url in pending:
             return None, True
-        if Form(reading, answer, controls.get(reading.url)).state is FormState.LIVES:
+        if form.answer is None:
+            return form.reading, False
+        if form.state is FormState.LIVES:
             break
     return None, False
 
@@ -378,38 +370,23 @@ def next_reading(
 # -- what lives
 
 
-def settled(
-    readings: Sequence[CandidateReading], by_url: Answers, controls: Answers
-) -> SettledReading | None:
-    """Return which of several *readings* lives; None while an answer is missing that would change it."""
-    forms = _forms(readings, by_url, controls)
+def settled(forms: Sequence[Form]) -> SettledReading | None:
+    """Return which of several readings lives; None while an answer is missing that would change it."""
     if len(forms) < 2 or forms[0].state is FormState.UNASKED or next_form(forms) is not None:
         return None
     return arbitrate(forms)
 
 
-def meant_instead(
-    readings: Sequence[CandidateReading],
-    meant: Sequence[CandidateReading],
-    by_url: Answers,
-    controls: Answers,
-) -> Meant | None:
+def meant_instead(forms: Sequence[Form], meant: Sequence[Form]) -> Meant | None:
     """The first ARK with a right check character that lives, where every reading of a mistyped one fails."""
-    forms = _forms(readings, by_url, controls)
     asked, *others = forms
     if any(form.state is FormState.LIVES for form in others):
         lowered = [form for form in others if str(form.ark) == str(asked.ark).lower()]
         choice = did_you_mean(asked, lowered)
         why = "it is all in capitals, and names are case-sensitive"
     else:
-        choice = did_you_mean(asked, _forms(meant, by_url, controls))
+        choice = did_you_mean(asked, meant)
         why = f"the check character of {choice.ark} is right" if choice is not None else ""
     if choice is None or choice.verdict is None:
         return None
     return Meant(choice.ark, choice.reading.url, (why, *choice.verdict.evidence))
-
-
-def _forms(readings: Sequence[CandidateReading], by_url: Answers, controls: Answers) -> list[Form]:
-    return [
-        Form(reading, by_url.get(reading.url), controls.get(reading.url)) for reading in readings
-    ]
