@@ -161,7 +161,7 @@ def https_hosts(item: Any) -> Iterator[tuple[str, int]]:
     for number, hop in enumerate(hops, start=1):
         parts = urlsplit(hop.url)
         is_reported = hop.status is not None or (has_failed and number == len(hops))
-        if parts.scheme.lower() == "https" and parts.hostname and is_reported:
+        if parts.scheme == "https" and parts.hostname and is_reported:
             yield parts.hostname, parts.port or 443
 
 

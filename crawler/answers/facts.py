@@ -48,22 +48,16 @@ OUTCOME_OF_END: Mapping[ChainEnd, ObjectOutcome] = {
 NOT_FOUND = frozenset({400, 404, 410})
 #: Statuses of success that come without a body.
 WITHOUT_BODY = frozenset({204, 304})
-#: Ends by which nothing is known of the name, only that this way to it is closed.
-DEAD_ENDS = frozenset(
-    {
-        ChainEnd.DNS,
-        ChainEnd.REFUSED,
-        ChainEnd.TIMEOUT,
-        ChainEnd.RESET,
-        ChainEnd.TLS,
-        ChainEnd.PROTOCOL_ERROR,
-        ChainEnd.LOOP,
-        ChainEnd.TOO_MANY_REDIRECTS,
-        ChainEnd.BAD_REDIRECT,
-    }
-)
 #: Ends after which the same host is not asked in yet another way.
 SILENT_ENDS = frozenset({ChainEnd.DNS, ChainEnd.REFUSED, ChainEnd.TIMEOUT, ChainEnd.TLS})
+#: Ends by which nothing is known of the name, only that this way to it is closed.
+DEAD_ENDS = SILENT_ENDS | {
+    ChainEnd.RESET,
+    ChainEnd.PROTOCOL_ERROR,
+    ChainEnd.LOOP,
+    ChainEnd.TOO_MANY_REDIRECTS,
+    ChainEnd.BAD_REDIRECT,
+}
 #: Statuses by which a host asks for a right that few have; 429 and 999 ask programs to stay away.
 ASKING_FOR_A_RIGHT = frozenset({401, 403, 407, 451})
 

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from crawler.answers.likeness import likeness
+from crawler.model.addresses import DEFAULT_PORTS
 from crawler.model.observations import (
     DESCRIBED,
     FAMILY_OF,
@@ -33,7 +34,6 @@ LEAST_MISSING = 2
 
 _MET = frozenset({ChainEnd.REFUSED, ChainEnd.RESET, ChainEnd.TLS, ChainEnd.PROTOCOL_ERROR})
 _SILENT = frozenset({ChainEnd.DNS, ChainEnd.TIMEOUT})
-_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(slots=True)
@@ -130,7 +130,7 @@ def _host(origin: str) -> str | None:
     if not name:
         return None
     name = f"[{name}]" if ":" in name else name
-    return name if port in (None, _PORTS.get(parts.scheme.lower())) else f"{name}:{port}"
+    return name if port in (None, DEFAULT_PORTS.get(parts.scheme)) else f"{name}:{port}"
 
 
 # -- the life of one ARK

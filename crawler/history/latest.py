@@ -48,7 +48,14 @@ from crawler.history.ark_status import (
 )
 from crawler.history.rechecking import KnownArk
 from crawler.model import schema
-from crawler.model.observations import ACCESS, FAMILY_OF, DocumentOutcome, Family, ObjectOutcome
+from crawler.model.observations import (
+    ACCESS,
+    FAMILY_OF,
+    DocumentOutcome,
+    Family,
+    ObjectOutcome,
+    moment,
+)
 
 # -- the contact of each run with each host, and what that proves
 
@@ -355,15 +362,6 @@ def _columns(ark_status: ArkStatus) -> dict[str, Any]:
         **{name: moment(at) if at else None for name, at in moments.items()},
         "memory": {"turns": [moment(turn) for turn in ark_status.turns], "known": known},
     }
-
-
-def moment(at: datetime) -> str:
-    """A moment as the store writes it.
-
-    >>> moment(datetime.fromisoformat("2026-11-21T10:00:00.5+00:00"))
-    '2026-11-21T10:00:00.500+00:00'
-    """
-    return at.isoformat(timespec="milliseconds")
 
 
 def _when(text: str | None) -> datetime | None:

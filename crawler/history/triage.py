@@ -46,7 +46,12 @@ class TriageTarget(StrEnum):
 TriageKey: TypeAlias = tuple[TriageAction, TriageTarget, str]
 
 #: What a decision says of a problem that it covers.
-PARTICIPLES = {TriageAction.ACKNOWLEDGE: "acknowledged", TriageAction.IGNORE: "ignored"}
+PARTICIPLES = {
+    TriageAction.ACKNOWLEDGE: "acknowledged",
+    TriageAction.IGNORE: "ignored",
+    TriageAction.ASSIGN: "assigned",
+    TriageAction.RECHECK: "to be checked again",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +83,7 @@ def decision_words(decision: TriageDecision) -> str:
     >>> decision_words(TriageDecision(TriageAction.IGNORE, TriageTarget.HOST, "old.example.org", at, "it moves", until))
     'ignored until 2027-01-01 by host old.example.org: it moves'
     """
-    done = {
-        **PARTICIPLES,
-        TriageAction.ASSIGN: "assigned",
-        TriageAction.RECHECK: "to be checked again",
-    }[decision.action]
+    done = PARTICIPLES[decision.action]
     until = f" until {decision.until}" if decision.until else ""
     to = f" to {decision.assignee}" if decision.assignee else ""
     return f"{done}{until}{to} by {decision.kind} {decision.target}{_because(decision.reason)}"

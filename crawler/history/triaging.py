@@ -26,7 +26,7 @@ from crawler.history.triage import (
     treatment,
 )
 from crawler.model import schema
-from crawler.model.observations import ObjectOutcome, Question
+from crawler.model.observations import ObjectOutcome, Question, moment
 from crawler.verdicts.verdict import WAYS
 
 Pair = tuple[int, str]
@@ -69,10 +69,9 @@ def keep(connection: Connection, decided: Iterable[TriageDecision]) -> None:
     """Keep decisions, each in place of an earlier one of its kind about the same."""
     for decision in decided:
         until = decision.until.isoformat() if decision.until else None
-        at = decision.at.isoformat(timespec="milliseconds")
         connection.execute(
             schema.replacing(schema.triage, "action", "kind", "target"),
-            {**asdict(decision), "at": at, "until": until},
+            {**asdict(decision), "at": moment(decision.at), "until": until},
         )
 
 

@@ -16,11 +16,10 @@ from urllib.parse import SplitResult, urlsplit
 from publicsuffixlist import PublicSuffixList
 from w3lib.url import canonicalize_url
 
-from crawler.model.addresses import is_literal
+from crawler.model.addresses import DEFAULT_PORTS, is_literal
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 _SESSION_NAME = (
     r"(?:jsessionid|phpsessid|aspsessionid[a-z]*|session_?id|cfid|cftoken|oscsid|xtcsid|zenid)"
 )
@@ -107,7 +106,7 @@ def _authority(scheme: str, authority: str) -> str:
         host, port = host_and_port, ""
     if port and (not port.isascii() or not port.isdigit()):
         raise ValueError(f"not a port: {port!r}")
-    is_default = not port or int(port) == _DEFAULT_PORTS.get(scheme)
+    is_default = not port or int(port) == DEFAULT_PORTS.get(scheme)
     return host.rstrip(".") + ("" if is_default else f":{int(port)}")
 
 
@@ -439,7 +438,7 @@ class Scope:
         """
         try:
             parts = urlsplit(url)
-            if parts.scheme.lower() not in ("http", "https") or site_of(url) not in self.sites:
+            if parts.scheme not in ("http", "https") or site_of(url) not in self.sites:
                 return False
             host_and_path = _host_and_path(parts) if self.places else ""
         except ValueError:

@@ -29,7 +29,16 @@ from extractors.model.documents import Finding
 
 def now() -> str:
     """This moment, as rows have it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    return moment(datetime.now(UTC))
+
+
+def moment(at: datetime) -> str:
+    """A moment, as rows have it.
+
+    >>> moment(datetime.fromisoformat("2026-11-21T10:00:00.5+00:00"))
+    '2026-11-21T10:00:00.500+00:00'
+    """
+    return at.isoformat(timespec="milliseconds")
 
 
 # -- mentions, as they are in the store

@@ -26,6 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from crawler.model.crawl_requests import CrawlRequest, RequestKind
+from crawler.model.observations import moment
 from crawler.model.schema import frontier
 from crawler.store.database import PAGE, Database, adding, record_of, row_of
 from extractors.model.ark import Ark
@@ -104,7 +105,7 @@ _SETTLE = (
 
 def claim_end() -> str:
     """The moment at which a claim that is made now ends."""
-    return (datetime.now(UTC) + CLAIM).isoformat(timespec="milliseconds")
+    return moment(datetime.now(UTC) + CLAIM)
 
 
 def is_in(state: FrontierState) -> ColumnElement[bool]:

@@ -145,7 +145,7 @@ def is_resolvers(hop: Hop, following: Hop) -> bool:
 
 
 def _host(url: str) -> str:
-    return (urlsplit(url).hostname or "").lower()
+    return urlsplit(url).hostname or ""
 
 
 def _port(url: str) -> int | None:

@@ -16,11 +16,11 @@ from urllib.parse import unquote, urlencode, urlsplit
 import lxml.html
 from lxml import etree
 
+from crawler.model.addresses import DEFAULT_PORTS
 from crawler.model.resolving import BadLocation, resolved_location
 from crawler.wire.redaction import LEAST_CHARS
 from extractors.model.errors import ArkauditError
 
-_PORTS = {"http": 80, "https": 443}
 _USERINFO = re.compile(r"(?<=://)[^/?#@\s]*@")
 
 
@@ -40,10 +40,9 @@ class Origin:
         Origin(scheme='https', host='repository.example', port=443)
         """
         parts = urlsplit(url)
-        scheme = parts.scheme.lower()
-        if scheme not in _PORTS or not parts.hostname:
+        if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
             raise ValueError("not the origin of an http or https URL")
-        return cls(scheme, parts.hostname.lower(), parts.port or _PORTS[scheme])
+        return cls(parts.scheme, parts.hostname, parts.port or DEFAULT_PORTS[parts.scheme])
 
     @classmethod
     def named(cls, name: str) -> Origin:
