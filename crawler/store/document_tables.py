@@ -50,10 +50,6 @@ from extractors.processes.codec import from_plain, plain
 LIVE = frozenset(map(str, DocumentOutcome)) - {DocumentOutcome.UNREADABLE.value}
 #: The number of unreadable documents that a run names.
 _MOST_UNREAD = 100
-_NEWEST_DOCUMENT = select(func.max(schema.document.c.document_id))
-_LATER_DOCUMENTS = select(schema.document.c.document_id, schema.document.c.url).where(
-    schema.document.c.document_id > bindparam("newest")
-)
 
 #: Mentions that may mean something else, or be spelled otherwise, before what resolvers answer settles that.
 _is_open = and_(
@@ -82,15 +78,12 @@ class DocumentTables(Database):
         self, connection: Connection, run_id: int, documents: Sequence[DocumentRecord]
     ) -> None:
         """Record those that are not there yet, with what belongs to them: a statement a table, not a row."""
-        newest = connection.scalar(_NEWEST_DOCUMENT) or 0
-        connection.execute(
-            adding(schema.document),
-            [row_of(document, schema.document, run_id=run_id) for document in documents],
+        table = schema.document
+        new = connection.execute(
+            adding(table).returning(table.c.url, table.c.document_id),
+            [row_of(document, table, run_id=run_id) for document in documents],
         )
-        added = {
-            row.url: row.document_id
-            for row in connection.execute(_LATER_DOCUMENTS, {"newest": newest})
-        }
+        added = {row.url: row.document_id for row in new}
         cited = (
             cited_mention.mention.ark
             for document in documents
