@@ -445,7 +445,8 @@ def next_fetch(
     if last is None or not last.sent or has_had_enough:
         return None
     is_slow = last.status is None and (last.error or "").startswith(SLOW_LOOK_UPS)
-    if not is_slow and not may_pass(end, last.status):
+    is_busy = end is ChainEnd.ANSWERED and last.status in PASSING_STATUSES
+    if not is_slow and not is_busy and end not in _PASSING_ENDS:
         return None
     return wait_s(last.headers.get("Retry-After"), attempt, patience, at=last.at)
 
@@ -455,15 +456,6 @@ def wait_s(retry_after: str | None, attempt: int, patience: Patience, *, at: str
     wish = retry_after_s(retry_after, at=at)
     seconds = max(patience.backoff(attempt), wish or 0.0)
     return seconds if seconds <= patience.longest_wait_s else None
-
-
-def may_pass(end: ChainEnd, status: int | None) -> bool:
-    """Return whether a chain that ended so may end otherwise in a moment.
-
-    >>> may_pass(ChainEnd.ANSWERED, 503), may_pass(ChainEnd.ANSWERED, 500), may_pass(ChainEnd.DNS, None)
-    (True, False, False)
-    """
-    return end in _PASSING_ENDS or (end is ChainEnd.ANSWERED and status in PASSING_STATUSES)
 
 
 def retry_after_s(header: str | None, *, at: str) -> float | None:
