@@ -7,18 +7,16 @@ Which HTTP client sends the requests is no part of this: settings name what it d
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy.http import Response
+from scrapy.settings import BaseSettings
+
+from crawler.model.observations import Hop
 from crawler.model.registry import cache_folder
 from crawler.politeness.throttle import share_pace
 from crawler.spiders import settings as ours
 from crawler.wire.middlewares import CrawlerPart, chain_of
-
-if TYPE_CHECKING:
-    from scrapy.http import Response
-    from scrapy.settings import BaseSettings
-
-    from crawler.model.observations import Hop
 
 #: Settings on which it depends that requests go out exactly, guarded and in turn.
 _NEEDED = (

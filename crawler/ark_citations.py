@@ -6,18 +6,16 @@ SPIDER_MIDDLEWARES = {"crawler.ark_citations.ArkCitations": 950}
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 
 from crawler.spiders.document_reading import DocumentReader, DocumentSource
 from crawler.spiders.items import citations
 from crawler.wire.middlewares import CrawlerPart, chain_of
 from extractors.isolated import document_executor
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
 #: The resolver of ARKs that are written without one, unless the setting ``ARKAUDIT_RESOLVER`` says otherwise.
 RESOLVER = "https://n2t.net/"

@@ -9,11 +9,12 @@ import ssl
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from scrapy import signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from crawler.model.observations import (
@@ -27,10 +28,6 @@ from crawler.model.observations import (
 from crawler.politeness.throttle import NotAsked, routes_and_guard, throttle_of
 from crawler.spiders.auditing import AuditSpider
 from crawler.wire.middlewares import CrawlerPart, RunStopped
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
 
 #: So often a certificate is looked for that was not seen in time.
 PROBES = 3

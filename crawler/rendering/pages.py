@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.http.cookies import CookieJar
 from scrapy.http.request import NO_CALLBACK
 
@@ -49,8 +51,6 @@ from crawler.wire.middlewares import chain_of
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
 
 # Gets what shown pages ask for: each request goes the way of all others, through guard, robots.txt and throttle.

@@ -10,8 +10,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BufferedReader, BytesIO
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
+
+from scrapy.http import Response
 
 from crawler.answers.facts import OUTCOME_OF_END, status_outcome
 from crawler.model.crawl_requests import CrawlRequest
@@ -42,9 +44,6 @@ from extractors.mentions.mention import relative_resolver
 from extractors.model.documents import NOTHING_READ, Finding
 from extractors.model.formats import parse_content_type
 from extractors.processes.worker import WorkerError, WorkerExecutor
-
-if TYPE_CHECKING:
-    from scrapy.http import Response
 
 T = TypeVar("T")
 

@@ -14,14 +14,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from http.cookiejar import Cookie
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.request import getproxies
 from weakref import WeakKeyDictionary
 
 from cryptography.x509 import load_pem_x509_certificates
 from OpenSSL.crypto import X509
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
 from scrapy.http.cookies import CookieJar
 from scrapy.http.request import NO_CALLBACK
 from twisted.internet.ssl import Certificate, trustRootFromCertificates
@@ -55,12 +57,6 @@ from crawler.wire.middlewares import (
     header_of,
 )
 from crawler.wire.redaction import Redactor
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
 
 logger = logging.getLogger(__name__)
 

@@ -10,12 +10,13 @@ import hashlib
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from scrapy import signals
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.exceptions import IgnoreRequest, StopDownload
-from scrapy.http import Headers
+from scrapy.http import Headers, Response
 from scrapy.http.cookies import CookieJar
 
 from crawler.answers.answer import is_textual
@@ -27,12 +28,6 @@ from crawler.politeness.throttle import NotAsked
 from crawler.wire.failures import UNDECODABLE, UNPACKED_IN_PART, failure_kind, failure_text
 from extractors.archives.compression import PIECE_BYTES, Compression, Decompressed, SizeBudget
 from extractors.model.formats import parse_content_type
-
-if TYPE_CHECKING:
-    from scrapy import Request, Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
 
 logger = logging.getLogger(__name__)
 

@@ -8,13 +8,15 @@ import math
 import re
 from collections import defaultdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from protego import Protego
 from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
+from scrapy.robotstxt import RobotParser
 from scrapy.utils.misc import build_from_crawler
 
 from crawler.model.resolving import PASSING_STATUSES, wait_s
@@ -23,12 +25,6 @@ from crawler.politeness.throttle import NotAsked, patience_of, throttle_of
 from crawler.wire.endpoints import NoAnswerInTime
 from crawler.wire.failures import BODY_TIMEOUT
 from crawler.wire.middlewares import RobotsUnreachable, content, header_of
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from scrapy.robotstxt import RobotParser
-
 
 #: What is read of rules that are packed; as much as of others (RFC 9309, 2.5).
 _MOST_BYTES = 500 * 2**10
