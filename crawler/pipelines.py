@@ -18,6 +18,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from crawler.model.observations import (
+    NOT_IN_TIME,
     ChainEnd,
     DocumentRecord,
     ObjectOutcome,
@@ -78,7 +79,7 @@ class TlsProbePipeline(_Part):
         """Return what a probe gave, repeated where it was late: that may have been our own slowness."""
         result = await self._probed(host, port)
         for _ in range(PROBES - 1):
-            if not is_late(result) or self._spider.is_stopping:
+            if not result.is_late or self._spider.is_stopping:
                 break
             result = await self._probed(host, port)
         return result
@@ -212,14 +213,6 @@ REASONS = {
 #: Servers that don't know RFC 5746 are asked, as by browsers and by the crawl: their certificates are seen, too. Python
 #: 3.12 has a name for it.
 _LEGACY_SERVER_CONNECT = 0x4
-
-#: Why a certificate was not seen, where it was a question of time: asked again, it may be seen.
-NOT_IN_TIME = "not in time"
-
-
-def is_late(result: TlsResult) -> bool:
-    """Return whether a certificate was not seen for want of time."""
-    return result.trusted is None and result.reason == f"not probed: {NOT_IN_TIME}"
 
 
 def not_probed(host: str, port: int, why: str) -> TlsResult:

@@ -428,4 +428,4 @@ class AnswerFacts:
     @property
     def states_alone(self) -> bool:
         """True if it is a statement of commitment without a description next to it."""
-        return self.seen.status in SUCCESSES and set(self.seen.record or ()) == {"erc-support"}
+        return self.is_success and set(self.seen.record or ()) == {"erc-support"}

@@ -80,11 +80,6 @@ class MetadataFacts:
         is_out = self.answer.seen.end is self.object.seen.end is ChainEnd.NON_WEB
         return is_out and led_to(self.answer.seen) == led_to(self.object.seen)
 
-    @property
-    def works_without(self) -> bool:
-        """True if the object itself answers."""
-        return self.object.seen.status in SUCCESSES or self.object.seen.end is ChainEnd.NON_WEB
-
     # -- the object again
 
     @cached_property

@@ -394,6 +394,10 @@ class DocumentRecord:
         return self.led_to or (self.hops[-1].url if self.hops else self.url)
 
 
+#: Why a certificate was not seen, where it was a question of time: asked again, it may be seen.
+NOT_IN_TIME = "not in time"
+
+
 @dataclass(frozen=True, slots=True)
 class TlsResult:
     """The result of a verifying handshake with a host; resolution is observed apart from it."""
@@ -408,6 +412,11 @@ class TlsResult:
     """The moment of the handshake, ISO 8601 in UTC; before the run began, where one of the same day was taken over."""
     means: str = ""
     """Whose authorities were trusted, and by which route the host was reached: only like results are taken over."""
+
+    @property
+    def is_late(self) -> bool:
+        """True if no certificate was seen for want of time, which says nothing of it."""
+        return self.trusted is None and self.reason == f"not probed: {NOT_IN_TIME}"
 
 
 @dataclass(frozen=True, slots=True)

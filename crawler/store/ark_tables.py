@@ -239,12 +239,12 @@ class ArkTables(Database):
 
     def known_arks(self) -> Iterator[KnownArk]:
         """Every ARK at every URL that was ever cited or checked, with its status; in the order of the store."""
-        with self._engine.connect() as connection:
+        with self.reading() as connection:
             yield from latest.known_arks(connection)
 
     def decisions(self) -> list[TriageDecision]:
         """Return what people have decided about known problems."""
-        with self._engine.connect() as connection:
+        with self.reading() as connection:
             return triaging.decisions(connection)
 
     def decide(self, decisions: Iterable[TriageDecision]) -> None:
@@ -272,14 +272,14 @@ class ArkTables(Database):
 
     def touched_by(self, decisions: Sequence[TriageDecision]) -> list[tuple[str, str, ArkState]]:
         """The ARKs, URLs and states that *decisions* are about, in the order of the store."""
-        with self._engine.connect() as connection:
+        with self.reading() as connection:
             touched = triaging.touched(connection, decisions)
             return [(row.ark, row.request_url, ArkState(row.state)) for row, _ in touched]
 
     def treated(self, run_id: int) -> dict[tuple[str, str], Treated]:
         """Return what was decided of the ARKs that a run has judged, by ARK and URL; those with a decision alone."""
         judged = select(schema.verdict.c.verdict_id).where(schema.verdict.c.run_id == run_id)
-        with self._engine.connect() as connection:
+        with self.reading() as connection:
             treatments = triaging.treated(connection, judged, run_id)
         if not treatments:
             return {}

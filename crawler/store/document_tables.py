@@ -325,7 +325,7 @@ class DocumentTables(Database):
 
     def dead_sources(self, run_id: int) -> list[str]:
         """The seeds of a run that are sources, and of which none of the documents that they list could be read."""
-        with self._engine.connect() as connection:
+        with self.reading() as connection:
             return list(_dead_sources(connection, run_id))
 
     def has_read_seed(self, run_id: int) -> bool:
@@ -338,7 +338,7 @@ class DocumentTables(Database):
         )
         if not self.rows(of_seeds.limit(1)):
             return False
-        with self._engine.connect() as connection:
+        with self.reading() as connection:
             dead = set[bytes]().union(*_dead_sources(connection, run_id).values())
         return self.counts(run_id)["read"] > len(dead)
 

@@ -234,7 +234,7 @@ class Store(DocumentTables, ArkTables):
 
     def news(self, run_id: int) -> News:
         """Return what a run that has ended has changed."""
-        with self._engine.connect() as connection:
+        with self.reading() as connection:
             return news_of(connection, run_id)
 
     # -- the store as a whole

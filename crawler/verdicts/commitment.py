@@ -29,7 +29,7 @@ from crawler.model.observations import (
     Question,
     ServiceVerdict,
 )
-from crawler.model.resolving import INFLECTIONS, SUCCESSES
+from crawler.model.resolving import INFLECTIONS
 from crawler.verdicts.rules import RuleTable, VerdictRule, always
 
 #: The inflections whose answers can show that there is no commitment: an answer to ``?`` can't (2023, 5.1.1).
@@ -100,7 +100,7 @@ class CommitmentFacts:
         if self.described_by is not None and question not in self.described_by:
             return False
         is_page = outcome is MetadataOutcome.HTML and bool(answer.seen.text)
-        is_success = answer.seen.status in SUCCESSES and not answer.is_registry_entry
+        is_success = answer.is_success and not answer.is_registry_entry
         return outcome in DESCRIBED and is_success and (answer.seen.record is not None or is_page)
 
     @cached_property

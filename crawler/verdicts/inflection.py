@@ -206,7 +206,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                 VerdictRule(
                     "the last status is 400, 404, 405, 406, 410, 414, 422, 500 or 501, while the object itself answers",
                     lambda facts: (
-                        facts.works_without
+                        facts.object.is_reached
                         and facts.answer.seen.status in _REFUSALS_OF_THE_QUESTION
                     ),
                     MetadataOutcome.UNSUPPORTED,

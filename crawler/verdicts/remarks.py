@@ -42,7 +42,6 @@ _TLS_WORDS: Mapping[str, str] = {
 #: NAANs of terms and agents: they are expected to resolve to a definition (2023, table 2).
 EXPECTED_TO_RESOLVE = frozenset({"99152", "99166"})
 
-_LATE = "not probed: not in time"
 
 TlsResults = Mapping[tuple[str, int], TlsResult]
 
@@ -103,7 +102,7 @@ def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
         if result is None or host in hosts:
             continue
         hosts.add(host)
-        if result.trusted is None and result.reason == _LATE:
+        if result.is_late:
             yield f"certificate not probed: that of {host[0]} was not seen in time, which says nothing of it"
         if result.trusted is False:
             yield f"the certificate of {host[0]} {_TLS_WORDS.get(result.reason, 'does not hold')} ({result.reason})"
