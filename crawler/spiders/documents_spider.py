@@ -93,9 +93,7 @@ class DocumentsSpider(AuditSpider):
         patience: Patience,
         **kwargs: Any,
     ) -> None:
-        per_host = DOCUMENTS_A_HOST
-        if executor.jobs > 1:
-            per_host = max(per_host, 2 * executor.jobs)
+        per_host = max(DOCUMENTS_A_HOST, 2 * executor.jobs)
         super().__init__(bounds=Bounds(most=plan.max_pages, per_host=per_host), **kwargs)
         self._plan = plan
         self._files = {document_name(path): path for path in files}

@@ -75,7 +75,7 @@ def decide_unresolved(store: Store, run_id: int, *, resolver: str) -> int:
             changed += _changed(in_document, evidence, resolver)
         if budget.findings:
             store.record_findings(run_id, store.document_url(document_id), budget.findings)
-    store.record_decisions(changed, DecidedOn.TOGETHER)
+    store.record_decisions(changed)
     return len(changed)
 
 
@@ -105,12 +105,8 @@ def _changed(
         again = described(decided_again(mention.unresolved, mention.mention, evidence), evidence)
         if (again.ark, again.reason) == (mention.mention.ark, mention.mention.reason):
             continue
-        yield (
-            mention,
-            CitedMention(
-                again, url_again(mention.mention, again, mention.request_url, resolver=resolver)
-            ),
-        )
+        url = url_again(mention.mention, again, mention.request_url, resolver=resolver)
+        yield mention, CitedMention(again, url, decided=DecidedOn.TOGETHER)
 
 
 def url_again(before: Mention, again: Mention, url: str, *, resolver: str) -> str:
@@ -164,7 +160,7 @@ def settle_readings(store: Store, run_id: int) -> int:
         store.record_findings(run_id, str(first), [Finding(kind, "; ".join(done.evidence))])
         if done.reading is not None:
             decisions += _decisions(by_url[url], done.reading)
-    return store.record_decisions(decisions, DecidedOn.SETTLED)
+    return store.record_decisions(decisions)
 
 
 def _decisions(
@@ -191,7 +187,7 @@ def _decisions(
             confidence=max(mention.confidence, Confidence.LIKELY),
             reason=LIVES,
         )
-        yield kept, CitedMention(again, living.url)
+        yield kept, CitedMention(again, living.url, decided=DecidedOn.SETTLED)
 
 
 # -- verdicts

@@ -101,7 +101,7 @@ class DocumentTables(Database):
             of_document = {"run_id": run_id, "document_id": key, "subject": document.url}
             findings += ({**of_document, **asdict(finding)} for finding in document.findings)
             mentions += (
-                self._mention_values(connection, key, ordinal, cited_mention.decided, cited_mention)
+                self._mention_values(connection, key, ordinal, cited_mention)
                 for ordinal, cited_mention in enumerate(document.mentions, start=1)
             )
         if findings:
@@ -115,7 +115,6 @@ class DocumentTables(Database):
         connection: Connection,
         document_id: int,
         ordinal: int,
-        decided: DecidedOn,
         cited: CitedMention,
     ) -> dict[str, Any]:
         mention = cited.mention
@@ -124,7 +123,7 @@ class DocumentTables(Database):
             schema.mention,
             document_id=document_id,
             ordinal=ordinal,
-            decided=decided.value,
+            decided=cited.decided.value,
             ark_id=self._ark_id(connection, mention.ark),
             request_url=cited.request_url,
             confidence=mention.confidence.token,
@@ -164,7 +163,7 @@ class DocumentTables(Database):
                     citation = citations.setdefault(one.request_url, max(citations.values()) + 1)
                     further = replace(one, mention=replace(one.mention, citation=citation))
                     key, ordinal = of_page[-1].document_id, (of_page[-1].ordinal or 0) + number
-                    values = self._mention_values(connection, key, ordinal, one.decided, further)
+                    values = self._mention_values(connection, key, ordinal, further)
                     connection.execute(insert(schema.mention), values)
 
     def document_url(self, document_id: int) -> str:
@@ -180,9 +179,7 @@ class DocumentTables(Database):
                 values = {"run_id": run_id, "subject": subject, **asdict(finding)}
                 connection.execute(adding(schema.finding), values)
 
-    def record_decisions(
-        self, decisions: Iterable[tuple[KeptMention, CitedMention]], on: DecidedOn
-    ) -> int:
+    def record_decisions(self, decisions: Iterable[tuple[KeptMention, CitedMention]]) -> int:
         """Keep mentions that were decided again, each next to the rows of its earlier readings; twice does no harm.
 
         Returns how many were not known yet.
@@ -190,9 +187,7 @@ class DocumentTables(Database):
         new = 0
         with self.transaction() as connection:
             for first, cited in decisions:
-                values = self._mention_values(
-                    connection, first.document_id, first.ordinal, on, cited
-                )
+                values = self._mention_values(connection, first.document_id, first.ordinal, cited)
                 new += connection.execute(adding(schema.mention), values).rowcount
         return new
 
