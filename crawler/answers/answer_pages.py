@@ -99,11 +99,12 @@ def read_page(
     >>> title, facts.arks, dict(facts.kernel_values)
     ('A map', (('ark:12148/btv1b84', 'canonical'),), {'who': 'Rossi'})
     """
-    page = parsed(markup[:MARKUP_LIMIT], charset)
+    markup = markup[:MARKUP_LIMIT]
+    page = parsed(markup, charset)
     graph = list(_json_ld(page))
     runs_scripts = any(map(_is_script, page.iter("script")))
     named = list(_declared(page, graph))
-    source = str(markup[:MARKUP_LIMIT], "utf-8", "replace")
+    source = str(markup, "utf-8", "replace")
     etree.strip_elements(page, *_HIDDEN, with_tail=False)
     title = next(
         (" ".join(filter(None, map(str.strip, texts(tag)))) for tag in page.iter("title")), None

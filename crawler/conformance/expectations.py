@@ -170,8 +170,8 @@ def other_naan(answers: Answers) -> Finding:
     return _is_told(Question.OTHER_NAAN)(answers)
 
 
-def _is_no_fault(question: Question) -> Expectation:
-    """Return the expectation that a server doesn't fail over what it is asked."""
+def _is_no_fault(question: Question) -> Sequence[Rule]:
+    """Return the rule that a server doesn't fail over what it is asked."""
 
     def is_no_fault(answers: Answers) -> Finding:
         answer = answers[question]
@@ -181,7 +181,7 @@ def _is_no_fault(question: Question) -> Expectation:
         is_met = not is_broken_off and answer.outcome is not ObjectOutcome.SERVER_ERROR
         return Finding(is_met, _status(answer))
 
-    return is_no_fault
+    return [((question,), is_no_fault)]
 
 
 @_answered(Question.LONG_NAAN)
@@ -410,15 +410,15 @@ def _header(name: str) -> Expectation:
     return has_header
 
 
-def _inflection(question: Question) -> Expectation:
-    """Return the expectation that an older inflection gives a description."""
+def _inflection(question: Question) -> Sequence[Rule]:
+    """Return the rule that an older inflection gives a description."""
 
     @_answered(question)
     def describes(answers: Answers, answer: AnswerFacts) -> Finding:
         judged = answers.judged_by(question).metadata
         return Finding(judged.outcome in DESCRIBED, judged.outcome.value)
 
-    return describes
+    return [((Question.OBJECT, question), describes)]
 
 
 def head_as_get(answers: Answers) -> Finding:
@@ -509,7 +509,7 @@ EXPECTATIONS: Mapping[str, Sequence[Rule]] = {
     "final-period": _form(Question.TRAILING_DOT),
     "length": _form(Question.LONG_NAME),
     "look-alikes": _form(Question.LOOK_ALIKE),
-    "odd-octets": [((Question.ODD_OCTETS,), _is_no_fault(Question.ODD_OCTETS))],
+    "odd-octets": _is_no_fault(Question.ODD_OCTETS),
     "hyphens": [*_form(Question.EXTRA_HYPHEN), *_form(Question.HYPHENS)],
     "name-case": [((Question.OBJECT, Question.CONTROL, Question.OTHER_CASE), name_case)],
     "escapes": _form(Question.NEEDLESS_ESCAPE),
@@ -534,8 +534,8 @@ EXPECTATIONS: Mapping[str, Sequence[Rule]] = {
     "media-type": [(_DESCRIPTION, text_in_utf8)],
     "thump-status": [(_DESCRIPTION, _header("THUMP-Status"))],
     "describes-link": [(_DESCRIPTION, _header("Link"))],
-    "double": [((Question.OBJECT, Question.DOUBLE), _inflection(Question.DOUBLE))],
-    "single": [((Question.OBJECT, Question.SINGLE), _inflection(Question.SINGLE))],
+    "double": _inflection(Question.DOUBLE),
+    "single": _inflection(Question.SINGLE),
     "erc": [(_DESCRIPTION, is_erc)],
     "erc-order": [(_DESCRIPTION, erc_order)],
     "head": [((Question.OBJECT, Question.HEAD), head_as_get)],
@@ -544,6 +544,6 @@ EXPECTATIONS: Mapping[str, Sequence[Rule]] = {
     "cors": [((Question.FROM_SCRIPT,), scripts_may_read)],
     "caching": [((Question.OBJECT,), _redirected(asked_again_soon))],
     "front-page": [((Question.FRONT_PAGE,), front_page)],
-    "over-long": [((Question.OVER_LONG,), _is_no_fault(Question.OVER_LONG))],
+    "over-long": _is_no_fault(Question.OVER_LONG),
     "rate": [((Question.RATE,), names_a_minute)],
 }
