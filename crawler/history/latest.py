@@ -276,7 +276,7 @@ def _known(
 ) -> dict[tuple[int, str], Row[Any]]:
     """Return what is kept of the ARKs that these *verdicts* of a run are about, which follow one another."""
     latest, verdict = schema.latest.c, schema.verdict.c
-    together = (latest.ark_id == verdict.ark_id) & (latest.request_url == verdict.request_url)
+    together = schema.at_one_url(latest, verdict)
     query = select(schema.latest, verdict.object).join_from(schema.verdict, schema.latest, together)
     these = verdict.verdict_id.between(verdicts[0].verdict_id, verdicts[-1].verdict_id)
     rows = connection.execute(query.where(verdict.run_id == run_id, these))
@@ -411,9 +411,7 @@ def _cited_in(runs: ColumnElement[bool], *columns: Any) -> Select[Any]:
 def _add_new(connection: Connection, this: Any) -> None:
     """ARKs that are cited and have never been checked; some thousands at a time, for there may be millions."""
     latest, cited = schema.latest, _cited_in(schema.run.c.run_id == this.run_id).subquery()
-    is_known = exists().where(
-        latest.c.ark_id == cited.c.ark_id, latest.c.request_url == cited.c.request_url
-    )
+    is_known = exists().where(schema.at_one_url(latest.c, cited.c))
     query = (
         select(cited)
         .where(~is_known)

@@ -55,7 +55,7 @@ class News:
 def news_of(connection: Connection, run_id: int) -> News:
     """The news of a run that has ended."""
     event, ark, latest, run = schema.event.c, schema.ark.c, schema.latest.c, schema.run.c
-    here = (latest.ark_id == event.ark_id) & (latest.request_url == event.request_url)
+    here = schema.at_one_url(latest, event)
     happened = (
         select(event.ark_id, event.event, ark.ark, event.request_url, latest.state, event.detail)
         .join_from(schema.event, schema.ark)

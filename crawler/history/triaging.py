@@ -262,7 +262,7 @@ def _documents(
     if here:
         query = query.where(document.run_id == run_id)
     else:
-        same = (latest.ark_id == mention.ark_id) & (latest.request_url == mention.request_url)
+        same = schema.at_one_url(latest, mention)
         query = query.join(schema.latest, same).where(latest.cited_in == document.run_id)
     places: defaultdict[Pair, list[str]] = defaultdict(list)
     for ark_id, url, name in connection.execute(query):

@@ -77,6 +77,11 @@ def replacing(table: Table, *unique: str) -> Insert:
     return new.on_conflict_do_update(index_elements=unique, set_=others)
 
 
+def at_one_url(one: Any, other: Any) -> ColumnElement[bool]:
+    """Return whether rows of two tables, by their columns, are about one ARK at one URL."""
+    return and_(one.ark_id == other.ark_id, one.request_url == other.request_url)
+
+
 run = Table(
     "run",
     tables,

@@ -360,11 +360,7 @@ class ArkTables(Database):
             )
             .join_from(verdict, schema.ark)
             .join(schema.run, schema.run.c.run_id == verdict.c.run_id)
-            .outerjoin(
-                latest,
-                (latest.c.ark_id == verdict.c.ark_id)
-                & (latest.c.request_url == verdict.c.request_url),
-            )
+            .outerjoin(latest, schema.at_one_url(latest.c, verdict.c))
             .where(verdict.c.run_id == run_id)
             .order_by(verdict.c.verdict_id)
         )

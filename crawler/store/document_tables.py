@@ -342,9 +342,7 @@ class DocumentTables(Database):
     ) -> dict[tuple[str, str], list[tuple[str, int | None]]]:
         """The documents and pages that cite each ARK at its URL, by name: those of the last run that read any."""
         document, mention, latest, ark = schema.document, schema.mention, schema.latest, schema.ark
-        same = (latest.c.ark_id == mention.c.ark_id) & (
-            latest.c.request_url == mention.c.request_url
-        )
+        same = schema.at_one_url(latest.c, mention.c)
         query = (
             select(ark.c.ark, mention.c.request_url, document.c.url, mention.c.page)
             .join_from(ark, mention, mention.c.ark_id == ark.c.ark_id)
