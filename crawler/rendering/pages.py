@@ -43,7 +43,6 @@ from crawler.rendering.page_visit import (
     ShownPage,
     ended_within,
     first_line,
-    with_kept,
 )
 from crawler.wire.credentialed import sessions_of
 from crawler.wire.failures import incomplete
@@ -78,7 +77,8 @@ class PageFetcher:
             return await self._answer(asked, limit, page_url, jar)
         script = self._scripts.get(asked.url)
         if script is not None:
-            return with_kept(await asyncio.shield(script))
+            kept = await asyncio.shield(script)  # nothing goes out for this page
+            return replace(kept, hops=tuple(replace(hop, sent=False) for hop in kept.hops))
         task = self._scripts[asked.url] = asyncio.ensure_future(
             self._answer(asked, REQUEST_BYTES, page_url, jar)
         )
