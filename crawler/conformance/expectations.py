@@ -22,7 +22,6 @@ from crawler.asking.probes import NOT_EQUAL, SpellingAnswer, SpellingTreatment, 
 from crawler.conformance.plan import NAMES_A_MINUTE, ORIGIN, QUERY
 from crawler.model.observations import (
     DESCRIBED,
-    FAMILY_OF,
     ChainEnd,
     CommitmentOutcome,
     Family,
@@ -254,8 +253,7 @@ def over_https(answers: Answers) -> Finding:
 
 def access(answers: Answers) -> Finding:
     judged = answers.verdict.object
-    family = FAMILY_OF[judged.outcome]
-    is_met = {Family.WORKS: True, Family.FAILS: False}.get(family)
+    is_met = {Family.WORKS: True, Family.FAILS: False}.get(judged.outcome.family)
     return Finding(is_met, f"{judged.outcome.value}: {'; '.join(judged.evidence[:2])}")
 
 

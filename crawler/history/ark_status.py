@@ -19,7 +19,6 @@ from crawler.answers.likeness import likeness
 from crawler.model.addresses import DEFAULT_PORTS
 from crawler.model.observations import (
     DESCRIBED,
-    FAMILY_OF,
     ChainEnd,
     CommitmentOutcome,
     Family,
@@ -344,7 +343,7 @@ class DatedVerdict:
     @property
     def works(self) -> bool:
         """True if the object service was given."""
-        return FAMILY_OF[self.object] is Family.WORKS
+        return self.object.family is Family.WORKS
 
     @property
     def is_strike(self) -> bool:
@@ -353,7 +352,7 @@ class DatedVerdict:
 
     @property
     def _is_failure(self) -> bool:
-        return FAMILY_OF[self.object] in (Family.FAILS, Family.UNREACHABLE)
+        return self.object.family in (Family.FAILS, Family.UNREACHABLE)
 
     @property
     def says_nothing(self) -> bool:

@@ -50,7 +50,6 @@ from crawler.history.rechecking import KnownArk
 from crawler.model import schema
 from crawler.model.observations import (
     ACCESS,
-    FAMILY_OF,
     DocumentOutcome,
     Family,
     ObjectOutcome,
@@ -325,7 +324,7 @@ def check_in(verdict: Row[Any], answer: Row[Any] | None, *, is_suspect: bool) ->
     """The check that a row of `verdict` is, with the answer that it rests on, if any was asked for."""
     at = datetime.fromisoformat((answer.at if answer is not None else "") or verdict.started_at)
     outcome, seen = ObjectOutcome(verdict.object), Seen(landing=verdict.final_url)
-    if FAMILY_OF[outcome] is Family.WORKS and answer is not None:
+    if outcome.family is Family.WORKS and answer is not None:
         seen = replace(
             seen,
             sketch=answer.similarity,

@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from typing import TypeAlias
 
 from crawler.history.ark_status import ArkState, host_of
-from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
+from crawler.model.observations import Family, ObjectOutcome
 from extractors.model.ark import Ark
 
 
@@ -129,7 +129,7 @@ class TriageCheck:
             Family.FAILS: Severity.FAILS,
             Family.UNREACHABLE: Severity.SILENT,
             Family.NOT_JUDGED: Severity.UNJUDGED,
-        }[FAMILY_OF[self.object]]
+        }[self.object.family]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from datetime import date, datetime
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, delete, func, select
+from sqlalchemy import Connection, Row, Select, delete, exists, func, select
 
 from crawler.history.ark_status import ArkState
 from crawler.history.rechecking import KnownArk
@@ -243,27 +243,32 @@ def _decided_about(
             yield row, whole, in_documents
 
 
+def citing(*columns: Any) -> Select[Any]:
+    """The query for an ARK's number, its URL and *columns* of documents that cite it now; in the order of their names."""
+    document, mention = schema.document.c, schema.mention.c
+    return (
+        select(mention.ark_id, mention.request_url, document.url, *columns)
+        .join_from(schema.mention, schema.document)
+        .where(schema.is_current_mention, mention.request_url.is_not(None))
+        .distinct()
+        .order_by(document.url, *columns)
+    )
+
+
+def in_last_run(query: Select[Any]) -> Select[Any]:
+    """Of a query for what cites ARKs that of the last run that read anything which cites them."""
+    latest = schema.latest.c
+    same = schema.at_one_url(latest, schema.mention.c)
+    return query.join(schema.latest, same).where(latest.cited_in == schema.document.c.run_id)
+
+
 def _documents(
     connection: Connection, run_id: int, wanted: Collection[Pair]
 ) -> Mapping[Pair, list[str]]:
     """The documents that cite each pair: those of the run, or of the last run that had any, where this one has none."""
-    document, mention, latest = schema.document.c, schema.mention.c, schema.latest.c
-    here = (
-        connection.scalar(select(document.document_id).where(document.run_id == run_id).limit(1))
-        is not None
-    )
-    query = (
-        select(mention.ark_id, mention.request_url, document.url)
-        .join_from(schema.mention, schema.document)
-        .where(schema.is_current_mention, mention.request_url.is_not(None))
-        .distinct()
-        .order_by(document.url)
-    )
-    if here:
-        query = query.where(document.run_id == run_id)
-    else:
-        same = schema.at_one_url(latest, mention)
-        query = query.join(schema.latest, same).where(latest.cited_in == document.run_id)
+    of_run = schema.document.c.run_id == run_id
+    is_there = connection.scalar(select(exists().where(of_run)))
+    query = citing().where(of_run) if is_there else in_last_run(citing())
     places: defaultdict[Pair, list[str]] = defaultdict(list)
     for ark_id, url, name in connection.execute(query):
         if (ark_id, url) in wanted:

@@ -71,7 +71,6 @@ Target = tuple[Ark, str]
 LONGEST_POLICY = 2000
 #: So many patterns of addresses at one landing host get a control: sites with more have addresses without order.
 PATTERNS_A_HOST = 3
-_DESCRIPTIVE = frozenset(INFLECTED)
 #: Questions whose answers show which form of the label is taken.
 _IN_SOME_FORM = frozenset({Question.OBJECT, Question.OTHER_LABEL, Question.PLAIN})
 
@@ -363,7 +362,7 @@ class Conversation:
         following = next_question(
             case.answers, self._context(case), case.places, first_url=case.first_url
         )
-        if following is not Question.HYPHENS and not _DESCRIPTIVE.intersection(case.answers):
+        if following is not Question.HYPHENS and case.answers.keys().isdisjoint(INFLECTED):
             reading, is_awaited = self._reading(case)
             if reading is not None or is_awaited:
                 case.open += case.request_url not in self._waiting

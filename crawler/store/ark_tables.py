@@ -34,7 +34,6 @@ from crawler.history.triage import TriageDecision
 from crawler.history.triaging import Treated
 from crawler.model import schema
 from crawler.model.observations import (
-    FAMILY_OF,
     Family,
     ObjectOutcome,
     Observation,
@@ -56,7 +55,7 @@ from crawler.store.database import (
 )
 from extractors.model.ark import Ark
 
-_FAILING = [outcome.value for outcome, family in FAMILY_OF.items() if family is Family.FAILS]
+_FAILING = [outcome.value for outcome in ObjectOutcome if outcome.family is Family.FAILS]
 #: Outcomes by which the object itself was reached, at the URL that the verdict has.
 _LANDED = [
     outcome.value

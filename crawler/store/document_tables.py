@@ -27,6 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert
 
+from crawler.history import triaging
 from crawler.model import schema
 from crawler.model.crawl_requests import Outlinks, document_key, same_document
 from crawler.model.observations import (
@@ -341,21 +342,14 @@ class DocumentTables(Database):
         self, pairs: Sequence[tuple[str, str]]
     ) -> dict[tuple[str, str], list[tuple[str, int | None]]]:
         """The documents and pages that cite each ARK at its URL, by name: those of the last run that read any."""
-        document, mention, latest, ark = schema.document, schema.mention, schema.latest, schema.ark
-        same = schema.at_one_url(latest.c, mention.c)
-        query = (
-            select(ark.c.ark, mention.c.request_url, document.c.url, mention.c.page)
-            .join_from(ark, mention, mention.c.ark_id == ark.c.ark_id)
-            .join(document, document.c.document_id == mention.c.document_id)
-            .join(latest, same & (latest.c.cited_in == document.c.run_id))
-            .where(ark.c.ark.in_({name for name, _ in pairs}), schema.is_current_mention)
-            .distinct()
-            .order_by(document.c.url, mention.c.page)
-        )
+        ark, mention = schema.ark.c, schema.mention.c
+        names = select(ark.ark_id, ark.ark).where(ark.ark.in_({name for name, _ in pairs}))
+        name_of = dict(self.rows(names) if pairs else ())
+        query = triaging.citing(mention.page).where(mention.ark_id.in_(name_of))
         places: dict[tuple[str, str], list[tuple[str, int | None]]] = {pair: [] for pair in pairs}
-        for name, url, document_url, page in self.rows(query) if pairs else ():
-            if (name, url) in places:
-                places[name, url].append((document_url, page))
+        for ark_id, url, document_url, page in self.rows(triaging.in_last_run(query)):
+            if (name_of[ark_id], url) in places:
+                places[name_of[ark_id], url].append((document_url, page))
         return places
 
     def unread(self, run_id: int) -> list[tuple[str, str | None]]:

@@ -14,7 +14,6 @@ from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ObjectFacts
 from crawler.model.observations import (
-    FAMILY_OF,
     Family,
     KeptMention,
     Meant,
@@ -91,7 +90,7 @@ class Form:
         """What the answer shows of this form's existence."""
         if self.verdict is None:
             return FormState.UNASKED
-        family = FAMILY_OF[self.verdict.outcome]
+        family = self.verdict.outcome.family
         return {Family.WORKS: FormState.LIVES, Family.FAILS: FormState.FAILS}.get(
             family, FormState.UNKNOWN
         )

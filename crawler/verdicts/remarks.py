@@ -11,7 +11,6 @@ from urllib.parse import unquote, urlsplit
 from crawler.answers.facts import AnswerFacts
 from crawler.model.crawl_requests import site_of
 from crawler.model.observations import (
-    FAMILY_OF,
     ChainEnd,
     Family,
     Hop,
@@ -194,7 +193,7 @@ class RunFindings:
         if verdict.did_you_mean is not None:
             words = f"{verdict.did_you_mean.ark}: {'; '.join(verdict.did_you_mean.evidence)}"
             self._meant.append((ark, Finding("did-you-mean", words)))
-        if FAMILY_OF[verdict.object.outcome] is not Family.WORKS:
+        if verdict.object.outcome.family is not Family.WORKS:
             return
         self._of_others += ((ark, finding) for finding in _foreign(verdict))
         if url is not None and len(verdict.hops) > 1:

@@ -17,7 +17,6 @@ from crawler.asking.probes import landing_pattern, place_of
 from crawler.asking.questions import reached, seems_absent
 from crawler.model.observations import (
     ACCESS,
-    FAMILY_OF,
     ChainEnd,
     CommitmentOutcome,
     Family,
@@ -204,7 +203,7 @@ class ObjectAccess:
     @property
     def family(self) -> Family:
         """The family of its outcome."""
-        return FAMILY_OF[self.verdict.outcome]
+        return self.verdict.outcome.family
 
 
 def _unasked_metadata(family: Family, words: str) -> VerdictRule[ObjectAccess, MetadataOutcome]:
