@@ -354,7 +354,7 @@ def _columns(ark_status: ArkStatus) -> dict[str, Any]:
     known = {name: value for name, value in asdict(ark_status.known).items() if value is not None}
     moments = {name: getattr(ark_status, name) for name in _MOMENTS}
     return {
-        "state": ark_status.state.value,
+        "state": ark_status.state,
         "since": moment(ark_status.since),
         "reason": ark_status.reason,
         "strikes": ark_status.strikes,
@@ -371,8 +371,8 @@ def _when(text: str | None) -> datetime | None:
 
 
 #: Outcomes of a document that say what it cites now: it was read, or it is there no more.
-_TOLD = frozenset({DocumentOutcome.READ.value, ObjectOutcome.BROKEN.value})
-_REDIRECTED = DocumentOutcome.REDIRECTED.value
+_TOLD = frozenset({DocumentOutcome.READ, ObjectOutcome.BROKEN})
+_REDIRECTED = DocumentOutcome.REDIRECTED
 
 #: ARKs that are read at a time; each time all mentions of a run are looked through.
 _CITED_PAGE = 5000
@@ -419,7 +419,7 @@ def _add_new(connection: Connection, this: Any) -> None:
     )
     unchecked = {
         "first_seen_at": this.started_at,
-        "state": ArkState.UNDETERMINED.value,
+        "state": ArkState.UNDETERMINED,
         "since": this.started_at,
         "reason": "it was never checked",
         "strikes": 0,

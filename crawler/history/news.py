@@ -17,7 +17,7 @@ from crawler.model import schema
 from crawler.model.schema import is_current_mention
 
 #: States that are trouble whether or not they are new.
-_TROUBLE = (ArkState.CONFIRMED_BROKEN.value, ArkState.FLAPPING.value, ArkState.FAILING.value)
+_TROUBLE = (ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING, ArkState.FAILING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def news_of(connection: Connection, run_id: int) -> News:
         .join(schema.verdict, schema.verdict.c.verdict_id == latest.verdict_id)
         .where(
             schema.verdict.c.run_id == run_id,
-            latest.state == ArkState.FAILING.value,
+            latest.state == ArkState.FAILING,
             latest.since >= begun,
         )
     )

@@ -102,9 +102,7 @@ def forget(connection: Connection, key: tuple[TriageAction, TriageTarget, str]) 
     action, kind, target = key
     row = schema.triage.c
     done = connection.execute(
-        delete(schema.triage).where(
-            row.action == action.value, row.kind == kind.value, row.target == target
-        )
+        delete(schema.triage).where(row.action == action, row.kind == kind, row.target == target)
     )
     return bool(done.rowcount)
 
@@ -211,7 +209,7 @@ def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, 
     query = (
         select(verdict.ark_id, verdict.request_url, observation.final_url)
         .join_from(schema.verdict, schema.observation, together)
-        .where(verdict.verdict_id.in_(verdicts), observation.question == Question.OBJECT.value)
+        .where(verdict.verdict_id.in_(verdicts), observation.question == Question.OBJECT)
     )
     ends: defaultdict[Pair, set[str]] = defaultdict(set)
     for ark_id, url, final_url in connection.execute(query):
@@ -290,7 +288,7 @@ def _lives(
         .where(
             observation.run_id == verdict.run_id,
             observation.request_url == verdict.request_url,
-            observation.question == Question.OBJECT.value,
+            observation.question == Question.OBJECT,
         )
         .scalar_subquery()
     )

@@ -96,8 +96,8 @@ class AuditSpider(scrapy.Spider):
         *,
         store: Store,
         run_id: int,
+        bounds: Bounds,
         probed_hosts: set[tuple[str, int]] | None = None,
-        bounds: Bounds | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -112,7 +112,7 @@ class AuditSpider(scrapy.Spider):
         )
         self.recorder.on_add = self.recorded
         self.feed = Feed(
-            self.frontier, self.recorder, bounds or Bounds(), is_idle=self._is_idle, lost=self.lost
+            self.frontier, self.recorder, bounds, is_idle=self._is_idle, lost=self.lost
         )
         self.own_run: OwnRun | None = None
         """What Scrapy's commands run it in; None within a run that it was given."""

@@ -55,12 +55,9 @@ from crawler.store.database import (
 )
 from extractors.model.ark import Ark
 
-_FAILING = [outcome.value for outcome in ObjectOutcome if outcome.family is Family.FAILS]
+_FAILING = [outcome for outcome in ObjectOutcome if outcome.family is Family.FAILS]
 #: Outcomes by which the object itself was reached, at the URL that the verdict has.
-_LANDED = [
-    outcome.value
-    for outcome in (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.WORKS_ELSEWHERE)
-]
+_LANDED = (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.WORKS_ELSEWHERE)
 
 
 _OBSERVATIONS = select(schema.observation, *ARK_PARTS).join_from(schema.observation, schema.ark)
@@ -82,7 +79,7 @@ class ArkTables(Database):
                 schema.observation,
                 run_id=run_id,
                 ark_id=self._ark_id(connection, observation.ark),
-                chain_end=observation.end.value,
+                chain_end=observation.end,
                 hop_count=max(len(observation.hops) - 1, 0),
             )
             for observation in observations
@@ -99,9 +96,7 @@ class ArkTables(Database):
         observation = schema.observation.c
         query = _OBSERVATIONS.where(observation.run_id + 0 == run_id)  # + 0: not by that index
         if questions:
-            query = query.where(
-                observation.question.in_([question.value for question in questions])
-            )
+            query = query.where(observation.question.in_(questions))
         of_run = select(func.min(observation.observation_id)).where(observation.run_id == run_id)
         first = self.rows(of_run)[0][0]
         if first is not None:
@@ -136,9 +131,7 @@ class ArkTables(Database):
             observation.run_id == run_id, observation.request_url == request_url
         ).order_by(observation.attempt, observation.observation_id)
         if question is not None:
-            query = query.where(
-                observation.question == question.value, observation.attempt == attempt
-            )
+            query = query.where(observation.question == question, observation.attempt == attempt)
         return list(map(observation_of, self.rows(query)))
 
     def landings(self, run_id: int) -> Mapping[str, str]:
@@ -153,7 +146,7 @@ class ArkTables(Database):
                 observation.hop_count,
                 observation.final_url,
             )
-            .where(observation.run_id == run_id, observation.question == Question.OBJECT.value)
+            .where(observation.run_id == run_id, observation.question == Question.OBJECT)
             .order_by(observation.request_url, observation.attempt)
         )
         last = {row.request_url: row for row in self.rows(query)}
@@ -225,7 +218,7 @@ class ArkTables(Database):
             hop_count=max(len(verdict.hops) - 1, 0),
             request_count=verdict.requests,
             did_you_mean=verdict.did_you_mean.json if verdict.did_you_mean else None,
-            **{name: service.outcome.value for name, service in services.items()},
+            **{name: service.outcome for name, service in services.items()},
             **{f"{name}_evidence": service.evidence for name, service in services.items()},
             metadata_parsed=dict(verdict.metadata.parsed),
             commitment_parsed=dict(verdict.commitment.parsed),
@@ -348,7 +341,7 @@ class ArkTables(Database):
     @staticmethod
     def _failing(run_id: int, request_url: str | None = None) -> Any:
         verdict, latest = schema.verdict, schema.latest
-        is_confirmed = latest.c.state == ArkState.CONFIRMED_BROKEN.value
+        is_confirmed = latest.c.state == ArkState.CONFIRMED_BROKEN
         query = (
             select(
                 verdict.c.ark_id,

@@ -48,7 +48,7 @@ from extractors.model.documents import Finding
 from extractors.processes.codec import from_plain, plain
 
 #: Outcomes of documents of which nothing is amiss.
-LIVE = frozenset(map(str, DocumentOutcome)) - {DocumentOutcome.UNREADABLE.value}
+LIVE = frozenset(map(str, DocumentOutcome)) - {DocumentOutcome.UNREADABLE}
 #: The number of unreadable documents that a run names.
 _MOST_UNREAD = 100
 
@@ -124,7 +124,7 @@ class DocumentTables(Database):
             schema.mention,
             document_id=document_id,
             ordinal=ordinal,
-            decided=cited.decided.value,
+            decided=cited.decided,
             ark_id=self._ark_id(connection, mention.ark),
             request_url=cited.request_url,
             confidence=mention.confidence.token,
@@ -235,7 +235,7 @@ class DocumentTables(Database):
         mention = schema.mention
         query = (
             _cited(run_id, mention, *ARK_PARTS)
-            .where(mention.c.doubt.is_not(None), mention.c.decided == DecidedOn.READ.value)
+            .where(mention.c.doubt.is_not(None), mention.c.decided == DecidedOn.READ)
             .order_by(mention.c.mention_id)
         )
         for row in self.rows(query):
@@ -297,7 +297,7 @@ class DocumentTables(Database):
         with self.transaction() as connection:
             for row in connection.execute(query):
                 is_redirected = (
-                    row.outcome == DocumentOutcome.REDIRECTED.value and row.final_url is not None
+                    row.outcome == DocumentOutcome.REDIRECTED and row.final_url is not None
                 )
                 led_to[row.key] = (
                     document_key(same_document(row.final_url)) if is_redirected else None

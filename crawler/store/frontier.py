@@ -99,7 +99,7 @@ _SETTLE = (
         frontier.c.spider == bindparam("of_spider"),
         frontier.c.canonical == bindparam("settled"),
     )
-    .values(state=FrontierState.DONE.value, claimed_until=None, listed=bindparam("has_listed"))
+    .values(state=FrontierState.DONE, claimed_until=None, listed=bindparam("has_listed"))
 )
 
 
@@ -122,7 +122,7 @@ def _waiting(run_id: int, spider: str, crawl_request: CrawlRequest) -> dict[str,
         spider=spider,
         ark=None if crawl_request.ark is None else str(crawl_request.ark),
         rank=0 if crawl_request.is_urgent else 1,
-        state=FrontierState.WAITING.value,
+        state=FrontierState.WAITING,
         attempts=0,
         claimed_until=None,
         listed=None,
@@ -188,7 +188,7 @@ class Frontier:
             return done.rowcount > 0
 
     def _arrival(self, crawl_request: CrawlRequest) -> dict[str, Any]:
-        claimed = {"state": FrontierState.CLAIMED.value, "claimed_until": claim_end()}
+        claimed = {"state": FrontierState.CLAIMED, "claimed_until": claim_end()}
         return _waiting(self._run_id, self._spider, crawl_request) | claimed
 
     def hosts(self) -> list[str]:
@@ -225,7 +225,7 @@ class Frontier:
         """
         with self._store.transaction() as connection:
             is_arrival = (frontier.c.state == FrontierState.CLAIMED) & (frontier.c.attempts == 0)
-            waiting = {"state": FrontierState.WAITING.value, "claimed_until": None}
+            waiting = {"state": FrontierState.WAITING, "claimed_until": None}
             connection.execute(update(frontier).where(self._ours, is_arrival).values(waiting))
             claiming = self._claiming(frontier.c.state == FrontierState.CLAIMED)
             rows = connection.execute(claiming, {"until": claim_end()}).all()
@@ -236,7 +236,7 @@ class Frontier:
             update(frontier)
             .where(self._ours, which)
             .values(
-                state=FrontierState.CLAIMED.value,
+                state=FrontierState.CLAIMED,
                 attempts=frontier.c.attempts + 1,
                 claimed_until=bindparam("until"),
             )
