@@ -12,7 +12,9 @@ from typing import Any
 from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
-from crawler.model.observations import Hop
+from crawler.model.observations import (
+    Chain,
+)
 from crawler.model.registry import cache_folder
 from crawler.politeness.throttle import share_pace
 from crawler.spiders import settings as ours
@@ -81,7 +83,7 @@ def _add(settings: BaseSettings, name: str, components: dict[str, Any]) -> None:
     settings.set(name, {**settings.getdict(name), **components}, priority="spider")
 
 
-def hops_of(response: Response) -> tuple[Hop, ...]:
+def hops_of(response: Response) -> Chain:
     """Return the requests that led to *response*, redirects included: each with URL, moment, status and address.
 
     None in a project without the add-on.

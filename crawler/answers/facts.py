@@ -33,7 +33,7 @@ from crawler.answers.quirks import (
     refresh_target,
 )
 from crawler.answers.structured import KERNEL, kernel
-from crawler.model.observations import ChainEnd, ObjectOutcome, Observation
+from crawler.model.observations import ChainEnd, ObjectOutcome, Observation, Question
 from crawler.model.resolving import SUCCESSES, same_host
 from extractors.model.ark import Ark
 
@@ -429,3 +429,7 @@ class AnswerFacts:
     def states_alone(self) -> bool:
         """True if it is a statement of commitment without a description next to it."""
         return self.is_success and set(self.seen.record or ()) == {"erc-support"}
+
+
+AnswersByQuestion = Mapping[Question, AnswerFacts]
+"""The answers about one ARK at one URL."""

@@ -17,7 +17,12 @@ from urllib.parse import unquote, urlsplit
 
 from crawler.answers.answer import Answer
 from crawler.answers.notices import PageWords
-from crawler.model.observations import ChainEnd, Hop, moment
+from crawler.model.observations import (
+    Chain,
+    ChainEnd,
+    Hop,
+    moment,
+)
 from crawler.model.resolving import REDIRECTS, BadLocation, resolved_location, sendable
 from crawler.sources.links import header_links
 from extractors.model.ark import Ark
@@ -34,7 +39,7 @@ SHOWN = frozenset({200, 203, 226})
 class ArchiveAnswer:
     """The chain that an `ArchiveAsk` came to."""
 
-    hops: tuple[Hop, ...]
+    hops: Chain
     end: ChainEnd
     detail: str = ""
     text: str = ""
@@ -307,7 +312,7 @@ class MementoRecord:
     memento_at: str | None = None
     """When it was captured."""
     evidence: tuple[str, ...] = ()
-    hops: tuple[Hop, ...] = ()
+    hops: Chain = ()
     """Every request, each attempt and redirect."""
 
     @property

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from crawler.answers.facts import SILENT_ENDS, AnswerFacts
+from crawler.answers.facts import (
+    SILENT_ENDS,
+    AnswerFacts,
+    AnswersByQuestion,
+)
 from crawler.answers.object_facts import ObjectFacts
 from crawler.asking.probes import place_of
 from crawler.model.observations import ACCESS, ChainEnd, Observation, Question
@@ -130,7 +133,7 @@ class AskingContext:
 
 
 def next_question(
-    answers: Mapping[Question, AnswerFacts],
+    answers: AnswersByQuestion,
     context: AskingContext,
     places: Places,
     *,
@@ -178,7 +181,7 @@ def seems_absent(answer: AnswerFacts) -> bool:
 
 
 def _next_place(
-    answers: Mapping[Question, AnswerFacts], context: AskingContext, places: Places, first_url: str
+    answers: AnswersByQuestion, context: AskingContext, places: Places, first_url: str
 ) -> Question | None:
     """The next way to ask for the object, when all that were tried have failed."""
     asked = answers[Question.OBJECT]
@@ -207,7 +210,7 @@ def _next_place(
     return None
 
 
-def place_beside(answers: Mapping[Question, AnswerFacts], places: Places) -> Question | None:
+def place_beside(answers: AnswersByQuestion, places: Places) -> Question | None:
     """Return the next place to ask for an ARK next to its resolver as written; no one is asked who was on that way."""
     if places.is_target:
         return None
@@ -223,7 +226,7 @@ def place_beside(answers: Mapping[Question, AnswerFacts], places: Places) -> Que
 
 
 def _next_spelling(
-    answers: Mapping[Question, AnswerFacts], context: AskingContext, first_url: str
+    answers: AnswersByQuestion, context: AskingContext, first_url: str
 ) -> Question | None:
     """The next spelling that means the same as *first_url*, of those that can change what was answered."""
     asked, written = answers[Question.OBJECT], _written(first_url)
@@ -242,7 +245,7 @@ def _next_spelling(
     return Question.PLAIN if is_changed_twice and Question.PLAIN not in answers else None
 
 
-def _is_open(spelling: Question, answers: Mapping[Question, AnswerFacts], first_url: str) -> bool:
+def _is_open(spelling: Question, answers: AnswersByQuestion, first_url: str) -> bool:
     return spelling not in answers and asked_url(first_url, spelling) != first_url
 
 
@@ -275,9 +278,7 @@ def _is_heard(part: str, answer: AnswerFacts) -> bool:
     return answer.is_resolvers_own or (bool(part) and part in unquote(answer.seen.final_url))
 
 
-def _next_inflection(
-    answers: Mapping[Question, AnswerFacts], context: AskingContext
-) -> Question | None:
+def _next_inflection(answers: AnswersByQuestion, context: AskingContext) -> Question | None:
     if Question.INFO not in answers:
         return Question.INFO
     info = answers[Question.INFO].seen
@@ -293,7 +294,7 @@ def _next_inflection(
 def question_url(
     question: Question,
     first_url: str,
-    answers: Mapping[Question, AnswerFacts],
+    answers: AnswersByQuestion,
     places: Places,
     *,
     own_path: str | None = None,
@@ -324,7 +325,7 @@ def question_url(
     return asked_url(first_url, question)
 
 
-def reached(answers: Mapping[Question, AnswerFacts]) -> AnswerFacts | None:
+def reached(answers: AnswersByQuestion) -> AnswerFacts | None:
     """The first answer by which the object was reached, in the order in which the ways to it count.
 
     A success that may say that the name is unknown yields to one that does not.

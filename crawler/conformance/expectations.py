@@ -15,7 +15,10 @@ from urllib.parse import urlsplit
 
 from crawler.answers.claims import WITHIN_PAGES
 from crawler.answers.erc import QUESTIONS
-from crawler.answers.facts import AnswerFacts
+from crawler.answers.facts import (
+    AnswerFacts,
+    AnswersByQuestion,
+)
 from crawler.answers.likeness import same_answer
 from crawler.answers.structured import kernel
 from crawler.asking.probes import NOT_EQUAL, SpellingAnswer, SpellingTreatment, judge_form
@@ -68,7 +71,7 @@ class Finding:
 class Answers:
     """The answers about one ARK under test, by question."""
 
-    by_question: Mapping[Question, AnswerFacts]
+    by_question: AnswersByQuestion
 
     def __getitem__(self, question: Question) -> AnswerFacts:
         return self.by_question[question]

@@ -222,6 +222,8 @@ class Hop:
         return {name: getattr(self, name) for name in _HOP_FIELDS} | {"headers": dict(self.headers)}
 
 
+#: The requests that led from a question to its answer, redirects included.
+Chain = tuple[Hop, ...]
 _HOP_FIELDS = tuple(column.name for column in fields(Hop))
 
 
@@ -288,7 +290,7 @@ class Observation:
     question: Question
     asked_url: str
     """The URL whose target was sent first, byte for byte: `request_url` with the inflection, or the control's."""
-    hops: tuple[Hop, ...]
+    hops: Chain
     end: ChainEnd
     detail: str = ""
     """The words for how the chain ended, where there are any."""
@@ -357,7 +359,7 @@ class DocumentRecord:
     found_on: str | None
     fetched_at: str
     outcome: DocumentOutcome | ObjectOutcome
-    hops: tuple[Hop, ...] = ()
+    hops: Chain = ()
     media_type: str | None = None
     title: str = ""
     body_bytes: int | None = None
@@ -484,7 +486,7 @@ class Verdict:
     metadata: ServiceVerdict[MetadataOutcome]
     commitment: ServiceVerdict[CommitmentOutcome]
     final_url: str | None = None
-    hops: tuple[Hop, ...] = ()
+    hops: Chain = ()
     """The chain of the request for the object."""
     requests: int = 0
     """Sent about this ARK at this URL: every attempt and every redirect."""

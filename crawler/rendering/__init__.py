@@ -15,7 +15,10 @@ from pathlib import Path
 
 from crawler.answers.quirks import is_visitor_counter
 from crawler.history.ark_status import host_of
-from crawler.model.observations import ChainEnd, Hop
+from crawler.model.observations import (
+    Chain,
+    ChainEnd,
+)
 from crawler.model.resolving import names_skipped_ark, url_fault
 
 #: Under which names a Chromium is installed.
@@ -198,7 +201,7 @@ def passed_on(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: headers[name] for name in _PASSED_ON if name in headers}
 
 
-def may_read(asked: PageRequest, headers: Mapping[str, str], hops: tuple[Hop, ...]) -> bool:
+def may_read(asked: PageRequest, headers: Mapping[str, str], hops: Chain) -> bool:
     """Return whether a page may see an answer with these headers at all, where it comes from another origin.
 
     Its browser would compare the values; here it gets the answer as if no redirect had led to it.

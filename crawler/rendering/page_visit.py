@@ -17,7 +17,11 @@ from typing import TYPE_CHECKING
 
 from crawler.answers.answer import read_answer
 from crawler.answers.likeness import same_page
-from crawler.model.observations import Hop, Rendering
+from crawler.model.observations import (
+    Chain,
+    Hop,
+    Rendering,
+)
 from crawler.rendering import (
     MOST_DOCUMENTS,
     REQUEST_BYTES,
@@ -99,7 +103,7 @@ class PageAnswer:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Names in lower case."""
     body: bytes = b""
-    hops: tuple[Hop, ...] = ()
+    hops: Chain = ()
     fault: str | None = None
     """Why it may be something else than what a browser gets, or nothing at all."""
 
@@ -114,7 +118,7 @@ class ShownPage:
 
     rendering: Rendering
     html: str | None = None
-    documents: tuple[Hop, ...] = ()
+    documents: Chain = ()
     """The documents to which it has led by itself, redirects included."""
 
 

@@ -23,7 +23,13 @@ from scrapy.http.request import NO_CALLBACK
 
 from crawler.answers.answer import read_answer
 from crawler.answers.likeness import same_answer
-from crawler.model.observations import ChainEnd, Hop, Observation, Question, Rendering
+from crawler.model.observations import (
+    Chain,
+    ChainEnd,
+    Observation,
+    Question,
+    Rendering,
+)
 from crawler.model.resolving import SUCCESSES, Follow, next_step
 from crawler.rendering import (
     REQUEST_BYTES,
@@ -95,7 +101,7 @@ class PageFetcher:
         engine = self._crawler.engine
         assert engine is not None
         url = asked.url.partition("#")[0]
-        hops: tuple[Hop, ...] = ()
+        hops: Chain = ()
         while True:
             why_not = url_not_asked(url)
             is_elsewhere = origin(url) != origin(page_url)

@@ -18,11 +18,11 @@ from scrapy.http import Response
 from crawler.answers.facts import OUTCOME_OF_END, status_outcome
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import (
+    Chain,
     ChainEnd,
     CitedMention,
     DocumentOutcome,
     DocumentRecord,
-    Hop,
     now,
 )
 from crawler.model.resolving import mention_url
@@ -59,7 +59,7 @@ class DocumentSource:
     path: str
     """A name whose ending may say the format."""
     found_on: str | None = None
-    hops: tuple[Hop, ...] = ()
+    hops: Chain = ()
     media_type: str | None = None
     charset: str | None = None
     flags: Collection[str] = ()
@@ -69,7 +69,7 @@ class DocumentSource:
     def of(
         cls,
         response: Response,
-        hops: tuple[Hop, ...],
+        hops: Chain,
         *,
         name: str | None = None,
         found_on: str | None = None,
@@ -308,9 +308,7 @@ def _unread(part: ArchiveMember | Finding, failure: WorkerError) -> MemberReadin
     )
 
 
-def redirected(
-    crawl_request: CrawlRequest, hops: tuple[Hop, ...], there: CrawlRequest
-) -> DocumentRecord:
+def redirected(crawl_request: CrawlRequest, hops: Chain, there: CrawlRequest) -> DocumentRecord:
     """The row about a URL that led to the document *there*, by *hops* of its own."""
     return DocumentRecord(
         url=crawl_request.url,
@@ -325,7 +323,7 @@ def redirected(
 
 def unfetched(
     crawl_request: CrawlRequest,
-    hops: tuple[Hop, ...],
+    hops: Chain,
     end: ChainEnd,
     detail: str,
     status: int | None,

@@ -27,7 +27,13 @@ from crawler.model.crawl_requests import (
     outlinks_of,
     same_document,
 )
-from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, now
+from crawler.model.observations import (
+    Chain,
+    ChainEnd,
+    DocumentOutcome,
+    DocumentRecord,
+    now,
+)
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import SUCCESSES, Patience, next_fetch
@@ -225,7 +231,7 @@ class DocumentsSpider(AuditSpider):
                 self._gate.let_through(item.leads)
 
     def _request(
-        self, crawl_request: CrawlRequest, *, attempt: int = 1, earlier: tuple[Hop, ...] = ()
+        self, crawl_request: CrawlRequest, *, attempt: int = 1, earlier: Chain = ()
     ) -> Request:
         """A request for a document; *earlier* are the hops of the attempts before."""
         return Request(
@@ -247,7 +253,7 @@ class DocumentsSpider(AuditSpider):
         response: Response | None,
         crawl_request: CrawlRequest,
         attempt: int,
-        earlier: tuple[Hop, ...],
+        earlier: Chain,
     ) -> AsyncIterator[DocumentRecord | Citation]:
         hops, end, _ = chain_of(request)
         if response is None or end is not ChainEnd.ANSWERED or response.status not in SUCCESSES:
@@ -310,7 +316,7 @@ class DocumentsSpider(AuditSpider):
     # -- what a document says, and where it leads
 
     def _begin_reading(
-        self, crawl_request: CrawlRequest, response: Response, hops: tuple[Hop, ...]
+        self, crawl_request: CrawlRequest, response: Response, hops: Chain
     ) -> BegunReading | None:
         """Begin to read a large document before its turn: what it says depends on nothing else."""
         if crawl_request.source is not None or may_be_source(response.body):
@@ -324,7 +330,7 @@ class DocumentsSpider(AuditSpider):
         self,
         crawl_request: CrawlRequest,
         response: Response,
-        hops: tuple[Hop, ...],
+        hops: Chain,
         begun: BegunReading | None,
     ) -> AsyncIterator[DocumentRecord]:
         """The rows about what *lead* has led to: a document of another URL has its own, once for all who lead there.
@@ -375,7 +381,7 @@ class DocumentsSpider(AuditSpider):
         self,
         crawl_request: CrawlRequest,
         response: Response,
-        hops: tuple[Hop, ...],
+        hops: Chain,
         begun: BegunReading | None,
     ) -> AsyncIterator[DocumentRecord]:
         """The rows about a document and what is in it; its own comes last, with what it leads to."""

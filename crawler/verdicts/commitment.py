@@ -20,7 +20,10 @@ from crawler.answers.claims import (
     template_in,
 )
 from crawler.answers.erc import ON_PURPOSE, missing_code, parse_dates
-from crawler.answers.facts import AnswerFacts
+from crawler.answers.facts import (
+    AnswerFacts,
+    AnswersByQuestion,
+)
 from crawler.model.observations import (
     DESCRIBED,
     ChainEnd,
@@ -75,7 +78,7 @@ class CommitmentFacts:
     separate commitments are owed (2023, 2.5).
     """
 
-    answers: Mapping[Question, AnswerFacts]
+    answers: AnswersByQuestion
     metadata: ServiceVerdict[MetadataOutcome]
     """The verdict on the best of them."""
     described_by: Collection[Question] | None = None

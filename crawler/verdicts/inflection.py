@@ -9,7 +9,11 @@ from typing import Any
 
 from crawler.answers.answer import is_textual
 from crawler.answers.erc import parse_dates
-from crawler.answers.facts import BLOCKED, AnswerFacts
+from crawler.answers.facts import (
+    BLOCKED,
+    AnswerFacts,
+    AnswersByQuestion,
+)
 from crawler.answers.metadata_facts import MetadataFacts, led_to
 from crawler.model.observations import (
     ACCESS,
@@ -373,7 +377,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
 
 
 def judge_inflections(
-    answers: Mapping[Question, AnswerFacts], living: AnswerFacts, control: AnswerFacts | None
+    answers: AnswersByQuestion, living: AnswerFacts, control: AnswerFacts | None
 ) -> tuple[ServiceVerdict[MetadataOutcome] | None, tuple[Question, ...]]:
     """Return the best of what the inflections gave, with the reasons of all, and which of them describe the object.
 

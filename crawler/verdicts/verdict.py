@@ -11,7 +11,11 @@ from datetime import datetime
 from typing import Any
 
 from crawler.answers.claims import policy_link
-from crawler.answers.facts import AnswerFacts, status_outcome
+from crawler.answers.facts import (
+    AnswerFacts,
+    AnswersByQuestion,
+    status_outcome,
+)
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.asking.probes import landing_pattern, place_of
 from crawler.asking.questions import reached, seems_absent
@@ -270,7 +274,7 @@ class VerdictContext:
 
 
 def judge(
-    answers: Mapping[Question, AnswerFacts],
+    answers: AnswersByQuestion,
     *,
     context: VerdictContext | None = None,
 ) -> Verdict:
@@ -317,7 +321,7 @@ def judge(
 # -- the object
 
 
-def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContext) -> ObjectAccess:
+def decide_access(answers: AnswersByQuestion, around: VerdictContext) -> ObjectAccess:
     """The first way by which the object is reached, or else the way as written, with what the others gave.
 
     A way counts only while the one before it fails: what blocks a program is not mended by asking elsewhere. Of
@@ -359,7 +363,7 @@ def _access(
     way: Question,
     answer: AnswerFacts,
     around: VerdictContext,
-    answers: Mapping[Question, AnswerFacts],
+    answers: AnswersByQuestion,
 ) -> ObjectAccess:
     written = answers[Question.OBJECT].seen.asked_url
     is_as_written = place_of(answer.seen.asked_url) == place_of(written)
@@ -381,7 +385,7 @@ def _access(
 
 def facts_beside(
     answer: AnswerFacts,
-    answers: Mapping[Question, AnswerFacts],
+    answers: AnswersByQuestion,
     control: AnswerFacts | None,
     neighbours: int = 0,
 ) -> ObjectFacts:
@@ -466,7 +470,7 @@ class Description:
     """Where the commitment is stated in full."""
 
 
-def described_by(answers: Mapping[Question, AnswerFacts]) -> Description:
+def described_by(answers: AnswersByQuestion) -> Description:
     """Return which inflection has described the object, and whether a commitment was stated with it."""
     living = reached(answers)
     if living is None:
@@ -500,7 +504,7 @@ def _naan_policy(registered: RegistryEntry | None) -> Mapping[str, Any]:
 
 
 def _remarks(
-    answers: Mapping[Question, AnswerFacts],
+    answers: AnswersByQuestion,
     access: ObjectAccess,
     describing: Sequence[Question],
     around: VerdictContext,

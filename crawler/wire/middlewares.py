@@ -22,7 +22,12 @@ from scrapy.http.cookies import CookieJar
 from crawler.answers.answer import is_textual
 from crawler.answers.quirks import quirks
 from crawler.model.crawl_requests import is_public_suffix
-from crawler.model.observations import ChainEnd, Hop, now
+from crawler.model.observations import (
+    Chain,
+    ChainEnd,
+    Hop,
+    now,
+)
 from crawler.model.resolving import Follow, Stop, is_too_long, next_step, url_fault
 from crawler.politeness.throttle import NotAsked
 from crawler.wire.failures import UNDECODABLE, UNPACKED_IN_PART, failure_kind, failure_text
@@ -409,7 +414,7 @@ def header_of(headers: Headers, name: str) -> str:
     return (headers.get(name) or b"").decode("latin-1")
 
 
-def chain_of(request: Request) -> tuple[tuple[Hop, ...], ChainEnd, str]:
+def chain_of(request: Request) -> tuple[Chain, ChainEnd, str]:
     """The chain that *request* ended: its hops, how it ended, and the words for that."""
     return (
         request.meta.get("hops", ()),
