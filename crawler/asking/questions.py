@@ -153,7 +153,7 @@ def next_question(
     asked = answers[Question.OBJECT]
     if living is None:
         # Its resolver knows an object that it explains to be gone, and may still have its metadata.
-        is_gone = asked.is_answered and asked.seen.status == 410
+        is_gone = asked.is_answered and asked.status == 410
         is_known = is_gone and ObjectFacts(asked).explanation is not None
         elsewhere = None if is_known else _next_place(answers, context, places, first_url)
         if elsewhere is not None:
@@ -167,7 +167,7 @@ def next_question(
         if context.is_soft and (elsewhere := place_beside(answers, places)) is not None:
             return elsewhere
     # a target of the registry with a query of its own can't be inflected
-    return None if "?" in living.seen.asked_url else _next_inflection(answers, context)
+    return None if "?" in living.asked_url else _next_inflection(answers, context)
 
 
 def seems_absent(answer: AnswerFacts) -> bool:
@@ -214,7 +214,7 @@ def place_beside(answers: AnswersByQuestion, places: Places) -> Question | None:
     """Return the next place to ask for an ARK next to its resolver as written; no one is asked who was on that way."""
     if places.is_target:
         return None
-    hops = answers[Question.OBJECT].seen.hops
+    hops = answers[Question.OBJECT].hops
     for question, resolver in (
         (Question.AT_REGISTRY, places.at_registry),
         (Question.AT_GLOBAL, places.at_global),
@@ -266,7 +266,7 @@ def label_place(first_url: str, answer: AnswerFacts | None) -> str:
         or not _is_heard(_written(first_url).rstrip("/"), answer)
     ):
         return place_of(first_url)
-    return place_of(answer.seen.final_url)
+    return place_of(answer.final_url)
 
 
 def _is_heard(part: str, answer: AnswerFacts) -> bool:
@@ -275,7 +275,7 @@ def _is_heard(part: str, answer: AnswerFacts) -> bool:
     Most resolvers send an ARK on as they get it, so that not they but the next host stumbles over its spelling:
     n2t.net/ark:/13960/t58d-0dn7n leads to archive.org/ark:/13960/t58d-0dn7n, which knows t58d0dn7n.
     """
-    return answer.is_resolvers_own or (bool(part) and part in unquote(answer.seen.final_url))
+    return answer.is_resolvers_own or (bool(part) and part in unquote(answer.final_url))
 
 
 def _next_inflection(answers: AnswersByQuestion, context: AskingContext) -> Question | None:
@@ -321,7 +321,7 @@ def question_url(
         return asked_url(with_other_label(spelled), Question.HYPHENS)
     if question in INFLECTIONS and question is not Question.OBJECT:
         living = reached(answers)
-        return asked_url(first_url if living is None else living.seen.asked_url, question)
+        return asked_url(first_url if living is None else living.asked_url, question)
     return asked_url(first_url, question)
 
 
@@ -352,7 +352,7 @@ class LabelForms:
     def on_answer(self, answer: AnswerFacts) -> None:
         """Note the form that an object was reached by; where it was passed on, the next host has taken it, too."""
         if answer.is_reached:
-            asked = answer.seen.asked_url
+            asked = answer.asked_url
             for resolver in {place_of(asked), label_place(asked, answer)}:
                 self._taken[resolver].add(label_of(asked))
 

@@ -130,7 +130,7 @@ def _status(answer: AnswerFacts) -> str:
 
 def _unanswered(answer: AnswerFacts) -> Finding | None:
     """The finding where there is no answer to judge, or one that keeps programs out."""
-    if not answer.is_answered and answer.seen.end is not ChainEnd.NON_WEB:
+    if not answer.is_answered and answer.end is not ChainEnd.NON_WEB:
         return Finding(None, _status(answer))
     if answer.outcome is ObjectOutcome.BLOCKED or answer.challenge is not None:
         return Finding(None, f"{_status(answer)}, which keeps programs out")
@@ -168,7 +168,7 @@ def other_naan(answers: Answers) -> Finding:
     if same_answer(answer.seen, answers[Question.OBJECT].seen):
         return Finding(False, "answered as the ARK under test is")
     if not answer.is_resolvers_own:
-        return Finding(True, f"passed on to {answer.seen.final_url}")
+        return Finding(True, f"passed on to {answer.final_url}")
     return _is_told(Question.OTHER_NAAN)(answers)
 
 
@@ -177,7 +177,7 @@ def _is_no_fault(question: Question) -> Sequence[Rule]:
 
     def is_no_fault(answers: Answers) -> Finding:
         answer = answers[question]
-        is_broken_off = answer.seen.end in (ChainEnd.RESET, ChainEnd.PROTOCOL_ERROR)
+        is_broken_off = answer.end in (ChainEnd.RESET, ChainEnd.PROTOCOL_ERROR)
         if not is_broken_off and (unanswered := _unanswered(answer)) is not None:
             return unanswered
         is_met = not is_broken_off and answer.outcome is not ObjectOutcome.SERVER_ERROR
@@ -189,10 +189,8 @@ def _is_no_fault(question: Question) -> Sequence[Rule]:
 @_answered(Question.LONG_NAAN)
 def long_naan(answers: Answers, answer: AnswerFacts) -> Finding:
     short = answers[Question.OTHER_NAAN]
-    is_refused = (
-        answer.seen.status in (400, 414, 422) or answer.outcome is ObjectOutcome.SERVER_ERROR
-    )
-    if is_refused and answer.seen.status == short.seen.status:
+    is_refused = answer.status in (400, 414, 422) or answer.outcome is ObjectOutcome.SERVER_ERROR
+    if is_refused and answer.status == short.status:
         return Finding(None, f"{_status(answer)}, as for an unknown NAAN of 5 octets")
     if same_answer(answer.seen, short.seen):
         return Finding(None, f"{_status(answer)}, as under any NAAN")
@@ -201,10 +199,10 @@ def long_naan(answers: Answers, answer: AnswerFacts) -> Finding:
 
 @_answered(Question.UNKNOWN_QUALIFIER)
 def passthrough(answers: Answers, answer: AnswerFacts) -> Finding:
-    suffix = answer.seen.asked_url.removeprefix(answers[Question.OBJECT].seen.asked_url)
+    suffix = answer.asked_url.removeprefix(answers[Question.OBJECT].asked_url)
     targets = [hop.location or "" for hop in _redirects(answer)]
     is_met = any(target.endswith(suffix) for target in targets)
-    return Finding(is_met, f"{_status(answer)}{f' at {answer.seen.final_url}' if targets else ''}")
+    return Finding(is_met, f"{_status(answer)}{f' at {answer.final_url}' if targets else ''}")
 
 
 @_answered(Question.QUALIFIED_INFO)
@@ -229,7 +227,7 @@ def name_case(answers: Answers) -> Finding:
 def few_hops(answers: Answers) -> Finding:
     answer = answers[Question.OBJECT]
     redirects = len(_redirects(answer))
-    is_endless = answer.seen.end in _ENDLESS
+    is_endless = answer.end in _ENDLESS
     if not redirects and (unanswered := _unanswered(answer)) is not None:
         return unanswered
     words = f"{redirects} redirect{'' if redirects == 1 else 's'}"
@@ -238,14 +236,14 @@ def few_hops(answers: Answers) -> Finding:
 
 def over_https(answers: Answers) -> Finding:
     plain = [
-        hop.url for hop in answers[Question.OBJECT].seen.hops if urlsplit(hop.url).scheme != "https"
+        hop.url for hop in answers[Question.OBJECT].hops if urlsplit(hop.url).scheme != "https"
     ]
     if plain:
         return Finding(False, f"{plain[0]} is asked over http")
     answer = answers.by_question.get(Question.PLAIN_HTTP)
-    if answer is None or not answer.seen.hops or not answer.is_answered:
+    if answer is None or not answer.hops or not answer.is_answered:
         return Finding(True, "all addresses are https")
-    is_led = len(answer.seen.hops) > 1 and urlsplit(answer.seen.hops[1].url).scheme == "https"
+    is_led = len(answer.hops) > 1 and urlsplit(answer.hops[1].url).scheme == "https"
     words = (
         "http leads to https"
         if is_led
@@ -261,7 +259,7 @@ def access(answers: Answers) -> Finding:
 
 
 def _redirects(answer: AnswerFacts) -> list[Hop]:
-    return [hop for hop in answer.seen.hops if hop.status in REDIRECTS]
+    return [hop for hop in answer.hops if hop.status in REDIRECTS]
 
 
 def _redirected(
@@ -292,12 +290,12 @@ def not_just_related(hops: Sequence[Hop]) -> Finding:
 @_answered(Question.TOMBSTONE)
 def tombstone(answers: Answers, answer: AnswerFacts) -> Finding:
     verdict = judge({Question.OBJECT: answer}).object
-    lacking = [] if answer.seen.status == 410 else [f"{_status(answer)}, not 410"]
-    is_dated = _DATE.search(_COPYRIGHT.sub("", answer.seen.text or "")) is not None
+    lacking = [] if answer.status == 410 else [f"{_status(answer)}, not 410"]
+    is_dated = _DATE.search(_COPYRIGHT.sub("", answer.text or "")) is not None
     if verdict.outcome is not ObjectOutcome.EXPLAINED:
-        if is_dated and answer.seen.status == 410 and (said := answer.words.withdrawn):
+        if is_dated and answer.status == 410 and (said := answer.words.withdrawn):
             return Finding(True, f"410, which says {said!r} with a date")
-        if is_dated and answer.seen.status in (404, 410):
+        if is_dated and answer.status in (404, 410):
             words = f"{_status(answer)}; whether its page gives a reason can't be told"
             return Finding(None, words)
         return Finding(False, "; ".join([*lacking, "no reason is given"]))
@@ -308,7 +306,7 @@ def tombstone(answers: Answers, answer: AnswerFacts) -> Finding:
 
 def policy(answers: Answers) -> Finding:
     judged = answers.verdict.commitment
-    kinds = (answers[Question.INFO].seen.record or {}).keys()
+    kinds = (answers[Question.INFO].record or {}).keys()
     if judged.outcome is CommitmentOutcome.ABSENT and kinds & WITHIN_PAGES:
         return Finding(None, "none is in the page's record; its prose may state one")
     is_met = {CommitmentOutcome.UNDETERMINED: None, CommitmentOutcome.ABSENT: False}.get(
@@ -334,7 +332,7 @@ def description(answers: Answers, answer: AnswerFacts) -> Finding:
 
 def _record(answers: Answers) -> Mapping[str, str]:
     """The elements of the record that describes the object; of an ERC its first story."""
-    record = answers[Question.INFO].seen.record or {}
+    record = answers[Question.INFO].record or {}
     return record.get("erc") or {
         key: value for story in record.values() for key, value in story.items()
     }
@@ -353,7 +351,7 @@ def _described(function: Expectation) -> Expectation:
 
 @_described
 def kernel_answered(answers: Answers) -> Finding:
-    answered = {**kernel(_record(answers)), **answers[Question.INFO].seen.facts.kernel_values}
+    answered = {**kernel(_record(answers)), **answers[Question.INFO].kernel_values}
     lacking = [question for question in QUESTIONS if not answered.get(question, "").strip()]
     return Finding(
         not lacking, f"without {', '.join(lacking)}" if lacking else "all four are answered"
@@ -363,7 +361,7 @@ def kernel_answered(answers: Answers) -> Finding:
 @_described
 def where_names_it(answers: Answers) -> Finding:
     ark = answers[Question.INFO].ark
-    shown = answers[Question.INFO].seen.facts.kernel_values
+    shown = answers[Question.INFO].kernel_values
     for label, value in (*_record(answers).items(), *shown.items()):
         if any(mention.ark.base == ark.base for mention in find_arks(value)):
             return Finding(True, f"{label}: {value}")
@@ -384,9 +382,7 @@ def text_in_utf8(answers: Answers) -> Finding:
 @_described
 def is_erc(answers: Answers) -> Finding:
     outcome = answers.verdict.metadata.outcome
-    if outcome is MetadataOutcome.ERC and not _OPENING.search(
-        answers[Question.INFO].seen.text or ""
-    ):
+    if outcome is MetadataOutcome.ERC and not _OPENING.search(answers[Question.INFO].text or ""):
         return Finding(False, "elements without erc: before them")
     return Finding(outcome is MetadataOutcome.ERC, outcome.value)
 
@@ -395,7 +391,7 @@ def is_erc(answers: Answers) -> Finding:
 def erc_order(answers: Answers) -> Finding:
     if answers.verdict.metadata.outcome is not MetadataOutcome.ERC:
         return Finding(None, "there is no ERC")
-    first_story = _STORY.split(answers[Question.INFO].seen.text or "")[0]
+    first_story = _STORY.split(answers[Question.INFO].text or "")[0]
     written = _KERNEL_LABEL.findall(first_story)
     labels = list(dict.fromkeys(label.lower() for label in written))
     return Finding(labels == sorted(labels, key=QUESTIONS.index), ", ".join(labels))
@@ -447,8 +443,8 @@ def head_as_get(answers: Answers) -> Finding:
 def accept_is_no_error(answers: Answers, answer: AnswerFacts) -> Finding:
     if not answers[Question.OBJECT].is_reached:
         return Finding(None, "the ARK does not lead to its object")
-    is_refused_well = answer.seen.status == 406 and bool(answer.seen.body_bytes)
-    words = ", without a word" if answer.seen.status == 406 and not is_refused_well else ""
+    is_refused_well = answer.status == 406 and bool(answer.seen.body_bytes)
+    words = ", without a word" if answer.status == 406 and not is_refused_well else ""
     return Finding(answer.is_reached or is_refused_well, _status(answer) + words)
 
 
@@ -460,7 +456,7 @@ def query_is_kept(hops: Sequence[Hop]) -> Finding:
 
 @_answered(Question.FROM_SCRIPT)
 def scripts_may_read(answers: Answers, answer: AnswerFacts) -> Finding:
-    allowed = [hop.headers.get("Access-Control-Allow-Origin") for hop in answer.seen.hops]
+    allowed = [hop.headers.get("Access-Control-Allow-Origin") for hop in answer.hops]
     is_met = all(value in ("*", ORIGIN) for value in allowed)
     return Finding(
         is_met, f"Access-Control-Allow-Origin: {', '.join(str(value) for value in allowed)}"
@@ -482,7 +478,7 @@ def asked_again_soon(hops: Sequence[Hop]) -> Finding:
 @_answered(Question.FRONT_PAGE)
 def front_page(answers: Answers, answer: AnswerFacts) -> Finding:
     media_type = answer.seen.media_type or ""
-    is_page = ("html" in media_type or media_type == "text/plain") and bool(answer.seen.text)
+    is_page = ("html" in media_type or media_type == "text/plain") and bool(answer.text)
     words = "" if is_page else f", and not with a page ({answer.seen.media_type or 'no type'})"
     return Finding(answer.is_success and is_page, _status(answer) + words)
 
@@ -491,7 +487,7 @@ def names_a_minute(answers: Answers) -> Finding:
     answer = answers[Question.RATE]
     if answer.seen.attempt == 1 and (unanswered := _unanswered(answer)) is not None:
         return unanswered
-    is_met = answer.is_answered and answer.seen.status not in PASSING_STATUSES
+    is_met = answer.is_answered and answer.status not in PASSING_STATUSES
     return Finding(is_met, f"name {answer.seen.attempt} of {NAMES_A_MINUTE} {_status(answer)}")
 
 

@@ -448,10 +448,10 @@ class Conversation:
         if not is_app_shell(facts_beside(living, case.answers, control)):
             return
         case.is_rendered = True
-        yield self._ask(case, Question.RENDERED, living.seen.asked_url)
+        yield self._ask(case, Question.RENDERED, living.asked_url)
         if self._is_new(neighbourhood, Question.CONTROL_RENDERED):
             self._asked.add((neighbourhood, Question.CONTROL_RENDERED))
-            yield self._ask(case, Question.CONTROL_RENDERED, control.seen.asked_url)
+            yield self._ask(case, Question.CONTROL_RENDERED, control.asked_url)
 
     # -- other readings
 
@@ -513,7 +513,7 @@ class Conversation:
     def _neighbourhood(self, case: Case) -> Neighbourhood:
         living = reached(case.answers)
         return self._shoulders.neighbourhood(
-            living.seen.asked_url if living else case.first_url, case.ark
+            living.asked_url if living else case.first_url, case.ark
         )
 
     def _about_resolver(self, case: Case, question: Question) -> Iterator[Outgoing]:
@@ -541,9 +541,9 @@ class Conversation:
             wants_control or wants_info or policy or is_sample
         ):  # as for most: a name is invented where it is asked
             return
-        is_labelled = LABEL.search(telling.seen.asked_url) is not None
+        is_labelled = LABEL.search(telling.asked_url) is not None
         shaped_by = self._speakers.get(neighbourhood, case.ark) if is_labelled else case.ark
-        control = control_url(telling.seen.asked_url, shaped_by, self._rules.registry)
+        control = control_url(telling.asked_url, shaped_by, self._rules.registry)
         if control is None:
             return
         if wants_control:
@@ -572,10 +572,10 @@ class Conversation:
         is_left_out = question not in ACCESS or case.is_guess or case.is_landing_asked
         if is_left_out or not answer.is_redirected or not answer.is_success:
             return
-        url = answer.seen.final_url
+        url = answer.final_url
         pattern, host, control = landing_pattern(url), urlsplit(url).netloc, landing_control(url)
         patterns = self._landings[host]
-        if pattern in patterns or host == urlsplit(answer.seen.asked_url).netloc:
+        if pattern in patterns or host == urlsplit(answer.asked_url).netloc:
             return
         if len(patterns) >= PATTERNS_A_HOST or not is_worth_asking(control):
             return
@@ -590,7 +590,7 @@ class Conversation:
         answer = case.answers[Question.OBJECT]
         if closed_for(case.ark, self._rules.closed) and answer.asks_for_a_right:
             return answer
-        is_gone = answer.is_answered and answer.seen.status == 404
+        is_gone = answer.is_answered and answer.status == 404
         return answer if is_gone and ObjectFacts(answer).claim is not None else None
 
     def _is_new(self, neighbourhood: Neighbourhood, question: Question) -> bool:

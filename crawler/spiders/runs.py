@@ -350,19 +350,19 @@ class RunJudge:
         answer = answer_set.answer
         if answer is None:
             return None
-        asked_url, registry = answer.seen.asked_url, self._background.registry
+        asked_url, registry = answer.asked_url, self._background.registry
         written = answer_set.last[Question.OBJECT]
         return VerdictContext(
             control=self._shared.control(ark, asked_url, Question.CONTROL),
-            control_as_written=self._shared.control(ark, written.seen.asked_url, Question.CONTROL),
+            control_as_written=self._shared.control(ark, written.asked_url, Question.CONTROL),
             control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
-            control_landing=self._shared.landing(answer.seen.final_url),
+            control_landing=self._shared.landing(answer.final_url),
             control_rendered=self._shared.control(ark, asked_url, Question.CONTROL_RENDERED),
             tls=self._tls,
-            neighbours=len(self._objects.get(written.seen.final_url, set()) - {ark.base}),
+            neighbours=len(self._objects.get(written.final_url, set()) - {ark.base}),
             earlier=tuple(answer_set.earlier),
             policies=self._shared.policies,
-            own_path=self._shared.paths.get(origin_of(written.seen.asked_url))
+            own_path=self._shared.paths.get(origin_of(written.asked_url))
             if written.is_unknown
             else None,
             closed=closed_for(ark, self._background.closed),
@@ -379,7 +379,7 @@ def _meant(case: JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, l
     if len(asked) < 2:
         return None, []
     others = [
-        form.answer.seen.asked_url
+        form.answer.asked_url
         for form in asked
         if form.answer is not None and form.reading.url != case.url
     ]

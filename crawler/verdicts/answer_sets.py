@@ -106,7 +106,7 @@ class AnswerSets:
         answer = self.answer(reading.url)
         if answer is None:
             return Form(reading)
-        control = self.control(reading.ark, answer.seen.asked_url, Question.CONTROL)
+        control = self.control(reading.ark, answer.asked_url, Question.CONTROL)
         return Form(reading, answer, control)
 
     def landing(self, url: str) -> AnswerFacts | None:

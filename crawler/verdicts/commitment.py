@@ -102,9 +102,9 @@ class CommitmentFacts:
             return True
         if self.described_by is not None and question not in self.described_by:
             return False
-        is_page = outcome is MetadataOutcome.HTML and bool(answer.seen.text)
+        is_page = outcome is MetadataOutcome.HTML and bool(answer.text)
         is_success = answer.is_success and not answer.is_registry_entry
-        return outcome in DESCRIBED and is_success and (answer.seen.record is not None or is_page)
+        return outcome in DESCRIBED and is_success and (answer.record is not None or is_page)
 
     @cached_property
     def stating(self) -> Question | None:
@@ -117,7 +117,7 @@ class CommitmentFacts:
         """Return what it states."""
         answer = self.answers[self.stating or Question.INFO]
         return StatementFacts(
-            answer.statement or {}, INFLECTIONS[answer.seen.question], at=answer.seen.final_url
+            answer.statement or {}, INFLECTIONS[answer.seen.question], at=answer.final_url
         )
 
     @cached_property
@@ -265,9 +265,7 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.of(
     ),
     VerdictRule(
         "none is stated, and pages describe the object, no record",
-        lambda facts: all(
-            facts.answers[question].seen.record is None for question in facts.showing
-        ),
+        lambda facts: all(facts.answers[question].record is None for question in facts.showing),
         CommitmentOutcome.UNDETERMINED,
         lambda facts: "a page was answered, not a record, and no commitment could be read in it",
     ),

@@ -35,7 +35,7 @@ _REFUSALS_OF_THE_QUESTION = frozenset({400, 404, 405, 406, 410, 414, 422, 500, 5
 
 
 def _answered(facts: MetadataFacts) -> str:
-    return f"{facts.asked} was answered {facts.answer.seen.status}"
+    return f"{facts.asked} was answered {facts.answer.status}"
 
 
 def _namespace(facts: MetadataFacts) -> str:
@@ -48,8 +48,8 @@ def _lost(facts: MetadataFacts) -> str:
 
 
 def _everybodys(facts: MetadataFacts) -> str:
-    kind = "page" if facts.answer.seen.record is None else "record"
-    url = facts.control.seen.asked_url if facts.control else ""
+    kind = "page" if facts.answer.record is None else "record"
+    url = facts.control.asked_url if facts.control else ""
     return f"{facts.asked} gave a {kind}, but the same one for a name that can't exist ({url})"
 
 
@@ -126,7 +126,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
             (
                 VerdictRule(
                     "robots.txt forbids asking",
-                    lambda facts: facts.answer.seen.end is ChainEnd.ROBOTS,
+                    lambda facts: facts.answer.end is ChainEnd.ROBOTS,
                     MetadataOutcome.BLOCKED,
                     lambda facts: f"robots.txt forbids asking {facts.asked}",
                 ),
@@ -143,7 +143,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     always,
                     MetadataOutcome.UNDETERMINED,
                     lambda facts: (
-                        f"{facts.asked}: no answer ({facts.answer.seen.detail or facts.answer.seen.end.value})"
+                        f"{facts.asked}: no answer ({facts.answer.seen.detail or facts.answer.end.value})"
                     ),
                 ),
             ),
@@ -203,15 +203,14 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
             (
                 VerdictRule(
                     "the last status is 401, 403, 407, 429, 451 or 999",
-                    lambda facts: facts.answer.seen.status in BLOCKED,
+                    lambda facts: facts.answer.status in BLOCKED,
                     MetadataOutcome.BLOCKED,
                     _answered,
                 ),
                 VerdictRule(
                     "the last status is 400, 404, 405, 406, 410, 414, 422, 500 or 501, while the object itself answers",
                     lambda facts: (
-                        facts.object.is_reached
-                        and facts.answer.seen.status in _REFUSALS_OF_THE_QUESTION
+                        facts.object.is_reached and facts.answer.status in _REFUSALS_OF_THE_QUESTION
                     ),
                     MetadataOutcome.UNSUPPORTED,
                     lambda facts: f"{_answered(facts)}, while the object itself answers",
@@ -277,7 +276,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
         ),
         RuleGroup(
             "records",
-            lambda facts: facts.answer.seen.record is not None,
+            lambda facts: facts.answer.record is not None,
             (
                 VerdictRule(
                     "the record's title says that there is no description to give, and nothing besides",
@@ -328,7 +327,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
             (
                 VerdictRule(
                     "the body is no text, or could not be read",
-                    lambda facts: facts.answer.seen.text is None,
+                    lambda facts: facts.answer.text is None,
                     MetadataOutcome.UNDETERMINED,
                     _unread,
                 ),
@@ -383,12 +382,12 @@ def judge_inflections(
 
     Each is held against the object's answer at its own URL. None where none was asked.
     """
-    by_url = {answers[way].seen.asked_url: answers[way] for way in ACCESS[::-1] if way in answers}
+    by_url = {answers[way].asked_url: answers[way] for way in ACCESS[::-1] if way in answers}
     verdicts = {}
     for question in INFLECTED:
         if question in answers:
             answer = answers[question]
-            at_base = by_url.get(answer.seen.asked_url.partition("?")[0], living)
+            at_base = by_url.get(answer.asked_url.partition("?")[0], living)
             verdicts[question] = METADATA_RULES.judge(MetadataFacts(answer, at_base, control))
     if not verdicts:
         return None, ()

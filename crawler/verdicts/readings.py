@@ -106,7 +106,7 @@ class Form:
         echoed: frozenset[str] = frozenset()
         with suppress(NotAnArk):
             if self.control is not None:
-                echoed = _places(self.control, Ark.parse(self.control.seen.asked_url))
+                echoed = _places(self.control, Ark.parse(self.control.asked_url))
         return declares(self.own_places - echoed)
 
     def extends(self, other: Form) -> bool:

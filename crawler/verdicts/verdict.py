@@ -91,7 +91,7 @@ class ClosedFacts:
     @property
     def control_status(self) -> int | None:
         """The status of the answer for a name that can't exist."""
-        return self.control.seen.status if self.control is not None else None
+        return self.control.status if self.control is not None else None
 
     @property
     def evidence(self) -> tuple[str, ...]:
@@ -313,7 +313,7 @@ def judge(
         hops=answer.hops,
         requests=requests_sent(asked),
         remarks=tuple(dict.fromkeys(_remarks(answers, access, describing, around))),
-        rests_on=tuple(dict.fromkeys(other.seen.asked_url for other in shared if other)),
+        rests_on=tuple(dict.fromkeys(other.asked_url for other in shared if other)),
         naan_policy=_naan_policy(around.registered),
     )
 
@@ -341,7 +341,7 @@ def decide_access(answers: AnswersByQuestion, around: VerdictContext) -> ObjectA
         is_no_better = answer is not reached(answers) and seems_absent(answer)
         if way in _ELSEWHERE and first.answer.is_reached and is_no_better:
             sign = answer.signs_of_absence[0]
-            evidence.append(f"{WAYS[way][0]} {answer.seen.asked_url}: {sign}")
+            evidence.append(f"{WAYS[way][0]} {answer.asked_url}: {sign}")
             continue
         other = _access(way, answer, around, answers)
         how, *more = other.verdict.evidence
@@ -365,15 +365,15 @@ def _access(
     around: VerdictContext,
     answers: AnswersByQuestion,
 ) -> ObjectAccess:
-    written = answers[Question.OBJECT].seen.asked_url
-    is_as_written = place_of(answer.seen.asked_url) == place_of(written)
+    written = answers[Question.OBJECT].asked_url
+    is_as_written = place_of(answer.asked_url) == place_of(written)
     control = (around.control_as_written if is_as_written else None) or around.control
     neighbours = around.neighbours if way is Question.OBJECT else 0
     beside = facts_beside(answer, answers, control, neighbours)
     facts = facts_at_landing(beside, around.control_landing)
     verdict = OBJECT_RULES.judge(facts)
     rendered = answers.get(Question.RENDERED)
-    is_shown = rendered is not None and rendered.seen.asked_url == answer.seen.asked_url
+    is_shown = rendered is not None and rendered.asked_url == answer.asked_url
     if rendered is not None and is_shown and is_app_shell(facts):
         verdict = by_what_is_shown(verdict, RenderedFacts(rendered, around.control_rendered))
     is_refused = verdict.outcome is ObjectOutcome.BLOCKED and answer.asks_for_a_right
@@ -391,8 +391,8 @@ def facts_beside(
 ) -> ObjectFacts:
     """The facts of an answer for the object next to the *control*'s, and next to further *answers* at its place."""
     inflected = [answers[question] for question in INFLECTED if question in answers]
-    url = answer.seen.asked_url
-    again = [other for other in inflected if other.seen.asked_url.partition("?")[0] == url]
+    url = answer.asked_url
+    again = [other for other in inflected if other.asked_url.partition("?")[0] == url]
     return ObjectFacts(answer, control, neighbours, again)
 
 
@@ -406,7 +406,7 @@ def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectF
     says_nothing = (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
     if landing is None or not answer.is_redirected or facts.reply not in says_nothing:
         return facts
-    if landing_pattern(answer.seen.final_url) != landing_pattern(landing.seen.asked_url):
+    if landing_pattern(answer.final_url) != landing_pattern(landing.asked_url):
         return facts
     with_landing = replace(facts, control=landing)
     if with_landing.reply is ControlContrast.REFUSED_THERE:
