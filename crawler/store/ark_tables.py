@@ -70,9 +70,7 @@ class ArkTables(Database):
         self, connection: Connection, run_id: int, observations: Sequence[Observation]
     ) -> None:
         """Record those that are not there yet: a statement for all."""
-        self._learn_ark_ids(
-            connection, list(dict.fromkeys(observation.ark for observation in observations))
-        )
+        self._learn_ark_ids(connection, (observation.ark for observation in observations))
         rows = [
             row_of(
                 observation,
@@ -195,9 +193,7 @@ class ArkTables(Database):
             of_run = iter(verdicts)
             replacing = schema.replacing(schema.verdict, "run_id", "request_url")
             while some := list(islice(of_run, PAGE)):
-                self._learn_ark_ids(
-                    connection, list(dict.fromkeys(verdict.ark for verdict in some))
-                )
+                self._learn_ark_ids(connection, (verdict.ark for verdict in some))
                 rows = [self._verdict_values(connection, run_id, verdict) for verdict in some]
                 connection.execute(replacing, rows)
             latest.note_verdicts(connection, run_id)

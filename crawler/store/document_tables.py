@@ -90,7 +90,7 @@ class DocumentTables(Database):
             for document in documents
             for cited_mention in document.mentions
         )
-        self._learn_ark_ids(connection, list(dict.fromkeys(cited)))
+        self._learn_ark_ids(connection, cited)
         findings: list[dict[str, Any]] = []
         mentions: list[dict[str, Any]] = []
         linking: list[tuple[int, DocumentRecord]] = []
