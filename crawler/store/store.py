@@ -54,6 +54,7 @@ Recordable = (
     DocumentRecord | Observation | MementoRecord | TlsResult | Pause | HostTraffic | SettledEntry
 )
 
+_run = schema.run.c
 #: States of a run. One that is running although no one has its store open has crashed.
 RUNNING, FINISHED = "running", "finished"
 
@@ -193,7 +194,7 @@ class Store(DocumentTables, ArkTables):
                 seeds=list(seeds),
                 plan=None if plan is None else dict(plan),
             )
-            added = connection.execute(values.returning(schema.run.c.run_id))
+            added = connection.execute(values.returning(_run.run_id))
             run_id = int(added.scalar_one())
             connection.execute(
                 insert(schema.provenance).values(run_id=run_id, uuid=uuid or str(uuid4()))
@@ -202,16 +203,12 @@ class Store(DocumentTables, ArkTables):
 
     def runs(self, command: str) -> list[Run]:
         """The runs that a command has made, the newest first."""
-        query = (
-            select(schema.run)
-            .where(schema.run.c.command == command)
-            .order_by(schema.run.c.run_id.desc())
-        )
+        query = select(schema.run).where(_run.command == command).order_by(_run.run_id.desc())
         return [record_of(Run, row) for row in self.rows(query)]
 
     def run_ids(self) -> list[int]:
         """The runs, in the order in which they began."""
-        query = select(schema.run.c.run_id).order_by(schema.run.c.started_at, schema.run.c.run_id)
+        query = select(_run.run_id).order_by(_run.started_at, _run.run_id)
         return [run_id for (run_id,) in self.rows(query)]
 
     def go_on_with_run(self, run_id: int) -> None:
@@ -228,7 +225,7 @@ class Store(DocumentTables, ArkTables):
     def note_reported(self, run_id: int) -> None:
         """Note that nothing is left to say of a run that was begun with ``reported`` false in its plan."""
         with self.transaction() as connection:
-            plan = connection.scalar(select(schema.run.c.plan).where(schema.run.c.run_id == run_id))
+            plan = connection.scalar(select(_run.plan).where(_run.run_id == run_id))
             if plan is not None:
                 _update_run(connection, run_id, plan={**plan, "reported": True})
 
@@ -264,7 +261,7 @@ class Store(DocumentTables, ArkTables):
 
 
 def _update_run(connection: Connection, run_id: int, **values: Any) -> None:
-    connection.execute(update(schema.run).where(schema.run.c.run_id == run_id).values(values))
+    connection.execute(update(schema.run).where(_run.run_id == run_id).values(values))
 
 
 def _set_pragmas(connection: sqlite3.Connection, _: object) -> None:
