@@ -32,6 +32,8 @@ from crawler.verdicts.verdict import WAYS
 Pair = tuple[int, str]
 """An ARK by its number, and the URL that is asked for it."""
 
+_ark, _latest, _observation = schema.ark.c, schema.latest.c, schema.observation.c
+_run, _verdict = schema.run.c, schema.verdict.c
 _OTHERWISE = frozenset(remark for _, remark in WAYS.values())
 _AT_ONCE = 500
 
@@ -135,7 +137,7 @@ def treated(
     """
     made = decisions(connection)
     last = run_id if until is None else until
-    begun = connection.scalar(select(schema.run.c.started_at).where(schema.run.c.run_id == last))
+    begun = connection.scalar(select(_run.started_at).where(_run.run_id == last))
     if not made or begun is None:
         return {}
     today = datetime.fromisoformat(begun).date()
@@ -178,38 +180,36 @@ def _together(
 
 
 def _status(verdicts: Select[Any]) -> Select[Any]:
-    verdict, latest, ark, run = schema.verdict.c, schema.latest.c, schema.ark.c, schema.run.c
     return (
         select(
-            verdict.verdict_id,
-            verdict.ark_id,
-            ark.ark,
-            verdict.request_url,
-            verdict.object,
-            verdict.remarks,
-            verdict.final_url,
-            run.started_at.label("at"),
-            latest.state,
-            latest.since,
+            _verdict.verdict_id,
+            _verdict.ark_id,
+            _ark.ark,
+            _verdict.request_url,
+            _verdict.object,
+            _verdict.remarks,
+            _verdict.final_url,
+            _run.started_at.label("at"),
+            _latest.state,
+            _latest.since,
         )
         .join_from(schema.verdict, schema.ark)
-        .join(schema.run, run.run_id == verdict.run_id)
-        .outerjoin(schema.latest, latest.verdict_id == verdict.verdict_id)
-        .where(verdict.verdict_id.in_(verdicts))
-        .order_by(ark.ark, verdict.request_url)
+        .join(schema.run, _run.run_id == _verdict.run_id)
+        .outerjoin(schema.latest, _latest.verdict_id == _verdict.verdict_id)
+        .where(_verdict.verdict_id.in_(verdicts))
+        .order_by(_ark.ark, _verdict.request_url)
     )
 
 
 def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, Collection[str]]:
     """Return where the objects' chains ended, answered or not."""
-    verdict, observation = schema.verdict.c, schema.observation.c
-    together = (observation.run_id == verdict.run_id) & (
-        observation.request_url == verdict.request_url
+    together = (_observation.run_id == _verdict.run_id) & (
+        _observation.request_url == _verdict.request_url
     )
     query = (
-        select(verdict.ark_id, verdict.request_url, observation.final_url)
+        select(_verdict.ark_id, _verdict.request_url, _observation.final_url)
         .join_from(schema.verdict, schema.observation, together)
-        .where(verdict.verdict_id.in_(verdicts), observation.question == Question.OBJECT)
+        .where(_verdict.verdict_id.in_(verdicts), _observation.question == Question.OBJECT)
     )
     ends: defaultdict[Pair, set[str]] = defaultdict(set)
     for ark_id, url, final_url in connection.execute(query):
@@ -255,9 +255,8 @@ def citing(*columns: Any) -> Select[Any]:
 
 def in_last_run(query: Select[Any]) -> Select[Any]:
     """Of a query for what cites ARKs that of the last run that read anything which cites them."""
-    latest = schema.latest.c
-    same = schema.at_one_url(latest, schema.mention.c)
-    return query.join(schema.latest, same).where(latest.cited_in == schema.document.c.run_id)
+    same = schema.at_one_url(_latest, schema.mention.c)
+    return query.join(schema.latest, same).where(_latest.cited_in == schema.document.c.run_id)
 
 
 def _documents(
@@ -282,13 +281,12 @@ def _lives(
     A check is of the moment of its last answer: a run may take days, and what it finds on the last of them was not
     known to anyone who decided on the first.
     """
-    verdict, run, observation = schema.verdict.c, schema.run.c, schema.observation.c
     answered = (
-        select(func.max(observation.at))
+        select(func.max(_observation.at))
         .where(
-            observation.run_id == verdict.run_id,
-            observation.request_url == verdict.request_url,
-            observation.question == Question.OBJECT,
+            _observation.run_id == _verdict.run_id,
+            _observation.request_url == _verdict.request_url,
+            _observation.question == Question.OBJECT,
         )
         .scalar_subquery()
     )
@@ -297,16 +295,16 @@ def _lives(
     for some in (arks[first : first + _AT_ONCE] for first in range(0, len(arks), _AT_ONCE)):
         query = (
             select(
-                verdict.verdict_id,
-                verdict.ark_id,
-                verdict.request_url,
-                verdict.object,
-                verdict.remarks,
+                _verdict.verdict_id,
+                _verdict.ark_id,
+                _verdict.request_url,
+                _verdict.object,
+                _verdict.remarks,
             )
-            .add_columns(func.coalesce(func.nullif(answered, ""), run.started_at).label("at"))
+            .add_columns(func.coalesce(func.nullif(answered, ""), _run.started_at).label("at"))
             .join_from(schema.verdict, schema.run)
-            .where(verdict.ark_id.in_(some), run.started_at <= until)
-            .order_by(run.started_at, run.run_id)
+            .where(_verdict.ark_id.in_(some), _run.started_at <= until)
+            .order_by(_run.started_at, _run.run_id)
         )
         for row in connection.execute(query):
             if (row.ark_id, row.request_url) in pairs:
@@ -369,22 +367,21 @@ def touched(
     """The ARKs and URLs of the store that decisions are about, as rows with their status, each with its decisions."""
     if not made:
         return
-    latest, ark, verdict = schema.latest.c, schema.ark.c, schema.verdict.c
     query = (
         select(
-            latest.ark_id,
-            ark.ark,
-            latest.request_url,
-            latest.checked_at,
-            latest.state,
-            verdict.final_url,
+            _latest.ark_id,
+            _ark.ark,
+            _latest.request_url,
+            _latest.checked_at,
+            _latest.state,
+            _verdict.final_url,
         )
         .join_from(schema.latest, schema.ark)
-        .outerjoin(schema.verdict, verdict.verdict_id == latest.verdict_id)
-        .order_by(latest.latest_id)
+        .outerjoin(schema.verdict, _verdict.verdict_id == _latest.verdict_id)
+        .order_by(_latest.latest_id)
     )
     rows = connection.execute(query).all()
-    of_latest = select(latest.verdict_id)
+    of_latest = select(_latest.verdict_id)
     for row, whole, in_documents in _decided_about(connection, made, rows, of_latest, -1):
         yield row, [*whole, *chain.from_iterable(in_documents.values())]
 
