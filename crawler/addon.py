@@ -7,19 +7,18 @@ Which HTTP client sends the requests is no part of this: settings name what it d
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy.http import Response
+from scrapy.settings import BaseSettings
+
+from crawler.model.observations import (
+    Chain,
+)
 from crawler.model.registry import cache_folder
 from crawler.politeness.throttle import share_pace
 from crawler.spiders import settings as ours
-from crawler.wire.middlewares import chain_of
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from scrapy.settings import BaseSettings
-
-    from crawler.model.observations import Hop
+from crawler.wire.middlewares import CrawlerPart, chain_of
 
 #: Settings on which it depends that requests go out exactly, guarded and in turn.
 _NEEDED = (
@@ -52,19 +51,12 @@ _MIDDLEWARES = (
 )
 
 
-class GuardedDownloads:
+class GuardedDownloads(CrawlerPart):
     """Sends the requests of any spider to addresses that are allowed, exactly as written, and when it is their turn.
 
     The address guard, request targets byte for byte, one pace for all audits of this machine, robots.txt, and a
     record of every hop. Redirects are followed by it; 404 and the like go the usual way.
     """
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> GuardedDownloads:
-        return cls(crawler)
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Put the parts into *settings*; all of ours (``ARKAUDIT_…``) keep the values that the project gives them."""
@@ -91,7 +83,7 @@ def _add(settings: BaseSettings, name: str, components: dict[str, Any]) -> None:
     settings.set(name, {**settings.getdict(name), **components}, priority="spider")
 
 
-def hops_of(response: Response) -> tuple[Hop, ...]:
+def hops_of(response: Response) -> Chain:
     """Return the requests that led to *response*, redirects included: each with URL, moment, status and address.
 
     None in a project without the add-on.

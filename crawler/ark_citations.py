@@ -6,24 +6,22 @@ SPIDER_MIDDLEWARES = {"crawler.ark_citations.ArkCitations": 950}
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 
 from crawler.spiders.document_reading import DocumentReader, DocumentSource
 from crawler.spiders.items import citations
-from crawler.wire.middlewares import chain_of
+from crawler.wire.middlewares import CrawlerPart, chain_of
 from extractors.isolated import document_executor
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
 #: The resolver of ARKs that are written without one, unless the setting ``ARKAUDIT_RESOLVER`` says otherwise.
 RESOLVER = "https://n2t.net/"
 
 
-class ArkCitations:
+class ArkCitations(CrawlerPart):
     """Adds a `crawler.spiders.items.Citation` for each ARK in a response to what the spider makes of that response.
 
     A response may be a page, a PDF, an archive, or of any other format that `extractors` reads. A document that can't
@@ -31,15 +29,11 @@ class ArkCitations:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
+        super().__init__(crawler)
         self._executor = document_executor(1)
         resolver = crawler.settings.get("ARKAUDIT_RESOLVER") or RESOLVER
         self._reader = DocumentReader(self._executor, resolver=resolver)
         crawler.signals.connect(self._close, signal=signals.engine_stopped)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> ArkCitations:
-        return cls(crawler)
 
     def _close(self) -> None:
         self._executor.shutdown(wait=False)

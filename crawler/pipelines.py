@@ -9,15 +9,16 @@ import ssl
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from scrapy import signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
-from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.observations import (
+    NOT_IN_TIME,
     ChainEnd,
     DocumentRecord,
     ObjectOutcome,
@@ -27,27 +28,20 @@ from crawler.model.observations import (
 )
 from crawler.politeness.throttle import NotAsked, routes_and_guard, throttle_of
 from crawler.spiders.auditing import AuditSpider
-from crawler.wire.middlewares import RunStopped
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
+from crawler.wire.middlewares import CrawlerPart, RunStopped
 
 #: So often a certificate is looked for that was not seen in time.
 PROBES = 3
 
 
-class _Part:
+class _Part(CrawlerPart):
     """A part of a crawler whose spider has a store."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         if not issubclass(crawler.spidercls, AuditSpider):
             raise NotConfigured("this spider has no store")
-        return cls(crawler)
+        return super().from_crawler(crawler)
 
     @property
     def _spider(self) -> AuditSpider:
@@ -74,9 +68,10 @@ class TlsProbePipeline(_Part):
             if (host, port) in spider.probed_hosts or spider.store_failure is not None:
                 continue
             spider.probed_hosts.add((host, port))
-            seen_by = means(host, port, routes=self._routes, ca_file=self._ca_file)
             today = datetime.now(UTC).date().isoformat()
-            result = spider.store.tls_result_of_day(host, port, day=today, means=seen_by)
+            result = spider.store.tls_result_of_day(
+                host, port, day=today, means=self._means(host, port)
+            )
             spider.recorder.add(result or await self._seen(host, port))
         return item
 
@@ -84,7 +79,7 @@ class TlsProbePipeline(_Part):
         """Return what a probe gave, repeated where it was late: that may have been our own slowness."""
         result = await self._probed(host, port)
         for _ in range(PROBES - 1):
-            if not is_late(result) or self._spider.is_stopping:
+            if not result.is_late or self._spider.is_stopping:
                 break
             result = await self._probed(host, port)
         return result
@@ -94,18 +89,61 @@ class TlsProbePipeline(_Part):
         try:
             name = f"[{host}]" if ":" in host else host
             async with throttle_of(self._crawler).slot(f"https://{name}:{port}") as slot:
-                return await probe(
-                    host,
-                    port,
-                    guard=self._guard,
-                    routes=self._routes,
-                    ca_file=self._ca_file,
-                    timeout_s=self._timeout_s,
-                    may_be_proxied=self._may_be_proxied,
-                    on_connected=slot.sent,
-                )
+                return await self._probe(host, port, slot.sent)
         except (NotAsked, RunStopped) as failure:
             return not_probed(host, port, str(failure))
+
+    async def _probe(self, host: str, port: int, on_connected: Callable[[], None]) -> TlsResult:
+        """The certificate of *host*, by one handshake that verifies and sends nothing. Never raises.
+
+        None is made where the environment names a proxy for the host: nothing goes around that.
+        """
+        trusted, reason = None, "not probed: requests go through a proxy"
+        try:
+            if not self._may_be_proxied or "https" not in getproxies() or proxy_bypass(host):
+                async with asyncio.timeout(self._timeout_s):
+                    trusted, reason = await self._handshake(host, port, on_connected)
+        except TimeoutError:
+            return not_probed(host, port, NOT_IN_TIME)
+        except (OSError, ValueError) as problem:
+            return not_probed(host, port, f"{type(problem).__name__}: {problem}".strip(": "))
+        return TlsResult(host, port, trusted, reason, now(), self._means(host, port))
+
+    def _means(self, host: str, port: int) -> str:
+        return means(self._routes.target(host, port), self._ca_file)
+
+    async def _handshake(
+        self, host: str, port: int, on_connected: Callable[[], None]
+    ) -> tuple[bool | None, str]:
+        route = self._routes.target(host, port)
+        if route is None and self._routes.only and not self._guard.allows(host):
+            return None, "not probed: it has no route"
+        context = ssl.create_default_context(cafile=self._ca_file)
+        context.options |= _LEGACY_SERVER_CONNECT
+        loop = asyncio.get_running_loop()
+        addresses = await loop.getaddrinfo(
+            *(route or (host.strip("[]"), port)), type=socket.SOCK_STREAM
+        )
+        refusals = [
+            None if route else self._guard.refusal(str(address[0])) for *_, address in addresses
+        ]
+        if refusals and all(refusals):
+            return None, f"not probed: {refusals[0]}"
+        problem: OSError = OSError("the name has no address")
+        for refusal, (family, kind, protocol, _, address) in zip(refusals, addresses, strict=True):
+            if refusal:
+                continue
+            connection = socket.socket(family, kind, protocol)
+            connection.setblocking(False)
+            try:
+                await loop.sock_connect(connection, address)
+            except OSError as unreachable:  # perhaps another address of the name can be reached
+                connection.close()
+                problem = unreachable
+                continue
+            on_connected()
+            return await _verified(connection, host, context)
+        raise problem
 
 
 def https_hosts(item: Any) -> Iterator[tuple[str, int]]:
@@ -121,7 +159,7 @@ def https_hosts(item: Any) -> Iterator[tuple[str, int]]:
     for number, hop in enumerate(hops, start=1):
         parts = urlsplit(hop.url)
         is_reported = hop.status is not None or (has_failed and number == len(hops))
-        if parts.scheme.lower() == "https" and parts.hostname and is_reported:
+        if parts.scheme == "https" and parts.hostname and is_reported:
             yield parts.hostname, parts.port or 443
 
 
@@ -176,97 +214,22 @@ REASONS = {
 #: 3.12 has a name for it.
 _LEGACY_SERVER_CONNECT = 0x4
 
-#: Why a certificate was not seen, where it was a question of time: asked again, it may be seen.
-NOT_IN_TIME = "not in time"
-
-
-def is_late(result: TlsResult) -> bool:
-    """Return whether a certificate was not seen for want of time."""
-    return result.trusted is None and result.reason == f"not probed: {NOT_IN_TIME}"
-
-
-async def probe(
-    host: str,
-    port: int,
-    *,
-    guard: AddressGuard,
-    routes: Routes,
-    ca_file: str | None,
-    timeout_s: float,
-    may_be_proxied: bool = False,
-    on_connected: Callable[[], None] = lambda: None,
-) -> TlsResult:
-    """The certificate of *host*, by one handshake that verifies and sends nothing. Never raises.
-
-    With *may_be_proxied*, none is made where the environment names a proxy for the host: nothing goes around that.
-    """
-    trusted, reason = None, "not probed: requests go through a proxy"
-    try:
-        if not may_be_proxied or "https" not in getproxies() or proxy_bypass(host):
-            async with asyncio.timeout(timeout_s):
-                trusted, reason = await _handshake(host, port, guard, routes, ca_file, on_connected)
-    except TimeoutError:
-        return not_probed(host, port, NOT_IN_TIME)
-    except (OSError, ValueError) as problem:
-        return not_probed(host, port, f"{type(problem).__name__}: {problem}".strip(": "))
-    return TlsResult(
-        host, port, trusted, reason, now(), means(host, port, routes=routes, ca_file=ca_file)
-    )
-
 
 def not_probed(host: str, port: int, why: str) -> TlsResult:
     """Return what is kept of a host of which no certificate was seen."""
     return TlsResult(host, port, None, f"not probed: {why}", now())
 
 
-def means(host: str, port: int, *, routes: Routes, ca_file: str | None) -> str:
-    """Whose authorities a probe trusts, and by which route it reaches the host: what its result depends on.
+def means(route: tuple[str, int] | None, ca_file: str | None) -> str:
+    """Whose authorities a probe trusts, and by which *route* it reaches a host: what its result depends on.
 
-    >>> means("n2t.net", 443, routes=Routes.parse(["n2t.net:443=127.0.0.1:8443"]), ca_file=None)
+    >>> means(("127.0.0.1", 8443), None)
     "the system's authorities, at 127.0.0.1:8443"
     """
-    route = routes.target(host, port)
     trusted = "the system's authorities"
     if ca_file:
         trusted = f"authorities {hashlib.sha256(Path(ca_file).read_bytes()).hexdigest()[:16]}"
     return trusted + (f", at {route[0]}:{route[1]}" if route else "")
-
-
-async def _handshake(
-    host: str,
-    port: int,
-    guard: AddressGuard,
-    routes: Routes,
-    ca_file: str | None,
-    on_connected: Callable[[], None],
-) -> tuple[bool | None, str]:
-    route = routes.target(host, port)
-    if route is None and routes.only and not guard.allows(host):
-        return None, "not probed: it has no route"
-    context = ssl.create_default_context(cafile=ca_file)
-    context.options |= _LEGACY_SERVER_CONNECT
-    loop = asyncio.get_running_loop()
-    addresses = await loop.getaddrinfo(
-        *(route or (host.strip("[]"), port)), type=socket.SOCK_STREAM
-    )
-    refusals = [None if route else guard.refusal(str(address[0])) for *_, address in addresses]
-    if refusals and all(refusals):
-        return None, f"not probed: {refusals[0]}"
-    problem: OSError = OSError("the name has no address")
-    for refusal, (family, kind, protocol, _, address) in zip(refusals, addresses, strict=True):
-        if refusal:
-            continue
-        connection = socket.socket(family, kind, protocol)
-        connection.setblocking(False)
-        try:
-            await loop.sock_connect(connection, address)
-        except OSError as unreachable:  # perhaps another address of the name can be reached
-            connection.close()
-            problem = unreachable
-            continue
-        on_connected()
-        return await _verified(connection, host, context)
-    raise problem
 
 
 async def _verified(

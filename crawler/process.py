@@ -40,10 +40,7 @@ _OF_COMMAND = {
         # --max-time end a crawl), FeedExporter and SpiderState (everything is in the store), AutoThrottle (hosts have a
         # pace of their own).
     },
-    "EXTENSIONS": {
-        "crawler.wire.middlewares.BodyBounds": 0,
-        "crawler.pipelines.TrafficRecorder": 0,
-    },
+    "EXTENSIONS": _switched_on(ours.EXTENSIONS),
     "DOWNLOADER_MIDDLEWARES_BASE": {  # default fourteen; that of cookies imports tldextract and requests.
         "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware": 350,
         "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 400,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +25,7 @@ from crawler.spiders import settings as ours
 from crawler.wire.credentialed import verifying_policy
 from crawler.wire.failures import STOPPED, incomplete
 from crawler.wire.handlers import ExactDownloadHandler
-from crawler.wire.middlewares import chain_of
+from crawler.wire.middlewares import chain_of, header_of
 from extractors.model.errors import ArkauditError
 from extractors.model.naan import NotARegistry, Registry, read_registry
 
@@ -90,16 +90,17 @@ def update(
         source=source,
         checked_at=now,
         sha256="",
-        etag=_header(response, "ETag"),
-        last_modified=_header(response, "Last-Modified"),
+        etag=header_of(response.headers, "ETag") or None,
+        last_modified=header_of(response.headers, "Last-Modified") or None,
     )
     return _replaced(folder, response.body, fetched)
 
 
 # -- what is fetched: by one request, through the same guard, routes and redirects as all others
 
-#: Takes the request that a chain ended with, and what was answered.
-Deliver = Callable[[Request, Response | None], object]
+
+#: The request that a chain ended with, and what was answered.
+Answer = tuple[Request, Response | None]
 
 
 class VerifyingDownloadHandler(ExactDownloadHandler):
@@ -111,17 +112,17 @@ class VerifyingDownloadHandler(ExactDownloadHandler):
 
 
 class RegistrySpider(Spider):
-    """One chain; what it ended in is delivered, whatever it is."""
+    """One chain; what it ended in is added to *answers*, whatever it is."""
 
     name = "registry"
 
     def __init__(
-        self, *, url: str, headers: Mapping[str, str], deliver: Deliver, **kwargs: Any
+        self, *, url: str, headers: Mapping[str, str], answers: list[Answer], **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
         self._url = url
         self._headers = dict(headers)
-        self._deliver = deliver
+        self._answers = answers
 
     async def start(self) -> AsyncIterator[Request]:
         limit = {"body_limit": REGISTRY_LIMIT + 1}
@@ -136,10 +137,10 @@ class RegistrySpider(Spider):
 
     def answered(self, response: Response) -> None:
         assert response.request is not None
-        self._deliver(response.request, response)
+        self._answers.append((response.request, response))
 
     def failed(self, failure: Failure) -> None:
-        self._deliver(failure.request, None)  # type: ignore[attr-defined]
+        self._answers.append((failure.request, None))  # type: ignore[attr-defined]
 
 
 def _fetched(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any]) -> Response:
@@ -147,12 +148,8 @@ def _fetched(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any
 
     Raises `RegistryRefused` when that is no answer to rely on.
     """
-    answers: list[tuple[Request, Response | None]] = []
-
-    def deliver(request: Request, response: Response | None) -> None:
-        answers.append((request, response))
-
-    arguments = {"url": url, "headers": conditions, "deliver": deliver}
+    answers: list[Answer] = []
+    arguments = {"url": url, "headers": conditions, "answers": answers}
     handler = f"{VerifyingDownloadHandler.__module__}.{VerifyingDownloadHandler.__name__}"
     own = {
         "DOWNLOAD_HANDLERS": {**ours.DOWNLOAD_HANDLERS, "https": handler},
@@ -185,11 +182,6 @@ def _fault(request: Request, response: Response | None) -> str | None:
     if STOPPED in response.flags:
         return f"more than {REGISTRY_LIMIT} bytes"
     return next((lack.detail for lack in incomplete(response.flags, len(response.body))), None)
-
-
-def _header(response: Response, name: str) -> str | None:
-    value = response.headers.get(name)
-    return value.decode("latin-1") if value else None
 
 
 # -- what is put there

@@ -47,12 +47,12 @@ def check(text: str) -> DatedVerdict:
 def status_of(
     checks: Iterable[DatedVerdict],
     policy: StatusPolicy = StatusPolicy(),  # noqa: B008  (frozen)
-) -> tuple[ArkStatus | None, tuple[Event, ...]]:
-    """The status after *checks*, which are in the order of their dates, and everything that happened."""
-    ark_status, happened = None, list[Event]()
+) -> tuple[ArkStatus | None, tuple[tuple[datetime, Event], ...]]:
+    """The status after *checks*, which are in the order of their dates, and everything that happened, with its check's."""
+    ark_status, happened = None, list[tuple[datetime, Event]]()
     for check in checks:
         ark_status, events = step(ark_status, check, policy)
-        happened += events
+        happened += ((check.at, event) for event in events)
     return ark_status, tuple(happened)
 
 
@@ -61,7 +61,7 @@ def test_a_history_has_its_standing_and_its_events(vector: dict[str, Any]) -> No
     ark_status, events = status_of(map(check, vector["checks"]))
     assert ark_status is not None
     assert ark_status.state == vector["state"], ark_status.reason
-    assert [f"{event.kind}@{(event.at - BEGINNING).days}" for event in events] == vector["events"]
+    assert [f"{event.kind}@{(at - BEGINNING).days}" for at, event in events] == vector["events"]
     if "strikes" in vector:
         assert ark_status.strikes == vector["strikes"]
     assert ark_status.reason
@@ -116,7 +116,7 @@ def test_a_history_folded_in_two_parts_is_the_whole(checks: list[DatedVerdict], 
     ark_status, events = status_of(checks[:cut])
     for each in checks[cut:]:
         ark_status, more = step(ark_status, each)
-        events = (*events, *more)
+        events = (*events, *((each.at, event) for event in more))
     assert (ark_status, events) == status_of(checks)
 
 
@@ -146,16 +146,17 @@ def test_checks_that_prove_nothing_change_no_strike_and_confirm_nothing(
     assert (ark_status.turns if ark_status and proving else ())[-1:] == (
         alone.turns if alone else ()
     )[-1:]
-    later = [event for event in events if event.kind is not EventKind.NEW]
-    assert later == [event for event in told if event.kind is not EventKind.NEW]
+    later = [event for event in events if event[1].kind is not EventKind.NEW]
+    assert later == [event for event in told if event[1].kind is not EventKind.NEW]
 
 
 @given(HISTORIES)
 def test_what_broke_recovers_before_it_breaks_again(checks: list[DatedVerdict]) -> None:
     _, events = status_of(checks)
-    turns = [event.kind for event in events if event.kind in (EventKind.BROKE, EventKind.RECOVERED)]
+    kinds = [event.kind for _, event in events]
+    turns = [kind for kind in kinds if kind in (EventKind.BROKE, EventKind.RECOVERED)]
     assert all(pair != (EventKind.BROKE, EventKind.BROKE) for pair in pairwise(turns))
-    assert [event.kind for event in events].count(EventKind.NEW) == bool(checks)
+    assert kinds.count(EventKind.NEW) == bool(checks)
 
 
 @given(HISTORIES)
@@ -163,7 +164,7 @@ def test_a_suspect_run_strikes_nobody(checks: list[DatedVerdict]) -> None:
     none = [DatedVerdict(each.at, each.object, True, each.seen) for each in checks]
     ark_status, events = status_of(none)
     assert ark_status is None or ark_status.strikes == 0
-    assert not {EventKind.BROKE, EventKind.RECOVERED} & {event.kind for event in events}
+    assert not {EventKind.BROKE, EventKind.RECOVERED} & {event.kind for _, event in events}
 
 
 def test_every_outcome_alone_has_a_state() -> None:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model.addresses import AddressGuard, Routes
-from crawler.model.observations import ChainEnd, Hop, Observation, Question, TlsResult
+from crawler.model.observations import NOT_IN_TIME, ChainEnd, Hop, Observation, Question, TlsResult
 from crawler.model.resolving import LONGEST_WISH_S, Patience, next_attempt, retry_after_s
-from crawler.pipelines import NOT_IN_TIME, TlsProbePipeline, not_probed
+from crawler.pipelines import TlsProbePipeline, not_probed
 from crawler.verdicts.remarks import tls_remarks
 from crawler.wire.endpoints import GuardedEndpoint, LookUpNotBegun, NameNotFound, NameServerSilent
 from crawler.wire.failures import failure_kind, failure_text

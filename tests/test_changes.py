@@ -14,7 +14,7 @@ WORDS = (
 
 def words(known: Seen, seen: Seen) -> list[str]:
     _, differences = compared(known, seen, least_likeness=0.3)
-    return [told for _, told in differences]
+    return [event.detail for event in differences]
 
 
 def test_another_text_is_another_object_and_a_new_footer_is_not() -> None:

@@ -119,8 +119,8 @@ def test_spells_and_states_are_those_of_the_standing(
         ]
         standing, events = status_of(checks)
         ours = spells[spells["pair"] == pair]
-        broke = sum(event.kind is EventKind.BROKE for event in events)
-        recovered = sum(event.kind is EventKind.RECOVERED for event in events)
+        broke = sum(event.kind is EventKind.BROKE for _, event in events)
+        recovered = sum(event.kind is EventKind.RECOVERED for _, event in events)
         assert (ours["confirmed"].sum(), ours["recovered_at"].notna().sum()) == (broke, recovered)
         has_worked = any(check.works for check in checks)
         assert (pair in lives.index) == has_worked

@@ -28,9 +28,9 @@ from crawler.model.observations import (
     TlsResult,
     Verdict,
 )
-from crawler.verdicts.access import WORTH, judge_object
-from crawler.verdicts.commitment import CommitmentFacts, judge_commitment
-from crawler.verdicts.inflection import judge_metadata
+from crawler.verdicts.access import OBJECT_RULES, WORTH
+from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts
+from crawler.verdicts.inflection import METADATA_RULES
 from crawler.verdicts.verdict import WAYS, ClosedCollection, VerdictContext, judge, skipped
 from extractors.model.ark import Ark
 from tests.vectors import vectors
@@ -235,7 +235,7 @@ def test_every_case_of_answer_control_and_inflection_has_a_verdict() -> None:
         assert verdict.metadata.outcome in set(MetadataOutcome)
         assert (verdict.metadata.outcome == "not-asked") == (second is None)
         family = FAMILY_OF[
-            ObjectOutcome(judge_object(ObjectFacts(answers[Question.OBJECT], seen)).outcome)
+            ObjectOutcome(OBJECT_RULES.judge(ObjectFacts(answers[Question.OBJECT], seen)).outcome)
         ]
         if way is not None and family in (Family.FAILS, Family.UNREACHABLE):
             assert FAMILY_OF[ObjectOutcome(verdict.object.outcome)] is Family.WORKS
@@ -266,9 +266,12 @@ def test_an_answer_can_be_judged_while_others_are_still_to_come() -> None:
         Question.INFO,
         {"body": "erc: A | B | 1952 | ark:12x45/x5\nerc-support:\nwhat: Not Guaranteed\n"},
     )
-    metadata = judge_metadata(MetadataFacts(answer, facts(Question.OBJECT, {})))
+    metadata = METADATA_RULES.judge(MetadataFacts(answer, facts(Question.OBJECT, {})))
     assert metadata.outcome in DESCRIBED
-    assert judge_commitment(CommitmentFacts({Question.INFO: answer}, metadata)).outcome == "stated"
+    assert (
+        COMMITMENT_RULES.judge(CommitmentFacts({Question.INFO: answer}, metadata)).outcome
+        == "stated"
+    )
 
 
 def test_attempts_are_counted_and_told() -> None:

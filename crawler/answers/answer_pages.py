@@ -99,11 +99,12 @@ def read_page(
     >>> title, facts.arks, dict(facts.kernel_values)
     ('A map', (('ark:12148/btv1b84', 'canonical'),), {'who': 'Rossi'})
     """
-    page = parsed(markup[:MARKUP_LIMIT], charset)
+    markup = markup[:MARKUP_LIMIT]
+    page = parsed(markup, charset)
     graph = list(_json_ld(page))
     runs_scripts = any(map(_is_script, page.iter("script")))
     named = list(_declared(page, graph))
-    source = str(markup[:MARKUP_LIMIT], "utf-8", "replace")
+    source = str(markup, "utf-8", "replace")
     etree.strip_elements(page, *_HIDDEN, with_tail=False)
     title = next(
         (" ".join(filter(None, map(str.strip, texts(tag)))) for tag in page.iter("title")), None
@@ -115,7 +116,9 @@ def read_page(
     embedded = _embedded(page) or _shown(page)
     kernel_values = _labelled_values(page, lines)
     inputs = list(page.iter("input"))
-    metas = (tag for tag in page.iter("meta") if _http_equivalent(tag) == "refresh")
+    metas = (
+        tag for tag in page.iter("meta") if tag.get("http-equiv", "").strip().lower() == "refresh"
+    )
     refresh = next((refresh_target(tag.get("content", "")) for tag in metas), None)
     own_text, headings = own_part(page)
     text = " ".join(part for part in (" ".join((title or "").split()), own_text) if part)
@@ -171,11 +174,6 @@ def _json_ld(page: Page) -> Iterator[Any]:
         for node in data if isinstance(data, list) else [data]:
             graph = node.get("@graph") if isinstance(node, dict) else None
             yield from (graph[:50] if isinstance(graph, list) else [node])
-
-
-def _http_equivalent(tag: Page) -> str:
-    """The name of the header that a meta element stands for."""
-    return str(tag.get("http-equiv", "")).strip().lower()
 
 
 def _record(lines: str, graph: Iterable[Any]) -> Record | None:

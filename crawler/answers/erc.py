@@ -364,11 +364,7 @@ class Erc:
     @property
     def anchoring(self) -> Segment | None:
         """The story of the object's expression, which says what the record is about (7.3)."""
-        return self.segment("erc")
-
-    def segment(self, kind: str) -> Segment | None:
-        """The first story of a kind."""
-        return next((segment for segment in self.segments if segment.kind == kind), None)
+        return next((segment for segment in self.segments if segment.kind == "erc"), None)
 
     def display(self) -> Record:
         """All stories as the store keeps them; of two of one kind the first."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from crawler.answers.answer import is_textual
@@ -33,7 +34,7 @@ from crawler.answers.quirks import (
     refresh_target,
 )
 from crawler.answers.structured import KERNEL, kernel
-from crawler.model.observations import ChainEnd, ObjectOutcome, Observation
+from crawler.model.observations import Chain, ChainEnd, ObjectOutcome, Observation, Question
 from crawler.model.resolving import SUCCESSES, same_host
 from extractors.model.ark import Ark
 
@@ -48,22 +49,16 @@ OUTCOME_OF_END: Mapping[ChainEnd, ObjectOutcome] = {
 NOT_FOUND = frozenset({400, 404, 410})
 #: Statuses of success that come without a body.
 WITHOUT_BODY = frozenset({204, 304})
-#: Ends by which nothing is known of the name, only that this way to it is closed.
-DEAD_ENDS = frozenset(
-    {
-        ChainEnd.DNS,
-        ChainEnd.REFUSED,
-        ChainEnd.TIMEOUT,
-        ChainEnd.RESET,
-        ChainEnd.TLS,
-        ChainEnd.PROTOCOL_ERROR,
-        ChainEnd.LOOP,
-        ChainEnd.TOO_MANY_REDIRECTS,
-        ChainEnd.BAD_REDIRECT,
-    }
-)
 #: Ends after which the same host is not asked in yet another way.
 SILENT_ENDS = frozenset({ChainEnd.DNS, ChainEnd.REFUSED, ChainEnd.TIMEOUT, ChainEnd.TLS})
+#: Ends by which nothing is known of the name, only that this way to it is closed.
+DEAD_ENDS = SILENT_ENDS | {
+    ChainEnd.RESET,
+    ChainEnd.PROTOCOL_ERROR,
+    ChainEnd.LOOP,
+    ChainEnd.TOO_MANY_REDIRECTS,
+    ChainEnd.BAD_REDIRECT,
+}
 #: Statuses by which a host asks for a right that few have; 429 and 999 ask programs to stay away.
 ASKING_FOR_A_RIGHT = frozenset({401, 403, 407, 451})
 
@@ -113,20 +108,60 @@ class AnswerFacts:
         """The ARK that was asked about."""
         return self.seen.ark
 
+    @property
+    def hops(self) -> Chain:
+        """The requests that led to it."""
+        return self.seen.hops
+
+    @property
+    def asked_url(self) -> str:
+        """The URL that was asked first."""
+        return self.seen.asked_url
+
+    @property
+    def final_url(self) -> str:
+        """The URL that the chain ended at."""
+        return self.seen.final_url
+
+    @property
+    def end(self) -> ChainEnd:
+        """How the chain ended."""
+        return self.seen.end
+
+    @property
+    def status(self) -> int | None:
+        """The status of the last hop."""
+        return self.seen.status
+
+    @property
+    def text(self) -> str | None:
+        """The beginning of its readable text."""
+        return self.seen.text
+
+    @property
+    def kernel_values(self) -> Mapping[str, str]:
+        """What is under its descriptive labels."""
+        return self.seen.facts.kernel_values
+
+    @property
+    def record(self) -> Mapping[str, Any] | None:
+        """What was parsed of it, where it is a record."""
+        return self.seen.record
+
     @cached_property
     def is_answered(self) -> bool:
         """True if the chain came to an answer with a status."""
-        return self.seen.end is ChainEnd.ANSWERED and self.seen.status is not None
+        return self.end is ChainEnd.ANSWERED and self.status is not None
 
     @cached_property
     def is_success(self) -> bool:
         """True if that status is one of success."""
-        return self.is_answered and self.seen.status in SUCCESSES
+        return self.is_answered and self.status in SUCCESSES
 
     @property
     def is_reached(self) -> bool:
         """True if the chain succeeds by the reference algorithm (2020, 7.1.3), whatever its page is worth."""
-        return self.is_success or self.seen.end is ChainEnd.NON_WEB
+        return self.is_success or self.end is ChainEnd.NON_WEB
 
     @property
     def is_empty(self) -> bool:
@@ -136,24 +171,22 @@ class AnswerFacts:
         is_none = (is_read and self.seen.body_bytes == 0) or (
             is_declared and not self.seen.body_bytes
         )
-        return self.is_success and is_none and self.seen.status not in WITHOUT_BODY
+        return self.is_success and is_none and self.status not in WITHOUT_BODY
 
     @property
     def only_refreshes(self) -> bool:
         """True if it is a page without a word of its own that refreshes to another place."""
-        return (
-            self.refresh is not None and self.seen.text is not None and not self.words.body.strip()
-        )
+        return self.refresh is not None and self.text is not None and not self.words.body.strip()
 
     @property
     def is_unknown(self) -> bool:
         """True if the answer is that no such name is known (2020, 7.1.2)."""
-        return self.is_answered and self.seen.status in NOT_FOUND
+        return self.is_answered and self.status in NOT_FOUND
 
     @property
     def is_failing(self) -> bool:
         """True if it shows that its host is not up to answering, rather than anything about the name."""
-        return self.seen.end in DEAD_ENDS or self.outcome is ObjectOutcome.SERVER_ERROR
+        return self.end in DEAD_ENDS or self.outcome is ObjectOutcome.SERVER_ERROR
 
     @cached_property
     def is_resolvers_own(self) -> bool:
@@ -161,37 +194,34 @@ class AnswerFacts:
 
         A redirect to another scheme, or between a host and its ``www``, leads to the same resolver.
         """
-        return not self.seen.hops or same_host(self.seen.hops[0].url, self.seen.hops[-1].url)
+        return not self.hops or same_host(self.hops[0].url, self.hops[-1].url)
 
     @property
     def is_redirected(self) -> bool:
         """True if redirects led to it."""
-        return len(self.seen.hops) > 1
+        return len(self.hops) > 1
 
     @property
     def is_related(self) -> bool:
         """True if a 303 is on the way: what answers is related to what was asked for."""
-        return any(hop.status == 303 for hop in self.seen.hops)
+        return any(hop.status == 303 for hop in self.hops)
 
     @cached_property
     def outcome(self) -> ObjectOutcome:
         """The outcome that its status alone, or its end, means."""
         if not self.is_answered:
-            return OUTCOME_OF_END.get(self.seen.end, ObjectOutcome.UNDETERMINED)
-        return status_outcome(self.seen.status or 0)
+            return OUTCOME_OF_END.get(self.end, ObjectOutcome.UNDETERMINED)
+        return status_outcome(self.status or 0)
 
     @property
     def headers(self) -> Mapping[str, str]:
         """The headers of the last hop."""
-        return self.seen.hops[-1].headers if self.seen.hops else {}
+        return self.hops[-1].headers if self.hops else {}
 
     @cached_property
     def thump_fault(self) -> int | None:
         """The code of a THUMP-Status header (``0.6 404 Not Found``), if it is a fault after a success (2023, 5.2)."""
-        header = next(
-            (value for name, value in self.headers.items() if name.lower() == "thump-status"), ""
-        )
-        match = _THUMP_STATUS.match(header)
+        match = _THUMP_STATUS.match(self.headers.get("THUMP-Status", ""))
         code = int(match["code"]) if match else 0
         return code if self.is_success and code >= 400 else None
 
@@ -213,7 +243,7 @@ class AnswerFacts:
     @cached_property
     def words(self) -> PageWords:
         """The words in which notices are found."""
-        return PageWords(self.seen.title or "", self.seen.text or "", self.seen.facts.headings)
+        return PageWords(self.seen.title or "", self.text or "", self.seen.facts.headings)
 
     @cached_property
     def asks_to_log_in(self) -> bool:
@@ -225,7 +255,7 @@ class AnswerFacts:
         page = self.seen.facts
         if page.signs_on and self.words.is_short:
             return True
-        if self.is_redirected and is_log_in(self.seen.final_url):
+        if self.is_redirected and is_log_in(self.final_url):
             is_shell = self.words.body == ""  # a script draws the form
             return self.words.is_titled_log_in or page.asks_password or is_shell
         is_form = page.asks_password and self.words.is_titled_log_in and self.words.is_short
@@ -234,8 +264,8 @@ class AnswerFacts:
     @property
     def asks_for_a_right(self) -> bool:
         """True if it refuses for want of a right that few have, rather than of fewer programs or fewer requests."""
-        is_refusal = self.seen.status in ASKING_FOR_A_RIGHT or self.asks_to_log_in
-        return self.seen.end is ChainEnd.ANSWERED and is_refusal and self.challenge is None
+        is_refusal = self.status in ASKING_FOR_A_RIGHT or self.asks_to_log_in
+        return self.end is ChainEnd.ANSWERED and is_refusal and self.challenge is None
 
     @cached_property
     def refresh(self) -> str | None:
@@ -245,21 +275,21 @@ class AnswerFacts:
     @cached_property
     def is_search(self) -> bool:
         """True if redirects led to a page of search results."""
-        return self.is_redirected and is_search(self.seen.final_url)
+        return self.is_redirected and is_search(self.final_url)
 
     @property
     def is_sent_away(self) -> bool:
         """True if a host on its way led to its own home page or search form, and forgot the name."""
         if not self.is_redirected or "#" in (
-            self.seen.hops[-2].location or ""
+            self.hops[-2].location or ""
         ):  # which scripts are to read
             return False
-        return is_sent_away([hop.url for hop in self.seen.hops], self.ark.name)
+        return is_sent_away([hop.url for hop in self.hops], self.ark.name)
 
     @cached_property
     def absent_address(self) -> str | None:
         """The path at which redirects ended, if it says of itself that something is not there."""
-        return absent_address(self.seen.final_url) if self.is_redirected else None
+        return absent_address(self.final_url) if self.is_redirected else None
 
     @cached_property
     def signs_of_absence(self) -> tuple[str, ...]:
@@ -296,7 +326,7 @@ class AnswerFacts:
         """
         if self.is_record or self.tells_of_object:
             return False
-        if self.is_search and self.ark.name not in urlsplit(self.seen.final_url).query:
+        if self.is_search and self.ark.name not in urlsplit(self.final_url).query:
             return True
         if not self.signs_of_absence:
             return False
@@ -312,27 +342,27 @@ class AnswerFacts:
 
         As it is in ``https://viewer.example/#/ark:/12148/btv1b84``.
         """
-        if not self.is_redirected or not is_home_page(self.seen.final_url, self.ark.name):
+        if not self.is_redirected or not is_home_page(self.final_url, self.ark.name):
             return False
-        fragment = (self.seen.hops[-2].location or "").partition("#")[2]
+        fragment = (self.hops[-2].location or "").partition("#")[2]
         return self.ark.name not in unquote(fragment)
 
     @property
     def is_left_to_scripts(self) -> bool:
         """True if it is a page that says nothing by itself, and has scripts that may."""
         runs = self.seen.body_complete and self.seen.facts.runs_scripts
-        return runs and not self.seen.record and self.words.is_loading
+        return runs and not self.record and self.words.is_loading
 
     @property
     def passing_fault(self) -> str | None:
         """The words by which a success speaks of a fault or a pause of its site, and of nothing else."""
-        tells = self.seen.facts.kernel_values or self.seen.record
+        tells = self.kernel_values or self.record
         return None if tells else self.words.passing_fault
 
     @property
     def pause_of_site(self) -> str | None:
         """The words by which a not-found speaks of a pause of its whole site, and not of absence."""
-        return None if self.seen.record else self.words.pause_of_site
+        return None if self.record else self.words.pause_of_site
 
     # -- whose it is
 
@@ -371,12 +401,12 @@ class AnswerFacts:
     def is_about_ark(self) -> bool:
         """True if it names the ARK that was asked about, or its name alone."""
         name = self.ark.name
-        return bool(self.own_places) or (len(name) >= 5 and name in (self.seen.text or ""))
+        return bool(self.own_places) or (len(name) >= 5 and name in (self.text or ""))
 
     @cached_property
     def subject(self) -> Subject:
         """The subject of its record; of none where it has no record."""
-        record = self.seen.record
+        record = self.record
         return Subject() if record is None else subject_of(record, self.ark, self._linked)
 
     # -- what it says
@@ -384,28 +414,28 @@ class AnswerFacts:
     @property
     def has_json_tombstone(self) -> bool:
         """True if it is JSON with a tombstone in it: a repository's record of what it has withdrawn, as Invenio's."""
-        text = self.seen.text or ""
+        text = self.text or ""
         return text.startswith("{") and _TOMBSTONE_KEY.search(text) is not None
 
     @property
     def is_error_record(self) -> bool:
         """True if it is a record of an error."""
-        return "error" in (self.seen.record or {})
+        return "error" in (self.record or {})
 
     @property
     def is_registry_entry(self) -> bool:
         """True if it is a resolver's own entry for a NAAN or shoulder."""
-        return "registry" in (self.seen.record or {})
+        return "registry" in (self.record or {})
 
     @property
     def is_record(self) -> bool:
         """True if it is a record that describes something."""
-        return bool(self.seen.record) and not self.is_error_record
+        return bool(self.record) and not self.is_error_record
 
     @cached_property
     def tells_of_object(self) -> bool:
         """True if a page answers enough of who, what and when under their labels to be an object's."""
-        return len({"who", "what", "when"} & self.seen.facts.kernel_values.keys()) >= TELLING
+        return len({"who", "what", "when"} & self.kernel_values.keys()) >= TELLING
 
     @cached_property
     def describes_itself(self) -> bool:
@@ -413,7 +443,7 @@ class AnswerFacts:
         if not self.is_record or self.subject.names_this is None:
             return False
         elements: dict[str, str] = {}
-        for values in (self.seen.record or {}).values():
+        for values in (self.record or {}).values():
             elements |= values
         who, what = (kernel(elements).get(question, "") for question in ("who", "what"))
         return says_something(who) and says_something(what) and not is_fault(what)
@@ -421,20 +451,22 @@ class AnswerFacts:
     @cached_property
     def labelled(self) -> frozenset[str]:
         """The questions that a page answers, under labels that people put before such answers."""
-        labels = _LABELLED.finditer(self.seen.text or "")
+        labels = _LABELLED.finditer(self.text or "")
         questions = {KERNEL[word["label"].lower()] for word in labels}
-        of_kernel = self.seen.facts.kernel_values.keys() & set(QUESTIONS)
+        of_kernel = self.kernel_values.keys() & set(QUESTIONS)
         # the page's own structure distinguishes values from empty labels
         return frozenset(of_kernel or questions)
 
     @cached_property
     def statement(self) -> Mapping[str, str] | None:
         """The statement of commitment in it: a story of its own, a line of a record, or words on a page."""
-        return statement_in(
-            self.seen.record, self.seen.text or "", self.seen.facts.kernel_values.get("commitment")
-        )
+        return statement_in(self.record, self.text or "", self.kernel_values.get("commitment"))
 
     @property
     def states_alone(self) -> bool:
         """True if it is a statement of commitment without a description next to it."""
-        return self.seen.status in SUCCESSES and set(self.seen.record or ()) == {"erc-support"}
+        return self.is_success and set(self.record or ()) == {"erc-support"}
+
+
+AnswersByQuestion = Mapping[Question, AnswerFacts]
+"""The answers about one ARK at one URL."""

@@ -17,7 +17,12 @@ from urllib.parse import unquote, urlsplit
 
 from crawler.answers.answer import Answer
 from crawler.answers.notices import PageWords
-from crawler.model.observations import ChainEnd, Hop
+from crawler.model.observations import (
+    Chain,
+    ChainEnd,
+    Hop,
+    moment,
+)
 from crawler.model.resolving import REDIRECTS, BadLocation, resolved_location, sendable
 from crawler.sources.links import header_links
 from extractors.model.ark import Ark
@@ -34,7 +39,7 @@ SHOWN = frozenset({200, 203, 226})
 class ArchiveAnswer:
     """The chain that an `ArchiveAsk` came to."""
 
-    hops: tuple[Hop, ...]
+    hops: Chain
     end: ChainEnd
     detail: str = ""
     text: str = ""
@@ -88,8 +93,8 @@ def _absolute(base: str, target: str) -> str | None:
 
 def _moment(text: str | None) -> datetime | None:
     try:
-        moment = parsedate_to_datetime(text or "")
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        date = parsedate_to_datetime(text or "")
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, TypeError, OverflowError):
         return None
 
@@ -307,7 +312,7 @@ class MementoRecord:
     memento_at: str | None = None
     """When it was captured."""
     evidence: tuple[str, ...] = ()
-    hops: tuple[Hop, ...] = ()
+    hops: Chain = ()
     """Every request, each attempt and redirect."""
 
     @property
@@ -399,7 +404,7 @@ def capture_search(wish: CaptureWish, timegate: str) -> Search:
         if best is not None:
             outcome, reason = MementoOutcome.CAPTURED, _found_words(best, wish)
             captured = {"original_url": best.original or original, "memento_url": best.url}
-            captured["memento_at"] = best.captured_at.isoformat(timespec="milliseconds")
+            captured["memento_at"] = moment(best.captured_at)
             break
         if search.untold is not None:
             outcome, reason = MementoOutcome.NOT_TOLD, f"not told: {search.untold}"
@@ -412,7 +417,7 @@ def capture_search(wish: CaptureWish, timegate: str) -> Search:
         timegate=timegate,
         outcome=outcome,
         reason=reason,
-        wanted_at=wish.worked_at.isoformat(timespec="milliseconds") if wish.worked_at else None,
+        wanted_at=moment(wish.worked_at) if wish.worked_at else None,
         evidence=tuple(evidence),
         hops=tuple(hops),
         **captured,

@@ -66,7 +66,7 @@ class MetadataFacts:
     @cached_property
     def lost_at(self) -> str | None:
         """The URL of the hop whose redirect forgot the inflection, if one did."""
-        asked, hops = self.asked, self.answer.seen.hops
+        asked, hops = self.asked, self.answer.hops
         for hop, following in pairwise(hops):
             if hop.url.endswith(asked) and asked.strip("?") not in following.url.partition("?")[2]:
                 return hop.url
@@ -77,13 +77,8 @@ class MetadataFacts:
     @cached_property
     def leads_to_objects_address(self) -> bool:
         """True if it leads out of the web to the same address as the object's question does."""
-        is_out = self.answer.seen.end is self.object.seen.end is ChainEnd.NON_WEB
+        is_out = self.answer.end is self.object.end is ChainEnd.NON_WEB
         return is_out and led_to(self.answer.seen) == led_to(self.object.seen)
-
-    @property
-    def works_without(self) -> bool:
-        """True if the object itself answers."""
-        return self.object.seen.status in SUCCESSES or self.object.seen.end is ChainEnd.NON_WEB
 
     # -- the object again
 
@@ -116,10 +111,10 @@ class MetadataFacts:
         """True if a name that can't exist gets the same."""
         if self.control is None:
             return False
-        record, other = self.answer.seen.record, self.control.seen.record
+        record, other = self.answer.record, self.control.record
         if record is None:
             return same_answer(self.answer.seen, self.control.seen)
-        names = (last_part(self.answer.seen.asked_url), last_part(self.control.seen.asked_url))
+        names = (last_part(self.answer.asked_url), last_part(self.control.asked_url))
         return other is not None and _impersonal(record, names) == _impersonal(other, names)
 
     # -- too little to say
@@ -150,20 +145,20 @@ class MetadataFacts:
     @property
     def is_erc(self) -> bool:
         """True if it has a record that is an ERC."""
-        return "erc" in (self.answer.seen.record or {})
+        return "erc" in (self.answer.record or {})
 
     @cached_property
     def flat(self) -> Mapping[str, str]:
         """The elements of its record, whatever form that has."""
         elements: dict[str, str] = {}
         for kind in STRUCTURED:
-            elements |= (self.answer.seen.record or {}).get(kind, {})
+            elements |= (self.answer.record or {}).get(kind, {})
         return elements
 
     @cached_property
     def answers(self) -> Mapping[str, str]:
         """The record's answers to who, what, when and where."""
-        return (self.answer.seen.record or {})["erc"] if self.is_erc else kernel(self.flat)
+        return (self.answer.record or {})["erc"] if self.is_erc else kernel(self.flat)
 
     @cached_property
     def answered(self) -> tuple[str, ...]:
@@ -185,7 +180,7 @@ class MetadataFacts:
     @cached_property
     def fault_in_title(self) -> str | None:
         """The title of what should be a description, if it says no more than that there is none to give."""
-        answers = self.answers if self.answer.seen.record else self.labelled_answers
+        answers = self.answers if self.answer.record else self.labelled_answers
         title = answers.get("what", "")
         return title if is_fault(title) else None
 
@@ -199,7 +194,7 @@ class MetadataFacts:
         subject = self.answer.subject
         if subject.names_this or subject.names_base or self.has_objects_title:
             return False
-        way = [hop.url for hop in self.object.seen.hops]
+        way = [hop.url for hop in self.object.hops]
         if subject.names_other:
             other = Ark.parse(subject.names_other)
             on_way = {mention.ark.base for url in way for mention in find_arks(url)}
@@ -215,7 +210,7 @@ class MetadataFacts:
     @property
     def _shares_no_word(self) -> bool:
         """True if no word of who and what is on the object's page, which has a title and a text of their script."""
-        title, text = self.object.seen.title, self.object.seen.text
+        title, text = self.object.seen.title, self.object.text
         if not title or not text or len(text) < ENOUGH_TEXT:
             return False
         told = f"{self.answers.get('who', '')} {self.answers.get('what', '')}"
@@ -235,7 +230,7 @@ class MetadataFacts:
         if len(answers) < ENOUGH_ANSWERS or not labels - {"where"}:
             return False
         is_named = self.answer.is_linked_to_ark or bool(seen.facts.places_of(str(ark)))
-        status = self.control.seen.status if self.control is not None else None
+        status = self.control.status if self.control is not None else None
         is_refused = status is not None and status not in SUCCESSES
         # a home page is no one's, no matter who is sent there
         is_particular = is_refused and ark.name in seen.final_url
@@ -244,7 +239,7 @@ class MetadataFacts:
     @property
     def labelled_answers(self) -> dict[str, str]:
         """The page's answers to who, what, when and where, as far as they are under labels."""
-        values = self.answer.seen.facts.kernel_values
+        values = self.answer.kernel_values
         return {question: values[question] for question in QUESTIONS if question in values}
 
     @property

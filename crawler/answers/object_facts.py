@@ -103,7 +103,7 @@ class ObjectFacts:
         if not control.is_success:
             if control.outcome not in (ObjectOutcome.BROKEN, ObjectOutcome.SERVER_ERROR):
                 return ControlContrast.NOTHING
-            host, other_host = (urlsplit(one.seen.final_url).netloc for one in (answer, control))
+            host, other_host = (urlsplit(one.final_url).netloc for one in (answer, control))
             is_there = host == other_host
             return ControlContrast.REFUSED_THERE if is_there else ControlContrast.REFUSED_BEFORE
         if self._is_answered_alike(control):
@@ -155,7 +155,7 @@ class ObjectFacts:
         if self.control is None or not places:
             return places
         try:
-            echoed = self.control.places_of(Ark.parse(self.control.seen.asked_url))
+            echoed = self.control.places_of(Ark.parse(self.control.asked_url))
         except NotAnArk:
             echoed = ()
         return tuple(where for where in places if where not in echoed)
@@ -168,8 +168,8 @@ class ObjectFacts:
     @cached_property
     def is_particular(self) -> bool:
         """True if it says that it is its ARK's, or speaks of an object, where the control's page does not."""
-        values = self.answer.seen.facts.kernel_values
-        told_to_control = self.control.seen.facts.kernel_values if self.control is not None else {}
+        values = self.answer.kernel_values
+        told_to_control = self.control.kernel_values if self.control is not None else {}
         return self.declares_itself or (self.answer.tells_of_object and values != told_to_control)
 
     # -- whether it is a page for what is not there
@@ -283,7 +283,7 @@ class ObjectFacts:
         parts = [plain(part).strip() for part in _TITLE_PARTS.split(answer.seen.title or "")]
         matches = ((part, phrases.match(part)) for part in parts)
         titled = next((part for part, match in matches if match and match.end == len(part)), None)
-        path = urlsplit(answer.seen.final_url).path if answer.is_redirected else ""
+        path = urlsplit(answer.final_url).path if answer.is_redirected else ""
         says_so = titled or (answer.words.is_short and phrases.is_in_plain(answer.words.notice))
         if says_so and _TOMBSTONE.search(path):
             return path
@@ -329,8 +329,8 @@ class ObjectFacts:
     @property
     def _is_claim_of_this_alone(self) -> bool:
         """True if the host says something else to the control, or says with a date when it was withdrawn."""
-        control, host = self.control, urlsplit(self.answer.seen.final_url).netloc
-        there = control.seen.final_url if control is not None and control.is_answered else None
+        control, host = self.control, urlsplit(self.answer.final_url).netloc
+        there = control.final_url if control is not None and control.is_answered else None
         if there is not None and urlsplit(there).netloc == host:
             return True
         claim = self.claim or ""
@@ -341,7 +341,7 @@ class ObjectFacts:
     def explanation(self) -> str | None:
         """The words by which a refusal explains itself, if it does, and speaks of this object (2023, 5.1)."""
         answer, words = self.answer, self.answer.words
-        is_404 = answer.seen.status == 404
+        is_404 = answer.status == 404
         if is_404 and self.claim and self._is_claim_of_this_alone:
             return self.claim
         if not is_404 and (self.regional or answer.has_json_tombstone):

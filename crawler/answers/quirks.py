@@ -42,11 +42,11 @@ class PhraseMatch:
 class Phrases:
     """Phrases of many languages; case, accents and white space make no difference, and `` ... `` is a few words.
 
-    >>> Phrases.of(["nicht gefunden"]).search("Seite NICHT  gefunden")
+    >>> next(Phrases.of(["nicht gefunden"]).all_in("Seite NICHT  gefunden"))
     PhraseMatch(words='nicht gefunden', start=6, end=20)
-    >>> Phrases.of(["niet ... vinden"]).search("Deze pagina kunnen we niet meer vinden").words
+    >>> next(Phrases.of(["niet ... vinden"]).all_in("Deze pagina kunnen we niet meer vinden")).words
     'niet meer vinden'
-    >>> Phrases.of(["bulunamad\N{LATIN SMALL LETTER DOTLESS I}"]).search("SAYFA BULUNAMADI").words
+    >>> next(Phrases.of(["bulunamad\N{LATIN SMALL LETTER DOTLESS I}"]).all_in("SAYFA BULUNAMADI")).words
     'bulunamadi'
     """
 
@@ -61,10 +61,6 @@ class Phrases:
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         return _any_of(self.phrases)
-
-    def search(self, text: str) -> PhraseMatch | None:
-        """The first of the phrases in *text*."""
-        return next(self.all_in(text), None)
 
     def match(self, text: str) -> PhraseMatch | None:
         """The phrase that *text* begins with."""
@@ -323,7 +319,7 @@ class Quirks(_Section):
             if said and self._says_no_more(words, said[0]):
                 return challenge.name
         is_checked = any(part in source for part in self.check.widget)
-        is_puzzle = is_checked and self.check.word.search(f"{heading} {words}")
+        is_puzzle = is_checked and self.check.word.is_in_plain(f"{heading} {words}")
         return "a puzzle for people" if is_puzzle else None
 
     def challenge_in_title(self, title: str) -> str | None:

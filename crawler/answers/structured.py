@@ -29,15 +29,16 @@ if TYPE_CHECKING:
 
 #: Characters of YAML that are parsed: the parser is slow, and a description is short.
 YAML_LIMIT = 2**16
-#: Keys of which a description has some, in whatever vocabulary, and the question that each answers.
-KERNEL: Mapping[str, str] = {
-    "who": "who", "creator": "who", "creators": "who", "author": "who", "contributor": "who", "publisher": "who",
-    "maker": "who", "artist": "who", "what": "what", "title": "what", "titles": "what", "name": "what",
-    "label": "what", "preflabel": "what", "headline": "what", "when": "when", "date": "when", "datecreated": "when",
-    "datepublished": "when", "issued": "when", "created": "when", "year": "when", "publicationyear": "when",
-    "where": "where", "identifier": "where", "identifiers": "where", "id": "where", "@id": "where", "ark": "where",
-    "url": "where", "permalink": "where",
+#: Keys of which a description has some, in whatever vocabulary, by the question that they answer.
+_KEYS_OF = {
+    "who": ("who", "creator", "creators", "author", "contributor", "publisher", "maker", "artist"),
+    "what": ("what", "title", "titles", "name", "label", "preflabel", "headline"),
+    "when": (
+        "when", "date", "datecreated", "datepublished", "issued", "created", "year", "publicationyear",
+    ),
+    "where": ("where", "identifier", "identifiers", "id", "@id", "ark", "url", "permalink"),
 }  # fmt: skip
+KERNEL: Mapping[str, str] = {key: question for question, keys in _KEYS_OF.items() for key in keys}
 #: Keys that describe without answering any of them.
 OTHER_DESCRIPTIVE = frozenset({"description", "subject", "about", "definition", "comment"})
 #: Keys under which a structured record may state a commitment.

@@ -246,18 +246,8 @@ class SpellingTreatment(StrEnum):
     """No answer, or none that allows a comparison."""
 
 
-#: Forms of one and the same ARK, which a resolver must treat alike (2023, 3.2).
-_EQUAL = frozenset(
-    {
-        Question.OTHER_LABEL,
-        Question.UPPER_LABEL,
-        Question.HYPHENS,
-        Question.EXTRA_HYPHEN,
-        Question.DOUBLED_SLASH,
-        Question.TRAILING_SLASH,
-        Question.TRAILING_DOT,
-    }
-)
+#: Forms that are another ARK; all others are one and the same, which a resolver must treat alike (2023, 3.2).
+NOT_EQUAL = frozenset({Question.UNKNOWN_QUALIFIER, Question.QUALIFIED_INFO, Question.LONG_NAME})
 _REFUSALS = frozenset({400, 404, 405, 406, 410, 414, 422, 501})
 
 
@@ -384,7 +374,7 @@ def judge_form(question: Question, reply: SpellingAnswer, plain: SpellingAnswer)
         return _judge_success(question, reply, plain)
     if reply.status not in _REFUSALS:
         return _unknown(f"answered {reply.status}, which says nothing of the form")
-    if question in _EQUAL:
+    if question not in NOT_EQUAL:
         return _refused(f"answered {reply.status}, though it means the same ARK", conforms=False)
     return _refused(f"answered {reply.status}: what is not known is not passed on", conforms=None)
 
@@ -400,7 +390,7 @@ def _refused(reason: str, *, conforms: bool | None) -> SpellingFinding:
 def _judge_success(
     question: Question, reply: SpellingAnswer, plain: SpellingAnswer
 ) -> SpellingFinding:
-    is_equal = question in _EQUAL
+    is_equal = question not in NOT_EQUAL
     if _is_same(reply, plain):
         what = "for the ARK as found" if is_equal else "without the qualifier"
         conforms = True if is_equal else None

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from crawler.answers.facts import SILENT_ENDS, AnswerFacts
+from crawler.answers.facts import (
+    SILENT_ENDS,
+    AnswerFacts,
+    AnswersByQuestion,
+)
 from crawler.answers.object_facts import ObjectFacts
 from crawler.asking.probes import place_of
 from crawler.model.observations import ACCESS, ChainEnd, Observation, Question
@@ -130,7 +133,7 @@ class AskingContext:
 
 
 def next_question(
-    answers: Mapping[Question, AnswerFacts],
+    answers: AnswersByQuestion,
     context: AskingContext,
     places: Places,
     *,
@@ -149,7 +152,9 @@ def next_question(
     living = reached(answers)
     asked = answers[Question.OBJECT]
     if living is None:
-        is_known = _is_tombstone(asked)
+        # Its resolver knows an object that it explains to be gone, and may still have its metadata.
+        is_gone = asked.is_answered and asked.status == 410
+        is_known = is_gone and ObjectFacts(asked).explanation is not None
         elsewhere = None if is_known else _next_place(answers, context, places, first_url)
         if elsewhere is not None:
             return elsewhere
@@ -162,18 +167,7 @@ def next_question(
         if context.is_soft and (elsewhere := place_beside(answers, places)) is not None:
             return elsewhere
     # a target of the registry with a query of its own can't be inflected
-    return None if "?" in living.seen.asked_url else _next_inflection(answers, context)
-
-
-def _is_tombstone(answer: AnswerFacts) -> bool:
-    """Return whether an answer explains that this object is gone: its resolver knows it, and may still have its
-    metadata.
-    """
-    return (
-        answer.is_answered
-        and answer.seen.status == 410
-        and ObjectFacts(answer).explanation is not None
-    )
+    return None if "?" in living.asked_url else _next_inflection(answers, context)
 
 
 def seems_absent(answer: AnswerFacts) -> bool:
@@ -187,7 +181,7 @@ def seems_absent(answer: AnswerFacts) -> bool:
 
 
 def _next_place(
-    answers: Mapping[Question, AnswerFacts], context: AskingContext, places: Places, first_url: str
+    answers: AnswersByQuestion, context: AskingContext, places: Places, first_url: str
 ) -> Question | None:
     """The next way to ask for the object, when all that were tried have failed."""
     asked = answers[Question.OBJECT]
@@ -216,11 +210,11 @@ def _next_place(
     return None
 
 
-def place_beside(answers: Mapping[Question, AnswerFacts], places: Places) -> Question | None:
+def place_beside(answers: AnswersByQuestion, places: Places) -> Question | None:
     """Return the next place to ask for an ARK next to its resolver as written; no one is asked who was on that way."""
     if places.is_target:
         return None
-    hops = answers[Question.OBJECT].seen.hops
+    hops = answers[Question.OBJECT].hops
     for question, resolver in (
         (Question.AT_REGISTRY, places.at_registry),
         (Question.AT_GLOBAL, places.at_global),
@@ -232,7 +226,7 @@ def place_beside(answers: Mapping[Question, AnswerFacts], places: Places) -> Que
 
 
 def _next_spelling(
-    answers: Mapping[Question, AnswerFacts], context: AskingContext, first_url: str
+    answers: AnswersByQuestion, context: AskingContext, first_url: str
 ) -> Question | None:
     """The next spelling that means the same as *first_url*, of those that can change what was answered."""
     asked, written = answers[Question.OBJECT], _written(first_url)
@@ -251,7 +245,7 @@ def _next_spelling(
     return Question.PLAIN if is_changed_twice and Question.PLAIN not in answers else None
 
 
-def _is_open(spelling: Question, answers: Mapping[Question, AnswerFacts], first_url: str) -> bool:
+def _is_open(spelling: Question, answers: AnswersByQuestion, first_url: str) -> bool:
     return spelling not in answers and asked_url(first_url, spelling) != first_url
 
 
@@ -272,7 +266,7 @@ def label_place(first_url: str, answer: AnswerFacts | None) -> str:
         or not _is_heard(_written(first_url).rstrip("/"), answer)
     ):
         return place_of(first_url)
-    return place_of(answer.seen.final_url)
+    return place_of(answer.final_url)
 
 
 def _is_heard(part: str, answer: AnswerFacts) -> bool:
@@ -281,12 +275,10 @@ def _is_heard(part: str, answer: AnswerFacts) -> bool:
     Most resolvers send an ARK on as they get it, so that not they but the next host stumbles over its spelling:
     n2t.net/ark:/13960/t58d-0dn7n leads to archive.org/ark:/13960/t58d-0dn7n, which knows t58d0dn7n.
     """
-    return answer.is_resolvers_own or (bool(part) and part in unquote(answer.seen.final_url))
+    return answer.is_resolvers_own or (bool(part) and part in unquote(answer.final_url))
 
 
-def _next_inflection(
-    answers: Mapping[Question, AnswerFacts], context: AskingContext
-) -> Question | None:
+def _next_inflection(answers: AnswersByQuestion, context: AskingContext) -> Question | None:
     if Question.INFO not in answers:
         return Question.INFO
     info = answers[Question.INFO].seen
@@ -302,7 +294,7 @@ def _next_inflection(
 def question_url(
     question: Question,
     first_url: str,
-    answers: Mapping[Question, AnswerFacts],
+    answers: AnswersByQuestion,
     places: Places,
     *,
     own_path: str | None = None,
@@ -329,11 +321,11 @@ def question_url(
         return asked_url(with_other_label(spelled), Question.HYPHENS)
     if question in INFLECTIONS and question is not Question.OBJECT:
         living = reached(answers)
-        return asked_url(first_url if living is None else living.seen.asked_url, question)
+        return asked_url(first_url if living is None else living.asked_url, question)
     return asked_url(first_url, question)
 
 
-def reached(answers: Mapping[Question, AnswerFacts]) -> AnswerFacts | None:
+def reached(answers: AnswersByQuestion) -> AnswerFacts | None:
     """The first answer by which the object was reached, in the order in which the ways to it count.
 
     A success that may say that the name is unknown yields to one that does not.
@@ -360,7 +352,7 @@ class LabelForms:
     def on_answer(self, answer: AnswerFacts) -> None:
         """Note the form that an object was reached by; where it was passed on, the next host has taken it, too."""
         if answer.is_reached:
-            asked = answer.seen.asked_url
+            asked = answer.asked_url
             for resolver in {place_of(asked), label_place(asked, answer)}:
                 self._taken[resolver].add(label_of(asked))
 

@@ -160,13 +160,13 @@ def _combined(requirement: Requirement, of_arks: Sequence[RequirementResult]) ->
 
 def score(outcomes: Iterable[RequirementResult]) -> tuple[int, int]:
     """Return how many requirements are met, of those of which it could be told; what may be left out does not count."""
-    counted: Mapping[bool, list[RequirementResult]] = {True: [], False: []}
-    for result in outcomes:
-        if result.outcome in (
-            RequirementOutcome.PASSES, RequirementOutcome.FAILS, RequirementOutcome.WARNS,
-        ):  # fmt: skip
-            counted[result.outcome is RequirementOutcome.PASSES].append(result)
-    return len(counted[True]), len(counted[True]) + len(counted[False])
+    is_met = {
+        RequirementOutcome.PASSES: True,
+        RequirementOutcome.FAILS: False,
+        RequirementOutcome.WARNS: False,
+    }
+    counted = [is_met[result.outcome] for result in outcomes if result.outcome in is_met]
+    return sum(counted), len(counted)
 
 
 # -- one resolver held against another, name by name

@@ -15,14 +15,16 @@ from urllib.parse import urlsplit
 
 from crawler.answers.claims import WITHIN_PAGES
 from crawler.answers.erc import QUESTIONS
-from crawler.answers.facts import AnswerFacts
+from crawler.answers.facts import (
+    AnswerFacts,
+    AnswersByQuestion,
+)
 from crawler.answers.likeness import same_answer
 from crawler.answers.structured import kernel
-from crawler.asking.probes import SpellingAnswer, SpellingTreatment, judge_form
+from crawler.asking.probes import NOT_EQUAL, SpellingAnswer, SpellingTreatment, judge_form
 from crawler.conformance.plan import NAMES_A_MINUTE, ORIGIN, QUERY
 from crawler.model.observations import (
     DESCRIBED,
-    FAMILY_OF,
     ChainEnd,
     CommitmentOutcome,
     Family,
@@ -69,7 +71,7 @@ class Finding:
 class Answers:
     """The answers about one ARK under test, by question."""
 
-    by_question: Mapping[Question, AnswerFacts]
+    by_question: AnswersByQuestion
 
     def __getitem__(self, question: Question) -> AnswerFacts:
         return self.by_question[question]
@@ -93,7 +95,7 @@ class Answers:
     def alike(self, question: Question) -> Finding:
         """Whether the form after *question* is treated as the ARK itself is."""
         plain, reply = self[Question.OBJECT].seen, self[question].seen
-        form = question if question in FORMS_JUDGED else Question.EXTRA_HYPHEN
+        form = question if question in NOT_EQUAL else Question.EXTRA_HYPHEN
         judgement = judge_form(form, SpellingAnswer.of(reply), SpellingAnswer.of(plain))
         control = self[Question.CONTROL].seen
         is_same = judgement.conforms or same_answer(reply, plain)
@@ -108,10 +110,6 @@ class Answers:
         if same_answer(reply, control):
             return Finding(False, "answered as a name that can't exist is")
         return Finding(None, judgement.reason)
-
-
-#: The forms for which `judge_form` has rules of their own; all others are to be treated as the ARK itself.
-FORMS_JUDGED = frozenset({Question.UNKNOWN_QUALIFIER, Question.QUALIFIED_INFO, Question.LONG_NAME})
 
 
 Expectation = Callable[[Answers], Finding]
@@ -132,20 +130,33 @@ def _status(answer: AnswerFacts) -> str:
 
 def _unanswered(answer: AnswerFacts) -> Finding | None:
     """The finding where there is no answer to judge, or one that keeps programs out."""
-    if not answer.is_answered and answer.seen.end is not ChainEnd.NON_WEB:
+    if not answer.is_answered and answer.end is not ChainEnd.NON_WEB:
         return Finding(None, _status(answer))
     if answer.outcome is ObjectOutcome.BLOCKED or answer.challenge is not None:
         return Finding(None, f"{_status(answer)}, which keeps programs out")
     return None
 
 
+def _answered(
+    question: Question,
+) -> Callable[[Callable[[Answers, AnswerFacts], Finding]], Expectation]:
+    """Return what makes an expectation of a function that judges the answer to *question*, if there is one to judge."""
+
+    def expectation(function: Callable[[Answers, AnswerFacts], Finding]) -> Expectation:
+        def of_answer(answers: Answers) -> Finding:
+            answer = answers[question]
+            return _unanswered(answer) or function(answers, answer)
+
+        return of_answer
+
+    return expectation
+
+
 def _is_told(question: Question) -> Expectation:
     """Return the expectation that a name which can't exist gets no success, whatever its page says."""
 
-    def is_told(answers: Answers) -> Finding:
-        answer = answers[question]
-        if (unanswered := _unanswered(answer)) is not None:
-            return unanswered
+    @_answered(question)
+    def is_told(answers: Answers, answer: AnswerFacts) -> Finding:
         is_met = not answer.is_reached and answer.outcome is not ObjectOutcome.SERVER_ERROR
         return Finding(is_met, _status(answer))
 
@@ -157,73 +168,66 @@ def other_naan(answers: Answers) -> Finding:
     if same_answer(answer.seen, answers[Question.OBJECT].seen):
         return Finding(False, "answered as the ARK under test is")
     if not answer.is_resolvers_own:
-        return Finding(True, f"passed on to {answer.seen.final_url}")
+        return Finding(True, f"passed on to {answer.final_url}")
     return _is_told(Question.OTHER_NAAN)(answers)
 
 
-def _is_no_fault(question: Question) -> Expectation:
-    """Return the expectation that a server doesn't fail over what it is asked."""
+def _is_no_fault(question: Question) -> Sequence[Rule]:
+    """Return the rule that a server doesn't fail over what it is asked."""
 
     def is_no_fault(answers: Answers) -> Finding:
         answer = answers[question]
-        is_broken_off = answer.seen.end in (ChainEnd.RESET, ChainEnd.PROTOCOL_ERROR)
+        is_broken_off = answer.end in (ChainEnd.RESET, ChainEnd.PROTOCOL_ERROR)
         if not is_broken_off and (unanswered := _unanswered(answer)) is not None:
             return unanswered
         is_met = not is_broken_off and answer.outcome is not ObjectOutcome.SERVER_ERROR
         return Finding(is_met, _status(answer))
 
-    return is_no_fault
+    return [((question,), is_no_fault)]
 
 
-def long_naan(answers: Answers) -> Finding:
-    answer, short = answers[Question.LONG_NAAN], answers[Question.OTHER_NAAN]
-    if (unanswered := _unanswered(answer)) is not None:
-        return unanswered
-    is_refused = (
-        answer.seen.status in (400, 414, 422) or answer.outcome is ObjectOutcome.SERVER_ERROR
-    )
-    if is_refused and answer.seen.status == short.seen.status:
+@_answered(Question.LONG_NAAN)
+def long_naan(answers: Answers, answer: AnswerFacts) -> Finding:
+    short = answers[Question.OTHER_NAAN]
+    is_refused = answer.status in (400, 414, 422) or answer.outcome is ObjectOutcome.SERVER_ERROR
+    if is_refused and answer.status == short.status:
         return Finding(None, f"{_status(answer)}, as for an unknown NAAN of 5 octets")
     if same_answer(answer.seen, short.seen):
         return Finding(None, f"{_status(answer)}, as under any NAAN")
     return Finding(not is_refused, _status(answer))
 
 
-def passthrough(answers: Answers) -> Finding:
-    answer, plain = answers[Question.UNKNOWN_QUALIFIER], answers[Question.OBJECT]
-    if (unanswered := _unanswered(answer)) is not None:
-        return unanswered
-    suffix = answer.seen.asked_url.removeprefix(plain.seen.asked_url)
+@_answered(Question.UNKNOWN_QUALIFIER)
+def passthrough(answers: Answers, answer: AnswerFacts) -> Finding:
+    suffix = answer.asked_url.removeprefix(answers[Question.OBJECT].asked_url)
     targets = [hop.location or "" for hop in _redirects(answer)]
     is_met = any(target.endswith(suffix) for target in targets)
-    return Finding(is_met, f"{_status(answer)}{f' at {answer.seen.final_url}' if targets else ''}")
+    return Finding(is_met, f"{_status(answer)}{f' at {answer.final_url}' if targets else ''}")
 
 
-def ancestor(answers: Answers) -> Finding:
-    answer = answers[Question.QUALIFIED_INFO]
-    if (unanswered := _unanswered(answer)) is not None:
-        return unanswered
+@_answered(Question.QUALIFIED_INFO)
+def ancestor(answers: Answers, answer: AnswerFacts) -> Finding:
     control = answers[Question.CONTROL_INFO]
     if control.is_success and control.is_record:
         return Finding(None, "even a name that can't exist is described")
     return Finding(answer.is_success and answer.is_record, _status(answer))
 
 
+@_answered(Question.OTHER_CASE)
+def _other_case(answers: Answers, answer: AnswerFacts) -> Finding:
+    return Finding(answers.alike(Question.OTHER_CASE).is_met is not True, _status(answer))
+
+
 def name_case(answers: Answers) -> Finding:
-    control = answers[Question.CONTROL]
-    if control.is_reached:
+    if answers[Question.CONTROL].is_reached:
         return Finding(None, "even a name that can't exist gets a success")
-    other = answers.alike(Question.OTHER_CASE)
-    answer = answers[Question.OTHER_CASE]
-    if (unanswered := _unanswered(answer)) is not None:
-        return unanswered
-    return Finding(other.is_met is not True, _status(answer))
+    return _other_case(answers)
 
 
 def few_hops(answers: Answers) -> Finding:
     answer = answers[Question.OBJECT]
     redirects = len(_redirects(answer))
-    is_endless = answer.seen.end in _ENDLESS
+    is_endless = answer.end in _ENDLESS
     if not redirects and (unanswered := _unanswered(answer)) is not None:
         return unanswered
     words = f"{redirects} redirect{'' if redirects == 1 else 's'}"
@@ -232,14 +236,14 @@ def few_hops(answers: Answers) -> Finding:
 
 def over_https(answers: Answers) -> Finding:
     plain = [
-        hop.url for hop in answers[Question.OBJECT].seen.hops if urlsplit(hop.url).scheme != "https"
+        hop.url for hop in answers[Question.OBJECT].hops if urlsplit(hop.url).scheme != "https"
     ]
     if plain:
         return Finding(False, f"{plain[0]} is asked over http")
     answer = answers.by_question.get(Question.PLAIN_HTTP)
-    if answer is None or not answer.seen.hops or not answer.is_answered:
+    if answer is None or not answer.hops or not answer.is_answered:
         return Finding(True, "all addresses are https")
-    is_led = len(answer.seen.hops) > 1 and urlsplit(answer.seen.hops[1].url).scheme == "https"
+    is_led = len(answer.hops) > 1 and urlsplit(answer.hops[1].url).scheme == "https"
     words = (
         "http leads to https"
         if is_led
@@ -250,13 +254,12 @@ def over_https(answers: Answers) -> Finding:
 
 def access(answers: Answers) -> Finding:
     judged = answers.verdict.object
-    family = FAMILY_OF[judged.outcome]
-    is_met = {Family.WORKS: True, Family.FAILS: False}.get(family)
+    is_met = {Family.WORKS: True, Family.FAILS: False}.get(judged.outcome.family)
     return Finding(is_met, f"{judged.outcome.value}: {'; '.join(judged.evidence[:2])}")
 
 
 def _redirects(answer: AnswerFacts) -> list[Hop]:
-    return [hop for hop in answer.seen.hops if hop.status in REDIRECTS]
+    return [hop for hop in answer.hops if hop.status in REDIRECTS]
 
 
 def _redirected(
@@ -284,17 +287,15 @@ def not_just_related(hops: Sequence[Hop]) -> Finding:
     return Finding(303 not in statuses, f"redirected by {', '.join(map(str, statuses))}")
 
 
-def tombstone(answers: Answers) -> Finding:
-    answer = answers[Question.TOMBSTONE]
-    if (unanswered := _unanswered(answer)) is not None:
-        return unanswered
+@_answered(Question.TOMBSTONE)
+def tombstone(answers: Answers, answer: AnswerFacts) -> Finding:
     verdict = judge({Question.OBJECT: answer}).object
-    lacking = [] if answer.seen.status == 410 else [f"{_status(answer)}, not 410"]
-    is_dated = _DATE.search(_COPYRIGHT.sub("", answer.seen.text or "")) is not None
+    lacking = [] if answer.status == 410 else [f"{_status(answer)}, not 410"]
+    is_dated = _DATE.search(_COPYRIGHT.sub("", answer.text or "")) is not None
     if verdict.outcome is not ObjectOutcome.EXPLAINED:
-        if is_dated and answer.seen.status == 410 and (said := answer.words.withdrawn):
+        if is_dated and answer.status == 410 and (said := answer.words.withdrawn):
             return Finding(True, f"410, which says {said!r} with a date")
-        if is_dated and answer.seen.status in (404, 410):
+        if is_dated and answer.status in (404, 410):
             words = f"{_status(answer)}; whether its page gives a reason can't be told"
             return Finding(None, words)
         return Finding(False, "; ".join([*lacking, "no reason is given"]))
@@ -305,13 +306,11 @@ def tombstone(answers: Answers) -> Finding:
 
 def policy(answers: Answers) -> Finding:
     judged = answers.verdict.commitment
-    kinds = (answers[Question.INFO].seen.record or {}).keys()
+    kinds = (answers[Question.INFO].record or {}).keys()
     if judged.outcome is CommitmentOutcome.ABSENT and kinds & WITHIN_PAGES:
         return Finding(None, "none is in the page's record; its prose may state one")
-    is_met = (
-        None
-        if judged.outcome is CommitmentOutcome.UNDETERMINED
-        else (judged.outcome is not CommitmentOutcome.ABSENT)
+    is_met = {CommitmentOutcome.UNDETERMINED: None, CommitmentOutcome.ABSENT: False}.get(
+        judged.outcome, True
     )
     return Finding(is_met, "; ".join(judged.evidence[:2]) or judged.outcome.value)
 
@@ -324,17 +323,16 @@ def policy_says_something(answers: Answers) -> Finding:
     return Finding(is_met, "; ".join(judged.evidence[:2]) or judged.outcome.value)
 
 
-def description(answers: Answers) -> Finding:
+@_answered(Question.INFO)
+def description(answers: Answers, answer: AnswerFacts) -> Finding:
     judged = answers.verdict.metadata
-    if (unanswered := _unanswered(answers[Question.INFO])) is not None:
-        return unanswered
     is_met = None if judged.outcome in _UNTOLD else judged.outcome in DESCRIBED
     return Finding(is_met, f"{judged.outcome.value}: {'; '.join(judged.evidence[:1])}")
 
 
 def _record(answers: Answers) -> Mapping[str, str]:
     """The elements of the record that describes the object; of an ERC its first story."""
-    record = answers[Question.INFO].seen.record or {}
+    record = answers[Question.INFO].record or {}
     return record.get("erc") or {
         key: value for story in record.values() for key, value in story.items()
     }
@@ -353,7 +351,7 @@ def _described(function: Expectation) -> Expectation:
 
 @_described
 def kernel_answered(answers: Answers) -> Finding:
-    answered = {**kernel(_record(answers)), **answers[Question.INFO].seen.facts.kernel_values}
+    answered = {**kernel(_record(answers)), **answers[Question.INFO].kernel_values}
     lacking = [question for question in QUESTIONS if not answered.get(question, "").strip()]
     return Finding(
         not lacking, f"without {', '.join(lacking)}" if lacking else "all four are answered"
@@ -363,7 +361,7 @@ def kernel_answered(answers: Answers) -> Finding:
 @_described
 def where_names_it(answers: Answers) -> Finding:
     ark = answers[Question.INFO].ark
-    shown = answers[Question.INFO].seen.facts.kernel_values
+    shown = answers[Question.INFO].kernel_values
     for label, value in (*_record(answers).items(), *shown.items()):
         if any(mention.ark.base == ark.base for mention in find_arks(value)):
             return Finding(True, f"{label}: {value}")
@@ -384,9 +382,7 @@ def text_in_utf8(answers: Answers) -> Finding:
 @_described
 def is_erc(answers: Answers) -> Finding:
     outcome = answers.verdict.metadata.outcome
-    if outcome is MetadataOutcome.ERC and not _OPENING.search(
-        answers[Question.INFO].seen.text or ""
-    ):
+    if outcome is MetadataOutcome.ERC and not _OPENING.search(answers[Question.INFO].text or ""):
         return Finding(False, "elements without erc: before them")
     return Finding(outcome is MetadataOutcome.ERC, outcome.value)
 
@@ -395,7 +391,7 @@ def is_erc(answers: Answers) -> Finding:
 def erc_order(answers: Answers) -> Finding:
     if answers.verdict.metadata.outcome is not MetadataOutcome.ERC:
         return Finding(None, "there is no ERC")
-    first_story = _STORY.split(answers[Question.INFO].seen.text or "")[0]
+    first_story = _STORY.split(answers[Question.INFO].text or "")[0]
     written = _KERNEL_LABEL.findall(first_story)
     labels = list(dict.fromkeys(label.lower() for label in written))
     return Finding(labels == sorted(labels, key=QUESTIONS.index), ", ".join(labels))
@@ -404,25 +400,22 @@ def erc_order(answers: Answers) -> Finding:
 def _header(name: str) -> Expectation:
     @_described
     def has_header(answers: Answers) -> Finding:
-        headers = {key.lower(): value for key, value in answers[Question.INFO].headers.items()}
-        value = headers.get(name.lower())
+        value = answers[Question.INFO].headers.get(name)
         is_met = value is not None and (name != "Link" or "describes" in value)
         return Finding(is_met, f"{name}: {value}" if value else f"no {name}")
 
     return has_header
 
 
-def _inflection(question: Question) -> Expectation:
-    """Return the expectation that an older inflection gives a description."""
+def _inflection(question: Question) -> Sequence[Rule]:
+    """Return the rule that an older inflection gives a description."""
 
-    def describes(answers: Answers) -> Finding:
-        answer = answers[question]
-        if (unanswered := _unanswered(answer)) is not None:
-            return unanswered
+    @_answered(question)
+    def describes(answers: Answers, answer: AnswerFacts) -> Finding:
         judged = answers.judged_by(question).metadata
         return Finding(judged.outcome in DESCRIBED, judged.outcome.value)
 
-    return describes
+    return [((Question.OBJECT, question), describes)]
 
 
 def head_as_get(answers: Answers) -> Finding:
@@ -446,14 +439,12 @@ def head_as_get(answers: Answers) -> Finding:
     return Finding(of_head == of_get, words)
 
 
-def accept_is_no_error(answers: Answers) -> Finding:
-    answer = answers[Question.ACCEPT]
-    if (unanswered := _unanswered(answer)) is not None:
-        return unanswered
+@_answered(Question.ACCEPT)
+def accept_is_no_error(answers: Answers, answer: AnswerFacts) -> Finding:
     if not answers[Question.OBJECT].is_reached:
         return Finding(None, "the ARK does not lead to its object")
-    is_refused_well = answer.seen.status == 406 and bool(answer.seen.body_bytes)
-    words = ", without a word" if answer.seen.status == 406 and not is_refused_well else ""
+    is_refused_well = answer.status == 406 and bool(answer.seen.body_bytes)
+    words = ", without a word" if answer.status == 406 and not is_refused_well else ""
     return Finding(answer.is_reached or is_refused_well, _status(answer) + words)
 
 
@@ -463,16 +454,9 @@ def query_is_kept(hops: Sequence[Hop]) -> Finding:
     return Finding(not lost, f"{lost[0]} is without it" if lost else f"{targets[-1]} has it")
 
 
-def scripts_may_read(answers: Answers) -> Finding:
-    answer = answers[Question.FROM_SCRIPT]
-    if (unanswered := _unanswered(answer)) is not None:
-        return unanswered
-    allowed = [
-        {key.lower(): value for key, value in hop.headers.items()}.get(
-            "access-control-allow-origin"
-        )
-        for hop in answer.seen.hops
-    ]
+@_answered(Question.FROM_SCRIPT)
+def scripts_may_read(answers: Answers, answer: AnswerFacts) -> Finding:
+    allowed = [hop.headers.get("Access-Control-Allow-Origin") for hop in answer.hops]
     is_met = all(value in ("*", ORIGIN) for value in allowed)
     return Finding(
         is_met, f"Access-Control-Allow-Origin: {', '.join(str(value) for value in allowed)}"
@@ -480,8 +464,7 @@ def scripts_may_read(answers: Answers) -> Finding:
 
 
 def asked_again_soon(hops: Sequence[Hop]) -> Finding:
-    headers = {key.lower(): value for key, value in hops[0].headers.items()}
-    header = headers.get("cache-control")
+    header = hops[0].headers.get("Cache-Control")
     if header is None:
         is_kept = hops[0].status in (301, 308)  # which browsers keep for as long as they like
         return Finding(not is_kept, f"{hops[0].status} without Cache-Control")
@@ -492,12 +475,10 @@ def asked_again_soon(hops: Sequence[Hop]) -> Finding:
     return Finding(is_met, f"Cache-Control: {header}")
 
 
-def front_page(answers: Answers) -> Finding:
-    answer = answers[Question.FRONT_PAGE]
-    if (unanswered := _unanswered(answer)) is not None:
-        return unanswered
+@_answered(Question.FRONT_PAGE)
+def front_page(answers: Answers, answer: AnswerFacts) -> Finding:
     media_type = answer.seen.media_type or ""
-    is_page = ("html" in media_type or media_type == "text/plain") and bool(answer.seen.text)
+    is_page = ("html" in media_type or media_type == "text/plain") and bool(answer.text)
     words = "" if is_page else f", and not with a page ({answer.seen.media_type or 'no type'})"
     return Finding(answer.is_success and is_page, _status(answer) + words)
 
@@ -506,12 +487,12 @@ def names_a_minute(answers: Answers) -> Finding:
     answer = answers[Question.RATE]
     if answer.seen.attempt == 1 and (unanswered := _unanswered(answer)) is not None:
         return unanswered
-    is_met = answer.is_answered and answer.seen.status not in PASSING_STATUSES
+    is_met = answer.is_answered and answer.status not in PASSING_STATUSES
     return Finding(is_met, f"name {answer.seen.attempt} of {NAMES_A_MINUTE} {_status(answer)}")
 
 
-#: What a verdict on object, description and policy rests on.
-_OF_VERDICT = (Question.OBJECT, Question.INFO, Question.CONTROL, Question.CONTROL_INFO)
+#: What most is judged by: the answers for the object, and for its description.
+_DESCRIPTION = (Question.OBJECT, Question.INFO)
 #: The expectation of each requirement, by its name, after the questions whose answers it rests on; of several the first
 #: whose questions were asked.
 EXPECTATIONS: Mapping[str, Sequence[Rule]] = {
@@ -525,7 +506,7 @@ EXPECTATIONS: Mapping[str, Sequence[Rule]] = {
     "final-period": _form(Question.TRAILING_DOT),
     "length": _form(Question.LONG_NAME),
     "look-alikes": _form(Question.LOOK_ALIKE),
-    "odd-octets": [((Question.ODD_OCTETS,), _is_no_fault(Question.ODD_OCTETS))],
+    "odd-octets": _is_no_fault(Question.ODD_OCTETS),
     "hyphens": [*_form(Question.EXTRA_HYPHEN), *_form(Question.HYPHENS)],
     "name-case": [((Question.OBJECT, Question.CONTROL, Question.OTHER_CASE), name_case)],
     "escapes": _form(Question.NEEDLESS_ESCAPE),
@@ -541,27 +522,25 @@ EXPECTATIONS: Mapping[str, Sequence[Rule]] = {
     "temporary-redirect": [((Question.OBJECT,), _redirected(temporary_redirect))],
     "not-just-related": [((Question.OBJECT,), _redirected(not_just_related))],
     "tombstone": [((Question.TOMBSTONE,), tombstone)],
-    "policy": [((Question.OBJECT, Question.INFO), _described(policy))],
-    "policy-says-something": [
-        ((Question.OBJECT, Question.INFO), _described(policy_says_something))
-    ],
-    "description": [((Question.OBJECT, Question.INFO), description)],
-    "kernel": [((Question.OBJECT, Question.INFO), kernel_answered)],
-    "where": [((Question.OBJECT, Question.INFO), where_names_it)],
+    "policy": [(_DESCRIPTION, _described(policy))],
+    "policy-says-something": [(_DESCRIPTION, _described(policy_says_something))],
+    "description": [(_DESCRIPTION, description)],
+    "kernel": [(_DESCRIPTION, kernel_answered)],
+    "where": [(_DESCRIPTION, where_names_it)],
     "description-of-nothing": [((Question.CONTROL_INFO,), _is_told(Question.CONTROL_INFO))],
-    "media-type": [((Question.OBJECT, Question.INFO), text_in_utf8)],
-    "thump-status": [((Question.OBJECT, Question.INFO), _header("THUMP-Status"))],
-    "describes-link": [((Question.OBJECT, Question.INFO), _header("Link"))],
-    "double": [((Question.OBJECT, Question.DOUBLE), _inflection(Question.DOUBLE))],
-    "single": [((Question.OBJECT, Question.SINGLE), _inflection(Question.SINGLE))],
-    "erc": [((Question.OBJECT, Question.INFO), is_erc)],
-    "erc-order": [((Question.OBJECT, Question.INFO), erc_order)],
+    "media-type": [(_DESCRIPTION, text_in_utf8)],
+    "thump-status": [(_DESCRIPTION, _header("THUMP-Status"))],
+    "describes-link": [(_DESCRIPTION, _header("Link"))],
+    "double": _inflection(Question.DOUBLE),
+    "single": _inflection(Question.SINGLE),
+    "erc": [(_DESCRIPTION, is_erc)],
+    "erc-order": [(_DESCRIPTION, erc_order)],
     "head": [((Question.OBJECT, Question.HEAD), head_as_get)],
     "accept": [((Question.OBJECT, Question.ACCEPT), accept_is_no_error)],
     "query": [((Question.QUERY,), _redirected(query_is_kept, Question.QUERY))],
     "cors": [((Question.FROM_SCRIPT,), scripts_may_read)],
     "caching": [((Question.OBJECT,), _redirected(asked_again_soon))],
     "front-page": [((Question.FRONT_PAGE,), front_page)],
-    "over-long": [((Question.OVER_LONG,), _is_no_fault(Question.OVER_LONG))],
+    "over-long": _is_no_fault(Question.OVER_LONG),
     "rate": [((Question.RATE,), names_a_minute)],
 }

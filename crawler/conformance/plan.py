@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from crawler.asking.probes import control_ark, form_url
-from crawler.model.observations import CONFORMANCE, Question
+from crawler.asking.probes import control_ark, forms
+from crawler.model.observations import Question
 from crawler.model.resolving import INFLECTED, asked_url, request_url, resolver_of
 from extractors.model.ark import Ark
 from extractors.model.normalize import LABEL
@@ -91,10 +91,8 @@ def probes(
     control = control_ark(ark, base)
     yield probe(Question.CONTROL, base + str(control), of=control)
     yield probe(Question.CONTROL_INFO, asked_url(base + str(control), Question.INFO), of=control)
-    for question in CONFORMANCE:
-        asked = form_url(url, ark, question)
-        if asked is not None and asked != url:
-            yield probe(question, asked)
+    for question, asked in forms(url, ark):
+        yield probe(question, asked)
     for question, written in _spellings(named.written):
         yield probe(question, base + written)
     for question, naan in ((Question.LONG_NAAN, LONG_NAAN), (Question.OTHER_NAAN, OTHER_NAAN)):

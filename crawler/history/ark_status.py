@@ -12,13 +12,13 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from crawler.answers.likeness import likeness
+from crawler.model.addresses import DEFAULT_PORTS
 from crawler.model.observations import (
     DESCRIBED,
-    FAMILY_OF,
     ChainEnd,
     CommitmentOutcome,
     Family,
@@ -33,7 +33,6 @@ LEAST_MISSING = 2
 
 _MET = frozenset({ChainEnd.REFUSED, ChainEnd.RESET, ChainEnd.TLS, ChainEnd.PROTOCOL_ERROR})
 _SILENT = frozenset({ChainEnd.DNS, ChainEnd.TIMEOUT})
-_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(slots=True)
@@ -130,7 +129,7 @@ def _host(origin: str) -> str | None:
     if not name:
         return None
     name = f"[{name}]" if ":" in name else name
-    return name if port in (None, _PORTS.get(parts.scheme.lower())) else f"{name}:{port}"
+    return name if port in (None, DEFAULT_PORTS.get(parts.scheme)) else f"{name}:{port}"
 
 
 # -- the life of one ARK
@@ -176,10 +175,6 @@ class Seen:
     """Empty where the provider states no commitment."""
 
 
-#: What happened, in words: the object has moved, or something of it has changed.
-Difference: TypeAlias = "tuple[EventKind, str]"
-
-
 def described(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
     """Return what a metadata verdict says to compare by; empty for no description, None where that is not known.
 
@@ -218,21 +213,19 @@ def place(url: str) -> str:
     return f"{host}{path}{'?' if named else ''}{named}"
 
 
-def compared(
-    last_good: Seen, current: Seen, *, least_likeness: float
-) -> tuple[Seen, list[Difference]]:
+def compared(last_good: Seen, current: Seen, *, least_likeness: float) -> tuple[Seen, list[Event]]:
     """Return what to compare the next check with, and what differs between *last_good* of a working ARK and *current*.
 
     Texts differ when they are less alike than *least_likeness*. They are held against the text that was known first
     or that the last difference brought, so that a slow drift adds up.
     """
-    differences: list[Difference] = []
+    differences: list[Event] = []
     before, now = last_good.landing, current.landing
     if before is not None and now is not None and place(before) != place(now):
-        differences.append((EventKind.MOVED, f"from {before} to {now}"))
+        differences.append(Event(EventKind.MOVED, f"from {before} to {now}"))
     words = _other_object(last_good, current, least_likeness)
     if words:
-        differences.append((EventKind.CHANGED, f"object: {words}"))
+        differences.append(Event(EventKind.CHANGED, f"object: {words}"))
     is_first = last_good.sketch is None and last_good.digest is None
     text = current if words or is_first else last_good
     for name, told, tells in (
@@ -240,7 +233,7 @@ def compared(
         ("commitment", last_good.promise, current.promise),
     ):
         others = () if told is None or tells is None else _other_words(told, tells)
-        differences += [(EventKind.CHANGED, f"{name}: {other}") for other in others]
+        differences += [Event(EventKind.CHANGED, f"{name}: {other}") for other in others]
     known = Seen(
         before if now is None else now,
         text.sketch,
@@ -350,7 +343,7 @@ class DatedVerdict:
     @property
     def works(self) -> bool:
         """True if the object service was given."""
-        return FAMILY_OF[self.object] is Family.WORKS
+        return self.object.family is Family.WORKS
 
     @property
     def is_strike(self) -> bool:
@@ -359,7 +352,7 @@ class DatedVerdict:
 
     @property
     def _is_failure(self) -> bool:
-        return FAMILY_OF[self.object] in (Family.FAILS, Family.UNREACHABLE)
+        return self.object.family in (Family.FAILS, Family.UNREACHABLE)
 
     @property
     def says_nothing(self) -> bool:
@@ -371,10 +364,9 @@ class DatedVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened to an ARK, in words."""
+    """Something that a check shows to have happened to an ARK, in words."""
 
     kind: EventKind
-    at: datetime
     detail: str = ""
 
 
@@ -413,7 +405,7 @@ def step(
     before: ArkStatus | None, check: DatedVerdict, policy: StatusPolicy = _DEFAULT
 ) -> tuple[ArkStatus, tuple[Event, ...]]:
     """The status after one more *check*, and what it shows to have happened."""
-    events = [] if before is not None else [Event(EventKind.NEW, check.at)]
+    events = [] if before is not None else [Event(EventKind.NEW)]
     known = before or ArkStatus(ArkState.UNDETERMINED, check.at, "", check.at, check.object)
     if check.works:
         after, shown = _worked(known, check, policy)
@@ -444,15 +436,13 @@ def _worked(
         turns=turns,
         known=known,
     )
-    events = []
     if before.strikes:
         confirmed = (
             "; it had been confirmed broken" if before.state is ArkState.CONFIRMED_BROKEN else ""
         )
         words = f"after {_times(before.strikes)} since {_day(before.first_strike_at)}{confirmed}"
-        events.append(Event(EventKind.RECOVERED, check.at, words))
-    events += [Event(kind, check.at, words) for kind, words in differences]
-    return after, events
+        differences.insert(0, Event(EventKind.RECOVERED, words))
+    return after, differences
 
 
 def _struck(
@@ -482,7 +472,7 @@ def _struck(
         turns=turns,
     )
     is_news = is_confirmed and not was_confirmed
-    return after, [Event(EventKind.BROKE, check.at, since)] if is_news else []
+    return after, [Event(EventKind.BROKE, since)] if is_news else []
 
 
 def _unproved(before: ArkStatus, check: DatedVerdict) -> ArkStatus:

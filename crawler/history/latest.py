@@ -48,8 +48,16 @@ from crawler.history.ark_status import (
 )
 from crawler.history.rechecking import KnownArk
 from crawler.model import schema
-from crawler.model.observations import ACCESS, FAMILY_OF, DocumentOutcome, Family, ObjectOutcome
+from crawler.model.observations import (
+    ACCESS,
+    DocumentOutcome,
+    Family,
+    ObjectOutcome,
+    moment,
+)
 
+_document, _latest, _observation = schema.document.c, schema.latest.c, schema.observation.c
+_run, _verdict = schema.run.c, schema.verdict.c
 # -- the contact of each run with each host, and what that proves
 
 
@@ -58,12 +66,11 @@ def record_contacts(connection: Connection, run_id: int) -> bool:
 
     What was kept of this run before is replaced. Every earlier run must have been recorded.
     """
-    contact, assessment = schema.contact, schema.assessment
-    document, observation = schema.document.c, schema.observation.c
+    contact = schema.contact
     connection.execute(delete(contact).where(contact.c.run_id == run_id))
     chains = union_all(
-        select(document.outcome, document.hops).where(document.run_id == run_id),
-        select(observation.chain_end, observation.hops).where(observation.run_id == run_id),
+        select(_document.outcome, _document.hops).where(_document.run_id == run_id),
+        select(_observation.chain_end, _observation.hops).where(_observation.run_id == run_id),
     )
     met = contacts_of((end, hops) for end, hops in connection.execute(chains))
     if met:
@@ -71,11 +78,8 @@ def record_contacts(connection: Connection, run_id: int) -> bool:
             insert(contact), [{"run_id": run_id, **asdict(met[host])} for host in sorted(met)]
         )
     outages = assess(met.values(), _misses(connection, run_id, met))
-    values = asdict(outages)
     connection.execute(
-        insert(assessment)
-        .values(run_id=run_id, **values)
-        .on_conflict_do_update(index_elements=["run_id"], set_=values)
+        schema.replacing(schema.assessment, "run_id"), {"run_id": run_id, **asdict(outages)}
     )
     return outages.is_suspect
 
@@ -84,15 +88,15 @@ def _misses(connection: Connection, run_id: int, hosts: Iterable[str]) -> dict[s
     """Return how many of the last runs that asked them, in a row, these hosts left without an answer, as far as it
     counts.
     """
-    contact, run, wanted = schema.contact.c, schema.run.c, set(hosts)
-    this = select(run.started_at, run.run_id).where(run.run_id == run_id)
+    contact, wanted = schema.contact.c, set(hosts)
+    this = select(_run.started_at, _run.run_id).where(_run.run_id == run_id)
     back = func.row_number().over(
-        partition_by=contact.host, order_by=(run.started_at.desc(), run.run_id.desc())
+        partition_by=contact.host, order_by=(_run.started_at.desc(), _run.run_id.desc())
     )
     earlier = (
         select(contact.host, contact.answered, back.label("back"))
         .join(schema.run)
-        .where(tuple_(run.started_at, run.run_id) < this.scalar_subquery())
+        .where(tuple_(_run.started_at, _run.run_id) < this.scalar_subquery())
         .subquery()
     )
     query = select(earlier.c.host, earlier.c.answered).where(earlier.c.back <= MISSES_EXPECTED)
@@ -139,11 +143,8 @@ def keep_by(connection: Connection, policy: StatusPolicy) -> None:
     """Keep the status by *policy* from now on; where it was another, all history is read again by this one."""
     if policy == policy_of(connection):
         return
-    values = asdict(policy)
     connection.execute(
-        insert(schema.policy)
-        .values(policy_id=1, **values)
-        .on_conflict_do_update(index_elements=["policy_id"], set_=values)
+        schema.replacing(schema.policy, "policy_id"), {"policy_id": 1, **asdict(policy)}
     )
     rebuild(connection)
 
@@ -206,12 +207,12 @@ def rebuild_beside(connection: Connection, *, until: int | None = None) -> None:
 
 def has_followers(connection: Connection, run_id: int) -> bool:
     """Return whether a run that began after this one has been noted."""
-    run, this = schema.run.c, schema.run.alias("this")
+    this = schema.run.alias("this")
     later = (
-        select(run.run_id)
+        select(_run.run_id)
         .join_from(schema.run, schema.assessment)
         .join(this, this.c.run_id == run_id)
-        .where(tuple_(run.started_at, run.run_id) > tuple_(this.c.started_at, this.c.run_id))
+        .where(tuple_(_run.started_at, _run.run_id) > tuple_(this.c.started_at, this.c.run_id))
     )
     return bool(connection.scalar(select(later.exists())))
 
@@ -257,12 +258,12 @@ def _note_verdicts(connection: Connection, run_id: int) -> None:
 
 def _judged(connection: Connection, run_id: int) -> Iterator[Sequence[Any]]:
     """The verdicts of a run, with the moment at which it began; a page at a time."""
-    verdict, last = schema.verdict.c, 0
+    last = 0
     query = (
-        select(*(verdict[name] for name in _OF_VERDICT), schema.run.c.started_at)
+        select(*(_verdict[name] for name in _OF_VERDICT), _run.started_at)
         .join_from(schema.verdict, schema.run)
-        .where(verdict.run_id == run_id, verdict.verdict_id > bindparam("last"))
-        .order_by(verdict.verdict_id)
+        .where(_verdict.run_id == run_id, _verdict.verdict_id > bindparam("last"))
+        .order_by(_verdict.verdict_id)
         .limit(_PAGE)
     )
     while rows := connection.execute(query, {"last": last}).all():
@@ -274,11 +275,12 @@ def _known(
     connection: Connection, run_id: int, verdicts: Sequence[Any]
 ) -> dict[tuple[int, str], Row[Any]]:
     """Return what is kept of the ARKs that these *verdicts* of a run are about, which follow one another."""
-    latest, verdict = schema.latest.c, schema.verdict.c
-    together = (latest.ark_id == verdict.ark_id) & (latest.request_url == verdict.request_url)
-    query = select(schema.latest, verdict.object).join_from(schema.verdict, schema.latest, together)
-    these = verdict.verdict_id.between(verdicts[0].verdict_id, verdicts[-1].verdict_id)
-    rows = connection.execute(query.where(verdict.run_id == run_id, these))
+    together = schema.at_one_url(_latest, _verdict)
+    query = select(schema.latest, _verdict.object).join_from(
+        schema.verdict, schema.latest, together
+    )
+    these = _verdict.verdict_id.between(verdicts[0].verdict_id, verdicts[-1].verdict_id)
+    rows = connection.execute(query.where(_verdict.run_id == run_id, these))
     return {(row.ark_id, row.request_url): row for row in rows}
 
 
@@ -286,16 +288,15 @@ def _answers(
     connection: Connection, run_id: int, request_urls: Sequence[str]
 ) -> dict[str | tuple[str, str], Row[Any]]:
     """The last answers about the objects at some URLs: of all at each URL, and of those that ended at one place."""
-    observation = schema.observation.c
-    columns: list[Any] = [observation[name] for name in _OF_ANSWER]
+    columns: list[Any] = [_observation[name] for name in _OF_ANSWER]
     query = (
         select(*columns)
         .where(
-            observation.run_id == run_id,
-            observation.request_url.in_(request_urls),
-            observation.question.in_(ACCESS),
+            _observation.run_id == run_id,
+            _observation.request_url.in_(request_urls),
+            _observation.question.in_(ACCESS),
         )
-        .order_by(observation.observation_id)
+        .order_by(_observation.observation_id)
     )
     last: dict[str | tuple[str, str], Row[Any]] = {}
     for row in connection.execute(query):
@@ -305,11 +306,17 @@ def _answers(
 
 def known_arks(connection: Connection) -> Iterator[KnownArk]:
     """Every ARK at every URL with its status, in the order of the store."""
-    latest, ark = schema.latest.c, schema.ark.c
-    columns = (latest.request_url, latest.host, latest.state, latest.checked_at, latest.gone_at)
+    ark = schema.ark.c
+    columns = (
+        _latest.request_url,
+        _latest.host,
+        _latest.state,
+        _latest.checked_at,
+        _latest.gone_at,
+    )
     query = select(ark.ark_id, ark.ark, ark.naan, *columns).join_from(schema.latest, schema.ark)
     wanted = triaging.wanted(connection)
-    rows = connection.execute(query.order_by(latest.latest_id))
+    rows = connection.execute(query.order_by(_latest.latest_id))
     for ark_id, name, naan, url, host, state, checked_at, gone_at in rows:
         asked_at = wanted.get((ark_id, url))
         yield KnownArk(
@@ -324,7 +331,7 @@ def check_in(verdict: Row[Any], answer: Row[Any] | None, *, is_suspect: bool) ->
     """The check that a row of `verdict` is, with the answer that it rests on, if any was asked for."""
     at = datetime.fromisoformat((answer.at if answer is not None else "") or verdict.started_at)
     outcome, seen = ObjectOutcome(verdict.object), Seen(landing=verdict.final_url)
-    if FAMILY_OF[outcome] is Family.WORKS and answer is not None:
+    if outcome.family is Family.WORKS and answer is not None:
         seen = replace(
             seen,
             sketch=answer.similarity,
@@ -354,22 +361,13 @@ def _columns(ark_status: ArkStatus) -> dict[str, Any]:
     known = {name: value for name, value in asdict(ark_status.known).items() if value is not None}
     moments = {name: getattr(ark_status, name) for name in _MOMENTS}
     return {
-        "state": ark_status.state.value,
+        "state": ark_status.state,
         "since": moment(ark_status.since),
         "reason": ark_status.reason,
         "strikes": ark_status.strikes,
         **{name: moment(at) if at else None for name, at in moments.items()},
         "memory": {"turns": [moment(turn) for turn in ark_status.turns], "known": known},
     }
-
-
-def moment(at: datetime) -> str:
-    """A moment as the store writes it.
-
-    >>> moment(datetime.fromisoformat("2026-11-21T10:00:00.5+00:00"))
-    '2026-11-21T10:00:00.500+00:00'
-    """
-    return at.isoformat(timespec="milliseconds")
 
 
 def _when(text: str | None) -> datetime | None:
@@ -380,8 +378,8 @@ def _when(text: str | None) -> datetime | None:
 
 
 #: Outcomes of a document that say what it cites now: it was read, or it is there no more.
-_TOLD = frozenset({DocumentOutcome.READ.value, ObjectOutcome.BROKEN.value})
-_REDIRECTED = DocumentOutcome.REDIRECTED.value
+_TOLD = frozenset({DocumentOutcome.READ, ObjectOutcome.BROKEN})
+_REDIRECTED = DocumentOutcome.REDIRECTED
 
 #: ARKs that are read at a time; each time all mentions of a run are looked through.
 _CITED_PAGE = 5000
@@ -393,11 +391,10 @@ def _note_citations(connection: Connection, run_id: int) -> None:
     Only a run that has finished shows that something is gone. What its documents no longer cite is gone unless one
     of the documents that did could not be had this time, or the last finished run from other seeds cites it.
     """
-    run, latest = schema.run.c, schema.latest.c
-    this = connection.execute(select(schema.run).where(run.run_id == run_id)).one()
+    this = connection.execute(select(schema.run).where(_run.run_id == run_id)).one()
     _add_new(connection, this)
-    cited = tuple_(latest.ark_id, latest.request_url).in_(_cited_in(run.run_id == run_id))
-    again = select(latest.ark_id, latest.request_url).where(cited, latest.gone_at.is_not(None))
+    cited = tuple_(_latest.ark_id, _latest.request_url).in_(_cited_in(_run.run_id == run_id))
+    again = select(_latest.ark_id, _latest.request_url).where(cited, _latest.gone_at.is_not(None))
     _happened(connection, this, connection.execute(again).all(), EventKind.NEW, "cited again")
     connection.execute(update(schema.latest).where(cited).values(cited_in=run_id, gone_at=None))
     if this.state == "finished" and this.seeds:
@@ -406,7 +403,7 @@ def _note_citations(connection: Connection, run_id: int) -> None:
 
 def _cited_in(runs: ColumnElement[bool], *columns: Any) -> Select[Any]:
     """The ARKs and URLs that documents of some runs cite, each once, with further *columns*."""
-    mention, of_its_run = schema.mention.c, schema.document.c.run_id == schema.run.c.run_id
+    mention, of_its_run = schema.mention.c, _document.run_id == _run.run_id
     return (
         select(mention.ark_id, mention.request_url, *columns)
         .join_from(schema.mention, schema.document)
@@ -418,10 +415,8 @@ def _cited_in(runs: ColumnElement[bool], *columns: Any) -> Select[Any]:
 
 def _add_new(connection: Connection, this: Any) -> None:
     """ARKs that are cited and have never been checked; some thousands at a time, for there may be millions."""
-    latest, cited = schema.latest, _cited_in(schema.run.c.run_id == this.run_id).subquery()
-    is_known = exists().where(
-        latest.c.ark_id == cited.c.ark_id, latest.c.request_url == cited.c.request_url
-    )
+    latest, cited = schema.latest, _cited_in(_run.run_id == this.run_id).subquery()
+    is_known = exists().where(schema.at_one_url(latest.c, cited.c))
     query = (
         select(cited)
         .where(~is_known)
@@ -430,7 +425,7 @@ def _add_new(connection: Connection, this: Any) -> None:
     )
     unchecked = {
         "first_seen_at": this.started_at,
-        "state": ArkState.UNDETERMINED.value,
+        "state": ArkState.UNDETERMINED,
         "since": this.started_at,
         "reason": "it was never checked",
         "strikes": 0,
@@ -445,37 +440,36 @@ def _add_new(connection: Connection, this: Any) -> None:
 
 
 def _note_gone(connection: Connection, this: Any) -> None:
-    run, latest, document = schema.run.c, schema.latest.c, schema.document.c
-    alike = select(run.run_id).where(run.seeds == this.seeds, run.run_id != this.run_id)
+    alike = select(_run.run_id).where(_run.seeds == this.seeds, _run.run_id != this.run_id)
     # Documents of which this run does not show what they cite now; a redirect shows what its document does.
-    untold = select(document.url).where(
-        document.run_id == this.run_id, document.outcome.not_in((*_TOLD, _REDIRECTED))
+    untold = select(_document.url).where(
+        _document.run_id == this.run_id, _document.outcome.not_in((*_TOLD, _REDIRECTED))
     )
-    redirected = select(document.url).where(
-        document.run_id == this.run_id,
-        document.outcome == _REDIRECTED,
-        document.final_url.in_(untold),
+    redirected = select(_document.url).where(
+        _document.run_id == this.run_id,
+        _document.outcome == _REDIRECTED,
+        _document.final_url.in_(untold),
     )
-    in_these = document.url.in_(union(untold, redirected))
+    in_these = _document.url.in_(union(untold, redirected))
     # The last finished run from each other set of seeds, up to this run.
     order = func.row_number().over(
-        partition_by=run.seeds, order_by=(run.started_at.desc(), run.run_id.desc())
+        partition_by=_run.seeds, order_by=(_run.started_at.desc(), _run.run_id.desc())
     )
     ranked = (
-        select(run.run_id, order.label("back"))
-        .where(run.state == "finished", run.seeds != this.seeds)
-        .where(tuple_(run.started_at, run.run_id) < tuple_(this.started_at, this.run_id))
+        select(_run.run_id, order.label("back"))
+        .where(_run.state == "finished", _run.seeds != this.seeds)
+        .where(tuple_(_run.started_at, _run.run_id) < tuple_(this.started_at, this.run_id))
         .subquery()
     )
-    others = run.run_id.in_(select(ranked.c.run_id).where(ranked.c.back == 1))
-    pair = (latest.ark_id, latest.request_url)
+    others = _run.run_id.in_(select(ranked.c.run_id).where(ranked.c.back == 1))
+    pair = (_latest.ark_id, _latest.request_url)
     is_gone = (
-        latest.gone_at.is_(None),
-        latest.cited_in.in_(alike),
+        _latest.gone_at.is_(None),
+        _latest.cited_in.in_(alike),
         tuple_(*pair).not_in(_cited_in(others)),
-        tuple_(*pair, latest.cited_in).not_in(_cited_in(in_these, run.run_id)),
+        tuple_(*pair, _latest.cited_in).not_in(_cited_in(in_these, _run.run_id)),
     )
-    gone = connection.execute(select(*pair).where(*is_gone).order_by(latest.latest_id)).all()
+    gone = connection.execute(select(*pair).where(*is_gone).order_by(_latest.latest_id)).all()
     words = "no document that could be read cites it any more"
     _happened(connection, this, gone, EventKind.GONE, words)
     connection.execute(update(schema.latest).where(*is_gone).values(gone_at=this.started_at))

@@ -17,7 +17,7 @@ from crawler.model import schema
 from crawler.model.schema import is_current_mention
 
 #: States that are trouble whether or not they are new.
-_TROUBLE = (ArkState.CONFIRMED_BROKEN.value, ArkState.FLAPPING.value, ArkState.FAILING.value)
+_TROUBLE = (ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING, ArkState.FAILING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class News:
 def news_of(connection: Connection, run_id: int) -> News:
     """The news of a run that has ended."""
     event, ark, latest, run = schema.event.c, schema.ark.c, schema.latest.c, schema.run.c
-    here = (latest.ark_id == event.ark_id) & (latest.request_url == event.request_url)
+    here = schema.at_one_url(latest, event)
     happened = (
         select(event.ark_id, event.event, ark.ark, event.request_url, latest.state, event.detail)
         .join_from(schema.event, schema.ark)
@@ -70,7 +70,7 @@ def news_of(connection: Connection, run_id: int) -> News:
         .join(schema.verdict, schema.verdict.c.verdict_id == latest.verdict_id)
         .where(
             schema.verdict.c.run_id == run_id,
-            latest.state == ArkState.FAILING.value,
+            latest.state == ArkState.FAILING,
             latest.since >= begun,
         )
     )

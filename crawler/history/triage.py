@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from typing import TypeAlias
 
 from crawler.history.ark_status import ArkState, host_of
-from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
+from crawler.model.observations import Family, ObjectOutcome
 from extractors.model.ark import Ark
 
 
@@ -46,7 +46,12 @@ class TriageTarget(StrEnum):
 TriageKey: TypeAlias = tuple[TriageAction, TriageTarget, str]
 
 #: What a decision says of a problem that it covers.
-PARTICIPLES = {TriageAction.ACKNOWLEDGE: "acknowledged", TriageAction.IGNORE: "ignored"}
+PARTICIPLES = {
+    TriageAction.ACKNOWLEDGE: "acknowledged",
+    TriageAction.IGNORE: "ignored",
+    TriageAction.ASSIGN: "assigned",
+    TriageAction.RECHECK: "to be checked again",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +83,7 @@ def decision_words(decision: TriageDecision) -> str:
     >>> decision_words(TriageDecision(TriageAction.IGNORE, TriageTarget.HOST, "old.example.org", at, "it moves", until))
     'ignored until 2027-01-01 by host old.example.org: it moves'
     """
-    done = {
-        **PARTICIPLES,
-        TriageAction.ASSIGN: "assigned",
-        TriageAction.RECHECK: "to be checked again",
-    }[decision.action]
+    done = PARTICIPLES[decision.action]
     until = f" until {decision.until}" if decision.until else ""
     to = f" to {decision.assignee}" if decision.assignee else ""
     return f"{done}{until}{to} by {decision.kind} {decision.target}{_because(decision.reason)}"
@@ -128,7 +129,7 @@ class TriageCheck:
             Family.FAILS: Severity.FAILS,
             Family.UNREACHABLE: Severity.SILENT,
             Family.NOT_JUDGED: Severity.UNJUDGED,
-        }[FAMILY_OF[self.object]]
+        }[self.object.family]
 
 
 @dataclass(frozen=True, slots=True)

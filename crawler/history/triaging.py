@@ -10,8 +10,7 @@ from datetime import date, datetime
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, delete, func, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, Row, Select, delete, exists, func, select
 
 from crawler.history.ark_status import ArkState
 from crawler.history.rechecking import KnownArk
@@ -27,12 +26,14 @@ from crawler.history.triage import (
     treatment,
 )
 from crawler.model import schema
-from crawler.model.observations import ObjectOutcome, Question
+from crawler.model.observations import ObjectOutcome, Question, moment
 from crawler.verdicts.verdict import WAYS
 
 Pair = tuple[int, str]
 """An ARK by its number, and the URL that is asked for it."""
 
+_ark, _latest, _observation = schema.ark.c, schema.latest.c, schema.observation.c
+_run, _verdict = schema.run.c, schema.verdict.c
 _OTHERWISE = frozenset(remark for _, remark in WAYS.values())
 _AT_ONCE = 500
 
@@ -70,12 +71,9 @@ def keep(connection: Connection, decided: Iterable[TriageDecision]) -> None:
     """Keep decisions, each in place of an earlier one of its kind about the same."""
     for decision in decided:
         until = decision.until.isoformat() if decision.until else None
-        at = decision.at.isoformat(timespec="milliseconds")
-        values = {**asdict(decision), "at": at, "until": until}
         connection.execute(
-            insert(schema.triage)
-            .values(values)
-            .on_conflict_do_update(index_elements=["action", "kind", "target"], set_=values)
+            schema.replacing(schema.triage, "action", "kind", "target"),
+            {**asdict(decision), "at": moment(decision.at), "until": until},
         )
 
 
@@ -106,9 +104,7 @@ def forget(connection: Connection, key: tuple[TriageAction, TriageTarget, str]) 
     action, kind, target = key
     row = schema.triage.c
     done = connection.execute(
-        delete(schema.triage).where(
-            row.action == action.value, row.kind == kind.value, row.target == target
-        )
+        delete(schema.triage).where(row.action == action, row.kind == kind, row.target == target)
     )
     return bool(done.rowcount)
 
@@ -141,7 +137,7 @@ def treated(
     """
     made = decisions(connection)
     last = run_id if until is None else until
-    begun = connection.scalar(select(schema.run.c.started_at).where(schema.run.c.run_id == last))
+    begun = connection.scalar(select(_run.started_at).where(_run.run_id == last))
     if not made or begun is None:
         return {}
     today = datetime.fromisoformat(begun).date()
@@ -184,38 +180,36 @@ def _together(
 
 
 def _status(verdicts: Select[Any]) -> Select[Any]:
-    verdict, latest, ark, run = schema.verdict.c, schema.latest.c, schema.ark.c, schema.run.c
     return (
         select(
-            verdict.verdict_id,
-            verdict.ark_id,
-            ark.ark,
-            verdict.request_url,
-            verdict.object,
-            verdict.remarks,
-            verdict.final_url,
-            run.started_at.label("at"),
-            latest.state,
-            latest.since,
+            _verdict.verdict_id,
+            _verdict.ark_id,
+            _ark.ark,
+            _verdict.request_url,
+            _verdict.object,
+            _verdict.remarks,
+            _verdict.final_url,
+            _run.started_at.label("at"),
+            _latest.state,
+            _latest.since,
         )
         .join_from(schema.verdict, schema.ark)
-        .join(schema.run, run.run_id == verdict.run_id)
-        .outerjoin(schema.latest, latest.verdict_id == verdict.verdict_id)
-        .where(verdict.verdict_id.in_(verdicts))
-        .order_by(ark.ark, verdict.request_url)
+        .join(schema.run, _run.run_id == _verdict.run_id)
+        .outerjoin(schema.latest, _latest.verdict_id == _verdict.verdict_id)
+        .where(_verdict.verdict_id.in_(verdicts))
+        .order_by(_ark.ark, _verdict.request_url)
     )
 
 
 def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, Collection[str]]:
     """Return where the objects' chains ended, answered or not."""
-    verdict, observation = schema.verdict.c, schema.observation.c
-    together = (observation.run_id == verdict.run_id) & (
-        observation.request_url == verdict.request_url
+    together = (_observation.run_id == _verdict.run_id) & (
+        _observation.request_url == _verdict.request_url
     )
     query = (
-        select(verdict.ark_id, verdict.request_url, observation.final_url)
+        select(_verdict.ark_id, _verdict.request_url, _observation.final_url)
         .join_from(schema.verdict, schema.observation, together)
-        .where(verdict.verdict_id.in_(verdicts), observation.question == Question.OBJECT.value)
+        .where(_verdict.verdict_id.in_(verdicts), _observation.question == Question.OBJECT)
     )
     ends: defaultdict[Pair, set[str]] = defaultdict(set)
     for ark_id, url, final_url in connection.execute(query):
@@ -247,27 +241,31 @@ def _decided_about(
             yield row, whole, in_documents
 
 
+def citing(*columns: Any) -> Select[Any]:
+    """The query for an ARK's number, its URL and *columns* of documents that cite it now; in the order of their names."""
+    document, mention = schema.document.c, schema.mention.c
+    return (
+        select(mention.ark_id, mention.request_url, document.url, *columns)
+        .join_from(schema.mention, schema.document)
+        .where(schema.is_current_mention, mention.request_url.is_not(None))
+        .distinct()
+        .order_by(document.url, *columns)
+    )
+
+
+def in_last_run(query: Select[Any]) -> Select[Any]:
+    """Of a query for what cites ARKs that of the last run that read anything which cites them."""
+    same = schema.at_one_url(_latest, schema.mention.c)
+    return query.join(schema.latest, same).where(_latest.cited_in == schema.document.c.run_id)
+
+
 def _documents(
     connection: Connection, run_id: int, wanted: Collection[Pair]
 ) -> Mapping[Pair, list[str]]:
     """The documents that cite each pair: those of the run, or of the last run that had any, where this one has none."""
-    document, mention, latest = schema.document.c, schema.mention.c, schema.latest.c
-    here = (
-        connection.scalar(select(document.document_id).where(document.run_id == run_id).limit(1))
-        is not None
-    )
-    query = (
-        select(mention.ark_id, mention.request_url, document.url)
-        .join_from(schema.mention, schema.document)
-        .where(schema.is_current_mention, mention.request_url.is_not(None))
-        .distinct()
-        .order_by(document.url)
-    )
-    if here:
-        query = query.where(document.run_id == run_id)
-    else:
-        same = (latest.ark_id == mention.ark_id) & (latest.request_url == mention.request_url)
-        query = query.join(schema.latest, same).where(latest.cited_in == document.run_id)
+    of_run = schema.document.c.run_id == run_id
+    is_there = connection.scalar(select(exists().where(of_run)))
+    query = citing().where(of_run) if is_there else in_last_run(citing())
     places: defaultdict[Pair, list[str]] = defaultdict(list)
     for ark_id, url, name in connection.execute(query):
         if (ark_id, url) in wanted:
@@ -283,13 +281,12 @@ def _lives(
     A check is of the moment of its last answer: a run may take days, and what it finds on the last of them was not
     known to anyone who decided on the first.
     """
-    verdict, run, observation = schema.verdict.c, schema.run.c, schema.observation.c
     answered = (
-        select(func.max(observation.at))
+        select(func.max(_observation.at))
         .where(
-            observation.run_id == verdict.run_id,
-            observation.request_url == verdict.request_url,
-            observation.question == Question.OBJECT.value,
+            _observation.run_id == _verdict.run_id,
+            _observation.request_url == _verdict.request_url,
+            _observation.question == Question.OBJECT,
         )
         .scalar_subquery()
     )
@@ -298,16 +295,16 @@ def _lives(
     for some in (arks[first : first + _AT_ONCE] for first in range(0, len(arks), _AT_ONCE)):
         query = (
             select(
-                verdict.verdict_id,
-                verdict.ark_id,
-                verdict.request_url,
-                verdict.object,
-                verdict.remarks,
+                _verdict.verdict_id,
+                _verdict.ark_id,
+                _verdict.request_url,
+                _verdict.object,
+                _verdict.remarks,
             )
-            .add_columns(func.coalesce(func.nullif(answered, ""), run.started_at).label("at"))
+            .add_columns(func.coalesce(func.nullif(answered, ""), _run.started_at).label("at"))
             .join_from(schema.verdict, schema.run)
-            .where(verdict.ark_id.in_(some), run.started_at <= until)
-            .order_by(run.started_at, run.run_id)
+            .where(_verdict.ark_id.in_(some), _run.started_at <= until)
+            .order_by(_run.started_at, _run.run_id)
         )
         for row in connection.execute(query):
             if (row.ark_id, row.request_url) in pairs:
@@ -370,22 +367,21 @@ def touched(
     """The ARKs and URLs of the store that decisions are about, as rows with their status, each with its decisions."""
     if not made:
         return
-    latest, ark, verdict = schema.latest.c, schema.ark.c, schema.verdict.c
     query = (
         select(
-            latest.ark_id,
-            ark.ark,
-            latest.request_url,
-            latest.checked_at,
-            latest.state,
-            verdict.final_url,
+            _latest.ark_id,
+            _ark.ark,
+            _latest.request_url,
+            _latest.checked_at,
+            _latest.state,
+            _verdict.final_url,
         )
         .join_from(schema.latest, schema.ark)
-        .outerjoin(schema.verdict, verdict.verdict_id == latest.verdict_id)
-        .order_by(latest.latest_id)
+        .outerjoin(schema.verdict, _verdict.verdict_id == _latest.verdict_id)
+        .order_by(_latest.latest_id)
     )
     rows = connection.execute(query).all()
-    of_latest = select(latest.verdict_id)
+    of_latest = select(_latest.verdict_id)
     for row, whole, in_documents in _decided_about(connection, made, rows, of_latest, -1):
         yield row, [*whole, *chain.from_iterable(in_documents.values())]
 

@@ -16,11 +16,10 @@ from urllib.parse import SplitResult, urlsplit
 from publicsuffixlist import PublicSuffixList
 from w3lib.url import canonicalize_url
 
-from crawler.model.addresses import is_literal
+from crawler.model.addresses import DEFAULT_PORTS, is_literal
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 _SESSION_NAME = (
     r"(?:jsessionid|phpsessid|aspsessionid[a-z]*|session_?id|cfid|cftoken|oscsid|xtcsid|zenid)"
 )
@@ -107,7 +106,7 @@ def _authority(scheme: str, authority: str) -> str:
         host, port = host_and_port, ""
     if port and (not port.isascii() or not port.isdigit()):
         raise ValueError(f"not a port: {port!r}")
-    is_default = not port or int(port) == _DEFAULT_PORTS.get(scheme)
+    is_default = not port or int(port) == DEFAULT_PORTS.get(scheme)
     return host.rstrip(".") + ("" if is_default else f":{int(port)}")
 
 
@@ -209,14 +208,12 @@ class CrawlRequest:
         >>> CrawlRequest.to_page("https://Library.example/b?y=1&x=2").canonical
         'https://library.example/b?x=2&y=1'
         """
-        canonical, host = same_document(url), host_of(url)
         return cls(
             url,
-            canonical,
-            host,
-            RequestKind.PAGE,
-            depth,
-            found_on,
+            same_document(url),
+            host_of(url),
+            depth=depth,
+            found_on=found_on,
             reach=reach,
             source=source,
             part=part,
@@ -260,10 +257,18 @@ class Outlinks:
 
 def outlinks_of(leads: Iterable[CrawlRequest]) -> tuple[Outlinks, ...]:
     """Return the links that *leads* are, by where they were found."""
+    return by_place(
+        (crawl_request.found_on, crawl_request.key)
+        for crawl_request in leads
+        if crawl_request.found_on is not None
+    )
+
+
+def by_place(links: Iterable[tuple[str, bytes]]) -> tuple[Outlinks, ...]:
+    """Return *links*, each with where it was found and the key of what it leads to, by where they were found."""
     targets: dict[str, bytearray] = {}
-    for crawl_request in leads:
-        if crawl_request.found_on is not None:
-            targets.setdefault(crawl_request.found_on, bytearray()).extend(crawl_request.key)
+    for found_on, key in links:
+        targets.setdefault(found_on, bytearray()).extend(key)
     return tuple(Outlinks.to(found_on, bytes(keys)) for found_on, keys in targets.items())
 
 
@@ -433,7 +438,7 @@ class Scope:
         """
         try:
             parts = urlsplit(url)
-            if parts.scheme.lower() not in ("http", "https") or site_of(url) not in self.sites:
+            if parts.scheme not in ("http", "https") or site_of(url) not in self.sites:
                 return False
             host_and_path = _host_and_path(parts) if self.places else ""
         except ValueError:

@@ -29,7 +29,16 @@ from extractors.model.documents import Finding
 
 def now() -> str:
     """This moment, as rows have it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    return moment(datetime.now(UTC))
+
+
+def moment(at: datetime) -> str:
+    """A moment, as rows have it.
+
+    >>> moment(datetime.fromisoformat("2026-11-21T10:00:00.5+00:00"))
+    '2026-11-21T10:00:00.500+00:00'
+    """
+    return at.isoformat(timespec="milliseconds")
 
 
 # -- mentions, as they are in the store
@@ -213,6 +222,8 @@ class Hop:
         return {name: getattr(self, name) for name in _HOP_FIELDS} | {"headers": dict(self.headers)}
 
 
+#: The requests that led from a question to its answer, redirects included.
+Chain = tuple[Hop, ...]
 _HOP_FIELDS = tuple(column.name for column in fields(Hop))
 
 
@@ -279,7 +290,7 @@ class Observation:
     question: Question
     asked_url: str
     """The URL whose target was sent first, byte for byte: `request_url` with the inflection, or the control's."""
-    hops: tuple[Hop, ...]
+    hops: Chain
     end: ChainEnd
     detail: str = ""
     """The words for how the chain ended, where there are any."""
@@ -348,7 +359,7 @@ class DocumentRecord:
     found_on: str | None
     fetched_at: str
     outcome: DocumentOutcome | ObjectOutcome
-    hops: tuple[Hop, ...] = ()
+    hops: Chain = ()
     media_type: str | None = None
     title: str = ""
     body_bytes: int | None = None
@@ -385,6 +396,10 @@ class DocumentRecord:
         return self.led_to or (self.hops[-1].url if self.hops else self.url)
 
 
+#: Why a certificate was not seen, where it was a question of time: asked again, it may be seen.
+NOT_IN_TIME = "not in time"
+
+
 @dataclass(frozen=True, slots=True)
 class TlsResult:
     """The result of a verifying handshake with a host; resolution is observed apart from it."""
@@ -399,6 +414,11 @@ class TlsResult:
     """The moment of the handshake, ISO 8601 in UTC; before the run began, where one of the same day was taken over."""
     means: str = ""
     """Whose authorities were trusted, and by which route the host was reached: only like results are taken over."""
+
+    @property
+    def is_late(self) -> bool:
+        """True if no certificate was seen for want of time, which says nothing of it."""
+        return self.trusted is None and self.reason == f"not probed: {NOT_IN_TIME}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,7 +486,7 @@ class Verdict:
     metadata: ServiceVerdict[MetadataOutcome]
     commitment: ServiceVerdict[CommitmentOutcome]
     final_url: str | None = None
-    hops: tuple[Hop, ...] = ()
+    hops: Chain = ()
     """The chain of the request for the object."""
     requests: int = 0
     """Sent about this ARK at this URL: every attempt and every redirect."""

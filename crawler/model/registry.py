@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,10 +72,8 @@ def load(folder: Path) -> Registry:
         return kept(path)[0]
     except FileNotFoundError:
         return Registry.builtin()
-    except OSError as problem:
-        fault = problem.strerror or str(problem)
-    except NotARegistry as problem:
-        fault = str(problem)
+    except (OSError, NotARegistry) as problem:
+        fault = getattr(problem, "strerror", None) or problem
     warning = f"the copy of the NAAN registry at {path} can't be used: {fault}; `arkaudit registry update` replaces it"
     return replace(Registry.builtin(), warning=warning)
 
@@ -82,19 +81,12 @@ def load(folder: Path) -> Registry:
 def kept(path: Path) -> tuple[Registry, Provenance | None]:
     """The copy at *path* and its provenance, if that is this copy's. Raises OSError and `NotARegistry`."""
     data = bounded(path)
-    provenance = _provenance_of(path, data)
-    if provenance is None:
-        return read_registry(data, source=str(path)), None
-    source, checked_at = provenance.source, provenance.checked_at
-    return read_registry(data, source=source, fetched_at=checked_at), provenance
-
-
-def _provenance_of(path: Path, data: bytes) -> Provenance | None:
-    try:
+    with suppress(OSError, ValidationError):
         provenance = Provenance.model_validate_json(path.with_name(PROVENANCE).read_bytes())
-    except (OSError, ValidationError):
-        return None
-    return provenance if provenance.sha256 == hashlib.sha256(data).hexdigest() else None
+        if provenance.sha256 == hashlib.sha256(data).hexdigest():
+            source, checked_at = provenance.source, provenance.checked_at
+            return read_registry(data, source=source, fetched_at=checked_at), provenance
+    return read_registry(data, source=str(path)), None
 
 
 def bounded(path: Path) -> bytes:

@@ -200,23 +200,13 @@ def same_host(one: str, other: str) -> bool:
     >>> same_host("http://n2t.net/x", "https://www.N2T.net/y"), same_host("http://127.0.0.1:1/", "http://127.0.0.1:2/")
     (True, False)
     """
-    (host, port), (other_host, other_port) = _host_and_port_of(one), _host_and_port_of(other)
-    if _NO_PORT in (port, other_port):
-        return False
-    return host == other_host and (port == other_port or None in (port, other_port))
-
-
-_NO_PORT = -1
-"""Is for a port that is none."""
-
-
-def _host_and_port_of(url: str) -> tuple[str, int | None]:
-    parts = urlsplit(url)
+    both = urlsplit(one), urlsplit(other)
     try:
-        port = parts.port
-    except ValueError:
-        port = _NO_PORT
-    return (parts.hostname or "").removeprefix("www."), port
+        ports = {parts.port for parts in both if parts.port is not None}
+    except ValueError:  # a port that is none
+        return False
+    names = {(parts.hostname or "").removeprefix("www.") for parts in both}
+    return len(names) == 1 and len(ports) < 2
 
 
 # -- what a chain amounts to
@@ -378,20 +368,13 @@ def requests_sent(observations: Iterable[Observation]) -> int:
     """Return how many requests went out for *observations*: every hop but those that were held back, and what a
     rendered page asked for.
     """
-    held_back = (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS)
-    observed = list(observations)
-    unsent = sum(
-        observation.end in held_back and observation.hops[-1].sent
-        for observation in observed
-        if observation.hops
-    )
-    of_pages = sum(
-        hop.sent
-        for observation in observed
-        if observation.rendering is not None
-        for hop in observation.rendering.requests
-    )
-    return sum(hop.sent for observation in observed for hop in observation.hops) - unsent + of_pages
+    sent = 0
+    for observation in observations:
+        of_page = observation.rendering.requests if observation.rendering is not None else ()
+        sent += sum(hop.sent for hop in (*observation.hops, *of_page))
+        if observation.hops and observation.end in (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS):
+            sent -= observation.hops[-1].sent
+    return sent
 
 
 # -- whether a question is asked again within a run, and how long to wait before
@@ -462,7 +445,8 @@ def next_fetch(
     if last is None or not last.sent or has_had_enough:
         return None
     is_slow = last.status is None and (last.error or "").startswith(SLOW_LOOK_UPS)
-    if not is_slow and not may_pass(end, last.status):
+    is_busy = end is ChainEnd.ANSWERED and last.status in PASSING_STATUSES
+    if not is_slow and not is_busy and end not in _PASSING_ENDS:
         return None
     return wait_s(last.headers.get("Retry-After"), attempt, patience, at=last.at)
 
@@ -472,15 +456,6 @@ def wait_s(retry_after: str | None, attempt: int, patience: Patience, *, at: str
     wish = retry_after_s(retry_after, at=at)
     seconds = max(patience.backoff(attempt), wish or 0.0)
     return seconds if seconds <= patience.longest_wait_s else None
-
-
-def may_pass(end: ChainEnd, status: int | None) -> bool:
-    """Return whether a chain that ended so may end otherwise in a moment.
-
-    >>> may_pass(ChainEnd.ANSWERED, 503), may_pass(ChainEnd.ANSWERED, 500), may_pass(ChainEnd.DNS, None)
-    (True, False, False)
-    """
-    return end in _PASSING_ENDS or (end is ChainEnd.ANSWERED and status in PASSING_STATUSES)
 
 
 def retry_after_s(header: str | None, *, at: str) -> float | None:

@@ -23,6 +23,7 @@ from sqlalchemy import (
     select,
     text,
 )
+from sqlalchemy.dialects.sqlite import Insert, insert
 
 from crawler.model.observations import DecidedOn
 
@@ -65,6 +66,20 @@ def reference(name: str, comment: str, **options: Any) -> Column[Any]:
 def key(name: str, comment: str = "key") -> Column[int]:
     """Return the column by whose numbers other tables refer to a row."""
     return Column(name, Integer, primary_key=True, comment=comment)
+
+
+def replacing(table: Table, *unique: str) -> Insert:
+    """Return the statement that adds a row, or puts it in place of the one with the same *unique* values."""
+    new = insert(table)
+    others = {
+        column.name: new.excluded[column.name] for column in table.c if not column.primary_key
+    }
+    return new.on_conflict_do_update(index_elements=unique, set_=others)
+
+
+def at_one_url(one: Any, other: Any) -> ColumnElement[bool]:
+    """Return whether rows of two tables, by their columns, are about one ARK at one URL."""
+    return and_(one.ark_id == other.ark_id, one.request_url == other.request_url)
 
 
 run = Table(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from urllib.parse import urlsplit
 
-from crawler.model.addresses import AddressGuard, Routes, is_literal
+from crawler.model.addresses import DEFAULT_PORTS, AddressGuard, Routes, is_literal
 from crawler.model.observations import ChainEnd
 from crawler.model.resolving import Patience
 
@@ -31,7 +31,6 @@ _BUSY = frozenset({429, 503})
 _NO_CONNECTION = frozenset({ChainEnd.DNS, ChainEnd.REFUSED, ChainEnd.TLS})
 _NO_ANSWER = frozenset({*_NO_CONNECTION, ChainEnd.TIMEOUT, ChainEnd.RESET})
 _ORIGIN = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 _NEVER = -math.inf
 
 
@@ -55,7 +54,7 @@ def host_of(url: str) -> str:
         return origin
     name = f"[{name}]" if ":" in name else name
     return f"{parts.scheme}://{name}" + (
-        f":{port}" if port not in (None, _DEFAULT_PORTS[parts.scheme]) else ""
+        f":{port}" if port not in (None, DEFAULT_PORTS[parts.scheme]) else ""
     )
 
 
@@ -104,7 +103,7 @@ def is_own(host: str, routes: Routes, guard: AddressGuard) -> bool:
     """
     try:
         parts = urlsplit(host)
-        name, port = parts.hostname or "", parts.port or _DEFAULT_PORTS.get(parts.scheme, 0)
+        name, port = parts.hostname or "", parts.port or DEFAULT_PORTS.get(parts.scheme, 0)
     except ValueError:  # no request can be made of it
         return False
     if routes.target(name, port) is not None:

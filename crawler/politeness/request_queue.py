@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy import Request, Spider
 from scrapy.core.downloader import Downloader
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.pqueues import DownloaderAwarePriorityQueue, DownloaderInterface
+from twisted.internet.defer import Deferred
 
 from crawler.politeness.pacing import host_of
 from crawler.politeness.throttle import throttle_of
-
-if TYPE_CHECKING:
-    from scrapy import Request, Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from twisted.internet.defer import Deferred
 
 
 class HostDownloader(Downloader):

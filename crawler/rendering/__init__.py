@@ -12,10 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from crawler.answers.quirks import is_visitor_counter
-from crawler.model.observations import ChainEnd, Hop
+from crawler.history.ark_status import host_of
+from crawler.model.observations import (
+    Chain,
+    ChainEnd,
+)
 from crawler.model.resolving import names_skipped_ark, url_fault
 
 #: Under which names a Chromium is installed. The first has no windows at all, and starts in a third of the time.
@@ -144,14 +147,8 @@ def origin(url: str) -> str:
     >>> origin("https://Api.example:443/x?y"), origin("http://api.example:8080/")
     ('https://api.example', 'http://api.example:8080')
     """
-    try:
-        parts = urlsplit(url)
-        host, port = (parts.hostname or "").lower(), parts.port
-    except ValueError:
-        return ""
-    host = f"[{host}]" if ":" in host else host
-    is_usual = port is None or (parts.scheme.lower(), port) in {("http", 80), ("https", 443)}
-    return f"{parts.scheme.lower()}://{host}" + ("" if is_usual else f":{port}")
+    host = host_of(url)
+    return f"{url.partition(':')[0].lower()}://{host}" if host else ""
 
 
 def treatment(asked: PageRequest) -> tuple[Treatment, str]:
@@ -206,7 +203,7 @@ def passed_on(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: headers[name] for name in _PASSED_ON if name in headers}
 
 
-def may_read(asked: PageRequest, headers: Mapping[str, str], hops: tuple[Hop, ...]) -> bool:
+def may_read(asked: PageRequest, headers: Mapping[str, str], hops: Chain) -> bool:
     """Return whether a page may see an answer with these headers at all, where it comes from another origin.
 
     Its browser would compare the values; here it gets the answer as if no redirect had led to it.

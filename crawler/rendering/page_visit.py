@@ -12,12 +12,16 @@ import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from crawler.answers.answer import read_answer
 from crawler.answers.likeness import same_page
-from crawler.model.observations import Hop, Rendering
+from crawler.model.observations import (
+    Chain,
+    Hop,
+    Rendering,
+)
 from crawler.rendering import (
     MOST_DOCUMENTS,
     REQUEST_BYTES,
@@ -99,14 +103,9 @@ class PageAnswer:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Names in lower case."""
     body: bytes = b""
-    hops: tuple[Hop, ...] = ()
+    hops: Chain = ()
     fault: str | None = None
     """Why it may be something else than what a browser gets, or nothing at all."""
-
-    @property
-    def url(self) -> str | None:
-        """Where it came from."""
-        return self.hops[-1].url if self.hops else None
 
 
 #: Gets what a page asks for, in so many bytes at most.
@@ -119,7 +118,7 @@ class ShownPage:
 
     rendering: Rendering
     html: str | None = None
-    documents: tuple[Hop, ...] = ()
+    documents: Chain = ()
     """The documents to which it has led by itself, redirects included."""
 
 
@@ -385,7 +384,7 @@ class PageVisit:
 
     async def _lead_to(self, route: Route, asked: PageRequest, answer: PageAnswer) -> None:
         """Give a document to which the page has led; where redirects have led on, by way of its own address."""
-        url = answer.url or asked.url
+        url = answer.hops[-1].url if answer.hops else asked.url
         if _without_fragment(url) == _without_fragment(asked.url):
             await self._give(route, asked, answer)
             return
@@ -415,11 +414,6 @@ def _are_alike(one: str, other: str) -> bool:
         for text in (one, other)
     )
     return first.similarity == second.similarity or same_page(first.text, second.text)
-
-
-def with_kept(answer: PageAnswer) -> PageAnswer:
-    """The same for another page that asks for it: nothing goes out for that."""
-    return replace(answer, hops=tuple(replace(hop, sent=False) for hop in answer.hops))
 
 
 def _without_fragment(url: str) -> str:

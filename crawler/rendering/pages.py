@@ -16,12 +16,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.http.cookies import CookieJar
 from scrapy.http.request import NO_CALLBACK
 
 from crawler.answers.answer import read_answer
 from crawler.answers.likeness import same_answer
-from crawler.model.observations import ChainEnd, Hop, Observation, Question, Rendering
+from crawler.model.observations import (
+    Chain,
+    ChainEnd,
+    Observation,
+    Question,
+    Rendering,
+)
 from crawler.model.resolving import SUCCESSES, Follow, next_step
 from crawler.rendering import (
     REQUEST_BYTES,
@@ -41,7 +49,6 @@ from crawler.rendering.page_visit import (
     ShownPage,
     ended_within,
     first_line,
-    with_kept,
 )
 from crawler.wire.credentialed import sessions_of
 from crawler.wire.failures import incomplete
@@ -49,8 +56,6 @@ from crawler.wire.middlewares import chain_of
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
 
 # Gets what shown pages ask for: each request goes the way of all others, through guard, robots.txt and throttle.
@@ -78,7 +83,8 @@ class PageFetcher:
             return await self._answer(asked, limit, page_url, jar)
         script = self._scripts.get(asked.url)
         if script is not None:
-            return with_kept(await asyncio.shield(script))
+            kept = await asyncio.shield(script)  # nothing goes out for this page
+            return replace(kept, hops=tuple(replace(hop, sent=False) for hop in kept.hops))
         task = self._scripts[asked.url] = asyncio.ensure_future(
             self._answer(asked, REQUEST_BYTES, page_url, jar)
         )
@@ -95,7 +101,7 @@ class PageFetcher:
         engine = self._crawler.engine
         assert engine is not None
         url = asked.url.partition("#")[0]
-        hops: tuple[Hop, ...] = ()
+        hops: Chain = ()
         while True:
             why_not = url_not_asked(url)
             is_elsewhere = origin(url) != origin(page_url)

@@ -26,6 +26,7 @@ from crawler.model.crawl_requests import (
     Scope,
     SourceKind,
     SourceReading,
+    by_place,
     document_key,
     site_of,
 )
@@ -37,7 +38,7 @@ from crawler.sources.links import (
     LinkTarget,
     Rule,
     Traps,
-    absolute,
+    absolutes,
     asked_by,
     page_targets,
     refusal_text,
@@ -189,11 +190,8 @@ class Gate:
         """The sitemaps that a *robots* file names: parts of the site wherever they are, for their own pages are not."""
         if self._rules.depth == 0:
             return ()
-        sitemap_urls = dict.fromkeys(
-            url for sitemap in urls if (url := absolute(robots, sitemap)) is not None
-        )
         return _leads_and_links(
-            (url, robots, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in sitemap_urls
+            (url, robots, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in absolutes(robots, urls)
         )[0]
 
     def page(
@@ -201,14 +199,8 @@ class Gate:
     ) -> Passed:
         """Return what the page leads to that a request has come to, in the end at *url*."""
         noindex = asked_by("noindex", reading, headers)
-        findings = []
-        if noindex:
-            findings.append(
-                Finding(
-                    "noindex",
-                    f"it asks to stay out of indexes ({noindex}); it was read all the same",
-                )
-            )
+        words = f"it asks to stay out of indexes ({noindex}); it was read all the same"
+        findings = [Finding("noindex", words)] if noindex else []
         if self._is_dead_end(crawl_request):
             return Passed(findings=tuple(findings))
         targets = page_targets(reading, url=url, headers=headers)
@@ -451,7 +443,7 @@ def _leads_and_links(
     What is no URL leads nowhere.
     """
     leads: dict[str, CrawlRequest] = {}
-    targets: dict[str, bytearray] = {}
+    keys: list[tuple[str, bytes]] = []
     for target in links:
         if len(target) == 2:
             found_on, key = target
@@ -467,10 +459,8 @@ def _leads_and_links(
                 continue
             leads[crawl_request.canonical] = crawl_request
             key = crawl_request.key
-        targets.setdefault(found_on, bytearray()).extend(key)
-    return tuple(leads.values()), tuple(
-        Outlinks.to(where, bytes(keys)) for where, keys in targets.items()
-    )
+        keys.append((found_on, key))
+    return tuple(leads.values()), by_place(keys)
 
 
 def _digest(read: SourceReading) -> str | None:

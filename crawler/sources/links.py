@@ -77,11 +77,7 @@ def page_targets(reading: Reading, *, url: str, headers: Headers) -> list[LinkTa
         if (there := absolute(url, refresh)) is not None:
             targets.setdefault(there, LinkTarget(there, is_part=True))
     base = absolute(url, reading.base or "") or url
-    documents, parts, unfollowed = (
-        set(reading.documents),
-        set(reading.parts),
-        set(reading.unfollowed),
-    )
+    documents, parts, unfollowed = map(set, (reading.documents, reading.parts, reading.unfollowed))
     for link in reading.links:
         there = absolute(base, link)
         if there is not None and there not in targets:
@@ -111,6 +107,11 @@ def absolute(base: str, link: str) -> str | None:
     ):  # of an ARK a bare question mark is a question
         url += "?"
     return sendable(url)
+
+
+def absolutes(base: str, links: Iterable[str]) -> dict[str, None]:
+    """The URLs that *links* mean (`absolute`), in their order, each once."""
+    return dict.fromkeys(url for link in links if (url := absolute(base, link)) is not None)
 
 
 def asked_by(directive: str, reading: Reading, headers: Headers) -> str | None:

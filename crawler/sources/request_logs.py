@@ -346,35 +346,26 @@ class RequestLogs:
                     return
                 self._files.add((status.st_dev, status.st_ino))
                 is_packed = stream.peek(2).startswith(_GZIP)
-                lines = gzip.GzipFile(fileobj=stream) if is_packed else stream
-                self._take(lines, None if is_packed else status.st_size, name, counts, odd)
+                size = None if is_packed else status.st_size
+                unpacked = gzip.GzipFile(fileobj=stream) if is_packed else stream
+                for line, is_whole in _lines(unpacked, size):
+                    is_read = len(line) <= MOST_LINE_BYTES
+                    request = request_in(line, self.formats) if is_read else None
+                    if request is None and not is_whole and not is_packed:
+                        continue  # it is being written
+                    counts["lines"] += 1
+                    if counts["lines"] % _SHOWN_EVERY == 0:
+                        self.show(self._lines + counts["lines"])
+                    if request is None:
+                        counts["odd"] += 1
+                        odd += [counts["lines"]] * (len(odd) < _MOST_NAMED)
+                    else:
+                        counts[self.add(request, name, counts["lines"])] += 1
         except (OSError, EOFError, zlib.error) as problem:
             kind = "unreadable-part" if counts["lines"] > counts["odd"] else "unreadable"
             fault = Finding(kind, str(getattr(problem, "strerror", None) or problem))
         self._lines += counts["lines"]
         self.logs[name] = _log_record(name, counts, odd, fault)
-
-    def _take(
-        self,
-        stream: BinaryIO | gzip.GzipFile,
-        size: int | None,
-        name: str,
-        counts: Counter[str],
-        odd: list[int],
-    ) -> None:
-        """Count the lines of *stream*, of which *size* octets were there when it was opened, and name the first *odd* ones."""
-        for line, is_whole in _lines(stream, size):
-            request = request_in(line, self.formats) if len(line) <= MOST_LINE_BYTES else None
-            if request is None and not is_whole and size is not None:
-                continue  # it is being written
-            counts["lines"] += 1
-            if counts["lines"] % _SHOWN_EVERY == 0:
-                self.show(self._lines + counts["lines"])
-            if request is None:
-                counts["odd"] += 1
-                odd += [counts["lines"]] * (len(odd) < _MOST_NAMED)
-            else:
-                counts[self.add(request, name, counts["lines"])] += 1
 
     def add(self, request: Request, log: str, line: int) -> str:
         """Count one request. Returns which of the numbers of its log it belongs to."""
@@ -458,7 +449,10 @@ def _log_record(
 
 
 def _lines(stream: BinaryIO | gzip.GzipFile, size: int | None) -> Iterator[tuple[bytes, bool]]:
-    """The lines of a log without their ends, each with whether it has one; of one too long only more than is allowed."""
+    """The lines of a log without their ends, each with whether it has one; of one too long only more than is allowed.
+
+    *size* octets were there when it was opened, as far as that is known.
+    """
     left = size
     while line := stream.readline(
         MOST_LINE_BYTES + 1 if left is None else min(left, MOST_LINE_BYTES + 1)

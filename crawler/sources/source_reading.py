@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crawler.model.crawl_requests import ListedItem, Outlinks, SourceKind, SourceReading
-from crawler.sources.links import absolute
+from crawler.sources.links import absolutes
 from crawler.sources.xml_sources import (
     NAMESPACE,
     Selection,
@@ -66,13 +66,10 @@ def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
         return None
     members = list(_listed_members(resource)) if kind == "Collection" else []
     further, listed = (
-        dict.fromkeys(
-            _absolute_ids(url, (address for of_kind, address in members if of_kind == wanted))
-        )
+        absolutes(url, (address for of_kind, address in members if of_kind == wanted))
         for wanted in ("Collection", "Manifest")
     )
-    about = dict.fromkeys(_absolute_ids(url, _about(resource)))
-    items = [*listed, *(item for item in about if item not in listed)]
+    items = [*(listed | absolutes(url, _about(resource)))]
     findings = []
     if len(items) > MOST_ITEMS:
         findings.append(
@@ -91,7 +88,7 @@ def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
     )
 
 
-def _listed_members(collection: dict[str, Any]) -> Iterator[tuple[str | None, Any]]:
+def _listed_members(collection: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
     """The kinds and addresses of the members, at whatever level they are within; and where the list goes on."""
     pending = [collection]
     while pending:
@@ -112,7 +109,7 @@ def _listed_members(collection: dict[str, Any]) -> Iterator[tuple[str | None, An
 _KIND_OF_KEY = {"collections": "Collection", "manifests": "Manifest"}
 
 
-def _about(resource: dict[str, Any]) -> Iterator[Any]:
+def _about(resource: dict[str, Any]) -> Iterator[str]:
     sequences = [
         related for related in _several(resource.get("sequences")) if isinstance(related, dict)
     ]  # version 2
@@ -130,21 +127,16 @@ def _several(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _id(value: Any) -> Any:
-    return value.get("id") or value.get("@id") if isinstance(value, dict) else value
+def _id(value: Any) -> str:
+    """The address that something has, or is; empty where that is no text."""
+    address = value.get("id") or value.get("@id") if isinstance(value, dict) else value
+    return address if isinstance(address, str) else ""
 
 
 def _kind(value: dict[str, Any]) -> str:
     """The type without the prefix that it has in version 2: ``Collection``, ``Manifest`` …"""
     type_name = value.get("type") or value.get("@type")
     return type_name.removeprefix("sc:") if isinstance(type_name, str) else ""
-
-
-def _absolute_ids(url: str, targets: Iterable[Any]) -> Iterator[str]:
-    for target in targets:
-        absolute_url = absolute(url, target) if isinstance(target, str) else None
-        if absolute_url is not None:
-            yield absolute_url
 
 
 # -- lists of URLs, one a line, as a file or as a sitemap in plain text; ARKs may be in it as well
@@ -179,15 +171,12 @@ def read_list(data: bytes, *, url: str, is_ordered: bool = False) -> SourceReadi
     lines = dict.fromkeys(
         line for line in _lines(data) if _URL.match(line) and _LINE.fullmatch(line)
     )
-    urls = [line for line in lines if is_ordered or not any(find_arks(line))]
-    urls_of_list = dict.fromkeys(
-        urls_of_list for line in urls if (urls_of_list := absolute(url, line)) is not None
-    )
+    urls = absolutes(url, (line for line in lines if is_ordered or not any(find_arks(line))))
     odd = sum(1 for line in _lines(data) if not _LINE.fullmatch(line))
     findings = (
         (Finding("odd-lines", f"lines that are neither a URL nor an ARK: {odd}"),) if odd else ()
     )
-    return SourceReading(SourceKind.LIST, tuple(map(ListedItem, urls_of_list)), findings=findings)
+    return SourceReading(SourceKind.LIST, tuple(map(ListedItem, urls)), findings=findings)
 
 
 def _lines(data: bytes) -> Iterator[str]:

@@ -14,7 +14,6 @@ from typing import Any
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
-from twisted.python.failure import Failure
 
 from crawler.answers.answer import read_answer
 from crawler.model.crawl_requests import CrawlRequest
@@ -252,31 +251,25 @@ class ArksSpider(AuditSpider):
             meta={"verbatim_url": True, "text_only": True, "body_limit": limit},
         )
 
-    async def answered(self, response: Response, ask: Ask) -> AsyncIterator[Observation | Request]:
-        request = response.request
-        assert request is not None
-        observation: Observation | None = observe(ask, request, response)
-        if observation is not None and ask.question in RENDERED and self._renderer is not None:
-            observation = await self._renderer.observed(observation, response, self._stopped)
-        if observation is not None:
-            for outcome in self._on_answer(ask, observation):
-                yield outcome
-
-    async def failed(self, failure: Failure) -> AsyncIterator[Observation | Request]:
-        request: Request = failure.request  # type: ignore[attr-defined]
-        ask: Ask = request.cb_kwargs["ask"]
-        for outcome in self._on_answer(ask, observe(ask, request, None)):
-            yield outcome
-
-    def _on_answer(self, ask: Ask, observation: Observation) -> list[Observation | Request]:
+    async def on_answer(
+        self, request: Request, response: Response | None, ask: Ask
+    ) -> AsyncIterator[Observation | Request]:
         """The observation, and the requests that it calls for; it is recorded in the order of these decisions."""
-        if ask.after is not None and not any(
-            hop.sent for hop in observation.hops
-        ):  # nothing was asked again
-            return [*self._requests(self._conversation.on_answer(ask.after, is_last=True))]
-        self.recorder.add(observation)
-        following = self._requests(self._conversation.on_answer(observation))
-        return [self.withheld(observation), *following]
+        observation = observe(ask, request, response)
+        if response is not None and ask.question in RENDERED and self._renderer is not None:
+            shown = await self._renderer.observed(observation, response, self._stopped)
+            if shown is None:
+                return
+            observation = shown
+        outcomes: list[Observation | Request] = []
+        if ask.after is not None and not any(hop.sent for hop in observation.hops):
+            following = self._conversation.on_answer(ask.after, is_last=True)  # nothing was sent
+        else:
+            self.recorder.add(observation)
+            following = self._conversation.on_answer(observation)
+            outcomes.append(self.withheld(observation))
+        for outcome in (*outcomes, *self._requests(following)):
+            yield outcome
 
     # -- what was observed before the run was interrupted
 

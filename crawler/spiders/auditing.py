@@ -17,7 +17,9 @@ import scrapy
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider, UsageError
+from scrapy.http import Response
 from scrapy.settings import BaseSettings
+from twisted.python.failure import Failure
 
 from crawler.model.observations import DocumentRecord, now
 from crawler.model.registry import cache_folder
@@ -94,8 +96,8 @@ class AuditSpider(scrapy.Spider):
         *,
         store: Store,
         run_id: int,
+        bounds: Bounds,
         probed_hosts: set[tuple[str, int]] | None = None,
-        bounds: Bounds | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -110,7 +112,7 @@ class AuditSpider(scrapy.Spider):
         )
         self.recorder.on_add = self.recorded
         self.feed = Feed(
-            self.frontier, self.recorder, bounds or Bounds(), is_idle=self._is_idle, lost=self.lost
+            self.frontier, self.recorder, bounds, is_idle=self._is_idle, lost=self.lost
         )
         self.own_run: OwnRun | None = None
         """What Scrapy's commands run it in; None within a run that it was given."""
@@ -185,6 +187,22 @@ class AuditSpider(scrapy.Spider):
             )
 
     # -- what is asked for, and recorded
+
+    def answered(self, response: Response, **asked: Any) -> AsyncIterator[Any]:
+        """Return what `on_answer` makes of an answer: the callback of all requests."""
+        assert response.request is not None
+        return self.on_answer(response.request, response, **asked)
+
+    def failed(self, failure: Failure) -> AsyncIterator[Any]:
+        """Return what `on_answer` makes of none: the errback of all requests."""
+        request: Request = failure.request  # type: ignore[attr-defined]
+        return self.on_answer(request, None, **request.cb_kwargs)
+
+    @abstractmethod
+    def on_answer(
+        self, request: Request, response: Response | None, *args: Any, **kwargs: Any
+    ) -> AsyncIterator[Any]:
+        """The records and further requests that come of the request that a chain ended with."""
 
     async def start(self) -> AsyncIterator[Any]:
         try:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from scrapy import Request
 from scrapy.http import Response
-from twisted.python.failure import Failure
 
 from crawler.conformance.plan import Probe
 from crawler.model.crawl_requests import CrawlRequest
@@ -91,21 +90,10 @@ class ConformanceSpider(AuditSpider):
             },
         )
 
-    async def answered(
-        self, response: Response, ask: Ask, probe: Probe
+    async def on_answer(
+        self, request: Request, response: Response | None, ask: Ask, probe: Probe
     ) -> AsyncIterator[Observation]:
-        request = response.request
-        assert request is not None
-        for observation in self._on_answer(ask, probe, observe(ask, request, response)):
-            yield observation
-
-    async def failed(self, failure: Failure) -> AsyncIterator[Observation]:
-        request: Request = failure.request  # type: ignore[attr-defined]
-        ask, probe = request.cb_kwargs["ask"], request.cb_kwargs["probe"]
-        for observation in self._on_answer(ask, probe, observe(ask, request, None)):
-            yield observation
-
-    def _on_answer(self, ask: Ask, probe: Probe, observation: Observation) -> Iterator[Observation]:
+        observation = observe(ask, request, response)
         is_unsent = ask.after is not None and not any(hop.sent for hop in observation.hops)
         wait_s = None if is_unsent else self._wait_s(probe, observation)
         if not is_unsent:

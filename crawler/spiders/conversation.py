@@ -44,9 +44,16 @@ from crawler.model.resolving import (
     sendable,
     url_fault,
 )
-from crawler.verdicts.access import is_app_shell, judge_object
+from crawler.verdicts.access import OBJECT_RULES, is_app_shell
 from crawler.verdicts.answer_sets import SHARED, is_about_resolver
-from crawler.verdicts.readings import CandidateReading, learned, meant_by, next_reading, readings_of
+from crawler.verdicts.readings import (
+    CandidateReading,
+    Form,
+    learned,
+    meant_by,
+    next_reading,
+    readings_of,
+)
 from crawler.verdicts.verdict import (
     ClosedCollection,
     Description,
@@ -64,7 +71,6 @@ Target = tuple[Ark, str]
 LONGEST_POLICY = 2000
 #: So many patterns of addresses at one landing host get a control: sites with more have addresses without order.
 PATTERNS_A_HOST = 3
-_DESCRIPTIVE = frozenset(INFLECTED)
 #: Questions whose answers show which form of the label is taken.
 _IN_SOME_FORM = frozenset({Question.OBJECT, Question.OTHER_LABEL, Question.PLAIN})
 
@@ -356,7 +362,7 @@ class Conversation:
         following = next_question(
             case.answers, self._context(case), case.places, first_url=case.first_url
         )
-        if following is not Question.HYPHENS and not _DESCRIPTIVE.intersection(case.answers):
+        if following is not Question.HYPHENS and case.answers.keys().isdisjoint(INFLECTED):
             reading, is_awaited = self._reading(case)
             if reading is not None or is_awaited:
                 case.open += case.request_url not in self._waiting
@@ -416,7 +422,7 @@ class Conversation:
             return False
         if not control.is_success or not self._may_be_soft(case):
             return False
-        verdict = judge_object(facts_beside(living, case.answers, control))
+        verdict = OBJECT_RULES.judge(facts_beside(living, case.answers, control))
         return verdict.outcome is ObjectOutcome.SOFT_404
 
     def _rendering(self, case: Case) -> Iterator[Ask]:
@@ -442,27 +448,34 @@ class Conversation:
         if not is_app_shell(facts_beside(living, case.answers, control)):
             return
         case.is_rendered = True
-        yield self._ask(case, Question.RENDERED, living.seen.asked_url)
+        yield self._ask(case, Question.RENDERED, living.asked_url)
         if self._is_new(neighbourhood, Question.CONTROL_RENDERED):
             self._asked.add((neighbourhood, Question.CONTROL_RENDERED))
-            yield self._ask(case, Question.CONTROL_RENDERED, control.seen.asked_url)
+            yield self._ask(case, Question.CONTROL_RENDERED, control.asked_url)
 
     # -- other readings
 
     def _reading(self, case: Case) -> tuple[CandidateReading | None, bool]:
         """The reading of a case's mention to ask about before anything else, and whether to wait for one."""
         others = (*case.readings, *case.meant)
-        begun = [begun for reading in others if (begun := self._case_at(reading)) is not None]
-        if len(others) > 1 and any(map(self._awaits_control, begun)):
-            return None, True
-        by_url = {other.request_url: other.answer for other in begun}
-        controls = {
-            other.request_url: self._controls.get(self._neighbourhood(other)) for other in begun
+        begun = {
+            reading.url: begun
+            for reading in others
+            if (begun := self._case_at(reading)) is not None
         }
-        reading = next_reading(case.readings, case.meant, by_url, controls)
-        if reading is None or isinstance(reading, CandidateReading):
-            return reading, False
-        return None, True
+        if len(others) > 1 and any(map(self._awaits_control, begun.values())):
+            return None, True
+        forms, meant = (
+            [self._form(reading, begun.get(reading.url)) for reading in some]
+            for some in (case.readings, case.meant)
+        )
+        pending = {url for url, other in begun.items() if other.answer is None}
+        return next_reading(forms, meant, pending)
+
+    def _form(self, reading: CandidateReading, case: Case | None) -> Form:
+        if case is None:
+            return Form(reading)
+        return Form(reading, case.answer, self._controls.get(self._neighbourhood(case)))
 
     def _case_at(self, reading: CandidateReading) -> Case | None:
         """The case of a reading that was asked about, recalled if it was finished."""
@@ -500,7 +513,7 @@ class Conversation:
     def _neighbourhood(self, case: Case) -> Neighbourhood:
         living = reached(case.answers)
         return self._shoulders.neighbourhood(
-            living.seen.asked_url if living else case.first_url, case.ark
+            living.asked_url if living else case.first_url, case.ark
         )
 
     def _about_resolver(self, case: Case, question: Question) -> Iterator[Outgoing]:
@@ -528,9 +541,9 @@ class Conversation:
             wants_control or wants_info or policy or is_sample
         ):  # as for most: a name is invented where it is asked
             return
-        is_labelled = LABEL.search(telling.seen.asked_url) is not None
+        is_labelled = LABEL.search(telling.asked_url) is not None
         shaped_by = self._speakers.get(neighbourhood, case.ark) if is_labelled else case.ark
-        control = control_url(telling.seen.asked_url, shaped_by, self._rules.registry)
+        control = control_url(telling.asked_url, shaped_by, self._rules.registry)
         if control is None:
             return
         if wants_control:
@@ -559,10 +572,10 @@ class Conversation:
         is_left_out = question not in ACCESS or case.is_guess or case.is_landing_asked
         if is_left_out or not answer.is_redirected or not answer.is_success:
             return
-        url = answer.seen.final_url
+        url = answer.final_url
         pattern, host, control = landing_pattern(url), urlsplit(url).netloc, landing_control(url)
         patterns = self._landings[host]
-        if pattern in patterns or host == urlsplit(answer.seen.asked_url).netloc:
+        if pattern in patterns or host == urlsplit(answer.asked_url).netloc:
             return
         if len(patterns) >= PATTERNS_A_HOST or not is_worth_asking(control):
             return
@@ -577,7 +590,7 @@ class Conversation:
         answer = case.answers[Question.OBJECT]
         if closed_for(case.ark, self._rules.closed) and answer.asks_for_a_right:
             return answer
-        is_gone = answer.is_answered and answer.seen.status == 404
+        is_gone = answer.is_answered and answer.status == 404
         return answer if is_gone and ObjectFacts(answer).claim is not None else None
 
     def _is_new(self, neighbourhood: Neighbourhood, question: Question) -> bool:

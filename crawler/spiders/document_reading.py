@@ -10,22 +10,25 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BufferedReader, BytesIO
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
+
+from scrapy.http import Response
 
 from crawler.answers.facts import OUTCOME_OF_END, status_outcome
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import (
+    Chain,
     ChainEnd,
     CitedMention,
     DocumentOutcome,
     DocumentRecord,
-    Hop,
     now,
 )
 from crawler.model.resolving import mention_url
 from crawler.sources.links import Headers
 from crawler.wire.failures import INCOMPLETE, STOPPED, incomplete
+from crawler.wire.middlewares import header_of
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import archive_kind, members
 from extractors.extraction import Extraction, extraction_of
@@ -42,9 +45,6 @@ from extractors.model.documents import NOTHING_READ, Finding
 from extractors.model.formats import parse_content_type
 from extractors.processes.worker import WorkerError, WorkerExecutor
 
-if TYPE_CHECKING:
-    from scrapy.http import Response
-
 T = TypeVar("T")
 
 _HEAD_BYTES = 512
@@ -59,7 +59,7 @@ class DocumentSource:
     path: str
     """A name whose ending may say the format."""
     found_on: str | None = None
-    hops: tuple[Hop, ...] = ()
+    hops: Chain = ()
     media_type: str | None = None
     charset: str | None = None
     flags: Collection[str] = ()
@@ -69,13 +69,13 @@ class DocumentSource:
     def of(
         cls,
         response: Response,
-        hops: tuple[Hop, ...],
+        hops: Chain,
         *,
         name: str | None = None,
         found_on: str | None = None,
     ) -> DocumentSource:
         """What *response* brought, after so many *hops*; its *name* is the URL, unless it has another."""
-        content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+        content_type = header_of(response.headers, "Content-Type")
         media_type, charset = parse_content_type(content_type) if content_type else (None, None)
         return cls(
             name or response.url,
@@ -308,9 +308,7 @@ def _unread(part: ArchiveMember | Finding, failure: WorkerError) -> MemberReadin
     )
 
 
-def redirected(
-    crawl_request: CrawlRequest, hops: tuple[Hop, ...], there: CrawlRequest
-) -> DocumentRecord:
+def redirected(crawl_request: CrawlRequest, hops: Chain, there: CrawlRequest) -> DocumentRecord:
     """The row about a URL that led to the document *there*, by *hops* of its own."""
     return DocumentRecord(
         url=crawl_request.url,
@@ -325,7 +323,7 @@ def redirected(
 
 def unfetched(
     crawl_request: CrawlRequest,
-    hops: tuple[Hop, ...],
+    hops: Chain,
     end: ChainEnd,
     detail: str,
     status: int | None,

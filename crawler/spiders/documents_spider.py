@@ -16,7 +16,6 @@ from urllib.parse import urljoin
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
-from twisted.python.failure import Failure
 
 from crawler.model.crawl_requests import (
     CrawlRequest,
@@ -28,7 +27,13 @@ from crawler.model.crawl_requests import (
     outlinks_of,
     same_document,
 )
-from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, now
+from crawler.model.observations import (
+    Chain,
+    ChainEnd,
+    DocumentOutcome,
+    DocumentRecord,
+    now,
+)
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import SUCCESSES, Patience, next_fetch
@@ -94,9 +99,7 @@ class DocumentsSpider(AuditSpider):
         patience: Patience,
         **kwargs: Any,
     ) -> None:
-        per_host = DOCUMENTS_A_HOST
-        if executor.jobs > 1:
-            per_host = max(per_host, 2 * executor.jobs)
+        per_host = max(DOCUMENTS_A_HOST, 2 * executor.jobs)
         super().__init__(bounds=Bounds(most=plan.max_pages, per_host=per_host), **kwargs)
         self._plan = plan
         self._files = {document_name(path): path for path in files}
@@ -228,12 +231,12 @@ class DocumentsSpider(AuditSpider):
                 self._gate.let_through(item.leads)
 
     def _request(
-        self, crawl_request: CrawlRequest, *, attempt: int = 1, earlier: tuple[Hop, ...] = ()
+        self, crawl_request: CrawlRequest, *, attempt: int = 1, earlier: Chain = ()
     ) -> Request:
         """A request for a document; *earlier* are the hops of the attempts before."""
         return Request(
             crawl_request.url,
-            callback=self.fetched,
+            callback=self.answered,
             errback=self.failed,
             cb_kwargs={"crawl_request": crawl_request, "attempt": attempt, "earlier": earlier},
             dont_filter=True,  # the frontier knows what is new; a redirect must never be lost
@@ -244,17 +247,16 @@ class DocumentsSpider(AuditSpider):
             },
         )
 
-    async def fetched(
+    async def on_answer(
         self,
-        response: Response,
+        request: Request,
+        response: Response | None,
         crawl_request: CrawlRequest,
         attempt: int,
-        earlier: tuple[Hop, ...],
+        earlier: Chain,
     ) -> AsyncIterator[DocumentRecord | Citation]:
-        request = response.request
-        assert request is not None
         hops, end, _ = chain_of(request)
-        if end is not ChainEnd.ANSWERED or response.status not in SUCCESSES:
+        if response is None or end is not ChainEnd.ANSWERED or response.status not in SUCCESSES:
             async for item in self._unfetched(request, response):
                 yield item
             return
@@ -271,10 +273,6 @@ class DocumentsSpider(AuditSpider):
         finally:
             if begun is not None:
                 begun.cancel()  # if no one wanted it
-
-    async def failed(self, failure: Failure) -> AsyncIterator[DocumentRecord | Citation]:
-        async for item in self._unfetched(failure.request, None):  # type: ignore[attr-defined]
-            yield item
 
     async def _unfetched(
         self, request: Request, response: Response | None
@@ -318,7 +316,7 @@ class DocumentsSpider(AuditSpider):
     # -- what a document says, and where it leads
 
     def _begin_reading(
-        self, crawl_request: CrawlRequest, response: Response, hops: tuple[Hop, ...]
+        self, crawl_request: CrawlRequest, response: Response, hops: Chain
     ) -> BegunReading | None:
         """Begin to read a large document before its turn: what it says depends on nothing else."""
         if crawl_request.source is not None or may_be_source(response.body):
@@ -332,7 +330,7 @@ class DocumentsSpider(AuditSpider):
         self,
         crawl_request: CrawlRequest,
         response: Response,
-        hops: tuple[Hop, ...],
+        hops: Chain,
         begun: BegunReading | None,
     ) -> AsyncIterator[DocumentRecord]:
         """The rows about what *lead* has led to: a document of another URL has its own, once for all who lead there.
@@ -383,7 +381,7 @@ class DocumentsSpider(AuditSpider):
         self,
         crawl_request: CrawlRequest,
         response: Response,
-        hops: tuple[Hop, ...],
+        hops: Chain,
         begun: BegunReading | None,
     ) -> AsyncIterator[DocumentRecord]:
         """The rows about a document and what is in it; its own comes last, with what it leads to."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scrapy import Request
 from scrapy.http import Response
-from twisted.python.failure import Failure
 
 from crawler.answers.answer import read_answer
 from crawler.answers.mementos import (
@@ -25,7 +24,7 @@ from crawler.model.resolving import Patience, next_fetch
 from crawler.spiders.auditing import AuditSpider
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import FrontierEntry, SettledEntry
-from crawler.wire.middlewares import chain_of
+from crawler.wire.middlewares import chain_of, header_of
 from extractors.model.ark import Ark
 
 #: So many searches are open at a time: they are at one host.
@@ -86,22 +85,9 @@ class MementosSpider(AuditSpider):
             },
         )
 
-    async def answered(
-        self, response: Response, under_way: OpenSearch
+    async def on_answer(
+        self, request: Request, response: Response | None, under_way: OpenSearch
     ) -> AsyncIterator[MementoRecord | Request]:
-        request = response.request
-        assert request is not None
-        for outcome in self._on_answer(under_way, request, response):
-            yield outcome
-
-    async def failed(self, failure: Failure) -> AsyncIterator[MementoRecord | Request]:
-        request: Request = failure.request  # type: ignore[attr-defined]
-        for outcome in self._on_answer(request.cb_kwargs["under_way"], request, None):
-            yield outcome
-
-    def _on_answer(
-        self, under_way: OpenSearch, request: Request, response: Response | None
-    ) -> Iterator[MementoRecord | Request]:
         hops, end, detail = chain_of(request)
         wait_s = next_fetch(hops, end, under_way.attempt, self._patience)
         if wait_s is not None:
@@ -113,7 +99,7 @@ class MementosSpider(AuditSpider):
         if response is not None and under_way.ask.wants_list:
             text = response.body.decode("utf-8", "replace")
         elif response is not None:
-            content_type = (response.headers.get("Content-Type") or b"").decode("latin-1") or None
+            content_type = header_of(response.headers, "Content-Type")
             fault = page_fault(read_answer(response.body, content_type))
         try:
             under_way.ask = under_way.search.send(ArchiveAnswer(hops, end, detail, text, fault))

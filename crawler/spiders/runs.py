@@ -26,7 +26,7 @@ from crawler.model.observations import (
 from crawler.model.resolving import mention_url, resolver_of
 from crawler.store.frontier import ARKS, Frontier
 from crawler.store.store import Store
-from crawler.verdicts.answer_sets import SHARED, AnswerSet, AnswerSets, control_as_written
+from crawler.verdicts.answer_sets import SHARED, AnswerSet, AnswerSets
 from crawler.verdicts.readings import (
     CandidateReading,
     learned,
@@ -75,7 +75,7 @@ def decide_unresolved(store: Store, run_id: int, *, resolver: str) -> int:
             changed += _changed(in_document, evidence, resolver)
         if budget.findings:
             store.record_findings(run_id, store.document_url(document_id), budget.findings)
-    store.record_decisions(changed, DecidedOn.TOGETHER)
+    store.record_decisions(changed)
     return len(changed)
 
 
@@ -105,12 +105,8 @@ def _changed(
         again = described(decided_again(mention.unresolved, mention.mention, evidence), evidence)
         if (again.ark, again.reason) == (mention.mention.ark, mention.mention.reason):
             continue
-        yield (
-            mention,
-            CitedMention(
-                again, url_again(mention.mention, again, mention.request_url, resolver=resolver)
-            ),
-        )
+        url = url_again(mention.mention, again, mention.request_url, resolver=resolver)
+        yield mention, CitedMention(again, url, decided=DecidedOn.TOGETHER)
 
 
 def url_again(before: Mention, again: Mention, url: str, *, resolver: str) -> str:
@@ -154,16 +150,17 @@ def settle_readings(store: Store, run_id: int) -> int:
     for url, rest in others.items():
         first = by_url[url][0].mention.ark
         readings = readings_of(first, url, rest)
-        if sum(answer_sets.answer(reading.url) is not None for reading in readings) < 2:
+        forms = list(map(answer_sets.form, readings))
+        if sum(form.answer is not None for form in forms) < 2:
             continue  # the first settled it, or nothing was asked
-        done = settled(readings, *answer_sets.about_readings(readings))
+        done = settled(forms)
         if done is None:
             continue
         kind = "settled-reading" if done.reading else "unsettled-reading"
         store.record_findings(run_id, str(first), [Finding(kind, "; ".join(done.evidence))])
         if done.reading is not None:
             decisions += _decisions(by_url[url], done.reading)
-    return store.record_decisions(decisions, DecidedOn.SETTLED)
+    return store.record_decisions(decisions)
 
 
 def _decisions(
@@ -190,7 +187,7 @@ def _decisions(
             confidence=max(mention.confidence, Confidence.LIKELY),
             reason=LIVES,
         )
-        yield kept, CitedMention(again, living.url)
+        yield kept, CitedMention(again, living.url, decided=DecidedOn.SETTLED)
 
 
 # -- verdicts
@@ -353,21 +350,19 @@ class RunJudge:
         answer = answer_set.answer
         if answer is None:
             return None
-        asked_url, registry = answer.seen.asked_url, self._background.registry
+        asked_url, registry = answer.asked_url, self._background.registry
         written = answer_set.last[Question.OBJECT]
         return VerdictContext(
             control=self._shared.control(ark, asked_url, Question.CONTROL),
-            control_as_written=control_as_written(
-                self._shared, ark, written.seen.asked_url, asked_url
-            ),
+            control_as_written=self._shared.control(ark, written.asked_url, Question.CONTROL),
             control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
-            control_landing=self._shared.landing(answer.seen.final_url),
+            control_landing=self._shared.landing(answer.final_url),
             control_rendered=self._shared.control(ark, asked_url, Question.CONTROL_RENDERED),
             tls=self._tls,
-            neighbours=len(self._objects.get(written.seen.final_url, set()) - {ark.base}),
+            neighbours=len(self._objects.get(written.final_url, set()) - {ark.base}),
             earlier=tuple(answer_set.earlier),
             policies=self._shared.policies,
-            own_path=self._shared.paths.get(origin_of(written.seen.asked_url))
+            own_path=self._shared.paths.get(origin_of(written.asked_url))
             if written.is_unknown
             else None,
             closed=closed_for(ark, self._background.closed),
@@ -377,17 +372,15 @@ class RunJudge:
 
 def _meant(case: JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, list[str]]:
     """Return what was probably meant instead of a target, and the URLs that were asked to find that out."""
-    candidates = [
-        reading
-        for reading in (*case.readings, *case.suggested)
-        if answer_sets.answer(reading.url) is not None
-    ]
-    if len(candidates) < 2:
+    forms, suggested = (
+        list(map(answer_sets.form, some)) for some in (case.readings, case.suggested)
+    )
+    asked = [form for form in (*forms, *suggested) if form.answer is not None]
+    if len(asked) < 2:
         return None, []
-    by_url, controls = answer_sets.about_readings(candidates)
     others = [
-        answer.seen.asked_url
-        for url, answer in by_url.items()
-        if url != case.url and answer is not None
+        form.answer.asked_url
+        for form in asked
+        if form.answer is not None and form.reading.url != case.url
     ]
-    return meant_instead(case.readings, case.suggested, by_url, controls), others
+    return meant_instead(forms, suggested), others

@@ -34,7 +34,6 @@ from crawler.history.triage import TriageDecision
 from crawler.history.triaging import Treated
 from crawler.model import schema
 from crawler.model.observations import (
-    FAMILY_OF,
     Family,
     ObjectOutcome,
     Observation,
@@ -56,12 +55,9 @@ from crawler.store.database import (
 )
 from extractors.model.ark import Ark
 
-_FAILING = [outcome.value for outcome, family in FAMILY_OF.items() if family is Family.FAILS]
+_FAILING = [outcome for outcome in ObjectOutcome if outcome.family is Family.FAILS]
 #: Outcomes by which the object itself was reached, at the URL that the verdict has.
-_LANDED = [
-    outcome.value
-    for outcome in (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.WORKS_ELSEWHERE)
-]
+_LANDED = (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.WORKS_ELSEWHERE)
 
 
 _OBSERVATIONS = select(schema.observation, *ARK_PARTS).join_from(schema.observation, schema.ark)
@@ -74,16 +70,14 @@ class ArkTables(Database):
         self, connection: Connection, run_id: int, observations: Sequence[Observation]
     ) -> None:
         """Record those that are not there yet: a statement for all."""
-        self._learn_ark_ids(
-            connection, list(dict.fromkeys(observation.ark for observation in observations))
-        )
+        self._learn_ark_ids(connection, (observation.ark for observation in observations))
         rows = [
             row_of(
                 observation,
                 schema.observation,
                 run_id=run_id,
                 ark_id=self._ark_id(connection, observation.ark),
-                chain_end=observation.end.value,
+                chain_end=observation.end,
                 hop_count=max(len(observation.hops) - 1, 0),
             )
             for observation in observations
@@ -100,9 +94,7 @@ class ArkTables(Database):
         observation = schema.observation.c
         query = _OBSERVATIONS.where(observation.run_id + 0 == run_id)  # + 0: not by that index
         if questions:
-            query = query.where(
-                observation.question.in_([question.value for question in questions])
-            )
+            query = query.where(observation.question.in_(questions))
         of_run = select(func.min(observation.observation_id)).where(observation.run_id == run_id)
         first = self.rows(of_run)[0][0]
         if first is not None:
@@ -137,9 +129,7 @@ class ArkTables(Database):
             observation.run_id == run_id, observation.request_url == request_url
         ).order_by(observation.attempt, observation.observation_id)
         if question is not None:
-            query = query.where(
-                observation.question == question.value, observation.attempt == attempt
-            )
+            query = query.where(observation.question == question, observation.attempt == attempt)
         return list(map(observation_of, self.rows(query)))
 
     def landings(self, run_id: int) -> Mapping[str, str]:
@@ -154,7 +144,7 @@ class ArkTables(Database):
                 observation.hop_count,
                 observation.final_url,
             )
-            .where(observation.run_id == run_id, observation.question == Question.OBJECT.value)
+            .where(observation.run_id == run_id, observation.question == Question.OBJECT)
             .order_by(observation.request_url, observation.attempt)
         )
         last = {row.request_url: row for row in self.rows(query)}
@@ -201,19 +191,9 @@ class ArkTables(Database):
             )  # of `latest`, which is made again below
             connection.execute(delete(schema.verdict).where(schema.verdict.c.run_id == run_id))
             of_run = iter(verdicts)
-            new = insert(schema.verdict)
-            replacing = new.on_conflict_do_update(
-                index_elements=["run_id", "request_url"],
-                set_={
-                    column.name: new.excluded[column.name]
-                    for column in schema.verdict.c
-                    if not column.primary_key
-                },
-            )
+            replacing = schema.replacing(schema.verdict, "run_id", "request_url")
             while some := list(islice(of_run, PAGE)):
-                self._learn_ark_ids(
-                    connection, list(dict.fromkeys(verdict.ark for verdict in some))
-                )
+                self._learn_ark_ids(connection, (verdict.ark for verdict in some))
                 rows = [self._verdict_values(connection, run_id, verdict) for verdict in some]
                 connection.execute(replacing, rows)
             latest.note_verdicts(connection, run_id)
@@ -234,7 +214,7 @@ class ArkTables(Database):
             hop_count=max(len(verdict.hops) - 1, 0),
             request_count=verdict.requests,
             did_you_mean=verdict.did_you_mean.json if verdict.did_you_mean else None,
-            **{name: service.outcome.value for name, service in services.items()},
+            **{name: service.outcome for name, service in services.items()},
             **{f"{name}_evidence": service.evidence for name, service in services.items()},
             metadata_parsed=dict(verdict.metadata.parsed),
             commitment_parsed=dict(verdict.commitment.parsed),
@@ -247,12 +227,12 @@ class ArkTables(Database):
 
     def known_arks(self) -> Iterator[KnownArk]:
         """Every ARK at every URL that was ever cited or checked, with its status; in the order of the store."""
-        with self._engine.connect() as connection:
+        with self.reading() as connection:
             yield from latest.known_arks(connection)
 
     def decisions(self) -> list[TriageDecision]:
         """Return what people have decided about known problems."""
-        with self._engine.connect() as connection:
+        with self.reading() as connection:
             return triaging.decisions(connection)
 
     def decide(self, decisions: Iterable[TriageDecision]) -> None:
@@ -280,14 +260,14 @@ class ArkTables(Database):
 
     def touched_by(self, decisions: Sequence[TriageDecision]) -> list[tuple[str, str, ArkState]]:
         """The ARKs, URLs and states that *decisions* are about, in the order of the store."""
-        with self._engine.connect() as connection:
+        with self.reading() as connection:
             touched = triaging.touched(connection, decisions)
             return [(row.ark, row.request_url, ArkState(row.state)) for row, _ in touched]
 
     def treated(self, run_id: int) -> dict[tuple[str, str], Treated]:
         """Return what was decided of the ARKs that a run has judged, by ARK and URL; those with a decision alone."""
         judged = select(schema.verdict.c.verdict_id).where(schema.verdict.c.run_id == run_id)
-        with self._engine.connect() as connection:
+        with self.reading() as connection:
             treatments = triaging.treated(connection, judged, run_id)
         if not treatments:
             return {}
@@ -302,10 +282,7 @@ class ArkTables(Database):
         values = row_of(
             record, schema.memento, run_id=run_id, ark_id=self._ark_id(connection, record.ark)
         )
-        statement = insert(schema.memento).values(values)
-        connection.execute(
-            statement.on_conflict_do_update(index_elements=["run_id", "request_url"], set_=values)
-        )
+        connection.execute(schema.replacing(schema.memento, "run_id", "request_url"), values)
 
     def capture_wishes(
         self, run_id: int, timegate: str, *, now: datetime, max_age_s: float
@@ -360,7 +337,7 @@ class ArkTables(Database):
     @staticmethod
     def _failing(run_id: int, request_url: str | None = None) -> Any:
         verdict, latest = schema.verdict, schema.latest
-        is_confirmed = latest.c.state == ArkState.CONFIRMED_BROKEN.value
+        is_confirmed = latest.c.state == ArkState.CONFIRMED_BROKEN
         query = (
             select(
                 verdict.c.ark_id,
@@ -371,11 +348,7 @@ class ArkTables(Database):
             )
             .join_from(verdict, schema.ark)
             .join(schema.run, schema.run.c.run_id == verdict.c.run_id)
-            .outerjoin(
-                latest,
-                (latest.c.ark_id == verdict.c.ark_id)
-                & (latest.c.request_url == verdict.c.request_url),
-            )
+            .outerjoin(latest, schema.at_one_url(latest.c, verdict.c))
             .where(verdict.c.run_id == run_id)
             .order_by(verdict.c.verdict_id)
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import fields
 from datetime import date, datetime
@@ -110,14 +110,15 @@ class Database:
             rows: Sequence[Any] = connection.execute(query, values).all()
         return rows
 
-    def _learn_ark_ids(self, connection: Connection, arks: Sequence[Ark]) -> None:
+    def _learn_ark_ids(self, connection: Connection, arks: Iterable[Ark]) -> None:
         """Record *arks* that are not there yet, and remember the keys of all; `_ark_id` knows them then."""
-        unknown = [ark for ark in arks if ark not in self._ark_ids]
+        wanted = list(dict.fromkeys(arks))
+        unknown = [ark for ark in wanted if ark not in self._ark_ids]
         if not unknown:
             return
         if len(self._ark_ids) >= _ARKS_KNOWN:
             self._ark_ids.clear()
-            unknown = list(arks)
+            unknown = wanted
         connection.execute(
             adding(schema.ark), [row_of(ark, schema.ark, ark=str(ark)) for ark in unknown]
         )

@@ -27,6 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert
 
+from crawler.history import triaging
 from crawler.model import schema
 from crawler.model.crawl_requests import Outlinks, document_key, same_document
 from crawler.model.observations import (
@@ -46,21 +47,19 @@ from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from extractors.processes.codec import from_plain, plain
 
+_ark, _document, _mention = schema.ark.c, schema.document.c, schema.mention.c
+_frontier, _outlinks = schema.frontier.c, schema.outlinks.c
 #: Outcomes of documents of which nothing is amiss.
-LIVE = frozenset(map(str, DocumentOutcome)) - {DocumentOutcome.UNREADABLE.value}
+LIVE = frozenset(map(str, DocumentOutcome)) - {DocumentOutcome.UNREADABLE}
 #: The number of unreadable documents that a run names.
 _MOST_UNREAD = 100
-_NEWEST_DOCUMENT = select(func.max(schema.document.c.document_id))
-_LATER_DOCUMENTS = select(schema.document.c.document_id, schema.document.c.url).where(
-    schema.document.c.document_id > bindparam("newest")
-)
 
 #: Mentions that may mean something else, or be spelled otherwise, before what resolvers answer settles that.
 _is_open = and_(
     schema.is_asked_mention,
     or_(
-        schema.mention.c.alternatives != [],
-        cast(schema.mention.c.repairs, Text).contains("line wrap"),
+        _mention.alternatives != [],
+        cast(_mention.repairs, Text).contains("line wrap"),
     ),
 )
 
@@ -70,8 +69,8 @@ def _cited(run_id: int, *columns: Any) -> Select[Any]:
     return (
         select(*columns)
         .join_from(schema.mention, schema.ark)
-        .join(schema.document, schema.document.c.document_id == schema.mention.c.document_id)
-        .where(schema.document.c.run_id == run_id)
+        .join(schema.document, _document.document_id == _mention.document_id)
+        .where(_document.run_id == run_id)
     )
 
 
@@ -82,21 +81,18 @@ class DocumentTables(Database):
         self, connection: Connection, run_id: int, documents: Sequence[DocumentRecord]
     ) -> None:
         """Record those that are not there yet, with what belongs to them: a statement a table, not a row."""
-        newest = connection.scalar(_NEWEST_DOCUMENT) or 0
-        connection.execute(
-            adding(schema.document),
-            [row_of(document, schema.document, run_id=run_id) for document in documents],
+        table = schema.document
+        new = connection.execute(
+            adding(table).returning(table.c.url, table.c.document_id),
+            [row_of(document, table, run_id=run_id) for document in documents],
         )
-        added = {
-            row.url: row.document_id
-            for row in connection.execute(_LATER_DOCUMENTS, {"newest": newest})
-        }
+        added = {row.url: row.document_id for row in new}
         cited = (
             cited_mention.mention.ark
             for document in documents
             for cited_mention in document.mentions
         )
-        self._learn_ark_ids(connection, list(dict.fromkeys(cited)))
+        self._learn_ark_ids(connection, cited)
         findings: list[dict[str, Any]] = []
         mentions: list[dict[str, Any]] = []
         linking: list[tuple[int, DocumentRecord]] = []
@@ -108,7 +104,7 @@ class DocumentTables(Database):
             of_document = {"run_id": run_id, "document_id": key, "subject": document.url}
             findings += ({**of_document, **asdict(finding)} for finding in document.findings)
             mentions += (
-                self._mention_values(connection, key, ordinal, cited_mention.decided, cited_mention)
+                self._mention_values(connection, key, ordinal, cited_mention)
                 for ordinal, cited_mention in enumerate(document.mentions, start=1)
             )
         if findings:
@@ -122,7 +118,6 @@ class DocumentTables(Database):
         connection: Connection,
         document_id: int,
         ordinal: int,
-        decided: DecidedOn,
         cited: CitedMention,
     ) -> dict[str, Any]:
         mention = cited.mention
@@ -131,7 +126,7 @@ class DocumentTables(Database):
             schema.mention,
             document_id=document_id,
             ordinal=ordinal,
-            decided=decided.value,
+            decided=cited.decided,
             ark_id=self._ark_id(connection, mention.ark),
             request_url=cited.request_url,
             confidence=mention.confidence.token,
@@ -145,15 +140,14 @@ class DocumentTables(Database):
         A page that the run has read itself gets what visitors asked for from there as further mentions; what it cites
         itself is the same citation.
         """
-        document, mention = schema.document.c, schema.mention.c
         rows: defaultdict[str, list[Any]] = defaultdict(list)
         named = {record.url for record in records}
         query = (
-            select(document.document_id, document.url, mention.ordinal, mention.citation)
-            .add_columns(mention.request_url, mention.asked)
+            select(_document.document_id, _document.url, _mention.ordinal, _mention.citation)
+            .add_columns(_mention.request_url, _mention.asked)
             .join_from(schema.document, schema.mention, isouter=True)
-            .where(document.run_id == run_id)
-            .order_by(document.document_id, mention.ordinal)
+            .where(_document.run_id == run_id)
+            .order_by(_document.document_id, _mention.ordinal)
         )
         for row in self.rows(query):
             if row.asked is not None:
@@ -171,13 +165,12 @@ class DocumentTables(Database):
                     citation = citations.setdefault(one.request_url, max(citations.values()) + 1)
                     further = replace(one, mention=replace(one.mention, citation=citation))
                     key, ordinal = of_page[-1].document_id, (of_page[-1].ordinal or 0) + number
-                    values = self._mention_values(connection, key, ordinal, one.decided, further)
+                    values = self._mention_values(connection, key, ordinal, further)
                     connection.execute(insert(schema.mention), values)
 
     def document_url(self, document_id: int) -> str:
         """Return the URL, or the path, of a document."""
-        document = schema.document.c
-        query = select(document.url).where(document.document_id == document_id)
+        query = select(_document.url).where(_document.document_id == document_id)
         return str(self.rows(query)[0].url)
 
     def record_findings(self, run_id: int, subject: str, findings: Iterable[Finding]) -> None:
@@ -187,9 +180,7 @@ class DocumentTables(Database):
                 values = {"run_id": run_id, "subject": subject, **asdict(finding)}
                 connection.execute(adding(schema.finding), values)
 
-    def record_decisions(
-        self, decisions: Iterable[tuple[KeptMention, CitedMention]], on: DecidedOn
-    ) -> int:
+    def record_decisions(self, decisions: Iterable[tuple[KeptMention, CitedMention]]) -> int:
         """Keep mentions that were decided again, each next to the rows of its earlier readings; twice does no harm.
 
         Returns how many were not known yet.
@@ -197,9 +188,7 @@ class DocumentTables(Database):
         new = 0
         with self.transaction() as connection:
             for first, cited in decisions:
-                values = self._mention_values(
-                    connection, first.document_id, first.ordinal, on, cited
-                )
+                values = self._mention_values(connection, first.document_id, first.ordinal, cited)
                 new += connection.execute(adding(schema.mention), values).rowcount
         return new
 
@@ -209,12 +198,12 @@ class DocumentTables(Database):
         With *as_asked*, as they were cited before answers settled what was doubtful: a run that is resumed after
         that asks for nothing else.
         """
-        first = func.min(schema.mention.c.mention_id)
+        first = func.min(_mention.mention_id)
         which = schema.is_asked_mention if as_asked else schema.is_current_mention
         query = (
-            _cited(run_id, *ARK_PARTS, schema.mention.c.request_url)
+            _cited(run_id, *ARK_PARTS, _mention.request_url)
             .where(which)
-            .group_by(schema.ark.c.ark_id, schema.mention.c.request_url)
+            .group_by(_ark.ark_id, _mention.request_url)
             .order_by(first)
         )
         return [(ark_of(row), row.request_url) for row in self.rows(query)]
@@ -224,8 +213,8 @@ class DocumentTables(Database):
         query = (
             _cited(run_id, *ARK_PARTS)
             .where(schema.is_asked_mention)
-            .group_by(schema.ark.c.ark_id)
-            .order_by(schema.ark.c.ark_id)
+            .group_by(_ark.ark_id)
+            .order_by(_ark.ark_id)
         )
         with self.reading() as connection:
             for row in connection.execution_options(yield_per=PAGE).execute(query):
@@ -235,9 +224,9 @@ class DocumentTables(Database):
         """The ARKs that are whole somewhere in the documents of a run, in order."""
         query = (
             _cited(run_id, *ARK_PARTS)
-            .where(schema.mention.c.reason == STANDS_WHOLE)
+            .where(_mention.reason == STANDS_WHOLE)
             .distinct()
-            .order_by(schema.ark.c.ark)
+            .order_by(_ark.ark)
         )
         return [ark_of(row) for row in self.rows(query)]
 
@@ -246,7 +235,7 @@ class DocumentTables(Database):
         mention = schema.mention
         query = (
             _cited(run_id, mention, *ARK_PARTS)
-            .where(mention.c.doubt.is_not(None), mention.c.decided == DecidedOn.READ.value)
+            .where(mention.c.doubt.is_not(None), mention.c.decided == DecidedOn.READ)
             .order_by(mention.c.mention_id)
         )
         for row in self.rows(query):
@@ -261,9 +250,7 @@ class DocumentTables(Database):
         They are as decided before any answer: what answers have settled changes nothing here.
         """
         query = (
-            _cited(run_id, schema.mention, *ARK_PARTS)
-            .where(_is_open)
-            .order_by(schema.mention.c.mention_id)
+            _cited(run_id, schema.mention, *ARK_PARTS).where(_is_open).order_by(_mention.mention_id)
         )
         for row in self.rows(query):
             yield KeptMention(row.document_id, row.ordinal, row.request_url, mention_of(row))
@@ -272,15 +259,16 @@ class DocumentTables(Database):
         """Return how many documents and citations a run has, how many documents were read, and how many only led to
         others.
         """
-        document, mention = schema.document.c, schema.mention.c
-        of_run = document.run_id == run_id
+        of_run = _document.run_id == run_id
         cited = (
-            select(mention.document_id, mention.citation)
-            .where(mention.document_id.in_(select(document.document_id).where(of_run)))
+            select(_mention.document_id, _mention.citation)
+            .where(_mention.document_id.in_(select(_document.document_id).where(of_run)))
             .where(schema.is_current_mention)
             .distinct()
         )
-        by_outcome = select(document.outcome, func.count()).where(of_run).group_by(document.outcome)
+        by_outcome = (
+            select(_document.outcome, func.count()).where(of_run).group_by(_document.outcome)
+        )
         outcomes = {outcome: int(count) for outcome, count in self.rows(by_outcome)}
         [(citations,)] = self.rows(select(func.count()).select_from(cited.subquery()))
         return {
@@ -308,7 +296,7 @@ class DocumentTables(Database):
         with self.transaction() as connection:
             for row in connection.execute(query):
                 is_redirected = (
-                    row.outcome == DocumentOutcome.REDIRECTED.value and row.final_url is not None
+                    row.outcome == DocumentOutcome.REDIRECTED and row.final_url is not None
                 )
                 led_to[row.key] = (
                     document_key(same_document(row.final_url)) if is_redirected else None
@@ -332,20 +320,19 @@ class DocumentTables(Database):
 
     def dead_sources(self, run_id: int) -> list[str]:
         """The seeds of a run that are sources, and of which none of the documents that they list could be read."""
-        with self._engine.connect() as connection:
+        with self.reading() as connection:
             return list(_dead_sources(connection, run_id))
 
     def has_read_seed(self, run_id: int) -> bool:
         """Return whether anything was read of what the user has named: more than lists of documents that are
         all dead.
         """
-        document = schema.document.c
-        of_seeds = select(document.document_id).where(
-            document.run_id == run_id, document.found_on.is_(None), document.outcome.in_(LIVE)
+        of_seeds = select(_document.document_id).where(
+            _document.run_id == run_id, _document.found_on.is_(None), _document.outcome.in_(LIVE)
         )
         if not self.rows(of_seeds.limit(1)):
             return False
-        with self._engine.connect() as connection:
+        with self.reading() as connection:
             dead = set[bytes]().union(*_dead_sources(connection, run_id).values())
         return self.counts(run_id)["read"] > len(dead)
 
@@ -353,23 +340,13 @@ class DocumentTables(Database):
         self, pairs: Sequence[tuple[str, str]]
     ) -> dict[tuple[str, str], list[tuple[str, int | None]]]:
         """The documents and pages that cite each ARK at its URL, by name: those of the last run that read any."""
-        document, mention, latest, ark = schema.document, schema.mention, schema.latest, schema.ark
-        same = (latest.c.ark_id == mention.c.ark_id) & (
-            latest.c.request_url == mention.c.request_url
-        )
-        query = (
-            select(ark.c.ark, mention.c.request_url, document.c.url, mention.c.page)
-            .join_from(ark, mention, mention.c.ark_id == ark.c.ark_id)
-            .join(document, document.c.document_id == mention.c.document_id)
-            .join(latest, same & (latest.c.cited_in == document.c.run_id))
-            .where(ark.c.ark.in_({name for name, _ in pairs}), schema.is_current_mention)
-            .distinct()
-            .order_by(document.c.url, mention.c.page)
-        )
+        names = select(_ark.ark_id, _ark.ark).where(_ark.ark.in_({name for name, _ in pairs}))
+        name_of = dict(self.rows(names) if pairs else ())
+        query = triaging.citing(_mention.page).where(_mention.ark_id.in_(name_of))
         places: dict[tuple[str, str], list[tuple[str, int | None]]] = {pair: [] for pair in pairs}
-        for name, url, document_url, page in self.rows(query) if pairs else ():
-            if (name, url) in places:
-                places[name, url].append((document_url, page))
+        for ark_id, url, document_url, page in self.rows(triaging.in_last_run(query)):
+            if (name_of[ark_id], url) in places:
+                places[name_of[ark_id], url].append((document_url, page))
         return places
 
     def unread(self, run_id: int) -> list[tuple[str, str | None]]:
@@ -377,11 +354,10 @@ class DocumentTables(Database):
 
         A seed has nothing that leads there.
         """
-        document = schema.document.c
         query = (
-            select(document.url, document.outcome, document.status, document.found_on)
-            .where(document.run_id == run_id, document.outcome.not_in(LIVE))
-            .order_by(document.document_id)
+            select(_document.url, _document.outcome, _document.status, _document.found_on)
+            .where(_document.run_id == run_id, _document.outcome.not_in(LIVE))
+            .order_by(_document.document_id)
             .limit(_MOST_UNREAD)
         )
         return [
@@ -415,26 +391,26 @@ def add_outlinks(
 
 _CHANGE = (
     update(schema.document)
-    .where(schema.document.c.document_id == bindparam("of_document"))
-    .where(schema.document.c.found_on.is_distinct_from(bindparam("finder")))
+    .where(_document.document_id == bindparam("of_document"))
+    .where(_document.found_on.is_distinct_from(bindparam("finder")))
     .values(found_on=bindparam("finder"))
 )
 
 
 def _is_one_of(run_id: int, keys: Sequence[bytes]) -> ColumnElement[bool]:
-    return (schema.outlinks.c.run_id == run_id) & schema.outlinks.c.key.in_(keys)
+    return (_outlinks.run_id == run_id) & _outlinks.key.in_(keys)
 
 
 def _seeds(connection: Connection, run_id: int) -> list[bytes]:
     """The keys of what a crawl began with, in the order that the user gave; then of where their redirects led."""
     query = (
-        select(schema.frontier.c.canonical)
+        select(_frontier.canonical)
         .where(
-            schema.frontier.c.run_id == run_id,
-            schema.frontier.c.spider == DOCUMENTS,
-            schema.frontier.c.found_on.is_(None),
+            _frontier.run_id == run_id,
+            _frontier.spider == DOCUMENTS,
+            _frontier.found_on.is_(None),
         )
-        .order_by(schema.frontier.c.frontier_id)
+        .order_by(_frontier.frontier_id)
     )
     return [document_key(canonical) for canonical in connection.scalars(query)]
 
@@ -444,9 +420,9 @@ def _links_of(
 ) -> Mapping[bytes, Sequence[Outlinks]]:
     """The links of documents, in their order."""
     query = (
-        select(schema.outlinks.c.key, schema.outlinks.c.found_on, schema.outlinks.c.targets)
+        select(_outlinks.key, _outlinks.found_on, _outlinks.targets)
         .where(_is_one_of(run_id, keys))
-        .order_by(schema.outlinks.c.outlinks_id)
+        .order_by(_outlinks.outlinks_id)
     )
     links: dict[bytes, list[Outlinks]] = {}
     for row in connection.execute(query):
@@ -460,13 +436,13 @@ def _dead_sources(connection: Connection, run_id: int) -> dict[str, set[bytes]]:
     With the keys of each one's parts. One that cites an ARK itself is none of them, nor is one that lists nothing.
     """
     query = (
-        select(schema.frontier.c.canonical, schema.frontier.c.url, schema.frontier.c.found_on)
+        select(_frontier.canonical, _frontier.url, _frontier.found_on)
         .where(
-            schema.frontier.c.run_id == run_id,
-            schema.frontier.c.spider == DOCUMENTS,
-            schema.frontier.c.listed.is_not(None),
+            _frontier.run_id == run_id,
+            _frontier.spider == DOCUMENTS,
+            _frontier.listed.is_not(None),
         )
-        .order_by(schema.frontier.c.frontier_id)
+        .order_by(_frontier.frontier_id)
     )
     listing = {document_key(row.canonical): row for row in connection.execute(query)}
     parts = {
@@ -484,13 +460,13 @@ def _dead_parts(
 
     None at all where one of the documents that they list was read, or nothing is known of any.
     """
-    cites = schema.mention.c.document_id == schema.outlinks.c.document_id
+    cites = _mention.document_id == _outlinks.document_id
     parts, pending = {seed}, [seed]
     has_dead = False
     while pending:
         part = pending.pop()
-        is_cited = select(schema.mention.c.mention_id).where(cites).exists()
-        citing = select(schema.outlinks.c.key).where(_is_one_of(run_id, [part]), is_cited).limit(1)
+        is_cited = select(_mention.mention_id).where(cites).exists()
+        citing = select(_outlinks.key).where(_is_one_of(run_id, [part]), is_cited).limit(1)
         links = _links_of(connection, run_id, [part]).get(part, ())
         targets = {key for link in links for key in link.target_keys()}
         outcomes = _outcomes_of(connection, run_id, sorted(targets - listing))
@@ -507,7 +483,7 @@ def _outcomes_of(connection: Connection, run_id: int, targets: Sequence[bytes]) 
     outcomes: set[str] = set()
     for start in range(0, len(targets), PAGE):
         query = (
-            select(schema.document.c.outcome)
+            select(_document.outcome)
             .join_from(schema.outlinks, schema.document)
             .where(_is_one_of(run_id, targets[start : start + PAGE]))
             .distinct()

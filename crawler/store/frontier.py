@@ -26,10 +26,12 @@ from sqlalchemy import (
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from crawler.model.crawl_requests import CrawlRequest, RequestKind
+from crawler.model.observations import moment
 from crawler.model.schema import frontier
 from crawler.store.database import PAGE, Database, adding, record_of, row_of
 from extractors.model.ark import Ark
 
+columns = frontier.c
 #: The spiders, by the names under which their entries are.
 DOCUMENTS, ARKS = "documents", "arks"
 #: So long an entry belongs to the one who claimed it. A store has one writer: after a crash no one waits for it.
@@ -94,22 +96,22 @@ def settle(connection: Connection, run_id: int, settled: Sequence[SettledEntry])
 _SETTLE = (
     update(frontier)
     .where(
-        frontier.c.run_id == bindparam("of_run"),
-        frontier.c.spider == bindparam("of_spider"),
-        frontier.c.canonical == bindparam("settled"),
+        columns.run_id == bindparam("of_run"),
+        columns.spider == bindparam("of_spider"),
+        columns.canonical == bindparam("settled"),
     )
-    .values(state=FrontierState.DONE.value, claimed_until=None, listed=bindparam("has_listed"))
+    .values(state=FrontierState.DONE, claimed_until=None, listed=bindparam("has_listed"))
 )
 
 
 def claim_end() -> str:
     """The moment at which a claim that is made now ends."""
-    return (datetime.now(UTC) + CLAIM).isoformat(timespec="milliseconds")
+    return moment(datetime.now(UTC) + CLAIM)
 
 
 def is_in(state: FrontierState) -> ColumnElement[bool]:
     """Return whether a row is in *state*, in words that SQLite finds in an index: a parameter would hide them."""
-    return frontier.c.state == literal_column(f"'{state.value}'")
+    return columns.state == literal_column(f"'{state.value}'")
 
 
 def _waiting(run_id: int, spider: str, crawl_request: CrawlRequest) -> dict[str, Any]:
@@ -121,7 +123,7 @@ def _waiting(run_id: int, spider: str, crawl_request: CrawlRequest) -> dict[str,
         spider=spider,
         ark=None if crawl_request.ark is None else str(crawl_request.ark),
         rank=0 if crawl_request.is_urgent else 1,
-        state=FrontierState.WAITING.value,
+        state=FrontierState.WAITING,
         attempts=0,
         claimed_until=None,
         listed=None,
@@ -169,15 +171,13 @@ class Frontier:
         So it doesn't depend on whose answer came first who has found it. Raises
         `crawler.store.StoreUnwritable`.
         """
-        theirs = select(frontier.c.frontier_id).where(
-            self._ours, frontier.c.canonical == by.canonical
-        )
+        theirs = select(columns.frontier_id).where(self._ours, columns.canonical == by.canonical)
         which = (
-            (frontier.c.canonical == crawl_request.canonical)
-            & (frontier.c.frontier_id > theirs.scalar_subquery())
-            & (frontier.c.state == state)
+            (columns.canonical == crawl_request.canonical)
+            & (columns.frontier_id > theirs.scalar_subquery())
+            & (columns.state == state)
             & (
-                (frontier.c.state != FrontierState.CLAIMED) | (frontier.c.attempts > 0)
+                (columns.state != FrontierState.CLAIMED) | (columns.attempts > 0)
             )  # not where redirects have led before
         )
         with self._store.transaction() as connection:
@@ -187,28 +187,28 @@ class Frontier:
             return done.rowcount > 0
 
     def _arrival(self, crawl_request: CrawlRequest) -> dict[str, Any]:
-        claimed = {"state": FrontierState.CLAIMED.value, "claimed_until": claim_end()}
+        claimed = {"state": FrontierState.CLAIMED, "claimed_until": claim_end()}
         return _waiting(self._run_id, self._spider, crawl_request) | claimed
 
     def hosts(self) -> list[str]:
         """The hosts at which something waits, in the order in which they were come by."""
         query = (
-            select(frontier.c.host)
+            select(columns.host)
             .where(self._ours, is_in(FrontierState.WAITING))
-            .group_by(frontier.c.host)
-            .order_by(func.min(frontier.c.frontier_id))
+            .group_by(columns.host)
+            .order_by(func.min(columns.frontier_id))
         )
         return [host for (host,) in self._store.rows(query)]
 
     def claim(self, shares: Mapping[str, int]) -> list[FrontierEntry]:
         """Claim up to so many entries of each host, in the order of their discovery; one transaction."""
         waiting = (
-            select(frontier.c.frontier_id)
-            .where(self._ours, is_in(FrontierState.WAITING), frontier.c.host == bindparam("at"))
-            .order_by(frontier.c.rank, frontier.c.frontier_id)
+            select(columns.frontier_id)
+            .where(self._ours, is_in(FrontierState.WAITING), columns.host == bindparam("at"))
+            .order_by(columns.rank, columns.frontier_id)
             .limit(bindparam("most"))
         )
-        statement, until = self._claiming(frontier.c.frontier_id.in_(waiting)), claim_end()
+        statement, until = self._claiming(columns.frontier_id.in_(waiting)), claim_end()
         with self._store.transaction() as connection:
             rows = [
                 row
@@ -223,10 +223,10 @@ class Frontier:
         Where redirects had led waits again: they lead there once more, or it is asked for itself.
         """
         with self._store.transaction() as connection:
-            is_arrival = (frontier.c.state == FrontierState.CLAIMED) & (frontier.c.attempts == 0)
-            waiting = {"state": FrontierState.WAITING.value, "claimed_until": None}
+            is_arrival = (columns.state == FrontierState.CLAIMED) & (columns.attempts == 0)
+            waiting = {"state": FrontierState.WAITING, "claimed_until": None}
             connection.execute(update(frontier).where(self._ours, is_arrival).values(waiting))
-            claiming = self._claiming(frontier.c.state == FrontierState.CLAIMED)
+            claiming = self._claiming(columns.state == FrontierState.CLAIMED)
             rows = connection.execute(claiming, {"until": claim_end()}).all()
         return sorted((entry_in(row) for row in rows), key=lambda entry: entry.entry_id)
 
@@ -235,8 +235,8 @@ class Frontier:
             update(frontier)
             .where(self._ours, which)
             .values(
-                state=FrontierState.CLAIMED.value,
-                attempts=frontier.c.attempts + 1,
+                state=FrontierState.CLAIMED,
+                attempts=columns.attempts + 1,
                 claimed_until=bindparam("until"),
             )
             .returning(frontier)
@@ -244,38 +244,38 @@ class Frontier:
 
     def find(self, canonical: str) -> CrawlRequest | None:
         """The lead with this canonical form, whatever its state; None when there is none."""
-        query = select(frontier).where(self._ours, frontier.c.canonical == canonical)
+        query = select(frontier).where(self._ours, columns.canonical == canonical)
         return next((entry_in(row).crawl_request for row in self._store.rows(query)), None)
 
     def requests(self) -> Iterator[CrawlRequest]:
         """Everything that was ever to be asked for, settled or not, in the order of discovery; a page at a time."""
-        for rows in self._store.pages(select(frontier).where(self._ours), frontier.c.frontier_id):
+        for rows in self._store.pages(select(frontier).where(self._ours), columns.frontier_id):
             yield from (entry_in(row).crawl_request for row in rows)
 
     def targets(self) -> Iterator[tuple[Ark, str]]:
         """The ARKs that were ever to be asked for, each with its URL, in the order of discovery; a page at a time."""
-        query = select(frontier.c.frontier_id, frontier.c.ark, frontier.c.url)
+        query = select(columns.frontier_id, columns.ark, columns.url)
         for rows in self._store.pages(
-            query.where(self._ours, frontier.c.ark.is_not(None)), frontier.c.frontier_id
+            query.where(self._ours, columns.ark.is_not(None)), columns.frontier_id
         ):
             yield from ((Ark.parse(row.ark), row.url) for row in rows)
 
     def settled(self) -> set[str]:
         """The canonical forms of all that has its outcome."""
-        query = select(frontier.c.canonical).where(self._ours, is_in(FrontierState.DONE))
+        query = select(columns.canonical).where(self._ours, is_in(FrontierState.DONE))
         return {value for (value,) in self._store.rows(query)}
 
     def listed(self) -> set[str]:
         """The digests of what the sources that have their outcome have listed."""
-        query = select(frontier.c.listed).where(self._ours, frontier.c.listed.is_not(None))
+        query = select(columns.listed).where(self._ours, columns.listed.is_not(None))
         return {value for (value,) in self._store.rows(query)}
 
     def counts(self) -> Mapping[FrontierState, int]:
         """Return how many entries are in each state; files are not counted."""
         query = (
-            select(frontier.c.state, func.count())
-            .where(self._ours, frontier.c.kind != RequestKind.FILE)
-            .group_by(frontier.c.state)
+            select(columns.state, func.count())
+            .where(self._ours, columns.kind != RequestKind.FILE)
+            .group_by(columns.state)
         )
         counts = {FrontierState(state): int(count) for state, count in self._store.rows(query)}
         return {state: counts.get(state, 0) for state in FrontierState}
@@ -285,11 +285,11 @@ class Frontier:
         counted.
         """
         query = select(func.count()).where(
-            self._ours, frontier.c.kind != RequestKind.FILE, frontier.c.attempts > 0
+            self._ours, columns.kind != RequestKind.FILE, columns.attempts > 0
         )
         [(count,)] = self._store.rows(query)
         return int(count)
 
     @property
     def _ours(self) -> ColumnElement[bool]:
-        return (frontier.c.run_id == self._run_id) & (frontier.c.spider == self._spider)
+        return (columns.run_id == self._run_id) & (columns.spider == self._spider)

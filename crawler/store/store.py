@@ -38,7 +38,7 @@ from crawler.model import schema
 from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
 from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
 from crawler.store.ark_tables import ArkTables, adding_up
-from crawler.store.database import adding
+from crawler.store.database import adding, record_of
 from crawler.store.document_tables import DocumentTables
 from crawler.store.files import (
     clear_scratch_beside,
@@ -54,6 +54,7 @@ Recordable = (
     DocumentRecord | Observation | MementoRecord | TlsResult | Pause | HostTraffic | SettledEntry
 )
 
+_run = schema.run.c
 #: States of a run. One that is running although no one has its store open has crashed.
 RUNNING, FINISHED = "running", "finished"
 
@@ -193,7 +194,7 @@ class Store(DocumentTables, ArkTables):
                 seeds=list(seeds),
                 plan=None if plan is None else dict(plan),
             )
-            added = connection.execute(values.returning(schema.run.c.run_id))
+            added = connection.execute(values.returning(_run.run_id))
             run_id = int(added.scalar_one())
             connection.execute(
                 insert(schema.provenance).values(run_id=run_id, uuid=uuid or str(uuid4()))
@@ -202,52 +203,35 @@ class Store(DocumentTables, ArkTables):
 
     def runs(self, command: str) -> list[Run]:
         """The runs that a command has made, the newest first."""
-        query = (
-            select(schema.run)
-            .where(schema.run.c.command == command)
-            .order_by(schema.run.c.run_id.desc())
-        )
-        return [
-            Run(row.run_id, row.command, row.started_at, row.state, row.plan)
-            for row in self.rows(query)
-        ]
+        query = select(schema.run).where(_run.command == command).order_by(_run.run_id.desc())
+        return [record_of(Run, row) for row in self.rows(query)]
 
     def run_ids(self) -> list[int]:
         """The runs, in the order in which they began."""
-        query = select(schema.run.c.run_id).order_by(schema.run.c.started_at, schema.run.c.run_id)
+        query = select(_run.run_id).order_by(_run.started_at, _run.run_id)
         return [run_id for (run_id,) in self.rows(query)]
 
     def go_on_with_run(self, run_id: int) -> None:
         """Note that a run that did not finish is running again."""
-        of_run = schema.run.c.run_id == run_id
         with self.transaction() as connection:
-            connection.execute(
-                update(schema.run).where(of_run).values(ended_at=None, state=RUNNING)
-            )
+            _update_run(connection, run_id, ended_at=None, state=RUNNING)
 
     def end_run(self, run_id: int, *, at: str, state: str) -> None:
         """Note how and when a run ended: ``finished``, ``interrupted`` or ``failed``."""
         with self.transaction() as connection:
-            connection.execute(
-                update(schema.run)
-                .where(schema.run.c.run_id == run_id)
-                .values(ended_at=at, state=state)
-            )
+            _update_run(connection, run_id, ended_at=at, state=state)
             latest.note_end(connection, run_id)
 
     def note_reported(self, run_id: int) -> None:
         """Note that nothing is left to say of a run that was begun with ``reported`` false in its plan."""
         with self.transaction() as connection:
-            of_run = schema.run.c.run_id == run_id
-            plan = connection.scalar(select(schema.run.c.plan).where(of_run))
+            plan = connection.scalar(select(_run.plan).where(_run.run_id == run_id))
             if plan is not None:
-                connection.execute(
-                    update(schema.run).where(of_run).values(plan={**plan, "reported": True})
-                )
+                _update_run(connection, run_id, plan={**plan, "reported": True})
 
     def news(self, run_id: int) -> News:
         """Return what a run that has ended has changed."""
-        with self._engine.connect() as connection:
+        with self.reading() as connection:
             return news_of(connection, run_id)
 
     # -- the store as a whole
@@ -274,6 +258,10 @@ class Store(DocumentTables, ArkTables):
         finally:
             with self._engine.connect() as connection:
                 connection.exec_driver_sql("DETACH other")
+
+
+def _update_run(connection: Connection, run_id: int, **values: Any) -> None:
+    connection.execute(update(schema.run).where(_run.run_id == run_id).values(values))
 
 
 def _set_pragmas(connection: sqlite3.Connection, _: object) -> None:

@@ -103,13 +103,13 @@ def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
     grounds = []
     reply, control = facts.reply, facts.control
     if reply is ControlContrast.THE_SAME and control is not None:
-        grounds.append(f"a name that can't exist gets the same page ({control.seen.asked_url})")
+        grounds.append(f"a name that can't exist gets the same page ({control.asked_url})")
         if worth(facts) is _OPEN:
             grounds.append("so that this answer is worth nothing")
     if facts.knows_itself:
         grounds.append(f"the page names this ARK ({', '.join(facts.knows_itself[:3])})")
     if facts.is_told_apart and control is not None:
-        grounds.append(f"a name that can't exist is answered {control.seen.status}")
+        grounds.append(f"a name that can't exist is answered {control.status}")
     if reply is ControlContrast.ANOTHER:
         grounds.append("a name that can't exist gets another page")
     if reply is ControlContrast.NO_OTHER:
@@ -119,7 +119,7 @@ def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
         )
     if reply is ControlContrast.NOT_COMPARED and control is not None:
         grounds.append(
-            f"a name that can't exist is answered {control.seen.status} too, and too little came to compare the two"
+            f"a name that can't exist is answered {control.status} too, and too little came to compare the two"
         )
     return (*grounds, *facts.signs)
 
@@ -369,7 +369,7 @@ _WORTH = (
 _REFUSALS = (
     _refusal(
         "the last status is 401, 403, 404, 410 or 451, and the page explains of this object why it can't be had",
-        lambda facts: facts.answer.seen.status in _EXPLAINABLE and facts.explanation is not None,
+        lambda facts: facts.answer.status in _EXPLAINABLE and facts.explanation is not None,
         ObjectOutcome.EXPLAINED,
         lambda facts: f"the answer explains why this object can't be had: {facts.explanation!r}",
         "2023, 5.1",
@@ -377,7 +377,7 @@ _REFUSALS = (
     _refusal(
         "the last status is 400, and the page speaks of the request and not of the name",
         lambda facts: (
-            facts.answer.seen.status == 400 and facts.answer.words.fault_of_request is not None
+            facts.answer.status == 400 and facts.answer.words.fault_of_request is not None
         ),
         ObjectOutcome.UNDETERMINED,
         lambda facts: (
@@ -386,7 +386,7 @@ _REFUSALS = (
     ),
     _refusal(
         "the last status is 404, and the page speaks of a pause of the whole site",
-        lambda facts: facts.answer.seen.status == 404 and facts.answer.pause_of_site is not None,
+        lambda facts: facts.answer.status == 404 and facts.answer.pause_of_site is not None,
         ObjectOutcome.UNDETERMINED,
         lambda facts: (
             f"which speaks of a pause of the whole site and not of the name: {facts.answer.pause_of_site!r}"
@@ -394,7 +394,7 @@ _REFUSALS = (
     ),
     _refusal(
         "the last status is 404 or 410, and the page has a record of this very ARK",
-        lambda facts: facts.answer.seen.status in (404, 410) and facts.answer.describes_itself,
+        lambda facts: facts.answer.status in (404, 410) and facts.answer.describes_itself,
         ObjectOutcome.UNDETERMINED,
         lambda facts: (
             f"with a page that describes the object, by {facts.answer.subject.names_this}"
@@ -402,7 +402,7 @@ _REFUSALS = (
     ),
     _refusal(
         "the last status is 404, and the page is left to scripts",
-        lambda facts: facts.answer.seen.status == 404 and facts.answer.is_left_to_scripts,
+        lambda facts: facts.answer.status == 404 and facts.answer.is_left_to_scripts,
         ObjectOutcome.UNDETERMINED,
         lambda facts: (
             "with a page that its scripts are to fill, as some hosts send it for any name: a browser may show more"
@@ -410,6 +410,7 @@ _REFUSALS = (
     ),
     *(_by_status(outcome, statuses) for outcome, statuses in _STATUSES.items()),
 )
+#: Whether the object was reached.
 OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
     "The object",
     (
@@ -430,11 +431,6 @@ OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
         RuleGroup("all other statuses", always, _REFUSALS),
     ),
 )
-
-
-def judge_object(facts: ObjectFacts) -> ServiceVerdict[ObjectOutcome]:
-    """Return whether the object was reached, with the reasons in words."""
-    return OBJECT_RULES.judge(facts)
 
 
 # -- app shells, whose pages only a browser shows, and the verdict by what it has shown
@@ -459,7 +455,7 @@ def is_app_shell(facts: ObjectFacts) -> bool:
     runs_scripts = facts.answer.is_success and is_html and seen.facts.runs_scripts
     if not runs_scripts or facts.control is None or facts.reply not in _UNTOLD:
         return False
-    return judge_object(facts).outcome in _UNSETTLED
+    return OBJECT_RULES.judge(facts).outcome in _UNSETTLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -488,9 +484,9 @@ def fault_of(answer: AnswerFacts) -> str | None:
     """Return why an answer says nothing of what a browser shows; None where it does."""
     rendering = answer.seen.rendering
     if rendering is None:
-        came = answer.seen.detail or answer.seen.end.value
+        came = answer.seen.detail or answer.end.value
         if answer.is_answered:
-            came = f"it was answered {answer.seen.status}"
+            came = f"it was answered {answer.status}"
         return f"nothing was rendered, for this time {came}"
     if rendering.fault is not None:
         return rendering.fault
@@ -515,6 +511,6 @@ def by_what_is_shown(
         f"without its scripts it shows the same for any name; rendered with {rendering.browser}, for which it made"
         f" {requests} request{'' if requests == 1 else 's'}"
     )
-    shown = judge_object(ObjectFacts(facts.rendered, facts.control))
+    shown = OBJECT_RULES.judge(ObjectFacts(facts.rendered, facts.control))
     first, *others = shown.evidence
     return replace(shown, evidence=(first, how, *others))

@@ -11,7 +11,7 @@ from crawler.answers.likeness import common_length
 from crawler.asking.probes import landing_pattern, place_of
 from crawler.asking.questions import origin_of, reached, seems_absent
 from crawler.model.observations import ACCESS, CONFORMANCE, Observation, Question
-from crawler.verdicts.readings import CandidateReading
+from crawler.verdicts.readings import CandidateReading, Form
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
 
@@ -101,18 +101,13 @@ class AnswerSets:
         """The answer for the object at *url*, as far as there is one."""
         return self.about[url].answer if url in self.about else None
 
-    def about_readings(
-        self, readings: Iterable[CandidateReading]
-    ) -> tuple[dict[str, AnswerFacts | None], dict[str, AnswerFacts | None]]:
-        """Return the answers about some readings, by their URLs, and what a name that can't exist got next to each."""
-        answers, controls = {}, {}
-        for reading in readings:
-            answer = answers[reading.url] = self.answer(reading.url)
-            if answer is not None:
-                controls[reading.url] = self.control(
-                    reading.ark, answer.seen.asked_url, Question.CONTROL
-                )
-        return answers, controls
+    def form(self, reading: CandidateReading) -> Form:
+        """Return a reading with the answer about it, and what a name that can't exist got next to that."""
+        answer = self.answer(reading.url)
+        if answer is None:
+            return Form(reading)
+        control = self.control(reading.ark, answer.asked_url, Question.CONTROL)
+        return Form(reading, answer, control)
 
     def landing(self, url: str) -> AnswerFacts | None:
         """Return what was answered for what can't exist where redirects have led, next to what is at *url*."""
@@ -134,17 +129,6 @@ class AnswerSets:
             ),
             default=None,
         )
-
-
-def control_as_written(
-    shared: AnswerSets, ark: Ark, written_url: str, asked_url: str
-) -> AnswerFacts | None:
-    """Return the control next to *ark* at the resolver as written, where that is another than the one that was asked at
-    last.
-    """
-    if place_of(written_url) == place_of(asked_url):
-        return None
-    return shared.control(ark, written_url, Question.CONTROL)
 
 
 def is_about_resolver(question: Question, asked: AnswerFacts | None) -> bool:

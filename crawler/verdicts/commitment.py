@@ -20,7 +20,10 @@ from crawler.answers.claims import (
     template_in,
 )
 from crawler.answers.erc import ON_PURPOSE, missing_code, parse_dates
-from crawler.answers.facts import AnswerFacts
+from crawler.answers.facts import (
+    AnswerFacts,
+    AnswersByQuestion,
+)
 from crawler.model.observations import (
     DESCRIBED,
     ChainEnd,
@@ -29,7 +32,7 @@ from crawler.model.observations import (
     Question,
     ServiceVerdict,
 )
-from crawler.model.resolving import INFLECTIONS, SUCCESSES
+from crawler.model.resolving import INFLECTIONS
 from crawler.verdicts.rules import RuleTable, VerdictRule, always
 
 #: The inflections whose answers can show that there is no commitment: an answer to ``?`` can't (2023, 5.1.1).
@@ -75,7 +78,7 @@ class CommitmentFacts:
     separate commitments are owed (2023, 2.5).
     """
 
-    answers: Mapping[Question, AnswerFacts]
+    answers: AnswersByQuestion
     metadata: ServiceVerdict[MetadataOutcome]
     """The verdict on the best of them."""
     described_by: Collection[Question] | None = None
@@ -99,9 +102,9 @@ class CommitmentFacts:
             return True
         if self.described_by is not None and question not in self.described_by:
             return False
-        is_page = outcome is MetadataOutcome.HTML and bool(answer.seen.text)
-        is_success = answer.seen.status in SUCCESSES and not answer.is_registry_entry
-        return outcome in DESCRIBED and is_success and (answer.seen.record is not None or is_page)
+        is_page = outcome is MetadataOutcome.HTML and bool(answer.text)
+        is_success = answer.is_success and not answer.is_registry_entry
+        return outcome in DESCRIBED and is_success and (answer.record is not None or is_page)
 
     @cached_property
     def stating(self) -> Question | None:
@@ -114,7 +117,7 @@ class CommitmentFacts:
         """Return what it states."""
         answer = self.answers[self.stating or Question.INFO]
         return StatementFacts(
-            answer.statement or {}, INFLECTIONS[answer.seen.question], at=answer.seen.final_url
+            answer.statement or {}, INFLECTIONS[answer.seen.question], at=answer.final_url
         )
 
     @cached_property
@@ -228,6 +231,7 @@ def _of_statement(
     )
 
 
+#: What the provider promises, as its genuine answers state it.
 COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.of(
     "The commitment",
     VerdictRule(
@@ -261,9 +265,7 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.of(
     ),
     VerdictRule(
         "none is stated, and pages describe the object, no record",
-        lambda facts: all(
-            facts.answers[question].seen.record is None for question in facts.showing
-        ),
+        lambda facts: all(facts.answers[question].record is None for question in facts.showing),
         CommitmentOutcome.UNDETERMINED,
         lambda facts: "a page was answered, not a record, and no commitment could be read in it",
     ),
@@ -285,11 +287,6 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.of(
         basis="2023, 5.1.1",
     ),
 )
-
-
-def judge_commitment(facts: CommitmentFacts) -> ServiceVerdict[CommitmentOutcome]:
-    """Return what the provider promises, as its genuine answers state it."""
-    return COMMITMENT_RULES.judge(facts)
 
 
 def about_policy(page: AnswerFacts) -> str:

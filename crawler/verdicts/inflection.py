@@ -9,7 +9,11 @@ from typing import Any
 
 from crawler.answers.answer import is_textual
 from crawler.answers.erc import parse_dates
-from crawler.answers.facts import BLOCKED, AnswerFacts
+from crawler.answers.facts import (
+    BLOCKED,
+    AnswerFacts,
+    AnswersByQuestion,
+)
 from crawler.answers.metadata_facts import MetadataFacts, led_to
 from crawler.model.observations import (
     ACCESS,
@@ -31,7 +35,7 @@ _REFUSALS_OF_THE_QUESTION = frozenset({400, 404, 405, 406, 410, 414, 422, 500, 5
 
 
 def _answered(facts: MetadataFacts) -> str:
-    return f"{facts.asked} was answered {facts.answer.seen.status}"
+    return f"{facts.asked} was answered {facts.answer.status}"
 
 
 def _namespace(facts: MetadataFacts) -> str:
@@ -44,8 +48,8 @@ def _lost(facts: MetadataFacts) -> str:
 
 
 def _everybodys(facts: MetadataFacts) -> str:
-    kind = "page" if facts.answer.seen.record is None else "record"
-    url = facts.control.seen.asked_url if facts.control else ""
+    kind = "page" if facts.answer.record is None else "record"
+    url = facts.control.asked_url if facts.control else ""
     return f"{facts.asked} gave a {kind}, but the same one for a name that can't exist ({url})"
 
 
@@ -112,6 +116,7 @@ def _unread(facts: MetadataFacts) -> str:
 
 # -- the rules
 
+#: What the answer to ``?info``, ``??`` or ``?`` is (draft-kunze-ark-38, 5.1.2).
 METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
     "The metadata",
     (
@@ -121,7 +126,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
             (
                 VerdictRule(
                     "robots.txt forbids asking",
-                    lambda facts: facts.answer.seen.end is ChainEnd.ROBOTS,
+                    lambda facts: facts.answer.end is ChainEnd.ROBOTS,
                     MetadataOutcome.BLOCKED,
                     lambda facts: f"robots.txt forbids asking {facts.asked}",
                 ),
@@ -138,7 +143,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     always,
                     MetadataOutcome.UNDETERMINED,
                     lambda facts: (
-                        f"{facts.asked}: no answer ({facts.answer.seen.detail or facts.answer.seen.end.value})"
+                        f"{facts.asked}: no answer ({facts.answer.seen.detail or facts.answer.end.value})"
                     ),
                 ),
             ),
@@ -198,15 +203,14 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
             (
                 VerdictRule(
                     "the last status is 401, 403, 407, 429, 451 or 999",
-                    lambda facts: facts.answer.seen.status in BLOCKED,
+                    lambda facts: facts.answer.status in BLOCKED,
                     MetadataOutcome.BLOCKED,
                     _answered,
                 ),
                 VerdictRule(
                     "the last status is 400, 404, 405, 406, 410, 414, 422, 500 or 501, while the object itself answers",
                     lambda facts: (
-                        facts.works_without
-                        and facts.answer.seen.status in _REFUSALS_OF_THE_QUESTION
+                        facts.object.is_reached and facts.answer.status in _REFUSALS_OF_THE_QUESTION
                     ),
                     MetadataOutcome.UNSUPPORTED,
                     lambda facts: f"{_answered(facts)}, while the object itself answers",
@@ -272,7 +276,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
         ),
         RuleGroup(
             "records",
-            lambda facts: facts.answer.seen.record is not None,
+            lambda facts: facts.answer.record is not None,
             (
                 VerdictRule(
                     "the record's title says that there is no description to give, and nothing besides",
@@ -323,7 +327,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
             (
                 VerdictRule(
                     "the body is no text, or could not be read",
-                    lambda facts: facts.answer.seen.text is None,
+                    lambda facts: facts.answer.text is None,
                     MetadataOutcome.UNDETERMINED,
                     _unread,
                 ),
@@ -371,25 +375,20 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
 )
 
 
-def judge_metadata(facts: MetadataFacts) -> ServiceVerdict[MetadataOutcome]:
-    """Return what the answer to ``?info``, ``??`` or ``?`` is, with the reasons (draft-kunze-ark-38, 5.1.2)."""
-    return METADATA_RULES.judge(facts)
-
-
 def judge_inflections(
-    answers: Mapping[Question, AnswerFacts], living: AnswerFacts, control: AnswerFacts | None
+    answers: AnswersByQuestion, living: AnswerFacts, control: AnswerFacts | None
 ) -> tuple[ServiceVerdict[MetadataOutcome] | None, tuple[Question, ...]]:
     """Return the best of what the inflections gave, with the reasons of all, and which of them describe the object.
 
     Each is held against the object's answer at its own URL. None where none was asked.
     """
-    by_url = {answers[way].seen.asked_url: answers[way] for way in ACCESS[::-1] if way in answers}
+    by_url = {answers[way].asked_url: answers[way] for way in ACCESS[::-1] if way in answers}
     verdicts = {}
     for question in INFLECTED:
         if question in answers:
             answer = answers[question]
-            at_base = by_url.get(answer.seen.asked_url.partition("?")[0], living)
-            verdicts[question] = judge_metadata(MetadataFacts(answer, at_base, control))
+            at_base = by_url.get(answer.asked_url.partition("?")[0], living)
+            verdicts[question] = METADATA_RULES.judge(MetadataFacts(answer, at_base, control))
     if not verdicts:
         return None, ()
     describing = tuple(one for one, verdict in verdicts.items() if verdict.outcome in DESCRIBED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +14,6 @@ from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ObjectFacts
 from crawler.model.observations import (
-    FAMILY_OF,
     Family,
     KeptMention,
     Meant,
@@ -22,7 +21,7 @@ from crawler.model.observations import (
     ServiceVerdict,
 )
 from crawler.model.resolving import sendable
-from crawler.verdicts.access import judge_object
+from crawler.verdicts.access import OBJECT_RULES
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.check_characters import suggestions
@@ -84,14 +83,14 @@ class Form:
         """The verdict on the answer, if there is one."""
         if self.answer is None:
             return None
-        return judge_object(ObjectFacts(self.answer, self.control))
+        return OBJECT_RULES.judge(ObjectFacts(self.answer, self.control))
 
     @property
     def state(self) -> FormState:
         """What the answer shows of this form's existence."""
         if self.verdict is None:
             return FormState.UNASKED
-        family = FAMILY_OF[self.verdict.outcome]
+        family = self.verdict.outcome.family
         return {Family.WORKS: FormState.LIVES, Family.FAILS: FormState.FAILS}.get(
             family, FormState.UNKNOWN
         )
@@ -107,7 +106,7 @@ class Form:
         echoed: frozenset[str] = frozenset()
         with suppress(NotAnArk):
             if self.control is not None:
-                echoed = _places(self.control, Ark.parse(self.control.seen.asked_url))
+                echoed = _places(self.control, Ark.parse(self.control.asked_url))
         return declares(self.own_places - echoed)
 
     def extends(self, other: Form) -> bool:
@@ -252,13 +251,6 @@ def _place(text: str, signs: int) -> int:
 #: So many of the ARKs that may have been meant, where a check character fails, are asked about; one after the other.
 MEANT = 2
 
-Answers = Mapping[str, AnswerFacts | None]
-
-
-class AwaitedReading:
-    """Stands for a reading that is being asked about: its answer decides."""
-
-
 # -- what there is to ask about
 
 
@@ -351,69 +343,49 @@ def _at(url: str, ark: str) -> str:
 
 
 def next_reading(
-    readings: Sequence[CandidateReading],
-    meant: Sequence[CandidateReading],
-    by_url: Answers,
-    controls: Answers,
-) -> CandidateReading | AwaitedReading | None:
-    """The reading to ask about next, whether to wait for one, or None when all that helps is known.
+    forms: Sequence[Form], meant: Sequence[Form], pending: Collection[str]
+) -> tuple[CandidateReading | None, bool]:
+    """The reading to ask about next, if one helps, and whether to wait for the answer about one.
 
-    *by_url* has the answer about each URL that was asked for, None while it is on its way; *controls* what a name that
-    can't exist is asked about next to each. What was *meant* is asked about when every reading fails.
+    *forms* are the readings of a mention; what was *meant* is asked about when every one of them fails. *pending* are
+    the URLs of those whose answer is on its way.
     """
-    if any(other.url in by_url and by_url[other.url] is None for other in readings):
-        return AwaitedReading()
-    forms = _forms(readings, by_url, controls)
+    if any(form.reading.url in pending for form in forms):
+        return None, True
     following = next_form(forms)
     if following is not None:
-        return following.reading
+        return following.reading, False
     all_fail = bool(forms) and all(form.state is FormState.FAILS for form in forms)
-    for reading in meant if all_fail else ():
-        if reading.url not in by_url:
-            return reading
-        answer = by_url[reading.url]
-        if answer is None:
-            return AwaitedReading()
-        if Form(reading, answer, controls.get(reading.url)).state is FormState.LIVES:
-            return None
-    return None
+    for form in meant if all_fail else ():
+        if form.reading.url in pending:
+            return None, True
+        if form.answer is None:
+            return form.reading, False
+        if form.state is FormState.LIVES:
+            break
+    return None, False
 
 
 # -- what lives
 
 
-def settled(
-    readings: Sequence[CandidateReading], by_url: Answers, controls: Answers
-) -> SettledReading | None:
-    """Return which of several *readings* lives; None while an answer is missing that would change it."""
-    forms = _forms(readings, by_url, controls)
+def settled(forms: Sequence[Form]) -> SettledReading | None:
+    """Return which of several readings lives; None while an answer is missing that would change it."""
     if len(forms) < 2 or forms[0].state is FormState.UNASKED or next_form(forms) is not None:
         return None
     return arbitrate(forms)
 
 
-def meant_instead(
-    readings: Sequence[CandidateReading],
-    meant: Sequence[CandidateReading],
-    by_url: Answers,
-    controls: Answers,
-) -> Meant | None:
+def meant_instead(forms: Sequence[Form], meant: Sequence[Form]) -> Meant | None:
     """The first ARK with a right check character that lives, where every reading of a mistyped one fails."""
-    forms = _forms(readings, by_url, controls)
     asked, *others = forms
     if any(form.state is FormState.LIVES for form in others):
         lowered = [form for form in others if str(form.ark) == str(asked.ark).lower()]
         choice = did_you_mean(asked, lowered)
         why = "it is all in capitals, and names are case-sensitive"
     else:
-        choice = did_you_mean(asked, _forms(meant, by_url, controls))
+        choice = did_you_mean(asked, meant)
         why = f"the check character of {choice.ark} is right" if choice is not None else ""
     if choice is None or choice.verdict is None:
         return None
     return Meant(choice.ark, choice.reading.url, (why, *choice.verdict.evidence))
-
-
-def _forms(readings: Sequence[CandidateReading], by_url: Answers, controls: Answers) -> list[Form]:
-    return [
-        Form(reading, by_url.get(reading.url), controls.get(reading.url)) for reading in readings
-    ]

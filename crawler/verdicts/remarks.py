@@ -11,7 +11,6 @@ from urllib.parse import unquote, urlsplit
 from crawler.answers.facts import AnswerFacts
 from crawler.model.crawl_requests import site_of
 from crawler.model.observations import (
-    FAMILY_OF,
     ChainEnd,
     Family,
     Hop,
@@ -42,7 +41,6 @@ _TLS_WORDS: Mapping[str, str] = {
 #: NAANs of terms and agents: they are expected to resolve to a definition (2023, table 2).
 EXPECTED_TO_RESOLVE = frozenset({"99152", "99166"})
 
-_LATE = "not probed: not in time"
 
 TlsResults = Mapping[tuple[str, int], TlsResult]
 
@@ -103,7 +101,7 @@ def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
         if result is None or host in hosts:
             continue
         hosts.add(host)
-        if result.trusted is None and result.reason == _LATE:
+        if result.is_late:
             yield f"certificate not probed: that of {host[0]} was not seen in time, which says nothing of it"
         if result.trusted is False:
             yield f"the certificate of {host[0]} {_TLS_WORDS.get(result.reason, 'does not hold')} ({result.reason})"
@@ -145,7 +143,7 @@ def is_resolvers(hop: Hop, following: Hop) -> bool:
 
 
 def _host(url: str) -> str:
-    return (urlsplit(url).hostname or "").lower()
+    return urlsplit(url).hostname or ""
 
 
 def _port(url: str) -> int | None:
@@ -195,7 +193,7 @@ class RunFindings:
         if verdict.did_you_mean is not None:
             words = f"{verdict.did_you_mean.ark}: {'; '.join(verdict.did_you_mean.evidence)}"
             self._meant.append((ark, Finding("did-you-mean", words)))
-        if FAMILY_OF[verdict.object.outcome] is not Family.WORKS:
+        if verdict.object.outcome.family is not Family.WORKS:
             return
         self._of_others += ((ark, finding) for finding in _foreign(verdict))
         if url is not None and len(verdict.hops) > 1:

@@ -11,13 +11,16 @@ from datetime import datetime
 from typing import Any
 
 from crawler.answers.claims import policy_link
-from crawler.answers.facts import AnswerFacts, status_outcome
+from crawler.answers.facts import (
+    AnswerFacts,
+    AnswersByQuestion,
+    status_outcome,
+)
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.asking.probes import landing_pattern, place_of
 from crawler.asking.questions import reached, seems_absent
 from crawler.model.observations import (
     ACCESS,
-    FAMILY_OF,
     ChainEnd,
     CommitmentOutcome,
     Family,
@@ -29,9 +32,9 @@ from crawler.model.observations import (
     Verdict,
 )
 from crawler.model.resolving import INFLECTED, requests_sent
-from crawler.verdicts.access import RenderedFacts, by_what_is_shown, is_app_shell, judge_object
+from crawler.verdicts.access import OBJECT_RULES, RenderedFacts, by_what_is_shown, is_app_shell
 from crawler.verdicts.answer_sets import is_about_resolver
-from crawler.verdicts.commitment import CommitmentFacts, about_policy, judge_commitment
+from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts, about_policy
 from crawler.verdicts.inflection import judge_inflections
 from crawler.verdicts.remarks import (
     EXPECTED_TO_RESOLVE,
@@ -88,7 +91,7 @@ class ClosedFacts:
     @property
     def control_status(self) -> int | None:
         """The status of the answer for a name that can't exist."""
-        return self.control.seen.status if self.control is not None else None
+        return self.control.status if self.control is not None else None
 
     @property
     def evidence(self) -> tuple[str, ...]:
@@ -204,7 +207,7 @@ class ObjectAccess:
     @property
     def family(self) -> Family:
         """The family of its outcome."""
-        return FAMILY_OF[self.verdict.outcome]
+        return self.verdict.outcome.family
 
 
 def _unasked_metadata(family: Family, words: str) -> VerdictRule[ObjectAccess, MetadataOutcome]:
@@ -247,7 +250,7 @@ class VerdictContext:
     control: AnswerFacts | None = None
     """What the same resolver answers for a name that can't exist, under the same NAAN and shoulder where it can be."""
     control_as_written: AnswerFacts | None = None
-    """The same of the resolver as written, where another one has reached the object."""
+    """The same of the resolver as written, also where another one has reached the object."""
     control_info: AnswerFacts | None = None
     """The same as *control*, to an inflection."""
     control_landing: AnswerFacts | None = None
@@ -271,7 +274,7 @@ class VerdictContext:
 
 
 def judge(
-    answers: Mapping[Question, AnswerFacts],
+    answers: AnswersByQuestion,
     *,
     context: VerdictContext | None = None,
 ) -> Verdict:
@@ -280,7 +283,7 @@ def judge(
     access = decide_access(answers, around)
     described, describing = judge_inflections(answers, access.answer, around.control_info)
     metadata = described or UNASKED_RULES.judge(access)
-    commitment = judge_commitment(CommitmentFacts(answers, metadata, describing))
+    commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, metadata, describing))
     is_stated = commitment.outcome is CommitmentOutcome.STATED
     link = policy_link(commitment.parsed) if is_stated else None
     policy = around.policies.get(link) if link else None
@@ -310,7 +313,7 @@ def judge(
         hops=answer.hops,
         requests=requests_sent(asked),
         remarks=tuple(dict.fromkeys(_remarks(answers, access, describing, around))),
-        rests_on=tuple(dict.fromkeys(other.seen.asked_url for other in shared if other)),
+        rests_on=tuple(dict.fromkeys(other.asked_url for other in shared if other)),
         naan_policy=_naan_policy(around.registered),
     )
 
@@ -318,7 +321,7 @@ def judge(
 # -- the object
 
 
-def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContext) -> ObjectAccess:
+def decide_access(answers: AnswersByQuestion, around: VerdictContext) -> ObjectAccess:
     """The first way by which the object is reached, or else the way as written, with what the others gave.
 
     A way counts only while the one before it fails: what blocks a program is not mended by asking elsewhere. Of
@@ -338,7 +341,7 @@ def decide_access(answers: Mapping[Question, AnswerFacts], around: VerdictContex
         is_no_better = answer is not reached(answers) and seems_absent(answer)
         if way in _ELSEWHERE and first.answer.is_reached and is_no_better:
             sign = answer.signs_of_absence[0]
-            evidence.append(f"{WAYS[way][0]} {answer.seen.asked_url}: {sign}")
+            evidence.append(f"{WAYS[way][0]} {answer.asked_url}: {sign}")
             continue
         other = _access(way, answer, around, answers)
         how, *more = other.verdict.evidence
@@ -360,17 +363,17 @@ def _access(
     way: Question,
     answer: AnswerFacts,
     around: VerdictContext,
-    answers: Mapping[Question, AnswerFacts],
+    answers: AnswersByQuestion,
 ) -> ObjectAccess:
-    written = answers[Question.OBJECT].seen.asked_url
-    is_as_written = place_of(answer.seen.asked_url) == place_of(written)
+    written = answers[Question.OBJECT].asked_url
+    is_as_written = place_of(answer.asked_url) == place_of(written)
     control = (around.control_as_written if is_as_written else None) or around.control
     neighbours = around.neighbours if way is Question.OBJECT else 0
     beside = facts_beside(answer, answers, control, neighbours)
     facts = facts_at_landing(beside, around.control_landing)
-    verdict = judge_object(facts)
+    verdict = OBJECT_RULES.judge(facts)
     rendered = answers.get(Question.RENDERED)
-    is_shown = rendered is not None and rendered.seen.asked_url == answer.seen.asked_url
+    is_shown = rendered is not None and rendered.asked_url == answer.asked_url
     if rendered is not None and is_shown and is_app_shell(facts):
         verdict = by_what_is_shown(verdict, RenderedFacts(rendered, around.control_rendered))
     is_refused = verdict.outcome is ObjectOutcome.BLOCKED and answer.asks_for_a_right
@@ -382,14 +385,14 @@ def _access(
 
 def facts_beside(
     answer: AnswerFacts,
-    answers: Mapping[Question, AnswerFacts],
+    answers: AnswersByQuestion,
     control: AnswerFacts | None,
     neighbours: int = 0,
 ) -> ObjectFacts:
     """The facts of an answer for the object next to the *control*'s, and next to further *answers* at its place."""
     inflected = [answers[question] for question in INFLECTED if question in answers]
-    url = answer.seen.asked_url
-    again = [other for other in inflected if other.seen.asked_url.partition("?")[0] == url]
+    url = answer.asked_url
+    again = [other for other in inflected if other.asked_url.partition("?")[0] == url]
     return ObjectFacts(answer, control, neighbours, again)
 
 
@@ -403,7 +406,7 @@ def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectF
     says_nothing = (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
     if landing is None or not answer.is_redirected or facts.reply not in says_nothing:
         return facts
-    if landing_pattern(answer.seen.final_url) != landing_pattern(landing.seen.asked_url):
+    if landing_pattern(answer.final_url) != landing_pattern(landing.asked_url):
         return facts
     with_landing = replace(facts, control=landing)
     if with_landing.reply is ControlContrast.REFUSED_THERE:
@@ -467,7 +470,7 @@ class Description:
     """Where the commitment is stated in full."""
 
 
-def described_by(answers: Mapping[Question, AnswerFacts]) -> Description:
+def described_by(answers: AnswersByQuestion) -> Description:
     """Return which inflection has described the object, and whether a commitment was stated with it."""
     living = reached(answers)
     if living is None:
@@ -475,7 +478,7 @@ def described_by(answers: Mapping[Question, AnswerFacts]) -> Description:
     metadata, describing = judge_inflections(answers, living, None)
     if metadata is None:
         return Description()
-    commitment = judge_commitment(CommitmentFacts(answers, metadata, describing))
+    commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, metadata, describing))
     is_stated = commitment.outcome is CommitmentOutcome.STATED
     by = describing[0] if describing else None
     return Description(by, is_stated, policy_link(commitment.parsed) if is_stated else None)
@@ -501,7 +504,7 @@ def _naan_policy(registered: RegistryEntry | None) -> Mapping[str, Any]:
 
 
 def _remarks(
-    answers: Mapping[Question, AnswerFacts],
+    answers: AnswersByQuestion,
     access: ObjectAccess,
     describing: Sequence[Question],
     around: VerdictContext,

@@ -14,14 +14,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from http.cookiejar import Cookie
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.request import getproxies
 from weakref import WeakKeyDictionary
 
 from cryptography.x509 import load_pem_x509_certificates
 from OpenSSL.crypto import X509
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
 from scrapy.http.cookies import CookieJar
 from scrapy.http.request import NO_CALLBACK
 from twisted.internet.ssl import Certificate, trustRootFromCertificates
@@ -46,19 +48,15 @@ from crawler.wire.credentials import (
 )
 from crawler.wire.handlers import ExactDownloadHandler
 from crawler.wire.middlewares import (
+    CrawlerPart,
     NotSent,
     RunStopped,
     end_and_words,
     exception_names,
     failure_words,
+    header_of,
 )
 from crawler.wire.redaction import Redactor
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
 
 logger = logging.getLogger(__name__)
 
@@ -137,18 +135,14 @@ def sessions_of(crawler: Crawler) -> Sessions:
     return _SESSIONS[throttle]
 
 
-class LogIns:
+class LogIns(CrawlerPart):
     """Comes next to the wire: has the first request to a host wait until the log-in is done, and those after it."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
+        super().__init__(crawler)
         self._sessions = sessions_of(crawler)
         if not self._sessions.log_ins:
             raise NotConfigured
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> LogIns:
-        return cls(crawler)
 
     async def process_request(self, request: Request) -> None:
         """Raise `LogInFailed` for a request to a host at which the log-in has failed."""
@@ -192,7 +186,7 @@ class LogIns:
         answer, cookies = await self._answer(sent, log_in)
         shown = answer
         if log_in.text is not None and answer.status in REDIRECTS:
-            location = (answer.headers.get("Location") or b"").decode("latin-1")
+            location = header_of(answer.headers, "Location")
             with suppress(BadLocation):
                 place = resolved_location(answer.url, location)
                 if self._sessions.log_in(place) is log_in:

@@ -10,16 +10,17 @@ import base64
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import unquote, urlencode, urlsplit
 
 import lxml.html
 from lxml import etree
 
+from crawler.model.addresses import DEFAULT_PORTS
 from crawler.model.resolving import BadLocation, resolved_location
 from crawler.wire.redaction import LEAST_CHARS
 from extractors.model.errors import ArkauditError
 
-_PORTS = {"http": 80, "https": 443}
 _USERINFO = re.compile(r"(?<=://)[^/?#@\s]*@")
 
 
@@ -39,10 +40,9 @@ class Origin:
         Origin(scheme='https', host='repository.example', port=443)
         """
         parts = urlsplit(url)
-        scheme = parts.scheme.lower()
-        if scheme not in _PORTS or not parts.hostname:
+        if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
             raise ValueError("not the origin of an http or https URL")
-        return cls(scheme, parts.hostname.lower(), parts.port or _PORTS[scheme])
+        return cls(parts.scheme, parts.hostname, parts.port or DEFAULT_PORTS[parts.scheme])
 
     @classmethod
     def named(cls, name: str) -> Origin:
@@ -231,17 +231,17 @@ def filled_form(page: bytes, url: str, log_in: LogIn) -> Form:
     Form(url='https://repo.example/go')
     """
     try:
-        tree = lxml.html.document_fromstring(page, parser=lxml.html.HTMLParser(huge_tree=False))
+        tree: Any = lxml.html.document_fromstring(
+            page, parser=lxml.html.HTMLParser(huge_tree=False)
+        )
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         raise NoLogIn(f"{url} gave no page with a form") from None
-    fields = ("input", "select", "textarea")
-    named = (
-        (form, {field_.get("name") for field_ in form.iter(*fields)}) for form in tree.iter("form")
+    form = next(
+        (form for form in tree.forms if log_in.fields.keys() <= set(form.inputs.keys())), None
     )
-    form = next((form for form, names in named if names.issuperset(log_in.fields)), None)
     if form is None:
         raise NoLogIn(f"{url} has no form with the fields {', '.join(log_in.fields)}")
-    if (form.get("method") or "get").strip().lower() != "post":
+    if form.method.strip() != "POST":
         raise NoLogIn(
             f"the form at {url} would put its fields into an address, where they are seen"
         )

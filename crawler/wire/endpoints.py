@@ -6,32 +6,28 @@ import re
 import socket
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from scrapy.exceptions import DownloadTimeoutError
 from scrapy.resolver import CachingHostnameResolver
 from twisted.internet._resolver import GAIResolver
+from twisted.internet.base import ReactorBase
+from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, TCP6ClientEndpoint
 from twisted.internet.error import DNSLookupError
 from twisted.internet.interfaces import (
+    IAddress,
     IHostnameResolver,
     IReactorPluggableNameResolver,
     IResolutionReceiver,
     IStreamClientEndpoint,
 )
+from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from crawler.model.addresses import AddressGuard, Routes
 from extractors.model.errors import ArkauditError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from twisted.internet.base import ReactorBase
-    from twisted.internet.defer import Deferred
-    from twisted.internet.interfaces import IAddress
-    from twisted.python.failure import Failure
-
 
 #: An address in its usual notation; in any other it is left to who looks names up.
 _ADDRESS = re.compile(

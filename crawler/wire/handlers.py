@@ -13,9 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
+from scrapy import Request
 from scrapy.core.downloader.handlers.http11 import (
     HTTP11DownloadHandler,
     TunnelError,
@@ -26,23 +27,35 @@ from scrapy.core.downloader.handlers.http11 import (
     _ScrapyAgent,
     _ScrapyProxyAgent,
 )
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CannotResolveHostError, DownloadTimeoutError
+from scrapy.http import Response
 from scrapy.utils._download_handlers import make_response, wrap_twisted_exceptions
 from scrapy.utils.defer import maybe_deferred_to_future
-from twisted.internet.defer import CancelledError
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.endpoints import wrapClientTLS
 from twisted.internet.error import ConnectError, ConnectingCancelledError, DNSLookupError
-from twisted.internet.interfaces import IHandshakeListener, ISSLTransport
+from twisted.internet.interfaces import (
+    IAddress,
+    IHandshakeListener,
+    ISSLTransport,
+    IStreamClientEndpoint,
+)
 from twisted.internet.tcp import Connection
 from twisted.protocols.policies import ProtocolWrapper
 from twisted.web._newclient import (
     STATUS,
+    HTTP11ClientProtocol,
     RequestNotSent,
     RequestTransmissionFailed,
     ResponseNeverReceived,
     _contentLength,
 )
+from twisted.web._newclient import Request as TxRequest
+from twisted.web.client import URI, Agent, HTTPConnectionPool
+from twisted.web.http_headers import Headers as TxHeaders
 from twisted.web.http_headers import InvalidHeaderName
+from twisted.web.iweb import IResponse
 from zope.interface import implementer
 
 from crawler.model.addresses import AddressGuard, Routes
@@ -60,22 +73,9 @@ from crawler.wire.endpoints import (
     refused_unasked,
 )
 from crawler.wire.failures import BODY_TIMEOUT
-from crawler.wire.middlewares import RunStopped, end_and_words
+from crawler.wire.identity import RequestSigner
+from crawler.wire.middlewares import RunStopped, end_and_words, header_of
 from extractors.model.errors import ArkauditError
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from twisted.internet.defer import Deferred
-    from twisted.internet.interfaces import IAddress, IStreamClientEndpoint
-    from twisted.web._newclient import HTTP11ClientProtocol
-    from twisted.web._newclient import Request as TxRequest
-    from twisted.web.client import URI, Agent, HTTPConnectionPool
-    from twisted.web.http_headers import Headers as TxHeaders
-    from twisted.web.iweb import IResponse
-
-    from crawler.wire.identity import RequestSigner
 
 # The moment at which a request really goes out: connections and handshakes take their time, and intervals count.
 
@@ -361,7 +361,7 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             proxy = request.meta.get("proxy")
             if response.status == _PROXY_AUTHENTICATION_REQUIRED and proxy:
                 raise ProxyFailed(f"the proxy {proxy} wants to know who asks")
-            header = (response.headers.get("Retry-After") or b"").decode("latin-1")
+            header = header_of(response.headers, "Retry-After")
             is_wish = (
                 response.status == 429 or response.status >= 500 or 300 <= response.status < 400
             )

@@ -10,29 +10,29 @@ import hashlib
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
-from scrapy import signals
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.exceptions import IgnoreRequest, StopDownload
-from scrapy.http import Headers
+from scrapy.http import Headers, Response
 from scrapy.http.cookies import CookieJar
 
 from crawler.answers.answer import is_textual
 from crawler.answers.quirks import quirks
 from crawler.model.crawl_requests import is_public_suffix
-from crawler.model.observations import ChainEnd, Hop, now
+from crawler.model.observations import (
+    Chain,
+    ChainEnd,
+    Hop,
+    now,
+)
 from crawler.model.resolving import Follow, Stop, is_too_long, next_step, url_fault
 from crawler.politeness.throttle import NotAsked
 from crawler.wire.failures import UNDECODABLE, UNPACKED_IN_PART, failure_kind, failure_text
 from extractors.archives.compression import PIECE_BYTES, Compression, Decompressed, SizeBudget
 from extractors.model.formats import parse_content_type
-
-if TYPE_CHECKING:
-    from scrapy import Request, Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +69,17 @@ class UrlTooLong(UnusableUrl):
     """Raised for a URL that is longer than what we ask for."""
 
 
+class CrawlerPart:
+    """A part that Scrapy makes of its crawler alone."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+
 class UsableUrls:
     """Comes first, and holds back URLs over which the machinery would stumble in words of its own."""
 
@@ -78,14 +89,14 @@ class UsableUrls:
             raise (UrlTooLong if is_too_long(request.url) else UnusableUrl)(fault)
 
 
-class HopRecorder:
+class HopRecorder(CrawlerPart):
     """Records every hop in ``meta["hops"]`` and follows redirects itself, byte for byte.
 
     How the chain ended is in ``meta["chain_end"]`` and ``meta["chain_detail"]``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
+        super().__init__(crawler)
         self._max_hops = crawler.settings.getint("ARKAUDIT_MAX_HOPS")
         signs = (
             header.partition(":")[0].lower()
@@ -93,10 +104,6 @@ class HopRecorder:
             for header in challenge.header
         )
         self._kept_headers = (*KEPT_HEADERS, *signs)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> HopRecorder:
-        return cls(crawler)
 
     def process_request(self, request: Request) -> None:
         if getattr(self._crawler.spider, "is_stopping", False):
@@ -367,7 +374,7 @@ class BoundedCompression(HttpCompressionMiddleware):
         return response.replace(body=body.data, flags=[*response.flags, flag])
 
 
-class BodyBounds:
+class BodyBounds(CrawlerPart):
     """An extension that stops a download where nothing more of the body is needed; the status stays.
 
     ``meta["body_limit"]`` is in bytes on the wire; ``meta["text_only"]`` leaves bodies unread that are no text, and
@@ -375,16 +382,13 @@ class BodyBounds:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         self._most = crawler.settings.getint("ARKAUDIT_DOCUMENT_LIMIT")
         crawler.signals.connect(self.headers_received, signal=signals.headers_received)
         crawler.signals.connect(self.bytes_received, signal=signals.bytes_received)
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> BodyBounds:
-        return cls(crawler)
-
     def headers_received(self, headers: Headers, request: Request) -> None:
-        content_type = (headers.get("Content-Type") or b"").decode("latin-1")
+        content_type = header_of(headers, "Content-Type")
         media_type = parse_content_type(content_type)[0] if content_type else None
         if request.meta.get("text_only") and not is_textual(media_type):
             raise StopDownload(fail=False)
@@ -405,7 +409,12 @@ def body_limit_of(request: Request, most: int) -> int:
     return int(request.meta.get("body_limit", ROBOTS_LIMIT if is_of_rules else most))
 
 
-def chain_of(request: Request) -> tuple[tuple[Hop, ...], ChainEnd, str]:
+def header_of(headers: Headers, name: str) -> str:
+    """The first header of that *name*, its octets as Latin-1; empty where there is none."""
+    return (headers.get(name) or b"").decode("latin-1")
+
+
+def chain_of(request: Request) -> tuple[Chain, ChainEnd, str]:
     """The chain that *request* ended: its hops, how it ended, and the words for that."""
     return (
         request.meta.get("hops", ()),

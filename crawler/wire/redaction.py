@@ -91,13 +91,20 @@ class Redactor:
 
     def record(self, value: T, *, kept: frozenset[str] = frozenset()) -> T:
         """A frozen record with each secret in its texts replaced, however deep; but for its own fields *kept*."""
-        return cast("T", self._record_cleaned(value, kept)) if self.words else value
+        return cast("T", self._cleaned(value, kept)) if self.words else value
 
-    def _cleaned(self, value: Any) -> Any:
+    def _cleaned(self, value: Any, kept: frozenset[str] = frozenset()) -> Any:
         if type(value) is str:  # the words of an enumeration are ours
             return self.text(value)
         if is_dataclass(value) and not isinstance(value, type):
-            return self._record_cleaned(value, frozenset())
+            changed = {}
+            for field in fields(value):
+                if field.init and field.name not in kept:
+                    old = getattr(value, field.name)
+                    new = self._cleaned(old)
+                    if new is not old and new != old:
+                        changed[field.name] = new
+            return replace(value, **changed) if changed else value
         if isinstance(value, Mapping):
             return {self._cleaned(key): self._cleaned(item) for key, item in value.items()}
         if type(value) in (tuple, list):
@@ -105,16 +112,6 @@ class Redactor:
             is_same = all(new is old for new, old in zip(cleaned, value, strict=True))
             return value if is_same else type(value)(cleaned)
         return value
-
-    def _record_cleaned(self, value: Any, kept: frozenset[str]) -> Any:
-        changed = {}
-        for field in fields(value):
-            if field.init and field.name not in kept:
-                old = getattr(value, field.name)
-                new = self._cleaned(old)
-                if new is not old and new != old:
-                    changed[field.name] = new
-        return replace(value, **changed) if changed else value
 
 
 # -- finding

@@ -8,13 +8,15 @@ import math
 import re
 from collections import defaultdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from protego import Protego
 from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
+from scrapy.robotstxt import RobotParser
 from scrapy.utils.misc import build_from_crawler
 
 from crawler.model.resolving import PASSING_STATUSES, wait_s
@@ -22,13 +24,7 @@ from crawler.politeness.pacing import host_of
 from crawler.politeness.throttle import NotAsked, patience_of, throttle_of
 from crawler.wire.endpoints import NoAnswerInTime
 from crawler.wire.failures import BODY_TIMEOUT
-from crawler.wire.middlewares import RobotsUnreachable, content
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from scrapy.robotstxt import RobotParser
-
+from crawler.wire.middlewares import RobotsUnreachable, content, header_of
 
 #: What is read of rules that are packed; as much as of others (RFC 9309, 2.5).
 _MOST_BYTES = 500 * 2**10
@@ -114,7 +110,7 @@ class ObeyRobots(RobotsTxtMiddleware):
                         f"{interval_s:g} s between two requests; we wait {longest_s:g} s"
                     )
                 return parser
-            header = (response.headers.get("Retry-After") or b"").decode("latin-1")
+            header = header_of(response.headers, "Retry-After")
             pause_s = wait_s(header, attempt, self._patience, at=datetime.now(UTC).isoformat())
             may_pass = response.status in PASSING_STATUSES and attempt < self._patience.attempts
             if pause_s is None or not may_pass:
