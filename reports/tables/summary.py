@@ -45,7 +45,9 @@ def summary(frames: Frames) -> pd.DataFrame:
     """
     runs = {"value": frames, "previous": frames.previous, "since": frames.since}
     measures = {column: _measures(run) if run else {} for column, run in runs.items()}
-    notes = {name: note for of_run in measures.values() for name, (_, note) in of_run.items()}
+    notes: dict[str, str] = {}
+    for of_run in measures.values():
+        notes |= {name: note for name, (_, note) in of_run.items() if name not in notes}
     values = {
         column: pd.array(
             [of_run.get(name, (0, ""))[0] if of_run else None for name in notes], dtype="Int64"
