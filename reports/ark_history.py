@@ -14,8 +14,21 @@ from crawler.history.ark_status import ArkStatus, DatedVerdict, Seen, step
 from crawler.history.latest import policy_of
 from crawler.history.triage import decision_words
 from crawler.history.triaging import decisions, touched
-from crawler.model import schema
 from crawler.model.observations import ACCESS, FAMILY_OF, Family, ObjectOutcome
+from crawler.model.schema import (
+    ark as ark_table,
+)
+from crawler.model.schema import (
+    assessment,
+    document,
+    event,
+    is_current_mention,
+    latest,
+    mention,
+    observation,
+    run,
+    verdict,
+)
 from extractors.model.ark import Ark
 from reports.store.frames import read
 
@@ -103,10 +116,9 @@ def life(store: Path, ark: Ark) -> Life | None:
 
 
 def _life(connection: Connection, ark: Ark) -> Life | None:
-    ark_id = connection.scalar(select(schema.ark.c.ark_id).where(schema.ark.c.ark == str(ark)))
+    ark_id = connection.scalar(select(ark_table.c.ark_id).where(ark_table.c.ark == str(ark)))
     if ark_id is None:
         return None
-    latest = schema.latest
     statuses = connection.execute(
         select(latest).where(latest.c.ark_id == ark_id).order_by(latest.c.latest_id)
     ).all()
@@ -120,7 +132,7 @@ def _life(connection: Connection, ark: Ark) -> Life | None:
             row.reason,
             row.gone_at,
             tuple(check for url, check in checks if url == row.request_url),
-            tuple(event for url, event in events if url == row.request_url),
+            tuple(happened for url, happened in events if url == row.request_url),
             decided.get(row.request_url, ()),
         )
         for row in statuses
@@ -147,7 +159,6 @@ def _decided(connection: Connection, ark_id: int) -> dict[str, tuple[Happened, .
 
 def _citations(connection: Connection, ark_id: int) -> Iterator[Cited]:
     """The documents that cite it, in the order in which they first did."""
-    mention, document = schema.mention, schema.document
     query = (
         select(
             document.c.url,
@@ -157,7 +168,7 @@ def _citations(connection: Connection, ark_id: int) -> Iterator[Cited]:
             mention.c.request_url,
         )
         .join_from(mention, document)
-        .where(mention.c.ark_id == ark_id, schema.is_current_mention)
+        .where(mention.c.ark_id == ark_id, is_current_mention)
         .order_by(document.c.fetched_at, document.c.document_id, mention.c.ordinal)
     )
     rows_by_document: dict[str, list[Any]] = {}
@@ -177,12 +188,6 @@ def _citations(connection: Connection, ark_id: int) -> Iterator[Cited]:
 
 def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, Checked]]:
     """Its verdicts with the URL of each, in the order of the runs."""
-    verdict, run, observation, assessment = (
-        schema.verdict,
-        schema.run,
-        schema.observation,
-        schema.assessment,
-    )
     ways = [question.value for question in ACCESS]
     asked = {
         (row.run_id, row.request_url, row.final_url): row
@@ -241,7 +246,6 @@ def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, Checked]
 
 
 def _events(connection: Connection, ark_id: int) -> Iterator[tuple[str, Happened]]:
-    event = schema.event
     query = select(event).where(event.c.ark_id == ark_id).order_by(event.c.at, event.c.event_id)
     for row in connection.execute(query):
         yield row.request_url, Happened(row.at, row.event, row.detail)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ from crawler.conformance.conformance import (
 )
 from crawler.model.observations import ChainEnd
 from reports.formats.badge import AMISS, FINE, Badge, svg
+from reports.formats.json_document import json_text
 from reports.languages.display import escaped
 from reports.page import template
 
@@ -97,7 +97,7 @@ def as_json(report: ConformanceReport) -> str:
         for result in report.results
     ]
     document = {"resolver": report.resolver, "met": met, "told": told, "requirements": rows}
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    return json_text(document)
 
 
 def as_junit(report: ConformanceReport) -> str:
@@ -180,7 +180,7 @@ def comparison_text(compared: Sequence[Comparison], old: str, new: str) -> str:
 def comparison_json(compared: Sequence[Comparison], old: str, new: str) -> str:
     """A row for each name, those that differ first."""
     rows = [{**asdict(comparison), "ark": str(comparison.ark)} for comparison in compared]
-    return json.dumps({"old": old, "new": new, "names": rows}, ensure_ascii=False, indent=1) + "\n"
+    return json_text({"old": old, "new": new, "names": rows})
 
 
 #: The formats of `arkaudit conform`, and what makes each.

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
-from filelock import lock_descriptor
-
+from crawler.store.files import clear_scratch_beside, scratch_beside
 from extractors.documents import unwritable
 from extractors.model.errors import ArkauditError
 from reports.formats.badge import badge_files
 from reports.formats.json_document import json_report
-from reports.formats.junit import junit, sarif_report
+from reports.formats.junit import junit, sarif
 from reports.formats.markdown_report import SHOWN, markdown
 from reports.formats.table_files import TABLE_FORMATS, workbook_bytes, write_table
 from reports.page.document import page, page_pieces, part_of
@@ -62,6 +59,7 @@ def _whole(
     paths: tuple[str, ...],
     contents: Callable[[Report], Iterable[str | bytes]],
     needs: Iterable[str] = (),
+    text: Callable[[Report], str] | None = None,
 ) -> ReportFormat:
     """Return a format whose files are made of several tables at once."""
 
@@ -70,12 +68,12 @@ def _whole(
         for path, content in zip(paths, contents(report), strict=True):
             (folder / path).write_bytes(_encoded(content))
 
-    return ReportFormat(paths, write_all, needs)
+    return ReportFormat(paths, write_all, needs, text)
 
 
 def _text(path: str, text: Callable[[Report], str], needs: Iterable[str] = ()) -> ReportFormat:
     """Return a format that is one text."""
-    return replace(_whole((path,), lambda report: [text(report)], needs), text=text)
+    return _whole((path,), lambda report: [text(report)], needs, text)
 
 
 def _encoded(content: str | bytes) -> bytes:
@@ -110,7 +108,7 @@ FORMATS = {
     "parquet": _each_table("parquet"),
     "junit": _text("junit.xml", junit),
     "badge": _whole(("badge.svg", "badge.json"), badge_files, VERDICT_TABLES),
-    "sarif": _text("report.sarif", sarif_report, ("failures", "known")),
+    "sarif": _text("report.sarif", sarif, ("failures", "known")),
 }
 
 #: How the folders begin in which a report is made.
@@ -224,10 +222,10 @@ def staged(out: Path) -> Iterator[Path]:
     is_new = not out.exists()
     try:
         out.mkdir(parents=True, exist_ok=True)
-        _clear_away_what_was_left(out)
-        with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=out) as folder, _held(folder):
-            yield Path(folder)
-            files = [path for path in Path(folder).rglob("*") if path.is_file()]
+        clear_scratch_beside(out / INDEX, _PREFIX)
+        with scratch_beside(out / INDEX, _PREFIX) as folder:
+            yield folder
+            files = [path for path in folder.rglob("*") if path.is_file()]
             for file in sorted(files, key=lambda path: (path.name == INDEX, path)):
                 place = out / file.relative_to(folder)
                 place.parent.mkdir(exist_ok=True)
@@ -238,21 +236,3 @@ def staged(out: Path) -> Iterator[Path]:
         raise ReportUnwritable(
             f"{out}: the report can't be written: {error.strerror or error}"
         ) from error
-
-
-def _clear_away_what_was_left(out: Path) -> None:
-    """Remove what those have left in *out* who were killed while they wrote; who still writes holds their folder."""
-    for folder in out.glob(f"{_PREFIX}*/"):
-        with suppress(OSError), _held(folder) as is_ours:
-            if is_ours:
-                shutil.rmtree(folder)
-
-
-@contextmanager
-def _held(folder: Path | str) -> Iterator[bool]:
-    """Hold the lock of *folder*, which ends with this process, if no other process does."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        yield lock_descriptor(descriptor, blocking=False)
-    finally:
-        os.close(descriptor)

@@ -58,22 +58,16 @@ def fault_lines(
     """
     shown = faults[:MOST_FAULTS]
     for fault in shown:
-        yield _line(fault, language)
+        places, more = [*fault.places[:MOST_PLACES]], len(fault.places) - MOST_PLACES
+        if more > 0:
+            places.append(language.ngettext("and {number} more", "and {number} more", more))
+        words = language.gettext(
+            "{fault}, cited in {places}", fault=fault.words, places="; ".join(places)
+        )
+        yield words if places else fault.words
     rest = (len(faults) if count is None else count) - len(shown)
     if rest:
         yield language.ngettext("and {number} more", "and {number} more", rest)
-
-
-def _line(fault: Fault, language: Language) -> str:
-    if not fault.places:
-        return fault.words
-    places = [*fault.places[:MOST_PLACES]]
-    more = len(fault.places) - len(places)
-    if more:
-        places.append(language.ngettext("and {number} more", "and {number} more", more))
-    return language.gettext(
-        "{fault}, cited in {places}", fault=fault.words, places="; ".join(places)
-    )
 
 
 def next_words(command: str, language: Language = ENGLISH) -> str:

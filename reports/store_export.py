@@ -32,6 +32,7 @@ from sqlalchemy import (
 from crawler.model import schema
 from reports.exports import ReportUnwritable
 from reports.store.frames import read
+from reports.store.typed_columns import joined
 
 #: What is exported of each run.
 EXPORTED = (
@@ -194,10 +195,7 @@ def _arrow(shape: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.Table:
     """Rows as Arrow; text without lone surrogates, which no file in UTF-8 can hold."""
     arrays = []
     for field, values in zip(shape, zip(*rows, strict=True), strict=True):
-        sound = [
-            value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
-            for value in values
-        ]
+        sound = [joined(value) if isinstance(value, str) else value for value in values]
         is_moment = field.type == _MOMENT
         arrays.append(
             pa.array(sound, pa.string()).cast(_MOMENT) if is_moment else pa.array(sound, field.type)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,11 +25,14 @@ from crawler.model.observations import (
 )
 from reports.languages.display import ColumnType
 from reports.store.frames import Frames, load_frames
+from reports.store.selections import TRIAGE
+from reports.store.typed_columns import frame_of
 from reports.tables import overviews
 from reports.tables.ark_statuses import BEST_FIRST
 from reports.tables.definitions import DTYPES, TableDefinition, rows_of
 from reports.tables.listings import ATTENTION
 from reports.tables.report_tables import TABLES, Tables
+from reports.tables.summary import SUMMARY, sentences
 from reports.tables.wording import (
     COMMITMENT_MEANINGS,
     FAMILY_MEANINGS,
@@ -67,6 +70,19 @@ def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
 @pytest.fixture(scope="module")
 def tables(frames: Frames) -> Mapping[str, pd.DataFrame]:
     return Tables(frames)
+
+
+def test_the_note_of_a_measure_is_that_of_this_run_and_not_of_the_one_before(
+    frames: Frames,
+) -> None:
+    def with_known(*decision: str | None) -> Frames:
+        row = (3, MUSEUM, None, *decision, None, True, False)
+        return replace(frames, triage=frame_of(TRIAGE, [row]))
+
+    before = with_known("acknowledged", "acknowledged", "known", None)
+    now = with_known("ignored", "ignored", "a new server", "2199-01-01")
+    table = SUMMARY.of(replace(now, previous=before))
+    assert "1 known: 1 ignored until 2199-01-01." in sentences(table)
 
 
 def listed(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:

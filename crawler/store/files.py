@@ -309,17 +309,18 @@ def plain_copy(path: Path, copy: Path) -> None:
         raise NotCopied(f"no copy could be made of it: {problem}") from problem
 
 
-# Folders next to a store for what is needed for a moment: locked, so that those of a killed process are recognized.
+# Folders next to a store, or to the page of a report, for what is needed for a moment: locked, so that those of a
+# killed process are recognized.
 
 _PREFIX = ".arkaudit-import-"
 
 
 @contextmanager
-def scratch_beside(store: Path) -> Iterator[Path]:
+def scratch_beside(store: Path, prefix: str = _PREFIX) -> Iterator[Path]:
     """A folder next to *store*, on the same disk, gone afterwards. Raises OSError."""
     parent = store.absolute().parent
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         if folder.exists():
@@ -332,10 +333,10 @@ def scratch_beside(store: Path) -> Iterator[Path]:
         os.close(descriptor)
 
 
-def clear_scratch_beside(store: Path) -> None:
+def clear_scratch_beside(store: Path, prefix: str = _PREFIX) -> None:
     """Remove the folders next to *store* that no process holds any more; as far as that can be done."""
     with suppress(OSError):
-        for folder in store.absolute().parent.glob(f"{_PREFIX}*"):
+        for folder in store.absolute().parent.glob(f"{prefix}*"):
             with suppress(OSError):
                 _clear(folder)
 

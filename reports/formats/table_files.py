@@ -21,6 +21,7 @@ from reports.tables.definitions import (
     SHARE,
     TRUTH,
     TableDefinition,
+    arrow_moments,
     arrow_texts,
     number_texts,
     rows_of,
@@ -31,7 +32,6 @@ from reports.tables.report_tables import TABLES, Report
 _FORMULA = r"\A[=+\-@\t\r]"
 _NEGATIVE_NUMBER = r"\A-[0-9]+(?:\.[0-9]+)?\z"
 _TEXT = pa.large_string()
-_MILLISECONDS = pa.timestamp("ms")
 _ROWS_AT_ONCE = 10_000
 
 
@@ -70,10 +70,8 @@ def _lines(rows: pd.DataFrame) -> bytes:
 def _cells(column: pd.Series) -> Any:
     """The cells of a column as the file has them; `""` for what is missing, whatever it would be."""
     if isinstance(column.dtype, pd.DatetimeTZDtype):
-        moments = pa.array(
-            column.dt.tz_localize(None).dt.as_unit("ms"), _MILLISECONDS, from_pandas=True
-        )
-        return _quoted(pc.binary_replace_slice(moments.cast(_TEXT), 10, 11, "T"), end='Z"')
+        moments = arrow_moments(column).cast(_TEXT)
+        return _quoted(pc.binary_replace_slice(moments, 10, 11, "T"), end='Z"')
     if pd.api.types.is_bool_dtype(column.dtype):
         return _quoted(pa.array(column.astype("str").str.lower(), _TEXT, from_pandas=True))
     if pd.api.types.is_numeric_dtype(column.dtype):

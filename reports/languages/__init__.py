@@ -181,17 +181,11 @@ class Language:
         ['2026-11-01', '01/11/2026', '01.11.2026', '01/11/2026']
         """
         digits = {"yyyy": f"{day.year:04}", "MM": f"{day.month:02}", "dd": f"{day.day:02}"}
-        return self.day_pattern.format_map(digits)
+        return self.day_pattern().format_map(digits)
 
-    @property
-    def day_pattern(self) -> str:
+    def day_pattern(self, *, has_year: bool = True) -> str:
         """Return how a day is written in digits: ``{dd}/{MM}/{yyyy}``, which the page's scripts go by, too."""
-        return _DAYS[self.code][0]
-
-    @property
-    def day_of_year_pattern(self) -> str:
-        """Return the same without the year."""
-        return _DAYS[self.code][1]
+        return _DAYS[self.code][not has_year]
 
     def shown(self, value: Any, kind: ColumnType) -> str:
         """A cell as its reader sees it; nothing for None.

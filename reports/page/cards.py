@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +18,7 @@ from reports.page.letters import MOST_NAMED, Letter, Seen, letter, letter_to_let
 from reports.page.shown_tables import Cell, cell_of
 from reports.remediation.causes import ADVICE, Cause, Fault
 from reports.store.frames import Frames
+from reports.tables.actions import contacts
 from reports.tables.definitions import ARK, TEXT, URL, netloc, records_of
 from reports.tables.politeness import blocked
 from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES
@@ -66,12 +67,7 @@ def action_cards(
         rows.groupby("number").head(_MOST_ROWS).merge(days, on=["ark", "request_url"], how="left")
     )
     by_number = {number: list(records_of(of_cause)) for number, of_cause in rows.groupby("number")}
-    registered = frames.registered[
-        frames.registered["shoulder"].eq("") & frames.registered["organization"].notna()
-    ]
-    addresses = {
-        row["naan"]: (row["organization"], row["contact"] or "") for row in records_of(registered)
-    }
+    addresses = contacts(frames)
     return [
         _card(
             {**row, "places": int(counts.get(row["number"], 0))},
@@ -181,16 +177,7 @@ def closed_doors(
         named = there[there["ark"].isin(there["ark"].unique()[:MOST_NAMED])]
         message = letter_to_let_in(
             row["host"],
-            [
-                Seen(
-                    verdict["ark"],
-                    verdict["request_url"],
-                    ObjectOutcome.BLOCKED,
-                    verdict["final_url"] or "",
-                    verdict["judged_at"].date() if verdict["judged_at"] else None,
-                )
-                for verdict in records_of(named)
-            ],
+            _seen(records_of(named.rename(columns={"final_url": "last_url"}))),
             row["arks_not_judged"],
             language,
             user_agent=next(iter(frames.run["user_agent"].dropna()), ""),
@@ -202,8 +189,8 @@ def closed_doors(
     return doors
 
 
-def _seen(failures: Sequence[Mapping[str, Any]]) -> list[Seen]:
-    """The ARKs that fail, each with the documents that cite it."""
+def _seen(failures: Iterable[Mapping[str, Any]]) -> list[Seen]:
+    """The ARKs that fail, each with the documents that cite it, and what is known to be better."""
     together: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in failures:
         together.setdefault((row["ark"], row["request_url"]), []).append(row)
@@ -214,10 +201,10 @@ def _seen(failures: Sequence[Mapping[str, Any]]) -> list[Seen]:
             ended_at=rows[0]["last_url"] or "",
             outcome=ObjectOutcome(rows[0]["object"]),
             day=rows[0]["judged_at"].date() if rows[0]["judged_at"] else None,
-            documents=tuple(dict.fromkeys(row["document"] for row in rows if row["document"])),
-            should_be=rows[0]["should_be"] or "",
-            archived_copy=rows[0]["archived_copy"] or "",
-            archived_on=rows[0]["archived_at"].date() if rows[0]["archived_at"] else None,
+            documents=tuple(dict.fromkeys(row["document"] for row in rows if row.get("document"))),
+            should_be=rows[0].get("should_be") or "",
+            archived_copy=rows[0].get("archived_copy") or "",
+            archived_on=rows[0]["archived_at"].date() if rows[0].get("archived_at") else None,
         )
         for (ark, url), rows in together.items()
     ]
@@ -326,11 +313,9 @@ def check_list(
     title: str, cards: Sequence[ActionCard], language: Language = ENGLISH
 ) -> Iterator[str]:
     """The lines of a check-list in Markdown; what came from the web is in code spans."""
-    yield language.gettext("# To act on: {title}", title=language.made(_as_code, title))
+    yield language.gettext(
+        "# To act on: {title}", title=language.made(lambda text: code(escaped(text)), title)
+    )
     yield ""
     for card in cards:
         yield card.item
-
-
-def _as_code(text: str) -> str:
-    return code(escaped(text))

@@ -61,20 +61,14 @@ def _height(bars: int, *, has_legend: bool = False) -> int:
 def _bars(naans: pd.DataFrame, language: Language) -> pd.DataFrame:
     """One row per bar, labelled: the greatest NAANs, and the others as one."""
     columns = list(FAMILY_COLUMNS.values())
-    rows = naans[columns].astype("int64").set_axis(_labels(naans), axis="index")
+    named = zip(naans["naan"], naans["organization"].fillna(""), strict=True)
+    labels = [f"{_shortened(escaped(name))} {escaped(naan)}".strip() for naan, name in named]
+    rows = naans[columns].astype("int64").set_axis(labels, axis="index")
     if len(rows) <= _MOST_NAANS:
         return rows
     kept, rest = rows.iloc[: _MOST_NAANS - 1], rows.iloc[_MOST_NAANS - 1 :]
     others = language.ngettext("{number} other NAAN", "{number} other NAANs", len(rest))
     return pd.concat([kept, pd.DataFrame([rest.sum()], index=[others])])
-
-
-def _labels(naans: pd.DataFrame) -> list[str]:
-    names = zip(naans["naan"], naans["organization"].fillna(""), strict=True)
-    return [
-        f"{_shortened(escaped(organization))} {escaped(naan)}".strip()
-        for naan, organization in names
-    ]
 
 
 def _shortened(name: str) -> str:
@@ -342,6 +336,7 @@ def flow_of(arks: pd.DataFrame, language: Language) -> Chart | None:
         links[start, end] += urls
         links[end, (2, family)] += urls
     nodes = sorted({node for link in links for node in link}, key=_in_order)
+    ordered = sorted(links, key=lambda link: (_in_order(link[0]), _in_order(link[1])))
     names = {node: _name(node, language) for node in nodes}
     return Chart(
         "flow",
@@ -378,7 +373,7 @@ def flow_of(arks: pd.DataFrame, language: Language) -> Chart | None:
                             "value": links[source, target],
                             "lineStyle": {"color": colour(_tone(target))},
                         }
-                        for source, target in sorted(links, key=_link_in_order)
+                        for source, target in ordered
                     ],
                 }
             ],
@@ -388,9 +383,7 @@ def flow_of(arks: pd.DataFrame, language: Language) -> Chart | None:
             (language.pgettext("a flow", "from"), language.pgettext("a flow", "to"), "URLs"),
             tuple(
                 (names[source], names[target], language.number(links[source, target]))
-                for source, target in sorted(
-                    links, key=lambda link: (-links[link], _link_in_order(link))
-                )
+                for source, target in sorted(ordered, key=lambda link: -links[link])
             ),
         ),
     )
@@ -399,10 +392,6 @@ def flow_of(arks: pd.DataFrame, language: Language) -> Chart | None:
 def _in_order(node: Node) -> tuple[int, bool, str]:
     column, value = node
     return column, value is None, value or ""
-
-
-def _link_in_order(link: tuple[Node, Node]) -> tuple[tuple[int, bool, str], tuple[int, bool, str]]:
-    return _in_order(link[0]), _in_order(link[1])
 
 
 def _name(node: Node, language: Language) -> str:

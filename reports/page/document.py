@@ -268,7 +268,7 @@ def _scripted(ours: Sequence[str], language: Language) -> dict[str, Any]:
         "words": words_in(language),
         "names": {str(family): language.gettext(name) for family, name in FAMILY_NAMES.items()},
         "sentences": {escaped(text): escaped(language.gettext(text)) for text in ours},
-        "day": language.day_pattern,
+        "day": language.day_pattern(),
         "percent": language.share(0, 0).removeprefix("0"),
     }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from crawler.model.observations import ObjectOutcome
-from reports.languages import ENGLISH, N_, Language
+from reports.languages import ENGLISH, N_, Forms, Language
 from reports.languages.display import escaped
 from reports.remediation.causes import Cause, Fault
 from reports.tables.wording import OBJECT_MEANINGS
@@ -69,16 +69,11 @@ def letter(
     >>> letter(Cause.LOOP, Fault.RESOLVER, "n.example", [one], 1).subject
     'An ARK cannot be reached at n.example'
     """
-    subject, opening = _first_words(count, language, fault, escaped(host))
-    salutation = (
-        language.gettext("Dear editors,")
-        if fault is Fault.CITATION
-        else language.gettext("Dear colleagues,")
-    )
-    opening = f"{salutation}\n\n{opening}"
-    return _written(
-        subject, opening, failures, count, language.gettext(REQUESTS[cause]), language, sender
-    )
+    words = _FIRST_WORDS.get(fault, _FIRST_WORDS[Fault.RESOLVER])
+    where = escaped(host) or language.pgettext("at", "its address")
+    request = language.gettext(REQUESTS[cause])
+    salutation = _DEAR_EDITORS if fault is Fault.CITATION else _DEAR_COLLEAGUES
+    return _written(words, where, salutation, failures, count, request, language, sender)
 
 
 def letter_to_let_in(
@@ -96,19 +91,6 @@ def letter_to_let_in(
     >>> letter_to_let_in("n.example", [], 2, user_agent="arkaudit/1").subject
     'Programs cannot check 2 ARKs at n.example'
     """
-    where = escaped(host)
-    subject = language.ngettext(
-        "Programs cannot check an ARK at {host}",
-        "Programs cannot check {number} ARKs at {host}",
-        count,
-        host=where,
-    )
-    opening = language.ngettext(
-        "Your server {host} keeps our program out, so no one can say whether an ARK that leads there still works.",
-        "Your server {host} keeps our program out, so no one can say whether {number} ARKs that lead there still work.",
-        count,
-        host=where,
-    )
     ways = [
         _LET_IN,
         N_("- the signature of our requests (Web Bot Auth), by the key {key};")
@@ -120,10 +102,12 @@ def letter_to_let_in(
     ]
     words = {"key": escaped(signed_by), "agent": escaped(user_agent)}
     request = "\n".join(language.gettext(way, **words) for way in ways if way)
-    opening = f"{language.gettext('Dear colleagues,')}\n\n{opening}"
-    return _written(subject, opening, blocked, count, request, language, sender)
+    return _written(
+        _TO_LET_IN, escaped(host), _DEAR_COLLEAGUES, blocked, count, request, language, sender
+    )
 
 
+_DEAR_EDITORS, _DEAR_COLLEAGUES = N_("Dear editors,"), N_("Dear colleagues,")
 _LET_IN = N_("Could you let it in? To allow one of these is enough:")
 _PATIENCE = N_(
     "It asks once a second at most, obeys robots.txt, and never tries to get around a check for programs."
@@ -131,21 +115,37 @@ _PATIENCE = N_(
 
 
 def _written(
-    subject: str,
-    opening: str,
+    words: tuple[Forms, Forms],
+    where: str,
+    salutation: str,
     arks_seen: Sequence[Seen],
     count: int,
     request: str,
     language: Language,
     sender: str,
 ) -> Letter:
-    """A letter with what was seen of each ARK between its opening and its request."""
+    """A letter with what was seen of each ARK between its first *words*, subject and opening, and its request."""
+    subject, opening = (
+        language.ngettext(forms.one, forms.many, count, host=where) for forms in words
+    )
     arks = list(dict.fromkeys(one.ark for one in arks_seen))[:MOST_NAMED]
     more = count - len(arks)
     parts = [
+        language.gettext(salutation),
         f"{opening} {language.gettext(_MEANING)}",
-        *("\n".join(_told([one for one in arks_seen if one.ark == ark], language)) for ark in arks),
-        *([_more(more, language)] if more > 0 else []),
+    ]
+    for ark in arks:
+        lines = [line for one in arks_seen if one.ark == ark for line in _lines(one, language)]
+        parts.append("\n  ".join([escaped(ark), *lines]))
+    if more > 0:
+        parts.append(
+            language.ngettext(
+                "And {number} more ARK: we gladly send the list.",
+                "And {number} more ARKs: we gladly send the list.",
+                more,
+            )
+        )
+    parts += [
         request,
         language.gettext(
             "We gladly send what was asked and answered, request by request. Thank you for your help."
@@ -169,65 +169,47 @@ _MEANING = N_(
 )
 
 
-def _first_words(count: int, language: Language, fault: Fault, host: str) -> tuple[str, str]:
-    """Return the subject, and the sentence that a letter begins with: to a *host*, or to editors."""
-    if fault is Fault.CITATION:
-        return (
-            language.ngettext(
-                "A cited ARK needs a correction", "{number} cited ARKs need a correction", count
-            ),
-            language.ngettext(
-                "An ARK that your documents cite did not lead to its object, and the citation seems to be the cause.",
-                "{number} ARKs that your documents cite did not lead to their objects, and the citations seem to be "
-                "the cause.",
-                count,
-            ),
-        )
-    where = host or language.pgettext("at", "its address")
-    if fault is Fault.LANDING_HOST:
-        return (
-            language.ngettext(
-                "An ARK leads to a page at {host} that cannot be reached",
-                "{number} ARKs lead to pages at {host} that cannot be reached",
-                count,
-                host=where,
-            ),
-            language.ngettext(
-                "We asked a resolver for an ARK, and it led to a page at {host} that we could not reach.",
-                "We asked resolvers for {number} ARKs, and they led to pages at {host} that we could not reach.",
-                count,
-                host=where,
-            ),
-        )
-    return (
-        language.ngettext(
+#: The subject of a letter, and the sentence that it begins with: to editors, or to a host.
+_FIRST_WORDS = {
+    Fault.CITATION: (
+        Forms("A cited ARK needs a correction", "{number} cited ARKs need a correction"),
+        Forms(
+            "An ARK that your documents cite did not lead to its object, and the citation seems to be the cause.",
+            "{number} ARKs that your documents cite did not lead to their objects, and the citations seem to be "
+            "the cause.",
+        ),
+    ),
+    Fault.LANDING_HOST: (
+        Forms(
+            "An ARK leads to a page at {host} that cannot be reached",
+            "{number} ARKs lead to pages at {host} that cannot be reached",
+        ),
+        Forms(
+            "We asked a resolver for an ARK, and it led to a page at {host} that we could not reach.",
+            "We asked resolvers for {number} ARKs, and they led to pages at {host} that we could not reach.",
+        ),
+    ),
+    Fault.RESOLVER: (
+        Forms(
             "An ARK cannot be reached at {host}",
             "{number} ARKs cannot be reached at {host}",
-            count,
-            host=where,
         ),
-        language.ngettext(
+        Forms(
             "An ARK did not lead to its object when we asked for it at {host}.",
             "{number} ARKs did not lead to their objects when we asked for them at {host}.",
-            count,
-            host=where,
         ),
-    )
-
-
-def _more(more: int, language: Language) -> str:
-    return language.ngettext(
-        "And {number} more ARK: we gladly send the list.",
-        "And {number} more ARKs: we gladly send the list.",
-        more,
-    )
-
-
-def _told(failures: Sequence[Seen], language: Language) -> Iterator[str]:
-    """What was seen of one ARK at each URL that was asked, a line each."""
-    yield escaped(failures[0].ark)
-    for failure in failures:
-        yield from (f"  {line}" for line in _lines(failure, language))
+    ),
+}
+_TO_LET_IN = (
+    Forms(
+        "Programs cannot check an ARK at {host}",
+        "Programs cannot check {number} ARKs at {host}",
+    ),
+    Forms(
+        "Your server {host} keeps our program out, so no one can say whether an ARK that leads there still works.",
+        "Your server {host} keeps our program out, so no one can say whether {number} ARKs that lead there still work.",
+    ),
+)
 
 
 def _lines(failure: Seen, language: Language) -> Iterator[str]:

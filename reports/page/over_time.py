@@ -76,9 +76,9 @@ def _time_axis(first: pd.Timestamp, last: pd.Timestamp, language: Language) -> d
     """An axis of days; of minutes, where all that is drawn lies within a few days."""
     is_long = last - first >= pd.Timedelta(days=_FEW_DAYS)
     label, apart = (
-        (language.day_pattern, "1D")
+        (language.day_pattern(), "1D")
         if is_long
-        else (f"{language.day_of_year_pattern} {{HH}}:{{mm}}", "1min")
+        else (f"{language.day_pattern(has_year=False)} {{HH}}:{{mm}}", "1min")
     )
     return {
         "type": "time",

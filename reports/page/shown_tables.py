@@ -25,7 +25,14 @@ from reports.languages import N_, Forms, Language
 from reports.languages.display import ColumnType, escaped, heading, link
 from reports.remediation.causes import FAULT_OF, Fault
 from reports.store.frames import Frames
-from reports.tables.definitions import Column, TableDefinition, records_of, rows_of, values_of
+from reports.tables.definitions import (
+    Column,
+    TableDefinition,
+    arrow_moments,
+    records_of,
+    rows_of,
+    values_of,
+)
 from reports.tables.wording import FAMILY_NAMES
 
 #: Rows of a table that the page has as HTML, for readers without scripts and for paper; the data has them all.
@@ -108,32 +115,25 @@ def cell_of(value: Any, kind: ColumnType, language: Language) -> Cell:
     return Cell(text, kind)
 
 
-def _tones() -> Mapping[str, str]:
-    """Every token that is shown as a badge, with the family whose colour it gets."""
-    telling: dict[Any, Family] = {
-        **dict.fromkeys(
-            (*DESCRIBED, CommitmentOutcome.STATED, ArkState.HEALTHY, EventKind.RECOVERED),
-            Family.WORKS,
-        ),
-        **dict.fromkeys((ArkState.FAILING, ArkState.FLAPPING), Family.UNREACHABLE),
-        **dict.fromkeys((ArkState.CONFIRMED_BROKEN, EventKind.BROKE), Family.FAILS),
-    }
-    tones: dict[Any, Family] = (
-        dict.fromkeys(
-            (*EventKind, *ArkState, *MetadataOutcome, *CommitmentOutcome), Family.NOT_JUDGED
-        )
-        | telling
-    )
-    tones |= {
+_TONES: Mapping[Any, Family] = {
+    **dict.fromkeys(
+        (*EventKind, *ArkState, *MetadataOutcome, *CommitmentOutcome), Family.NOT_JUDGED
+    ),
+    **dict.fromkeys(
+        (*DESCRIBED, CommitmentOutcome.STATED, ArkState.HEALTHY, EventKind.RECOVERED),
+        Family.WORKS,
+    ),
+    **dict.fromkeys((ArkState.FAILING, ArkState.FLAPPING), Family.UNREACHABLE),
+    **dict.fromkeys((ArkState.CONFIRMED_BROKEN, EventKind.BROKE), Family.FAILS),
+    **{
         cause: Family.UNREACHABLE if fault is Fault.NOBODY else Family.FAILS
         for cause, fault in FAULT_OF.items()
-    }
-    tones |= FAMILY_OF
-    tones |= {family: family for family in Family}
-    return {str(token): family.value for token, family in tones.items()}
-
-
-TONES = _tones()
+    },
+    **FAMILY_OF,
+    **{family: family for family in Family},
+}
+#: Every token that is shown as a badge, with the family whose colour it gets.
+TONES = {str(token): family.value for token, family in _TONES.items()}
 
 
 # The numbers that the page shows large, each with the way to the rows that it counts.
@@ -249,10 +249,7 @@ _PIECE = 10_000
 def _content(values: pd.Series, column: Column) -> dict[str, list[Any]]:
     match column.type:
         case ColumnType.MOMENT:
-            moments = pa.array(
-                values.dt.tz_localize(None).dt.as_unit("ms"), pa.timestamp("ms"), from_pandas=True
-            )
-            return {"v": moments.cast(pa.int64()).to_pylist()}
+            return {"v": arrow_moments(values).cast(pa.int64()).to_pylist()}
         case ColumnType.TRUTH:
             return {"v": values_of(values.astype("boolean").astype("Int64"))}
         case ColumnType.COUNT | ColumnType.NUMBER | ColumnType.SHARE:

@@ -73,18 +73,10 @@ class Texts(Language):
     gettext, pgettext = _in_all("gettext"), _in_all("pgettext")
     ngettext, npgettext = _in_all("ngettext"), _in_all("npgettext")
     number, decimals, share = _in_all("number"), _in_all("decimals"), _in_all("share")
-    day, numeric_day = _in_all("day"), _in_all("numeric_day")
+    day, numeric_day, day_pattern = _in_all("day"), _in_all("numeric_day"), _in_all("day_pattern")
 
     def made(self, function: Callable[[str], str], text: str) -> str:
         return self.mark(lambda each: function(self.said(text, each.code)))
-
-    @property
-    def day_pattern(self) -> str:
-        return self.mark(lambda each: each.day_pattern)
-
-    @property
-    def day_of_year_pattern(self) -> str:
-        return self.mark(lambda each: each.day_of_year_pattern)
 
     # -- the page
 

@@ -16,18 +16,6 @@ from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
 from reports.languages import N_
 
-__all__ = [
-    "ADVICE",
-    "FAULT_OF",
-    "Cause",
-    "CauseContext",
-    "Diagnosis",
-    "Failure",
-    "Fault",
-    "diagnosed",
-    "pattern",
-]
-
 
 class Cause(StrEnum):
     """The cause of an ARK's failure, as far as one run shows; the first that fits counts."""
@@ -156,8 +144,6 @@ _BY_WAY = {
     Question.AT_GLOBAL: Cause.MOVED_RESOLVER,
     Question.CONFIRMED: Cause.MOVED_RESOLVER,
 }
-#: Causes for which a document is to be mended: what their failures have in common is the ARK.
-_IN_DOCUMENTS = frozenset(cause for cause, fault in FAULT_OF.items() if fault is Fault.CITATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +206,7 @@ class Diagnosis:
     """What the failures that one fix repairs have in common, as an address with ``{ark}`` or ``{name}`` in it."""
     should_be: str | None = None
     """What the document should say instead, if anything is known to be better."""
-    because: str = ""
+    because: str | None = None
     """Where that comes from."""
 
     @property
@@ -302,13 +288,13 @@ def _refusal(failure: Failure, around: CauseContext) -> Cause:
     return Cause.UNKNOWN_NAME if around.naan_known else Cause.UNKNOWN_NAAN
 
 
-def _better(failure: Failure, around: CauseContext, cause: Cause) -> tuple[str | None, str]:
+def _better(failure: Failure, around: CauseContext, cause: Cause) -> tuple[str | None, str | None]:
     """Return what the document should say, and how that is known; the surest first.
 
     Nothing is proposed that this audit saw failing, or did not see living; nor anything during an outage.
     """
     if FAULT_OF[cause] is Fault.NOBODY:
-        return None, ""
+        return None, None
     if failure.way is not None and failure.way_url:
         return failure.way_url, N_("it works there")
     if cause is Cause.CUT_SHORT:
@@ -324,14 +310,14 @@ def _better(failure: Failure, around: CauseContext, cause: Cause) -> tuple[str |
         return living[0], N_("did you mean: its check character fits, and one character differs")
     if failure.last_good_url in around.living:
         return failure.last_good_url, N_("it led there when it last worked")
-    return None, ""
+    return None, None
 
 
 def _common(cause: Cause, failure: Failure, url: str) -> str:
     """Return what a group of failures has in common: the host alone where the host is the matter, else the address."""
     if cause in (Cause.DEAD_HOST, Cause.SILENT_HOST, Cause.PASSING):
         return f"{urlsplit(url).scheme}://{_host(url)}/" if _host(url) else url
-    if cause in _IN_DOCUMENTS:
+    if FAULT_OF[cause] is Fault.CITATION:  # the document is to be mended
         return failure.ark
     return pattern(url, failure.ark)
 
@@ -353,12 +339,12 @@ def pattern(url: str, ark: str) -> str:
     if rest and rest in address:
         before, _, after = address.partition(rest)
         return f"{before}{{name}}{after}"
-    may_be_spelled = _MAY_BE_SPELLED.search(address) is not None
+    may_be_spelled = _MAY_BE_SPELLED.search(address)
     if not may_be_spelled and _PLAIN_ARK.fullmatch(ark):
         return _wild(address)  # its one name was looked for
-    for name in _names(ark):
-        before, spelling, after = address.partition(name) if name else ("", "", "")
-        if not spelling and name and may_be_spelled:
+    for name in filter(None, _names(ark)):
+        before, spelling, after = address.partition(name)
+        if not spelling and may_be_spelled:
             before, spelling, after = _spelled(address, name)
         if spelling:
             return f"{before}{{name}}{after}"
@@ -398,9 +384,7 @@ def _spelled(address: str, name: str) -> tuple[str, str, str]:
 
 def _wild(url: str) -> str:
     path = url.partition("?")[0]
-    scheme = path.find("://")
-    has_way = scheme >= 0 and path.find("/", scheme + len("://")) >= 0
-    return f"{path[: path.rfind('/')]}/*" if has_way else path
+    return f"{path.rpartition('/')[0]}/*" if "/" in path.partition("://")[2] else path
 
 
 #: What names the NAAN in an address that is made by a rule.

@@ -129,13 +129,9 @@ def correction(citation: Place) -> Correction | None:
             Why.DID_YOU_MEAN,
             f"it is not found; {citation.meant_ark} differs in a character and lives",
         )
-    return _better(citation) or _beside(citation)
-
-
-def _beside(citation: Place) -> Correction | None:
-    """Return what may be written next to a citation of which nothing better is known."""
-    if citation.archived_copy is None or citation.family is Family.WORKS:
-        return None
+    better = _better(citation)
+    if better or citation.archived_copy is None or citation.family is Family.WORKS:
+        return better
     return Correction(
         None, Why.ARCHIVED_COPY, N_("it fails; an archive has a copy of what it led to")
     )
@@ -166,12 +162,11 @@ def _better(citation: Place) -> Correction | None:
 def _faults(citation: Place) -> list[str]:
     fault_words = _WRONG if citation.role is Role.TEXT else {**_WRONG, **_LAYOUT}
     is_hyphenation = citation.role is Role.TEXT and not has_look_alike(citation.as_written)
-    wrong = (
-        repair
+    return [
+        fault_words[repair]
         for repair in citation.repairs
-        if not (repair == "look-alike hyphen" and is_hyphenation)
-    )
-    return [fault_words[repair] for repair in wrong if repair in fault_words]
+        if repair in fault_words and not (repair == "look-alike hyphen" and is_hyphenation)
+    ]
 
 
 def has_look_alike(text: str) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from sqlalchemy import ColumnElement, Connection, Select, literal, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, false, literal, select, tuple_
 
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.latest import has_followers, policy_of, rebuild_beside
@@ -182,42 +182,32 @@ def load_frames(
     gives empty frames of the same dtypes. Nothing is written. Raises
     `StoreUnreadable`, and `crawler.store.StoreDamaged`.
     """
-    used_registry = registry or Registry.builtin()
+    registered = registered_names(registry or Registry.builtin())
     listed = no_inventory() if inventory is None else inventory
-    return read(
-        store, lambda connection: _chosen(connection, store, run_id, since, used_registry, listed)
-    )
 
+    def chosen(connection: Connection) -> Frames:
+        for asked in (run_id, since):
+            if asked is not None and not has_run(connection, asked):
+                raise StoreUnreadable(f"{store}: has no run {asked}")
+        reported = audit_as_it_stands(connection) if run_id is None else Reported(run_id, run_id)
+        earlier = None if reported is None else run_before(connection, reported.run_id)
+        reported = reported or Reported(NO_RUN, NO_RUN)
+        arks = load(connection, ARKS, query_of(ARKS))
+        compared = [
+            None
+            if run is None
+            else _frames(connection, Reported(run, run, is_all=reported.is_all), registered, arks)
+            for run in (earlier, since)
+        ]
+        return replace(
+            _frames(connection, reported, registered, arks, inventory=listed, since=since),
+            store=store.name,
+            is_alone=run_id is not None and has_later_run(connection, run_id),
+            previous=compared[0],
+            since=compared[1],
+        )
 
-def _chosen(
-    connection: Connection,
-    store: Path,
-    run_id: int | None,
-    since: int | None,
-    registry: Registry,
-    inventory: pd.DataFrame,
-) -> Frames:
-    for asked in (run_id, since):
-        if asked is not None and not has_run(connection, asked):
-            raise StoreUnreadable(f"{store}: has no run {asked}")
-    reported = audit_as_it_stands(connection) if run_id is None else Reported(run_id, run_id)
-    registered = registered_names(registry)
-    earlier = None if reported is None else run_before(connection, reported.run_id)
-    reported = reported or Reported(NO_RUN, NO_RUN)
-    arks = load(connection, ARKS, query_of(ARKS))
-    compared = [
-        None
-        if run is None
-        else _frames(connection, Reported(run, run, is_all=reported.is_all), registered, arks)
-        for run in (earlier, since)
-    ]
-    return replace(
-        _frames(connection, reported, registered, arks, inventory=inventory, since=since),
-        store=store.name,
-        is_alone=run_id is not None and has_later_run(connection, run_id),
-        previous=compared[0],
-        since=compared[1],
-    )
+    return read(store, chosen)
 
 
 def _frames(
@@ -248,21 +238,16 @@ def _frames(
     )
 
     own = select(observation.c.observation_id).where(observation.c.run_id == run_id)
-    if is_whole:
-        together = (verdict.c.run_id == observation.c.run_id) & (
-            verdict.c.request_url == observation.c.request_url
-        )
-        resting = select(observation.c.observation_id).join_from(verdict, observation, together)
-        asked = own.union(resting.where(verdict.c.verdict_id.in_(counting)))
-        asks = query_of(OBSERVATIONS).join_from(observation, ark)
-        asks = asks.where(observation.c.observation_id.in_(asked))
-        observations, hops = with_hops(connection, OBSERVATIONS, asks, HOP_OF)
-    else:
+    together = (verdict.c.run_id == observation.c.run_id) & (
+        verdict.c.request_url == observation.c.request_url
+    )
+    resting = select(observation.c.observation_id).join_from(verdict, observation, together)
+    asked = own.union(resting.where(verdict.c.verdict_id.in_(counting)))
+    is_asked = observation.c.observation_id.in_(asked) if is_whole else false()
+    asks = query_of(OBSERVATIONS).join_from(observation, ark).where(is_asked)
+    observations, hops = with_hops(connection, OBSERVATIONS, asks, HOP_OF)
+    if not is_whole:
         observations = loaded(COMPARED_OBSERVATIONS, observation.c.observation_id.in_(own))
-        none = (
-            query_of(OBSERVATIONS).join_from(observation, ark).where(observation.c.run_id == NO_RUN)
-        )
-        _, hops = with_hops(connection, OBSERVATIONS, none, HOP_OF)
     fetching = query_of(FETCHES).where(document.c.run_id == whole_run)
     _, fetches = with_hops(connection, FETCHES, fetching, FETCH_OF)
 
@@ -296,7 +281,6 @@ def _frames(
     copies = copies.sort_values(["at", "memento_id"])
     later = run.c.started_at > started(run_id)
     judging = select(verdict.c.run_id).where(verdict.c.verdict_id.in_(counting))
-    reading = select(document.c.run_id)
     happened = happened_since(reported, since) if is_whole else event.c.run_id == NO_RUN
     runs = run.outerjoin(assessment)
     return Frames(
@@ -304,7 +288,7 @@ def _frames(
         later=loaded(RUN, run.c.run_id.in_(judging), later, of=runs),
         passed_over=loaded(
             RUN,
-            run.c.run_id.in_(reading),
+            run.c.run_id.in_(select(document.c.run_id)),
             later,
             run.c.started_at <= started(reported.until),
             of=runs,

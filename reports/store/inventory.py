@@ -144,9 +144,11 @@ def _row(line: int, cells: list[str], names: list[str | None]) -> tuple[Any, ...
     expected = by_name.get("expected_url") or None
     if expected and not _is_web(expected):
         raise ValueError(f"not an http or https URL: {expected!r}")
-    closed = _TRUTHS.get(by_name["closed"].lower()) if "closed" in by_name else None
-    if "closed" in by_name and closed is None:
-        raise ValueError(f"closed is yes or no, and not {by_name['closed']!r}")
+    closed = None
+    if "closed" in by_name:
+        closed = _TRUTHS.get(by_name["closed"].lower())
+        if closed is None:
+            raise ValueError(f"closed is yes or no, and not {by_name['closed']!r}")
     return (
         line,
         str(ark),

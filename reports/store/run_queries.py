@@ -36,6 +36,7 @@ from crawler.model.schema import (
 FINISHED = "finished"
 #: The number that no run has.
 NO_RUN = -1
+#: Object outcomes with which the ARK gives its first service.
 WORKING = [str(outcome) for outcome, family in FAMILY_OF.items() if family is Family.WORKS]
 AILING = [
     str(outcome)

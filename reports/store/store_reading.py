@@ -6,8 +6,7 @@ import json
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -36,7 +35,7 @@ def read(store: Path, work: Callable[[Connection], Found]) -> Found:
     before = _stamp(store)
     if before is not None:
         try:
-            result = _read(store, work, access=_AT_REST)
+            result = _read(store, work, access="mode=ro&immutable=1")
         except (StoreUnreadable, StoreDamaged):
             if _stamp(store) == before:
                 raise
@@ -81,20 +80,11 @@ def _read(
     access: str,
     shown_store: Path | None = None,
 ) -> Found:
-    with _reading(store, access, shown_store or store) as connection:
-        return work(connection)
+    """Do *work* by a connection that can't write, in one transaction; what fails in it becomes `StoreUnreadable`.
 
-
-#: How a store is opened to which no other process writes.
-_AT_REST = "mode=ro&immutable=1"
-
-
-@contextmanager
-def _reading(store: Path, access: str, name: Path) -> Iterator[Connection]:
-    """A connection that can't write, in one transaction; whatever fails in it becomes `StoreUnreadable`.
-
-    Or `crawler.store.StoreDamaged`, when the store is ours. Messages call it by its *name*.
+    Or `crawler.store.StoreDamaged`, when the store is ours. Messages call it by the name of the *shown_store*.
     """
+    name = shown_store or store
     instead = not_a_file(store)
     if instead or not store.is_file():
         raise StoreUnreadable(
@@ -107,7 +97,7 @@ def _reading(store: Path, access: str, name: Path) -> Iterator[Connection]:
             connection.exec_driver_sql("BEGIN")
             _check_format(connection, name)
             require_sound(connection.exec_driver_sql, store)
-            yield connection
+            return work(connection)
     except (DBAPIError, sqlite3.Error) as error:
         problem = (
             error.orig if isinstance(error, DBAPIError) else error

@@ -20,25 +20,24 @@ from reports.tables.definitions import (
     ARCHIVED_COLUMNS,
     ARK_COLUMN,
     ARKS_COLUMN,
-    AS_WRITTEN_COLUMN,
     ASKED_COLUMNS,
     ASKED_URL_COLUMN,
     ASSIGNEE_COLUMN,
     DOCUMENT_COLUMN,
     DOCUMENTS_COLUMN,
     EVIDENCE_COLUMN,
+    FAULT_COLUMN,
+    FAULT_HOST_COLUMN,
     LAST_GOOD_COLUMNS,
     NAAN_COLUMN,
-    PAGE_COLUMN,
     PAIR,
-    PLACE_COLUMN,
     PLACE_COLUMNS,
-    ROLE_COLUMN,
     TableDefinition,
     ark_column,
     bases_of,
     count_column,
     in_order,
+    mapped,
     records_of,
     rows_of,
     tallied,
@@ -58,7 +57,7 @@ def causes(frames: Frames) -> pd.DataFrame:
 
     What gave no answer is at the end.
     """
-    rows, contacts = _placed(frames), _contacts(frames)
+    rows, named = failures(frames), contacts(frames)
     table = rows.groupby(_GROUP).agg(
         number=("number", "first"),
         citations=("citation_id", "nunique"),
@@ -81,7 +80,7 @@ def causes(frames: Frames) -> pd.DataFrame:
         should_be=table["should_be"].where(is_for_all),
         because=table["because"].where(is_for_all),
         advice=[ADVICE[cause] for cause in table["cause"]],
-        contact=table["naan"].map(partial(_contact, contacts)),
+        contact=table["naan"].map(partial(_contact, named)),
         naans=table["naan"].map(", ".join),
     )
 
@@ -91,13 +90,8 @@ def _common(texts: pd.Series) -> str | None:
     return str(texts.iloc[0]) if texts.notna().all() and texts.nunique() == 1 else None
 
 
-def failures(frames: Frames) -> pd.DataFrame:
-    """One row per place that cites an ARK not reached as cited."""
-    return _placed(frames)
-
-
 @lru_cache(maxsize=2)
-def _placed(frames: Frames) -> pd.DataFrame:
+def failures(frames: Frames) -> pd.DataFrame:
     """One row per failing ARK, URL and place of citation, with the number of its cause; in order."""
     places = frames.mentions.drop(columns=["ark", "naan"])
     rows = diagnosed_failures(frames)
@@ -124,21 +118,25 @@ def _placed(frames: Frames) -> pd.DataFrame:
     sizes = sizes.assign(is_outage=sizes["fault"].eq(Fault.NOBODY))
     sizes = in_order(sizes, "is_outage", "-weight", "-citations", *_GROUP)
     rows = rows.merge(sizes[_GROUP].assign(number=sizes.index + 1), on=_GROUP)
-    rows = rows.assign(base=bases_of(rows["ark"]), contact=rows["naan"].map(_contacts(frames)))
+    named = contacts(frames)
+    contact = mapped(rows["naan"], lambda naan: _contact(named, [naan]))
+    rows = rows.assign(base=bases_of(rows["ark"]), contact=contact)
     return in_order(rows, "number", "base", "ark", "document", "ordinal", "request_url")
 
 
-def _contact(contacts: Mapping[str, str], naans: Iterable[str]) -> str | None:
+def _contact(named: Mapping[str, tuple[str, str]], naans: Iterable[str]) -> str | None:
     """Whom the registry names for *naans*; three at most."""
-    named = [contacts[naan] for naan in sorted(naans) if naan in contacts]
-    return "; ".join(named[:3]) or None
+    contacts = [named[naan] for naan in sorted(naans) if naan in named]
+    return (
+        "; ".join(f"{who} ({address})" if address else who for who, address in contacts[:3]) or None
+    )
 
 
-def _contacts(frames: Frames) -> Mapping[str, str]:
-    """Whom the registry names for each NAAN, with the address that it gives."""
+def contacts(frames: Frames) -> Mapping[str, tuple[str, str]]:
+    """Whom the registry names for each NAAN, and the address that it gives, if it does."""
     registered = frames.registered[frames.registered["shoulder"].eq("")]
     return {
-        naan: f"{organization} ({contact})" if contact else organization
+        naan: (organization, contact or "")
         for naan, organization, contact in rows_of(registered[["naan", "organization", "contact"]])
         if organization
     }
@@ -150,10 +148,6 @@ _NUMBER = count_column(
     "number from 1",
 )
 _CAUSE = token_column("cause", "why it fails, as far as this run shows")
-_FAULT = token_column(
-    "fault", "with whom a repair begins: citation, resolver, landing-host or nobody"
-)
-_HOST = text_column("host", "host that the repair is about")
 _SHOULD_BE = text_column(
     "should_be",
     "what the document should say instead: an ARK or URL; empty where nothing better is known",
@@ -174,8 +168,8 @@ CAUSES = TableDefinition(
     (
         _NUMBER,
         _CAUSE,
-        _FAULT,
-        _HOST,
+        FAULT_COLUMN,
+        FAULT_HOST_COLUMN,
         text_column(
             "pattern",
             "what all of its failures have in common: an address with {name} for the name, a host, or an ARK",
@@ -229,18 +223,16 @@ FAILURES = TableDefinition(
     (
         _NUMBER,
         _CAUSE,
-        _FAULT,
+        FAULT_COLUMN,
         ark_column("base", "ARK of the whole object: the ARK without its qualifier"),
         ARK_COLUMN,
         NAAN_COLUMN,
         DOCUMENT_COLUMN,
-        PAGE_COLUMN,
-        PLACE_COLUMN,
+        *PLACE_COLUMNS[:2],
         count_column(
             "offset", "where it begins in the reader's block of text", "code points from 0"
         ),
-        ROLE_COLUMN,
-        AS_WRITTEN_COLUMN,
+        *PLACE_COLUMNS[2:],
         text_column("context", "text around it"),
         ASKED_COLUMNS[0],
         _SHOULD_BE,
@@ -250,7 +242,7 @@ FAILURES = TableDefinition(
         ASKED_URL_COLUMN,
         url_column("last_url", "URL of the last request, to which redirects had led"),
         token_column("object", "outcome of the object service at this URL"),
-        _HOST,
+        FAULT_HOST_COLUMN,
         _CONTACT,
         ASSIGNEE_COLUMN,
         text_column(
@@ -266,18 +258,17 @@ FAILURES = TableDefinition(
 # What editors should write.
 
 _OF_PLACE = [
-    *(
-        "as_written",
-        "repaired",
-        "role",
-        "repairs",
-        "confidence",
-        "resolver",
-        "family",
-        "cause",
-        "should_be",
-    ),
-    *("did_you_mean", "archived_copy"),
+    "as_written",
+    "repaired",
+    "role",
+    "repairs",
+    "confidence",
+    "resolver",
+    "family",
+    "cause",
+    "should_be",
+    "did_you_mean",
+    "archived_copy",
 ]
 
 

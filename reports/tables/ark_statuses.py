@@ -51,9 +51,6 @@ BEST_FIRST = (
     ObjectOutcome.BROKEN,
 )
 
-#: Object outcomes with which the ARK gives its first service.
-WORKING = frozenset(outcome for outcome, family in FAMILY_OF.items() if family is Family.WORKS)
-
 #: The columns that count ARKs by family, in the order of the enum.
 FAMILY_COLUMNS = {family: family.value.replace("-", "_") for family in Family}
 
@@ -108,12 +105,10 @@ def ark_statuses(frames: Frames) -> pd.DataFrame:
     A reading of a doubtful citation that was asked about and then rejected is no ARK of the run.
     """
     asked = best(frames.verdicts, ["ark_id"]).drop(columns="family")
-    is_meant = frames.arks["ark_id"].isin(frames.mentions["ark_id"]) | frames.arks["ark_id"].isin(
-        asked["ark_id"]
-    )
-    rows = frames.arks.loc[is_meant, ["ark_id", "ark", "naan", "shoulder"]].merge(
-        asked, on="ark_id", how="left"
-    )
+    meant = pd.concat([frames.mentions["ark_id"], asked["ark_id"]])
+    rows = frames.arks.loc[
+        frames.arks["ark_id"].isin(meant), ["ark_id", "ark", "naan", "shoulder"]
+    ].merge(asked, on="ark_id", how="left")
     return rows.assign(family=families(rows["object"]))
 
 

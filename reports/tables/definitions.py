@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ import pyarrow as pa
 from reports.languages import N_
 from reports.languages.display import ColumnType
 from reports.store.frames import Frames
+from reports.store.typed_columns import joined
 
 TEXT, TOKEN, URL = ColumnType.TEXT, ColumnType.TOKEN, ColumnType.URL
 NAAN, ARK = ColumnType.NAAN, ColumnType.ARK
@@ -120,14 +121,13 @@ ORGANIZATION_COLUMN = text_column(
 )
 ARK_COLUMN = ark_column("ark", "ARK in normal form")
 DOCUMENT_COLUMN = url_column("document", "URL or path of the document")
-PAGE_COLUMN = count_column("page", "page of a paginated document", "page number from 1")
-PLACE_COLUMN = text_column("place", "element and attribute, or rectangle on the page in points")
-ROLE_COLUMN = token_column(
-    "role", "text, link-target, metadata, link-annotation or structured-data"
+#: Where something is cited, and as what.
+PLACE_COLUMNS = (
+    count_column("page", "page of a paginated document", "page number from 1"),
+    text_column("place", "element and attribute, or rectangle on the page in points"),
+    token_column("role", "text, link-target, metadata, link-annotation or structured-data"),
+    text_column("as_written", "what the document contains there"),
 )
-AS_WRITTEN_COLUMN = text_column("as_written", "what the document contains there")
-#: Where something is cited.
-PLACE_COLUMNS = (PAGE_COLUMN, PLACE_COLUMN, ROLE_COLUMN, AS_WRITTEN_COLUMN)
 ARCHIVED_COLUMNS = (
     url_column(
         "archived_copy",
@@ -137,6 +137,10 @@ ARCHIVED_COLUMNS = (
 )
 ASSIGNEE_COLUMN = text_column("assignee", "who looks after it, as was decided; empty for no one")
 EVIDENCE_COLUMN = text_column("object_evidence", "why the object outcome is what it is")
+FAULT_COLUMN = token_column(
+    "fault", "with whom a repair begins: citation, resolver, landing-host or nobody"
+)
+FAULT_HOST_COLUMN = text_column("host", "host that the repair is about")
 JUDGED_AT_COLUMN = moment_column(
     "judged_at", "beginning of the run whose verdict this is", varies=True
 )
@@ -242,7 +246,7 @@ def netloc(url: str) -> str:
     >>> netloc("https://N2T.net:443/ark:12148/x5"), netloc("ark:12148/x5")
     ('n2t.net:443', '')
     """
-    return url.partition("://")[2].partition("/")[0].partition("?")[0].partition("#")[0].lower()
+    return re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0].lower()
 
 
 def mapped(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
@@ -254,7 +258,9 @@ def mapped(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
 def tallied(
     rows: pd.DataFrame, by: list[str], column: str, *, most: int | None = None, of: str = ""
 ) -> pd.Series:
-    """How often each value of *column* occurs in each group, by group, as `tally` writes it.
+    """How often each value of *column* occurs in each group, by group: ``2 erc, 1 query-ignored``.
+
+    The most frequent come first, equals in alphabetical order.
 
     A row counts once, or as often as its column *of* says.
     """
@@ -268,16 +274,6 @@ def tallied(
     return words.groupby([first[name] for name in by], observed=True).agg(", ".join)
 
 
-def tally(values: Iterable[str], *, most: int | None = None) -> str:
-    """Return how often each value occurs, the most frequent first, equals in alphabetical order.
-
-    >>> tally(["query-ignored", "erc", "erc"])
-    '2 erc, 1 query-ignored'
-    """
-    counts = sorted(Counter(values).items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{count} {value}" for value, count in counts[:most])
-
-
 def by_identity(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
     """What *function* makes of each of *values*, as text; many of these dictionaries are the same ones."""
     different = {id(value): value for value in values}
@@ -286,6 +282,16 @@ def by_identity(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
         for number, value in different.items()
     }
     return pd.Series([made[id(value)] for value in values], index=values.index, dtype="str")
+
+
+def promised(promises: pd.Series, *names: str) -> pd.Series:
+    """What each of *promises*, parsed commitments, says in the first of these fields that it has."""
+
+    def said(promise: Mapping[str, Any]) -> str | None:
+        fields = {str(name).lower(): value for name, value in promise.items()}
+        return next((joined(fields[name]) for name in names if fields.get(name)), None)
+
+    return by_identity(promises, said)
 
 
 def number_texts(numbers: pd.Series) -> pa.Array:
@@ -313,6 +319,12 @@ def values_of(column: pd.Series) -> list[Any]:
         return list(words[column.cat.codes.to_numpy()])
     plain: list[Any] = column.astype("object").where(column.notna(), None).tolist()
     return plain
+
+
+def arrow_moments(values: pd.Series) -> pa.Array:
+    """The cells of a column of moments as one array of Arrow, to the millisecond."""
+    plain = values.dt.tz_localize(None).dt.as_unit("ms")
+    return pa.array(plain, pa.timestamp("ms"), from_pandas=True)
 
 
 def arrow_texts(values: pd.Series) -> pa.Array:

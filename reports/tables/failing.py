@@ -30,7 +30,6 @@ from reports.tables.definitions import (
 from reports.tables.listings import check_characters
 
 _OF_DIAGNOSIS = ["cause", "fault", "host", "pattern", "rule", "should_be", "because"]
-_LAST_GOOD = ["last_good_url", "last_good_at"]
 _KNOWN = [
     "ark_id",
     "ark",
@@ -40,7 +39,8 @@ _KNOWN = [
     "object",
     "family",
     "object_evidence",
-    *_LAST_GOOD,
+    "last_good_url",
+    "last_good_at",
 ]
 
 
@@ -72,7 +72,6 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
         name: [getattr(diagnosis, name) for diagnosis in diagnoses] for name in _OF_DIAGNOSIS
     }
     causes = pd.DataFrame(columns, index=amiss.index).astype("str")
-    causes = causes.assign(because=causes["because"].where(causes["because"].ne("")))
     return pd.concat([amiss[_KNOWN], causes], axis="columns").reset_index(drop=True)
 
 

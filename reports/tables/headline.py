@@ -61,10 +61,7 @@ def counts_of(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Counts:
         run.run["started_at"].iloc[0].date() if run and len(run.run) else None
         for run in (frames, frames.since or frames.previous)
     ]
-    broke, recovered, failing = (
-        int(changes.loc[changes["event"].eq(kind), "ark"].nunique())
-        for kind in (EventKind.BROKE, EventKind.RECOVERED, FAILING)
-    )
+    changed = changes.groupby(changes["event"].astype("str"))["ark"].nunique()
     return Counts(
         works,
         fails,
@@ -73,9 +70,9 @@ def counts_of(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Counts:
         causes=len(tables["causes"]),
         day=days[0],
         since=days[1],
-        broke=broke,
-        recovered=recovered,
-        failing=failing,
+        broke=int(changed.get(EventKind.BROKE, 0)),
+        recovered=int(changed.get(EventKind.RECOVERED, 0)),
+        failing=int(changed.get(FAILING, 0)),
     )
 
 
@@ -209,6 +206,7 @@ def audited(frames: Frames, language: Language = ENGLISH) -> Audited:
     if run is None:
         sentence = language.gettext("The store {store} holds no run yet.", store=frames.store)
         return Audited(language.gettext("nothing yet"), (sentence,), {"store": frames.store})
+    run["plan"] = run["plan"] if isinstance(run["plan"], dict) else {}
     seeds = _seeds(run)
     again = int(frames.verdicts["run_id"].isin(frames.later["run_id"]).sum())
     facts = {
@@ -253,11 +251,8 @@ def _audit_sentence(run: Mapping[str, Any], what: str, store: str, language: Lan
 
 def _seeds(run: Mapping[str, Any]) -> list[str]:
     """The seeds as they were named, or else what they stood for; of a check, the dataset that it has taken."""
-    named = (run["plan"] or {}).get("seeds") if isinstance(run["plan"], dict) else None
-    begun_with = run["seed_list"] or ()
-    return [
-        str(seed) for seed in (begun_with if run["command"] == "check" else named or begun_with)
-    ]
+    named = None if run["command"] == "check" else run["plan"].get("seeds")
+    return [str(seed) for seed in named or run["seed_list"] or ()]
 
 
 def _what(seeds: Sequence[str], language: Language, *, is_all: bool) -> str:
@@ -281,10 +276,9 @@ def _what(seeds: Sequence[str], language: Language, *, is_all: bool) -> str:
 
 def _scope(run: Mapping[str, Any], language: Language) -> Iterator[str]:
     """Return what the plan of a run says of its limits, in words; nothing for a check, which follows no link."""
-    plan = run["plan"] if isinstance(run["plan"], dict) else {}
     if not any("://" in seed for seed in _seeds(run)):
         return
-    settings = plan.get("settings") or {}
+    settings = run["plan"].get("settings") or {}
     for name, words in _SCOPE.items():
         value = settings.get(name)
         if value is None and name.startswith("crawl.oai."):

@@ -39,16 +39,16 @@ from reports.tables.definitions import (
 
 #: The finding about an ARK under a NAAN of the inventory that the inventory lacks.
 EXTRA = "extra"
-#: What is amiss with an ARK of the inventory, what matters most first; nothing is last.
-FINDINGS = (
-    Landing.ELSEWHERE.value,
-    ExpectedAccess.WRONGLY_OPEN.value,
-    ExpectedAccess.WRONGLY_CLOSED.value,
-    Presence.NEVER_SEEN.value,
-    Presence.NEVER_CHECKED.value,
-    Presence.NEVER_CITED.value,
-    EXTRA,
-)
+#: What is amiss with an ARK of the inventory, what matters most first, and how it is to be read; nothing is last.
+FINDINGS = {
+    Landing.ELSEWHERE.value: "They land at another object than the inventory says.",
+    ExpectedAccess.WRONGLY_OPEN.value: "They are meant to be closed, and the object is given.",
+    ExpectedAccess.WRONGLY_CLOSED.value: "They are not meant to be closed, and the object is refused.",
+    Presence.NEVER_SEEN.value: "No document cites them, and nobody has checked them.",
+    Presence.NEVER_CHECKED.value: "Cited, and never checked.",
+    Presence.NEVER_CITED.value: "Checked, and cited by no document.",
+    EXTRA: "ARKs under its NAANs that are seen, and not in it.",
+}
 
 
 @lru_cache(maxsize=2)
@@ -65,7 +65,7 @@ def inventory(frames: Frames) -> pd.DataFrame:
         [rows.join(columns.astype("str")), _extra(frames).assign(findings=EXTRA)], ignore_index=True
     )
     gravest = mapped(rows["findings"], lambda findings: findings.partition(", ")[0])
-    return rows.assign(rank=pd.Categorical(gravest, FINDINGS, ordered=True))
+    return rows.assign(rank=pd.Categorical(gravest, [*FINDINGS], ordered=True))
 
 
 def _judged(row: dict[str, Any]) -> tuple[str, str, str, str | None]:
@@ -98,7 +98,7 @@ def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
     table = inventory(frames)
     listed = table.loc[table["findings"].ne(EXTRA), "ark"]
     yield "inventory", listed.nunique(), "ARKs of the inventory that the report was held against."
-    for finding, note in _NOTES.items():
+    for finding, note in FINDINGS.items():
         has = [isinstance(text, str) and finding in text.split(", ") for text in table["findings"]]
         yield f"inventory: {finding}", table.loc[has, "ark"].nunique(), note
 
@@ -120,15 +120,6 @@ def inventory_sentence(count: Mapping[str, int], language: Language = ENGLISH) -
     )
 
 
-_NOTES = {
-    Landing.ELSEWHERE.value: "They land at another object than the inventory says.",
-    ExpectedAccess.WRONGLY_OPEN.value: "They are meant to be closed, and the object is given.",
-    ExpectedAccess.WRONGLY_CLOSED.value: "They are not meant to be closed, and the object is refused.",
-    Presence.NEVER_SEEN.value: "No document cites them, and nobody has checked them.",
-    Presence.NEVER_CHECKED.value: "Cited, and never checked.",
-    Presence.NEVER_CITED.value: "Checked, and cited by no document.",
-    EXTRA: "ARKs under its NAANs that are seen, and not in it.",
-}
 INVENTORY = TableDefinition(
     "inventory",
     "The inventory",

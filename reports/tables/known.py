@@ -10,7 +10,7 @@ from datetime import date
 import pandas as pd
 
 from crawler.history.ark_status import ArkState, EventKind
-from crawler.history.triage import PARTICIPLES, TriageAction, known_words
+from crawler.history.triage import known_words
 from crawler.model.observations import Family
 from reports.languages import ENGLISH, Language
 from reports.store.frames import Frames
@@ -21,6 +21,8 @@ from reports.tables.definitions import (
     ASSIGNEE_COLUMN,
     DOCUMENT_COLUMN,
     EVIDENCE_COLUMN,
+    FAULT_COLUMN,
+    FAULT_HOST_COLUMN,
     NAAN_COLUMN,
     OBJECT_COLUMN,
     PAIR,
@@ -112,7 +114,7 @@ def known_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
         return
     counts = Counter(treated["treatment"])
     days = [date.fromisoformat(day) for day in treated["until"].dropna()]
-    words = known_words(counts[PARTICIPLES[TriageAction.ACKNOWLEDGE]], days)
+    words = known_words(counts["acknowledged"], days)
     yield (
         KNOWN,
         len(treated),
@@ -184,10 +186,8 @@ KNOWN_PROBLEMS = TableDefinition(
         token_column(
             "cause", "why it fails, as far as this run shows; empty where it was not judged"
         ),
-        token_column(
-            "fault", "with whom a repair begins: citation, resolver, landing-host or nobody"
-        ),
-        text_column("host", "host that the repair is about"),
+        FAULT_COLUMN,
+        FAULT_HOST_COLUMN,
         text_column(
             "should_be",
             "what the document should say instead: an ARK or URL; empty where nothing is known",

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
-from operator import itemgetter
-from typing import Any
+from operator import attrgetter, itemgetter
 
 import pandas as pd
 
@@ -15,7 +14,7 @@ from extractors.model.ark import SKIPPED_NAANS, Ark
 from extractors.model.check_characters import CheckCharacter, Zones, suggestions
 from extractors.wraps.evidence import Shapes
 from reports.store.frames import Frames
-from reports.store.typed_columns import JOINT, joined
+from reports.store.typed_columns import JOINT
 from reports.tables.ark_statuses import (
     archived_copies,
     ark_statuses,
@@ -52,6 +51,7 @@ from reports.tables.definitions import (
     in_order,
     moment_column,
     number_column,
+    promised,
     rows_of,
     tallied,
     text_column,
@@ -149,8 +149,8 @@ def arks(frames: Frames) -> pd.DataFrame:
         expected_url=rows["ark"]
         .map(frames.inventory.set_index("ark")["expected_url"])
         .astype("str"),
-        permanence=by_identity(promises, lambda promise: _said(promise, "permanence", "what")),
-        guarantor=by_identity(promises, lambda promise: _said(promise, "guarantor", "who")),
+        permanence=promised(promises, "permanence", "what"),
+        guarantor=promised(promises, "guarantor", "who"),
         naan_policy=by_identity(rows["naan_policy"], naan_policy_words),
         did_you_mean=by_identity(rows["did_you_mean"], itemgetter("ark")),
         attention=rows["family"].map(ATTENTION.index).astype("Int64"),
@@ -186,11 +186,6 @@ def _examples(frames: Frames) -> pd.DataFrame:
     )
     signs = pd.Series([example_sign(row) for row in rows_of(texts)], index=texts.index, dtype="str")
     return pd.DataFrame({"is_example": signs.notna().astype("boolean"), "sign": signs})
-
-
-def findings(frames: Frames) -> pd.DataFrame:
-    """One row per finding."""
-    return frames.findings
 
 
 def requests(frames: Frames) -> pd.DataFrame:
@@ -230,12 +225,6 @@ def check_characters(frames: Frames) -> pd.DataFrame:
         {"check": [check.value for check in checks.values()], "suggestions": list(meant.values())}
     )
     return named[["ark_id"]].assign(**words.astype("str").set_axis(named.index))
-
-
-def _said(promise: Mapping[str, Any], *names: str) -> str | None:
-    """Return what a parsed commitment says in the first of these fields that it has."""
-    fields = {str(name).lower(): value for name, value in promise.items()}
-    return next((joined(fields[name]) for name in names if fields.get(name)), None)
 
 
 ARKS = TableDefinition(
@@ -361,7 +350,7 @@ FINDINGS = TableDefinition(
     "Findings",
     "One row per finding: why a document could not be read, what it contains besides ARKs, which reading of a "
     "doubtful ARK works, and what several verdicts together show.",
-    findings,
+    attrgetter("findings"),
     (
         text_column("subject", "what the finding is about: mostly a document"),
         token_column("kind", "kind of finding"),

@@ -42,6 +42,7 @@ from reports.tables.definitions import (
     ORGANIZATION_COLUMN,
     SHARE_COLUMN,
     TableDefinition,
+    by_identity,
     count_column,
     host,
     hosts_of,
@@ -53,10 +54,11 @@ from reports.tables.definitions import (
     token_column,
     truth_column,
     url_column,
-    values_of,
 )
 from reports.tables.wording import naan_policy_words
 
+#: How the last request of a question, or for a document, ended that never went out.
+HELD_BACK = [ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS]
 #: Hosts and NAANs that a row names.
 _MOST = 3
 
@@ -64,20 +66,25 @@ _MOST = 3
 def naans(frames: Frames) -> pd.DataFrame:
     """One row per NAAN."""
     statuses = ark_statuses(frames)
-    statuses = statuses.assign(
-        described=statuses["metadata"].isin(DESCRIBED),
-        committed=statuses["commitment"].eq(CommitmentOutcome.STATED),
-        outcome=statuses["object"].astype("str").fillna("not asked"),
-    )
-    services = statuses.groupby("naan")[["described", "committed"]].sum()
-    rows = family_counts(statuses, "naan").merge(services, on="naan")
-    rows = rows.merge(citation_counts(frames.mentions, "naan"), on="naan", how="left")
-    rows = with_purposes(with_counts(rows, ["citations", "documents"]))
+    statuses = statuses.assign(outcome=statuses["object"].astype("str").fillna("not asked"))
+    rows = with_purposes(_by_names(statuses, frames.mentions, ["naan"]))
     return rows.assign(
         organization=organizations_of(frames.registered, rows["naan"]),
         outcomes=rows["naan"].map(tallied(statuses, ["naan"], "outcome")),
         policy=rows["naan"].map(_policies(frames)).astype("str"),
     )
+
+
+def _by_names(statuses: pd.DataFrame, mentions: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """The ARKs of each group of names, what is given of them besides the object, and how often they are cited."""
+    given = statuses.assign(
+        described=statuses["metadata"].isin(DESCRIBED),
+        committed=statuses["commitment"].eq(CommitmentOutcome.STATED),
+    )
+    services = given.groupby(by)[["described", "committed"]].sum()
+    rows = family_counts(statuses, by).merge(services, on=by)
+    rows = rows.merge(citation_counts(mentions, by), on=by, how="left")
+    return with_counts(rows, ["citations", "documents"])
 
 
 def with_purposes(rows: pd.DataFrame) -> pd.DataFrame:
@@ -104,9 +111,6 @@ def resolvers(frames: Frames) -> pd.DataFrame:
         verdicts, "asked", info_answers=("answer", None), landing_hosts=("landed", _MOST)
     )
     asks = frames.observations[frames.observations["question"].eq(Question.OBJECT)]
-    asked = asked.assign(
-        role="resolver", mean_redirects=_mean_redirects(asked, asks, asks["request_url"])
-    )
     urls = sent_hops(frames, ["url"])["url"]
     is_plain = ~urls.str.match("https:", case=False).astype("boolean")
     http_only = is_plain.groupby(hosts_of(urls)).all()
@@ -115,7 +119,11 @@ def resolvers(frames: Frames) -> pd.DataFrame:
     certificates = pd.DataFrame(
         {"host": pd.Series(probed, dtype="str"), "tls": frames.tls["reason"]}
     )
-    asked = asked.assign(http_only=asked["host"].map(http_only).astype("boolean"))
+    asked = asked.assign(
+        role="resolver",
+        mean_redirects=_mean_redirects(asked, asks, asks["request_url"]),
+        http_only=asked["host"].map(http_only).astype("boolean"),
+    )
     asked = asked.merge(certificates, on="host", how="left")
     ended = verdicts[verdicts["final_url"].notna()]
     landed = _by_host(ended, "landed", resolvers=("asked", _MOST), naans=("naan", _MOST))
@@ -139,13 +147,15 @@ def _by_host(
 
 def documents(frames: Frames) -> pd.DataFrame:
     """One row per document. An ARK is judged by the URLs that this document cites."""
-    mentions = frames.mentions.assign(repaired=frames.mentions["repairs"].fillna("").ne(""))
+    mentions = judged_mentions(frames, *SERVICES)
     counts = (
-        citation_counts(mentions, "document_id"),
-        mentions.groupby("document_id")["repaired"].sum(),
-        family_counts(
-            best(judged_mentions(frames, *SERVICES), ["document_id", "ark_id"]), "document_id"
-        ),
+        _cited_in(mentions, "document_id"),
+        mentions["repairs"]
+        .fillna("")
+        .ne("")
+        .groupby(mentions["document_id"])
+        .sum()
+        .rename("repaired"),
         frames.findings.groupby("document_id").agg(findings=("finding_id", "size")),
     )
     rows = frames.documents.rename(columns={"url": "document"})
@@ -157,6 +167,12 @@ def documents(frames: Frames) -> pd.DataFrame:
     )
 
 
+def _cited_in(mentions: pd.DataFrame, by: str) -> pd.DataFrame:
+    """What is cited in each group of judged mentions: citations, and ARKs by the best outcome of the URLs there."""
+    arks = family_counts(best(mentions, [by, "ark_id"]), by)
+    return citation_counts(mentions, by).merge(arks, on=by)
+
+
 def organizations_of(registered: pd.DataFrame, naans: pd.Series) -> pd.Series:
     """Whom the registry (`reports.store.frames.registered_names`) names for *naans*; a shared NAAN has no owner."""
     names = registered[registered["shoulder"].eq("")].set_index("naan")["organization"]
@@ -166,9 +182,7 @@ def organizations_of(registered: pd.DataFrame, naans: pd.Series) -> pd.Series:
 def sent_hops(frames: Frames, columns: list[str]) -> pd.DataFrame:
     """The hops that went out in this run: all but those that robots.txt, our own guard or a dead host held back."""
     hops = frames.hops
-    held_back = (
-        hops["chain_end"].isin([ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS]) & hops["status"].isna()
-    )
+    held_back = hops["chain_end"].isin(HELD_BACK) & hops["status"].isna()
     is_own = hops["run_id"].isin(frames.run["run_id"])
     return hops.loc[is_own & ~held_back & hops["sent"].fillna(True).astype(bool), columns]
 
@@ -184,16 +198,11 @@ def _mean_redirects(counts: pd.DataFrame, rows: pd.DataFrame, urls: pd.Series) -
     return counts["host"].map(means.round(2))
 
 
-def _policies(frames: Frames) -> dict[str, str]:
+def _policies(frames: Frames) -> pd.Series:
     """Return what the NAAN registry says of the policy under each NAAN; of its shoulders, where it says it of them."""
-    policies = zip(
-        values_of(frames.verdicts["naan"]), frames.verdicts["naan_policy"].to_list(), strict=True
-    )
-    words: dict[str, set[str]] = {}
-    for naan, policy in policies:
-        if policy:
-            words.setdefault(naan, set()).add(naan_policy_words(policy))
-    return {naan: JOINT.join(sorted(policies)) for naan, policies in words.items()}
+    policies = by_identity(frames.verdicts["naan_policy"], naan_policy_words)
+    words = frames.verdicts[["naan"]].assign(policy=policies).dropna().drop_duplicates()
+    return words.sort_values("policy").groupby("naan")["policy"].agg(JOINT.join)
 
 
 NAANS = TableDefinition(
@@ -312,19 +321,12 @@ def shoulders(frames: Frames) -> pd.DataFrame:
     """One row per NAAN and shoulder."""
     by = ["naan", "shoulder"]
     statuses = ark_statuses(frames).fillna({"shoulder": ""})
-    committed = statuses["commitment"].eq(CommitmentOutcome.STATED)
-    promised = statuses.assign(committed=committed).groupby(by)["committed"].sum().reset_index()
-    cited = frames.mentions.merge(
-        frames.arks[["ark_id", "shoulder"]].fillna({"shoulder": ""}), on="ark_id"
-    )
-    names = frames.registered[frames.registered["shoulder"].ne("")]
-    rows = family_counts(statuses, by).merge(promised, on=by)
-    rows = rows.merge(citation_counts(cited, by), on=by, how="left")
-    rows = rows.merge(names[[*by, "organization"]].assign(registered=True), on=by, how="left")
+    cited = frames.mentions.merge(statuses[["ark_id", "shoulder"]], on="ark_id")
+    names = frames.registered.loc[frames.registered["shoulder"].ne(""), [*by, "organization"]]
+    rows = _by_names(statuses, cited, by)
+    rows = rows.merge(names.assign(registered=True), on=by, how="left")
     named = rows["organization"].fillna(organizations_of(frames.registered, rows["naan"]))
-    return with_counts(rows, ["citations", "documents"]).assign(
-        organization=named.astype("str"), registered=rows["registered"].eq(True)
-    )
+    return rows.assign(organization=named.astype("str"), registered=rows["registered"].eq(True))
 
 
 def _sections(frames: Frames) -> pd.DataFrame:
@@ -337,10 +339,10 @@ def _sections(frames: Frames) -> pd.DataFrame:
         documents[["document_id", "collection"]], on="document_id"
     )
     rows = documents.groupby("collection").agg(documents=("document_id", "size")).reset_index()
-    citing = citation_counts(cited, "collection").rename(columns={"documents": "citing_documents"})
+    citing = _cited_in(cited, "collection").rename(
+        columns={"documents": "citing_documents", "arks": "cited_arks"}
+    )
     rows = rows.merge(citing, on="collection", how="left")
-    families = family_counts(best(cited, ["collection", "ark_id"]), "collection")
-    rows = rows.merge(families.rename(columns={"arks": "cited_arks"}), on="collection", how="left")
     rows = with_counts(
         rows, ["citations", "citing_documents", "cited_arks", *FAMILY_COLUMNS.values()]
     )

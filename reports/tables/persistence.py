@@ -139,7 +139,7 @@ def spells(timeline: Timeline) -> pd.DataFrame:
     spell = ["pair", "spell"]
     failures = checks[~checks["works"]].groupby(spell, as_index=False)
     rows = failures.agg(first_at=("at", "min"), last_at=("at", "max"), strikes=("at", "size"))
-    again = checks[checks["works"]].groupby(spell, as_index=False).agg(recovered_at=("at", "min"))
+    again = checks.loc[checks["works"], [*spell, "at"]].rename(columns={"at": "recovered_at"})
     rows = rows.merge(again.assign(spell=again["spell"] - 1), on=spell, how="left")
     is_long = _days(rows["last_at"] - rows["first_at"]) >= timeline.policy.days
     return rows.assign(confirmed=is_long & rows["strikes"].ge(timeline.policy.strikes))

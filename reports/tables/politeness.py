@@ -24,21 +24,21 @@ from reports.tables.definitions import (
     text_column,
     token_column,
 )
-from reports.tables.overviews import own, sent_hops
+from reports.tables.overviews import HELD_BACK, own, sent_hops
 
 #: Findings that say that something was not read, or not to its end, or that the crawl ended before it was done.
 LIMITS = (
-    *(
-        "cut-off",
-        "time-limit",
-        "page-limit",
-        "source-limit",
-        "log-limit",
-        "incomplete",
-        "undecodable",
-        "not-fetched",
-    ),
-    *("nofollow-page", "max-pages", "max-time"),
+    "cut-off",
+    "time-limit",
+    "page-limit",
+    "source-limit",
+    "log-limit",
+    "incomplete",
+    "undecodable",
+    "not-fetched",
+    "nofollow-page",
+    "max-pages",
+    "max-time",
 )
 _NOT_ASKED = (
     "its host seemed dead, or wanted to be left alone for longer than we wait; see requests.csv"
@@ -61,8 +61,8 @@ def hosts(frames: Frames) -> pd.DataFrame:
     """One row per host that was asked."""
     columns = ["url", "status", "retry_after", "at", "elapsed_s"]
     hops, fetches = sent_hops(frames, ["question", *columns]), frames.fetches
-    held_back = fetches["outcome"].isin([ObjectOutcome.ROBOTS, ObjectOutcome.REFUSED_ADDRESS])
-    fetches = fetches.loc[fetches["url"].notna() & ~(held_back & fetches["status"].isna()), columns]
+    held_back = fetches["outcome"].isin(HELD_BACK) & fetches["status"].isna()
+    fetches = fetches.loc[fetches["url"].notna() & ~held_back, columns]
     purposes = hops["question"].astype("str").map(_PURPOSES).fillna("controls")
     sent = pd.concat(
         [hops[columns].assign(purpose=purposes), fetches.assign(purpose="documents")],

@@ -157,9 +157,7 @@ def load_report(
         crawler.store.StoreError: when the store is damaged.
         reports.store.inventory.InventoryUnreadable: when the inventory can't be read.
     """
-    file = Path(store)
-    listed: pd.DataFrame | None = None if inventory is None else read_inventory(Path(inventory))
-    frames = load_frames(
-        file, run_id=run, since=since, registry=load_registry(cache_folder()), inventory=listed
-    )
+    listed = None if inventory is None else read_inventory(Path(inventory))
+    registry = load_registry(cache_folder())
+    frames = load_frames(Path(store), run_id=run, since=since, registry=registry, inventory=listed)
     return AuditFrames(**{field.name: getattr(frames, field.name) for field in fields(Frames)})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -13,8 +11,8 @@ from crawler.model.observations import CONFORMANCE, DESCRIBED, ChainEnd, Commitm
 from crawler.model.resolving import resolver_of
 from reports.languages import N_
 from reports.store.frames import Frames
-from reports.store.typed_columns import joined
-from reports.tables.ark_statuses import WORKING, ark_statuses, last_answers, level, share
+from reports.store.run_queries import WORKING
+from reports.tables.ark_statuses import ark_statuses, last_answers, level, share
 from reports.tables.definitions import (
     ARKS_COLUMN,
     GUARANTOR_COLUMN,
@@ -22,13 +20,12 @@ from reports.tables.definitions import (
     PAIR,
     STATUS_COLUMN,
     TableDefinition,
-    by_identity,
     hosts_of,
     in_order,
+    promised,
     records_of,
     share_column,
     tallied,
-    tally,
     text_column,
     token_column,
     truth_column,
@@ -124,29 +121,24 @@ def _promises(frames: Frames) -> pd.DataFrame:
         [CommitmentOutcome.STATED, CommitmentOutcome.PLACEHOLDER]
     )
     rows = frames.verdicts.loc[is_made, ["ark_id", "naan", "commitment", "commitment_parsed"]]
-    fields = {
-        "guarantor": ("who", "guarantor"),
-        "level": ("level",),
-        "words": ("permanence", "what"),
-        "since": ("since", "when"),
-    }
-    said = {
-        name: by_identity(rows["commitment_parsed"], partial(_said, names))
-        for name, names in fields.items()
-    }
-    rows = rows.assign(outcome=rows["commitment"].astype("str"), **said)
+    promises = rows["commitment_parsed"]
+    rows = rows.assign(
+        outcome=rows["commitment"].astype("str"),
+        guarantor=promised(promises, "who", "guarantor"),
+        level=promised(promises, "level"),
+        words=promised(promises, "permanence", "what"),
+        since=promised(promises, "since", "when"),
+    )
     by = ["naan", "outcome", "guarantor", "level", "words"]
-    table = rows.groupby(by, dropna=False).agg(
-        arks=("ark_id", "nunique"), since=("since", lambda moments: tally(moments.dropna(), most=3))
+    rows = rows.fillna(dict.fromkeys(by, ""))
+    table = rows.groupby(by).agg(arks=("ark_id", "nunique"))
+    table = table.assign(since=tallied(rows, by, "since", most=3)).reset_index()
+    table = in_order(table.replace("", None).fillna({"since": ""}), "-arks", *by)
+    return table.assign(
+        grouping="promise",
+        service="commitment",
+        given=table["outcome"].eq(CommitmentOutcome.STATED),
     )
-    table = in_order(table.reset_index(), "-arks", *by).assign(
-        grouping="promise", service="commitment"
-    )
-    return table.assign(given=table["outcome"].eq(CommitmentOutcome.STATED))
-
-
-def _said(names: Iterable[str], promise: Mapping[str, Any]) -> str | None:
-    return next((joined(promise[name]) for name in names if promise.get(name)), None)
 
 
 SERVICES = TableDefinition(

@@ -10,11 +10,9 @@ import pandas as pd
 
 from crawler.model.observations import (
     DESCRIBED,
-    ChainEnd,
     CommitmentOutcome,
     DocumentOutcome,
     Family,
-    ObjectOutcome,
 )
 from reports.languages import ENGLISH, Language
 from reports.store.frames import Frames
@@ -26,7 +24,7 @@ from reports.tables.definitions import (
 )
 from reports.tables.inventory import inventory_measures, inventory_sentence
 from reports.tables.known import known_measures, known_sentence
-from reports.tables.overviews import own
+from reports.tables.overviews import HELD_BACK, own
 from reports.tables.wording import FAMILY_COUNTS, FAMILY_MEANINGS, OBJECT_MEANINGS, STATE_MEANINGS
 
 Measure: TypeAlias = tuple[str, int, str]
@@ -45,7 +43,9 @@ def summary(frames: Frames) -> pd.DataFrame:
     """
     runs = {"value": frames, "previous": frames.previous, "since": frames.since}
     measures = {column: _measures(run) if run else {} for column, run in runs.items()}
-    notes = {name: note for of_run in measures.values() for name, (_, note) in of_run.items()}
+    notes: dict[str, str] = {}
+    for of_run in measures.values():
+        notes |= {name: note for name, (_, note) in of_run.items() if name not in notes}
     values = {
         column: pd.array(
             [of_run.get(name, (0, ""))[0] if of_run else None for name in notes], dtype="Int64"
@@ -63,7 +63,6 @@ def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
     measures: list[Measure] = [
         *document_measures(Counter(frames.documents["outcome"])),
         *_citation_measures(frames),
-        *_log_measures(frames),
         *_ark_measures(frames),
         *_url_measures(frames),
         *known_measures(frames),
@@ -110,6 +109,19 @@ def _citation_measures(frames: Frames) -> Iterator[Measure]:
         repaired=mentions.loc[mentions["repairs"].fillna("").ne(""), "citation_id"].nunique(),
         ambiguous=mentions.loc[mentions["confidence"].eq("ambiguous"), "citation_id"].nunique(),
     )
+    if mentions["asked"].isna().all():
+        return
+    fails = families(mentions["object"]).eq(Family.FAILS)
+    yield (
+        _ASKED,
+        int(mentions["asked"].sum()),
+        "How often people asked for these ARKs, as the logs that were read say.",
+    )
+    yield (
+        f"{_ASKED}: {Family.FAILS}",
+        int(mentions.loc[fails, "asked"].sum()),
+        "For ARKs that fail at the URL that was asked.",
+    )
 
 
 def citation_measures(
@@ -128,24 +140,6 @@ def citation_measures(
         "citations ambiguous",
         ambiguous,
         "More than one reading is possible; the alternatives are kept.",
-    )
-
-
-def _log_measures(frames: Frames) -> Iterator[Measure]:
-    mentions = judged_mentions(frames, "object")
-    mentions = mentions[mentions["asked"].notna()]
-    if mentions.empty:
-        return
-    fails = families(mentions["object"]).eq(Family.FAILS)
-    yield (
-        _ASKED,
-        int(mentions["asked"].sum()),
-        "How often people asked for these ARKs, as the logs that were read say.",
-    )
-    yield (
-        f"{_ASKED}: {Family.FAILS}",
-        int(mentions.loc[fails, "asked"].sum()),
-        "For ARKs that fail at the URL that was asked.",
     )
 
 
@@ -212,14 +206,10 @@ def _question_measures(frames: Frames) -> Iterator[Measure]:
     of_request = ["run_id", "chain_end", "status", "request_count"]
     asks, documents = own(frames, frames.observations[of_request]), frames.documents
     # robots.txt, or our own guard, has held back the last of them
-    is_held_back = (
-        asks["chain_end"].isin([ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS]) & asks["status"].isna()
-    )
-    is_document_held_back = documents["outcome"].isin(
-        [ObjectOutcome.ROBOTS, ObjectOutcome.REFUSED_ADDRESS]
-    )
+    is_held_back = asks["chain_end"].isin(HELD_BACK) & asks["status"].isna()
     sent = (asks["request_count"] - is_held_back).clip(lower=0).sum()
-    sent += (documents["request_count"] - is_document_held_back).clip(lower=0).sum()
+    is_held_back = documents["outcome"].isin(HELD_BACK)
+    sent += (documents["request_count"] - is_held_back).clip(lower=0).sum()
     note = (
         "For documents and for ARKs, redirects included; without robots.txt and certificate probes."
     )

@@ -232,9 +232,9 @@ EVENT_SEVERITY = (
 )
 #: What can be asked for, by kind, the gravest of each first; nothing of one kind is graver than anything of another.
 SEVERITY = {
-    "state": tuple(str(state) for state in STATE_SEVERITY),
-    "event": tuple(str(event) for event in EVENT_SEVERITY),
-    "outcome": tuple(str(outcome) for outcome in OUTCOME_SEVERITY),
+    "state": tuple(map(str, STATE_SEVERITY)),
+    "event": tuple(map(str, EVENT_SEVERITY)),
+    "outcome": tuple(map(str, OUTCOME_SEVERITY)),
     "document": (str(DocumentOutcome.UNREADABLE),),
 }
 #: A word that is both a state and an outcome means both.
