@@ -99,6 +99,7 @@ def test_the_waits_of_one_question_are_bounded() -> None:
     ],
 )
 def test_a_look_up_that_took_too_long_is_repeated(failure: Exception, wait_s: float | None) -> None:
+    failure.__cause__ = NameServerSilent("25 seconds")  # as it is raised
     kind = failure_kind(list(exception_names(failure)))
     hop = Hop(URL, "GET", NOON, error=failure_text(kind, failure_words(failure)))
     seen = Observation(Ark.parse("ark:12x45/x5"), URL, Question.OBJECT, URL, (hop,), kind.end)
