@@ -12,7 +12,7 @@ import ijson  # type: ignore[import-untyped]
 
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.budget import as_time_allows
-from extractors.model.decoding import decode, first_bytes
+from extractors.model.decoding import text_of
 from extractors.model.documents import Block, Finding, Reading, value_block
 
 MEDIA_TYPE = "application/json"
@@ -104,13 +104,12 @@ def _blocks_of_lines(text: str) -> tuple[list[Block], list[int]]:
 
 
 def _text(data: bytes, charset: str | None) -> tuple[str, list[Finding]]:
-    data, findings = first_bytes(data, MOST_BYTES)
-    decoded = decode(data, charset)
-    text, lone = _without_lone_surrogates(decoded.text)
+    text, findings = text_of(data, MOST_BYTES, charset)
+    text, lone = _without_lone_surrogates(text)
     if lone:
         detail = f"half of a surrogate pair is no character, and read as U+FFFD: {lone}"
         findings.append(Finding("malformed-json", detail))
-    return text, findings + list(decoded.findings)
+    return text, findings
 
 
 def _without_lone_surrogates(text: str) -> tuple[str, int]:
@@ -224,11 +223,10 @@ def read_tabular(data: bytes, *, charset: str | None = None) -> Reading:
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
     [('structured-data', 'row:2/column:identifier', 'ark:/12345/x5')]
     """
-    data, findings = first_bytes(data, MOST_BYTES)
-    decoded = decode(data, charset)
+    text, findings = text_of(data, MOST_BYTES, charset)
     blocks: list[Block] = []
     headings: list[str] = []
-    rows = csv.reader(io.StringIO(decoded.text, newline=""), delimiter=_delimiter(decoded.text))
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
     for number, row in enumerate(as_time_allows(rows, "row"), start=1):
         if number == 1 and _is_heading(row):
             headings = [" ".join(cell[:_MOST_HEADING_CHARS].split()) for cell in row]
@@ -241,7 +239,7 @@ def read_tabular(data: bytes, *, charset: str | None = None) -> Reading:
                         block, following=next(filter(None, row[index + 1 :]), "")[:_FOLLOWING_CHARS]
                     )
                 )
-    return Reading(TABULAR_TYPE, tuple(blocks), findings=(*findings, *decoded.findings))
+    return Reading(TABULAR_TYPE, tuple(blocks), findings=tuple(findings))
 
 
 def _delimiter(text: str) -> str:
