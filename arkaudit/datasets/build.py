@@ -277,7 +277,7 @@ class Making:
     ) -> Record:
         """The record in a file. Raises `_NotSound` where it, or one of its *files*, is missing or damaged."""
         try:
-            record: Record = decoded(self.storage.read(name) or b"", kind)
+            record = decoded(self.storage.read(name) or b"", kind)
         except ValueError:
             raise _NotSound(f"{name} is damaged") from None
         for file, digest in files(record).items():

@@ -205,7 +205,7 @@ def learned_json(evidence: Evidence) -> bytes:
 
 def read_evidence(names_file: Path, learned: bytes) -> Evidence:
     """Return the evidence that is kept in a file of names, mapped to memory, and as JSON."""
-    kept: _Learned = decoded(learned, _Learned)
+    kept = decoded(learned, _Learned)
     names = SortedNames.of_column(read_names(names_file))
     shapes = Shapes(dict(kept.by_kind), kept.by_naan)
     return Evidence(names, shapes, frozenset(kept.qualifiers), zones=Zones(dict(kept.zones)))

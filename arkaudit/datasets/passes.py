@@ -131,8 +131,7 @@ def _committed(storage: Storage, name: str, record: Record, files: Iterable[str]
         return record
     for file in files:
         storage.remove(file)
-    first: Record = decoded(storage.read(name) or b"", type(record))
-    return first
+    return decoded(storage.read(name) or b"", type(record))
 
 
 # Documents between the two passes of a dataset: one line of JSON each, with its mentions and doubts about them.
@@ -186,8 +185,7 @@ def read_part(
     """
     done = storage.read(read_record_file(part.key))
     if done is not None:
-        record: ReadRecord = decoded(done, ReadRecord)
-        return record
+        return decoded(done, ReadRecord)
     about_folders = [
         Document(document.folder, (), (Finding(document.kind, document.detail),), is_folder=True)
         for document in part.folders
@@ -332,8 +330,7 @@ def decide_part(
     """
     done = storage.read(decided_record_file(key, digest))
     if done is not None:
-        record: DecidedRecord = decoded(done, DecidedRecord)
-        return record
+        return decoded(done, DecidedRecord)
     attempt = secrets.token_hex(4)
     scratches = {table.name: storage.scratch() for table in DATASET_TABLES}
     names = {table: table_file(table, key, digest, attempt) for table in scratches}
@@ -390,7 +387,7 @@ def rows_of_lines(batch: Sequence[bytes], evidence: Evidence) -> Rows:
     """Return the rows of documents in each table, decided on *evidence*."""
     rows: Rows = {table.name: [] for table in DATASET_TABLES}
     for line in batch:
-        read: _Line = decoded(line, _Line)
+        read = decoded(line, _Line)
         origin, document = read.origin, read.document.decided_on(evidence)
         # in its source: nothing for a whole file
         record = document.name.removeprefix(origin.source).removeprefix(INSIDE)

@@ -233,7 +233,7 @@ def _parts_in(storage: Storage, name: str, made_by: Sequence[str]) -> Iterator[P
     """The parts of one plan. Raises `UserMistake` for a plan that something else has made, and for what is no plan."""
     try:
         lines = io.BytesIO(storage.read(f"{_PLANS}/{name}") or b"")
-        head: _PlanHead = decoded(lines.readline(), _PlanHead)
+        head = decoded(lines.readline(), _PlanHead)
         if head.format != _FORMAT:
             raise ValueError("it is of something else")
         if another := difference(made_by, head.made_by):
@@ -242,7 +242,7 @@ def _parts_in(storage: Storage, name: str, made_by: Sequence[str]) -> Iterator[P
                 "resume with that, or make a new one"
             )
         for line in lines:
-            part: Part = decoded(line, Part)
+            part = decoded(line, Part)
             if not _KEY.fullmatch(part.key) or any("\0" in file.name for file in part.files):
                 raise ValueError("it names what no plan names")
             yield part
@@ -299,7 +299,7 @@ class Manifest:
     @classmethod
     def of_bytes(cls, data: bytes) -> Manifest:
         """Return the manifest in a file. Raises ValueError for what is none, or of a version that is not known."""
-        manifest: Manifest = decoded(data, cls)
+        manifest = decoded(data, cls)
         if manifest.format != FORMAT:
             raise ValueError("it is of something else")
         if manifest.format_version != FORMAT_VERSION:
