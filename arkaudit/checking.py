@@ -202,16 +202,15 @@ def _run(
             hear(verdict)
     else:
         try:
-            run_id = audits.audit(
+            audit = audits.Audit(
                 config,
                 store,
-                command="check",
-                targets=targets,
-                readings=readings,
                 dataset=dataset,
-                decision=begun.decision,
-                heard=hear,
+                targets=targets,
+                readings=readings or {},
+                on_verdict=hear,
             )
+            run_id = audit.run("check", begun.decision)
         except audits.AuditInterrupted as stopped:
             run_id, was_interrupted = stopped.run_id, True
     decided = store.treated(run_id)

@@ -29,6 +29,7 @@ from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
     from arkaudit.config import Config
+    from crawler.model.observations import DocumentRecord
     from crawler.spiders.seeds import Seeds
 
 
@@ -69,15 +70,11 @@ def crawl(
     with opened("crawl", seeds, config, store_file, resume=resume) as begun:
         run_id = begun.finished
         if run_id is None:
-            run_id = audits.audit(
-                begun.config,
-                begun.store,
-                command="crawl",
-                seeds=begun.seeds(named),
-                resolve=False,
-                decision=begun.decision,
-                on_start=_watch_findings,
+            seeded = begun.seeds(named)
+            audit = audits.Audit(
+                begun.config, begun.store, seeded, resolve=False, on_document=_tell_findings
             )
+            run_id = audit.run("crawl", begun.decision)
         counts = begun.store.counts(run_id)
         unread = begun.store.unread(run_id)
         is_read = begun.store.has_read_seed(run_id)
@@ -174,14 +171,9 @@ def run(
                 apply_to(begun.store, decided)
             run_id = begun.finished
             if run_id is None:
-                run_id = audits.audit(
-                    begun.config,
-                    begun.store,
-                    command="run",
-                    seeds=begun.seeds(named),
-                    decision=begun.decision,
-                    on_start=_watch_findings,
-                )
+                seeded = begun.seeds(named)
+                one = audits.Audit(begun.config, begun.store, seeded, on_document=_tell_findings)
+                run_id = one.run("run", begun.decision)
             tell_idle(begun.store.idle_decisions(), decided, store_file)
             is_read = begun.store.has_read_seed(run_id)
             unread = [words for words, _ in begun.store.unread(run_id)]
@@ -215,18 +207,11 @@ def _turn(
     return Ledger(config_file.parent / FOLDER, config.name).turn(due=scheduled)
 
 
-def _watch_findings(crawler: Any) -> None:
+def _tell_findings(record: DocumentRecord) -> None:
     """Say at once what went wrong with a document; the store has it too."""
-    from scrapy import signals
-
     from arkaudit.extracting import report_findings
-    from crawler.model.observations import DocumentRecord
 
-    def said(item: object) -> None:
-        if isinstance(item, DocumentRecord):
-            report_findings(item.url, item.findings, None)
-
-    crawler.signals.connect(said, signal=signals.item_scraped, weak=False)
+    report_findings(record.url, record.findings, None)
 
 
 def _seeds(texts: Sequence[str], *, resume: bool | None) -> Seeds:
