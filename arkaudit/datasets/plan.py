@@ -17,8 +17,10 @@ from operator import attrgetter
 from pathlib import Path, PurePosixPath
 
 import extractors
+from arkaudit import __version__
 from arkaudit.datasets.columns import DATASET_TABLES
 from arkaudit.datasets.storage import InputFile, Storage
+from extractors.model.documents import Finding
 from extractors.model.errors import UserMistake
 from extractors.processes.codec import decoded, encoded, plain
 
@@ -33,13 +35,13 @@ _MISSING = "missing"
 
 
 @cache
-def fingerprint(version: str) -> tuple[str, ...]:
-    """Return the *version* of arkaudit, and what else two processes have in common that find the same.
+def fingerprint() -> tuple[str, ...]:
+    """Return the version of arkaudit, and what else two processes have in common that find the same.
 
     That is Python, the libraries that read documents, and our own code, which a developer changes between versions.
 
-    >>> fingerprint("0.1.0")[0]
-    'arkaudit 0.1.0'
+    >>> fingerprint()[0] == f"arkaudit {__version__}"
+    True
     """
     from importlib import metadata  # which takes longer than all that follows
 
@@ -52,7 +54,7 @@ def fingerprint(version: str) -> tuple[str, ...]:
     python = ".".join(platform.python_version_tuple()[:2])
     versions = (f"{name} {installed(name)}" for name in _READERS)
     return (
-        f"arkaudit {version}",
+        f"arkaudit {__version__}",
         f"code {code_digest(Path(extractors.__file__).parent, Path(__file__).parent)}",
         f"Python {python}",
         *versions,
@@ -98,13 +100,8 @@ _FORMAT = "arkaudit dataset plan 1"
 _KEY = re.compile(r"p[0-9]{6,}")
 
 
-@dataclass(frozen=True, slots=True)
-class FolderFinding:
-    """What was noticed about a folder that was named."""
-
-    folder: str
-    kind: str
-    detail: str
+#: The name of a folder that was named, and what was noticed about it.
+FolderFinding = tuple[str, Finding]
 
 
 @dataclass(frozen=True, slots=True)
