@@ -306,7 +306,7 @@ def _row(text: str, verdict: Verdict, run: CheckRun) -> dict[str, Any]:
     memento = None if works else run.mementos.get(verdict.request_url)
     row = rows.verdict_row(text, verdict, memento)
     if run.observed is not None:
-        row["explanation"] = explanation(verdict, run.observed.reasons_of(verdict), memento).row
+        row["explanation"] = explanation(verdict, run.observed.reasons_of(verdict), memento)
     return row
 
 
