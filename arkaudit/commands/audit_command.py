@@ -12,17 +12,18 @@ import click
 
 from arkaudit.exits import end_unread, exit_on
 from arkaudit.options import (
-    FILE,
     GroupedCommand,
     audit_option,
     config_of,
     crawl_options,
     dry_run_option,
     fail_on_option,
+    file_option,
     format_option,
     lang_option,
     request_options,
     resume_option,
+    store_file_option,
     store_option,
 )
 from extractors.model.errors import UserMistake
@@ -102,13 +103,10 @@ def crawl(
 
 @click.command(cls=GroupedCommand)
 @click.argument("seeds", metavar="[SEED…]", nargs=-1)
-@click.option(
-    "--store",
-    "store_file",
-    type=FILE,
+@store_file_option(
     help="Where everything is kept.  [default: audit.db]",
 )
-@click.option("--out", type=FILE, help="Write the report into this folder.")
+@file_option("--out", help="Write the report into this folder.")
 @resume_option
 @dry_run_option
 @format_option

@@ -20,7 +20,15 @@ import click
 
 from arkaudit.__main__ import OWN_PROCESS
 from arkaudit.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, say
-from arkaudit.options import FILE, audit_option, config_of, required_config_option, table_option
+from arkaudit.options import (
+    audit_option,
+    config_of,
+    config_option,
+    flag,
+    required_config_option,
+    store_file_option,
+    table_option,
+)
 from arkaudit.schedule_ledger import FOLDER, Due, Ledger, Schedule, ScheduledRun, due_now
 from extractors.model.errors import UserMistake
 
@@ -41,11 +49,7 @@ def schedule() -> None:
     """
 
 
-_SCHEDULED = click.option(
-    "-c",
-    "--config",
-    "config_file",
-    type=FILE,
+_SCHEDULED = config_option(
     default=Path("arkaudit.toml"),
     show_default=True,
     help="The configuration with the audits.",
@@ -72,7 +76,7 @@ def schedule_list(config_file: Path, form: str) -> None:
 
 @schedule.command("due", short_help="Run what is due now, and end.")
 @_SCHEDULED
-@click.option("--dry-run", is_flag=True, help="Only say what would run.")
+@flag("--dry-run", help="Only say what would run.")
 def schedule_due(config_file: Path, dry_run: bool) -> None:
     """Run what is due now, one audit after the other, and end with the greatest of their exit codes.
 
@@ -109,9 +113,9 @@ def schedule_run(config_file: Path) -> None:
 @click.command()
 @required_config_option
 @audit_option
-@click.option("--store", "store_file", type=FILE, help="[default: the configuration's]")
+@store_file_option(help="[default: the configuration's]")
 @click.option("--run", "run_id", type=int, help="The run to report.  [default: the newest]")
-@click.option("--dry-run", is_flag=True, help="Only say what would be sent, and to whom.")
+@flag("--dry-run", help="Only say what would be sent, and to whom.")
 def notify(
     config_file: Path, audit: str | None, store_file: Path | None, run_id: int | None, dry_run: bool
 ) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arkaudit.exits import say
-from arkaudit.options import FILE, store_option, table_option, with_options
+from arkaudit.options import FILE, file_option, repeatable, store_option, table_option, with_options
 from crawler.history.ark_status import SEVERITY, ArkState
 from crawler.history.triage import TriageAction, TriageDecision, TriageTarget, target_of
 from extractors.model.errors import UserMistake
@@ -27,21 +27,18 @@ if TYPE_CHECKING:
 #: Which ARKs a decision is about.
 _meant = with_options(
     click.argument("arks", metavar="[ARK|URL]…", nargs=-1),
-    click.option(
+    repeatable(
         "--pattern",
-        multiple=True,
         metavar="PATTERN",
         help="ARKs, or URLs asked, that fit it: ark:12148/btv1*.",
     ),
-    click.option(
+    repeatable(
         "--host",
-        multiple=True,
         metavar="HOST",
         help="ARKs that are asked for there, or that end there.",
     ),
-    click.option(
+    repeatable(
         "--document",
-        multiple=True,
         metavar="URL|PATTERN",
         help="What is cited in there; also a beginning.",
     ),
@@ -255,7 +252,7 @@ def triage_apply(file: Path, store_file: Path) -> None:
 
 @triage.command("export", short_help="All decisions as a file.")
 @store_option
-@click.option("--out", type=FILE, help="[default: standard output]")
+@file_option("--out", help="[default: standard output]")
 def triage_export(store_file: Path, out: Path | None) -> None:
     """Write all decisions of a store as a file that `triage apply` reads."""
     from arkaudit.output_rows import write
