@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -61,17 +60,13 @@ _SCHEDULED = config_option(
 @table_option
 def schedule_list(config_file: Path, form: str) -> None:
     """Print when each audit runs next, and how its last run ended."""
-    from rich.console import Console
-
-    from arkaudit.output_rows import whole, write
+    from arkaudit.output_rows import print_whole, write_json
 
     audits = [row(audit, datetime.now(UTC)) for audit in planned_in(config_file)]
     if form == "json":
-        write(json.dumps(audits, indent=2) + "\n", sys.stdout)
+        write_json(audits)
     else:
-        console = Console()
-        with whole(console):
-            console.print(table(audits))
+        print_whole(table(audits))
 
 
 @schedule.command("due", short_help="Run what is due now, and end.")
@@ -203,7 +198,8 @@ class Runs:
         code = child.wait()
         with self._guard:
             self._children.discard(child)
-        say(f"{name}: ended with {_words(code)}, after {time.monotonic() - begun:.0f} s")
+        how = f"exit code {code}" if code >= 0 else f"signal {-code}"
+        say(f"{name}: ended with {how}, after {time.monotonic() - begun:.0f} s")
         return code
 
     def stop(self) -> None:
@@ -274,10 +270,6 @@ def until_stopped(runs: Runs, ended: threading.Event | None = None) -> Iterator[
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _words(code: int) -> str:
-    return f"exit code {code}" if code >= 0 else f"signal {-code}"
 
 
 # An overview of the planned runs and the results of the last ones.

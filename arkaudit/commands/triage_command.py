@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -148,16 +147,15 @@ def _decide(
 def triage_list(store_file: Path, form: str) -> None:
     """Print what was decided, how many ARKs of the store it is about, and whether it is in force."""
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    from arkaudit.output_rows import whole, write
+    from arkaudit.output_rows import print_whole, write_json
     from arkaudit.triage_file import in_store
 
     rows = in_store(store_file, partial(_rows, datetime.now(UTC)))
     if form == "json":
-        write(json.dumps(rows, ensure_ascii=False, indent=2) + "\n", sys.stdout)
+        write_json(rows)
         return
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for heading in ("action", "about", "ARKs", "not well", "since", "until", "to", "reason"):
@@ -170,9 +168,7 @@ def triage_list(store_file: Path, form: str) -> None:
         names = ("action", "about", "arks", "not_well", "since", "until", "to", "reason")
         cells = ((shown | {"until": until})[name] for name in names)
         table.add_row(*(Text(escaped("" if cell is None else str(cell))) for cell in cells))
-    console = Console()
-    with whole(console):
-        console.print(table)
+    print_whole(table)
 
 
 def _rows(now: datetime, connection: Connection) -> list[dict[str, Any]]:

@@ -189,12 +189,9 @@ def registry_show(asked: str, form: str) -> None:
     arkaudit registry show 99166/w6
     arkaudit registry show ark:/12148/btv1b8449691v --format json
     """
-
-    from rich.console import Console
-
     from arkaudit.naan_registry import show
 
-    show(asked, form, Console())
+    show(asked, form)
 
 
 # Look after a store.
