@@ -107,42 +107,16 @@ _REQUESTS = (
 #: The word of --format for all of them.
 EVERY = "all"
 
-#: The option of each value of the configuration.
-_NAMES = {
-    "resolver": "resolver",
-    "delay": "politeness.delay",
-    "timeout": "politeness.timeout",
-    "user_agent": "politeness.user_agent",
-    "contact": "politeness.contact",
-    "attempts": "politeness.attempts",
-    "backoff": "politeness.backoff",
-    "longest_wait": "politeness.longest_wait",
-    "direct": "resolve.direct",
-    "conformance": "resolve.conformance",
-    "conformance_from": "resolve.conformance_from",
-    "max_hops": "resolve.max_hops",
-    "connect_to": "network.connect_to",
-    "only_routed": "network.only_routed",
-    "ca_file": "network.ca_file",
+#: The values of the configuration whose options are not called as they are.
+_RENAMED = {
     "allow_address": "network.allow_addresses",
     "log_file": "log.file",
     "log_level": "log.level",
     "log_format": "log.format",
-    "jobs": "jobs",
-    "depth": "crawl.depth",
-    "max_pages": "crawl.max_pages",
-    "max_time": "crawl.max_time",
-    "scope": "crawl.scope",
-    "include": "crawl.include",
-    "exclude": "crawl.exclude",
-    "content_hosts": "crawl.content_hosts",
-    "ignore_nofollow": "crawl.ignore_nofollow",
-    "sitemaps": "crawl.sitemaps",
     "oai_prefix": "crawl.oai.prefix",
     "oai_set": "crawl.oai.set",
     "oai_from": "crawl.oai.from",
     "oai_until": "crawl.oai.until",
-    "access_log_format": "crawl.access_log_format",
 }
 
 
@@ -470,6 +444,7 @@ def config_of(
     What happens is written down as it says, from now on. Raises `arkaudit.config_files.ConfigError`.
     """
     from arkaudit import logs
+    from arkaudit.config import Crawl, Network, Politeness, Resolve
     from arkaudit.config_files import load
 
     if options.get("log_level") is None:
@@ -479,6 +454,12 @@ def config_of(
         for name, value in options.items()
         if value is not None and value != ()
     }
-    config = load(config_file, {_NAMES[name]: value for name, value in given.items()}, audit=audit)
+    names = {
+        name: f"{section.__name__.lower()}.{name}"
+        for section in (Politeness, Resolve, Network, Crawl)
+        for name in section.model_fields
+    } | _RENAMED
+    values = {names.get(name, name): value for name, value in given.items()}
+    config = load(config_file, values, audit=audit)
     logs.start(config, errors)
     return config
