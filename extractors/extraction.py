@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from importlib import import_module
 from itertools import chain
 
@@ -320,7 +319,7 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     in_targets = list(_mentions(chain.from_iterable(by_block)))
     linked = linked_arks(in_targets)
     whole = {mention.ark for mention in in_targets}
-    evidence = Evidence.of(whole) if whole else _no_evidence()
+    evidence = Evidence.of(whole) if whole else Evidence()
     for index in texts:
         by_block[index], searched = _scanned(blocks[index], evidence, linked)
         done += searched
@@ -343,12 +342,6 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
 def _all_whole(scanned: Iterable[Found]) -> bool:
     """Return whether nothing had to be decided about any mention."""
     return all(mention.reason == STANDS_WHOLE for mention in _mentions(scanned))
-
-
-@cache
-def _no_evidence() -> Evidence:
-    """Return what no ARKs at all give: the same for every document."""
-    return Evidence.of(())
 
 
 def _mentions(scanned: Iterable[Found]) -> Iterator[Mention]:

@@ -179,9 +179,9 @@ class DaskEngine:
 
         def submit() -> None:
             for call in islice(left, max(0, 2 * self._workers - len(futures))):
-                future = self._client.submit(
-                    answer_as, call, fingerprint(), key=_key(call), pure=False
-                )
+                # never a name that was used before, for a scheduler remembers what has failed
+                key = f"{call.method}-{call.key}-{time.monotonic_ns():x}"
+                future = self._client.submit(answer_as, call, fingerprint(), key=key, pure=False)
                 futures[future] = call
                 self._client.loop.add_callback(fetch, future)
 
@@ -283,11 +283,6 @@ def _answer(call: Call, result: Any) -> Answer:
     if isinstance(result, AnotherWorker | ModuleNotFoundError):
         raise UserMistake(f"a worker of the cluster can't take part: {result}")
     return Answer(call, failed=reason_of(result))
-
-
-def _key(call: Call) -> str:
-    """The name of a task: never one that was used before, for a scheduler remembers what has failed."""
-    return f"{call.method}-{call.key}-{time.monotonic_ns():x}"
 
 
 def _require_dask() -> None:

@@ -16,14 +16,14 @@ from cattrs import Converter
 T = TypeVar("T")
 
 
-def encoded(value: Any, kind: Any = None) -> bytes:
+def encoded(value: Any) -> bytes:
     """Return *value* as JSON, in UTF-8; lone surrogates, as names of files may have them, stay what they are.
 
     >>> from extractors.model.documents import Finding
     >>> encoded([Finding("empty", "it has no bytes")])
     b'[{"kind": "empty", "detail": "it has no bytes"}]'
     """
-    return json.dumps(_converter().unstructure(value, kind)).encode("ascii")
+    return json.dumps(plain(value)).encode("ascii")
 
 
 def plain(value: Any) -> Any:
