@@ -12,7 +12,7 @@ import ijson  # type: ignore[import-untyped]
 
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.budget import as_time_allows
-from extractors.model.decoding import text_of
+from extractors.model.decoding import decode, first_bytes, text_of
 from extractors.model.documents import Block, Finding, Reading, value_block
 
 MEDIA_TYPE = "application/json"
@@ -104,12 +104,13 @@ def _blocks_of_lines(text: str) -> tuple[list[Block], list[int]]:
 
 
 def _text(data: bytes, charset: str | None) -> tuple[str, list[Finding]]:
-    text, findings = text_of(data, MOST_BYTES, charset)
-    text, lone = _without_lone_surrogates(text)
+    data, findings = first_bytes(data, MOST_BYTES)
+    decoded = decode(data, charset)
+    text, lone = _without_lone_surrogates(decoded.text)
     if lone:
         detail = f"half of a surrogate pair is no character, and read as U+FFFD: {lone}"
         findings.append(Finding("malformed-json", detail))
-    return text, findings
+    return text, findings + list(decoded.findings)
 
 
 def _without_lone_surrogates(text: str) -> tuple[str, int]:
