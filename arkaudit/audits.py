@@ -79,95 +79,93 @@ _AHEAD_BYTES = 2_500_000
 
 
 class AuditInterrupted(RunInterrupted):
-    """Raised by `audit` when a signal ended it; what had been observed is kept, and judged unless time was short."""
+    """Raised by `Audit.run` when a signal ended it; what had been observed is kept, and judged unless time was short."""
 
     def __init__(self, run_id: int) -> None:
         super().__init__()
         self.run_id = run_id
 
 
-def audit(
-    config: Config,
-    store: Store,
-    *,
-    command: str,
-    seeds: Seeds | None = None,
-    dataset: DatasetDocuments | None = None,
-    targets: Sequence[Target] | None = None,
-    readings: Mapping[str, Sequence[CandidateReading]] | None = None,
-    resolve: bool = True,
-    decision: ResumeDecision | None = None,
-    on_start: Callable[[Crawler], None] | None = None,
-    heard: Callable[[Verdict], None] = lambda verdict: None,
-) -> int:
+@dataclass(slots=True)
+class Audit:
     """One run: the documents of *seeds* or of a *dataset*, then (with *resolve*) the ARKs they cite; or *targets*.
 
-    *readings* are what else targets may mean, by the URLs that ask for them.
-
-    It is a new one, or resumes the one that *decision* names. Returns the run's number; its verdicts are in the
-    store, and *heard* gets each, in the order of the targets. Raises `AuditInterrupted`, or
-    `crawler.store.StoreUnwritable`, when it could not finish; what was observed until then has been
-    recorded, and judged unless time was short, and the run can be resumed.
+    Its spiders run one after the other, what they observe is judged, it ends.
     """
-    if _asks_strangers(config, seeds, targets, resolve=resolve, dataset=dataset):
-        tell_who_asks(config)
-    named = [dataset.place] if dataset is not None else []
-    named += seeds.names if seeds is not None else []
-    run_id = begin(config, store, command, named, decision)
-    for folder, finding in seeds.folder_findings.items() if seeds is not None else ():
-        store.record_findings(run_id, document_name(folder), [finding])
-        say(f"{document_name(folder)}: {finding.kind}: {finding.detail}")
-    AuditRun(config, store, run_id, seeds, dataset, targets, readings or {}, resolve, heard).live(
-        on_start
-    )
-    return run_id
-
-
-@dataclass(slots=True)
-class AuditRun:
-    """A run's life, once it was begun: its spiders run one after the other, what they observe is judged, it ends."""
 
     config: Config
     store: Store
-    run_id: int
-    seeds: Seeds | None
-    dataset: DatasetDocuments | None
-    targets: Sequence[Target] | None
-    readings: Mapping[str, Sequence[CandidateReading]]
-    resolve: bool
-    heard: Callable[[Verdict], None]
+    seeds: Seeds | None = None
+    dataset: DatasetDocuments | None = None
+    targets: Sequence[Target] | None = None
+    readings: Mapping[str, Sequence[CandidateReading]] = field(default_factory=dict)
+    """What else targets may mean, by the URLs that ask for them."""
+    resolve: bool = True
+    on_document: Callable[[DocumentRecord], None] = lambda record: None
+    """Gets the row about each document as it is read."""
+    on_verdict: Callable[[Verdict], None] = lambda verdict: None
+    """Gets each verdict, in the order of the targets."""
     registry: Registry = field(default_factory=lambda: load_registry(cache_folder()))
+    run_id: int = 0
     is_judged: bool = False
     """Whether all verdicts of the whole run are in the store."""
     is_read: bool = False
     """Whether all documents are there, so that it is settled which ARKs are asked about."""
     logged: RequestLogs | None = None
-    of_run: dict[str, Any] = field(init=False)
+    of_run: dict[str, Any] = field(default_factory=dict)
     """The arguments that all of its spiders have."""
 
-    def __post_init__(self) -> None:
+    def run(self, command: str, decision: ResumeDecision | None = None) -> int:
+        """Begin a run, or resume the one that *decision* names, and bring it to its end; return its number.
+
+        Its verdicts are in the store then. Raises `AuditInterrupted`, or `crawler.store.StoreUnwritable`, when it
+        could not finish; what was observed until then has been recorded, and judged unless time was short, and the
+        run can be resumed.
+        """
+        if self._asks_strangers():
+            tell_who_asks(self.config)
+        named = [self.dataset.place] if self.dataset is not None else []
+        named += self.seeds.names if self.seeds is not None else []
+        self.run_id = begin(self.config, self.store, command, named, decision)
+        for folder, finding in self.seeds.folder_findings.items() if self.seeds is not None else ():
+            self.store.record_findings(self.run_id, document_name(folder), [finding])
+            say(f"{document_name(folder)}: {finding.kind}: {finding.detail}")
         self.is_read = self.targets is not None
         probed = {(result.host, result.port) for result in self.store.tls_results(self.run_id)}
         self.of_run = {"store": self.store, "run_id": self.run_id, "probed_hosts": probed}
-
-    def live(self, on_start: Callable[[Crawler], None] | None) -> None:
-        """Crawl and judge; the run has ended then, well or badly. Raises as `audit` does."""
         with ended(self.store, self.run_id, self._judge_what_is_settled), ExitStack() as stack:
             if self.seeds is not None:
                 self.logged = logged_requests(self.seeds.logs, self.config)
             progress = stack.enter_context(RunProgress())
-            self._crawl(stack, progress, on_start)
+            self._crawl(stack, progress)
             self._judge(progress)
+        return self.run_id
+
+    def _asks_strangers(self) -> bool:
+        """Return whether it may send requests to hosts that are not the operator's own."""
+        config = self.config
+        if config.network.only_routed:
+            return False
+        archive = [config.memento.timegate] if config.memento.timegate and self.resolve else []
+        urls = [
+            *archive,
+            *(self.seeds.urls if self.seeds else ()),
+            *(url for ark, url in self.targets or () if not ark.is_skipped),
+        ]
+        # of documents it is not known yet which hosts they cite
+        is_open = self.resolve and (self.seeds is not None or self.dataset is not None)
+        return is_open or any(not config.owns(host) for host in set(map(host_of, urls)))
 
     # -- its spiders
 
-    def _crawl(
-        self, stack: ExitStack, progress: RunProgress, on_start: Callable[[Crawler], None] | None
-    ) -> None:
+    def _crawl(self, stack: ExitStack, progress: RunProgress) -> None:
+        def scraped(item: object) -> None:
+            if isinstance(item, DocumentRecord):
+                self.on_document(item)
+
         def started(crawler: Crawler) -> None:
             progress.watch(crawler)
-            if on_start is not None:
-                on_start(crawler)
+            crawler.signals.connect(scraped, signal=signals.item_scraped, weak=False)
 
         stages = []
         jobs = self.config.jobs or cores()
@@ -296,7 +294,7 @@ class AuditRun:
 
         def judged(verdict: Verdict) -> None:
             progress.count_verdict()
-            self.heard(verdict)
+            self.on_verdict(verdict)
 
         judge_run(self.store, self.run_id, asked, background, on_verdict=judged)
         self.is_judged = True
@@ -311,7 +309,7 @@ class AuditRun:
         targets = self._settled(as_asked=True) if is_open else []
         if targets:
             judge_settled(
-                self.store, self.run_id, targets, self._background(), on_verdict=self.heard
+                self.store, self.run_id, targets, self._background(), on_verdict=self.on_verdict
             )
 
 
@@ -389,46 +387,15 @@ def tell_who_asks(config: Config) -> None:
         say("hosts don't learn who asks: give --contact, so that an operator can write to you")
 
 
-def _asks_strangers(
-    config: Config,
-    seeds: Seeds | None,
-    targets: Sequence[Target] | None,
-    *,
-    resolve: bool,
-    dataset: DatasetDocuments | None = None,
-) -> bool:
-    """Return whether a run may send requests to hosts that are not the operator's own."""
-    if config.network.only_routed:
-        return False
-    archive = [config.memento.timegate] if config.memento.timegate and resolve else []
-    urls = [
-        *archive,
-        *(seeds.urls if seeds else ()),
-        *(url for ark, url in targets or () if not ark.is_skipped),
-    ]
-    is_open = (
-        seeds is not None or dataset is not None
-    ) and resolve  # it is not known yet which hosts are cited
-    return is_open or any(not config.owns(host) for host in set(map(host_of, urls)))
-
-
 # Documents at URLs, fetched by the documents spider for `arkaudit extract`.
 
 
 def fetched_documents(seeds: Seeds, config: Config) -> Iterator[Document]:
     """The documents at the URLs themselves; no link is followed and nothing is kept."""
     records: list[DocumentRecord] = []
-
-    def take(item: object) -> None:
-        if isinstance(item, DocumentRecord):
-            records.append(item)
-
-    def collect(crawler: Crawler) -> None:
-        crawler.signals.connect(take, signal=signals.item_scraped, weak=False)
-
     only_these = config.model_copy(update={"crawl": config.crawl.model_copy(update={"depth": 0})})
     with Store.open(None) as store:
-        audit(only_these, store, command="extract", seeds=seeds, resolve=False, on_start=collect)
+        Audit(only_these, store, seeds, resolve=False, on_document=records.append).run("extract")
     order = {url: number for number, url in enumerate(seeds.urls)}
     records.sort(key=lambda one: order.get(one.url, order.get(one.found_on or "", len(order))))
     for record in records:

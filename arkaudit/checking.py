@@ -202,16 +202,15 @@ def _run(
             hear(verdict)
     else:
         try:
-            run_id = audits.audit(
+            audit = audits.Audit(
                 config,
                 store,
-                command="check",
-                targets=targets,
-                readings=readings,
                 dataset=dataset,
-                decision=begun.decision,
-                heard=hear,
+                targets=targets,
+                readings=readings or {},
+                on_verdict=hear,
             )
+            run_id = audit.run("check", begun.decision)
         except audits.AuditInterrupted as stopped:
             run_id, was_interrupted = stopped.run_id, True
     decided = store.treated(run_id)
@@ -307,7 +306,7 @@ def _row(text: str, verdict: Verdict, run: CheckRun) -> dict[str, Any]:
     memento = None if works else run.mementos.get(verdict.request_url)
     row = rows.verdict_row(text, verdict, memento)
     if run.observed is not None:
-        row["explanation"] = explanation(verdict, run.observed.reasons_of(verdict), memento).row
+        row["explanation"] = explanation(verdict, run.observed.reasons_of(verdict), memento)
     return row
 
 

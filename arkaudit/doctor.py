@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
@@ -17,7 +16,6 @@ from platform import platform, python_version
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -25,7 +23,7 @@ from arkaudit import __version__
 from arkaudit.config import Config
 from arkaudit.config_files import ConfigError, load_audits
 from arkaudit.exits import EXIT_FINDING
-from arkaudit.output_rows import whole, write
+from arkaudit.output_rows import print_whole, write_json
 from arkaudit.own_packages import NAMES, WAYS_OUT, foreign_packages
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
@@ -59,6 +57,18 @@ class Examined:
     words: str
 
 
+def _good(name: str, words: str) -> Examined:
+    return Examined(name, State.GOOD, words)
+
+
+def _note(name: str, words: str) -> Examined:
+    return Examined(name, State.NOTE, words)
+
+
+def _fault(name: str, words: str) -> Examined:
+    return Examined(name, State.FAULT, words)
+
+
 #: The extras of pyproject.toml: the module that each brings, and what that is for.
 EXTRAS: Mapping[str, tuple[str, str]] = {
     "duckdb": ("duckdb", "report --dataset"),
@@ -81,24 +91,21 @@ def examine(config_file: Path | None, store: Path | None, *, show: str) -> None:
     """
     rows = list(_examined(config_file, store))
     if show == "json":
-        values = [asdict(row) for row in rows]
-        write(json.dumps(values, indent=2, ensure_ascii=False) + "\n", sys.stdout)
+        write_json([asdict(row) for row in rows])
     else:
         styles = {State.GOOD: "green", State.NOTE: "yellow", State.FAULT: "bold red"}
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
         for row in rows:
             state = Text(row.state.value, style=styles[row.state])
             table.add_row(state, Text(row.name), Text(escaped(row.words)))
-        console = Console()
-        with whole(console):
-            console.print(table)
+        print_whole(table)
     if any(row.state is State.FAULT for row in rows):
         sys.exit(EXIT_FINDING)
 
 
 def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined]:
     words = f"{__version__}, Python {python_version()}, {platform(terse=True)}"
-    yield Examined("arkaudit", State.GOOD, words)
+    yield _good("arkaudit", words)
     yield examined_extras(
         {name: find_spec(module) is not None for name, (module, _) in EXTRAS.items()}
     )
@@ -108,17 +115,17 @@ def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined
     file = config_file or Path("arkaudit.toml")
     if config_file is None and not file.exists():
         words = "none: there is no arkaudit.toml here, and no other was named (-c)"
-        yield Examined("configuration", State.NOTE, words)
+        yield _note("configuration", words)
         yield examined_contact({None: Config()})
     else:
         try:
             audits = load_audits(file)
         except ConfigError as mistake:
-            yield Examined("configuration", State.FAULT, str(mistake))
+            yield _fault("configuration", str(mistake))
         else:
             names = ", ".join(name for name in audits if name)
             held = f", with {counted(len(audits) - 1, 'named audit')}: {names}" if names else ""
-            yield Examined("configuration", State.GOOD, f"{file} is valid{held}")
+            yield _good("configuration", f"{file} is valid{held}")
             yield examined_contact(audits)
             yield examined_archive(audits)
             yield examined_hosts(audits)
@@ -126,7 +133,7 @@ def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined
             for name in sorted(variables):
                 if not os.environ.get(name):
                     words = f"there is no environment variable {name}, which notify.urls names"
-                    yield Examined("notify", State.FAULT, words)
+                    yield _fault("notify", words)
             yield from _examined_stores(audits, given=store)
             store = None
     if store is not None:
@@ -145,10 +152,10 @@ def examined_extras(is_installed: Mapping[str, bool]) -> Examined:
     here = ", ".join(name for name, is_here in is_installed.items() if is_here) or "none"
     missing = [name for name, is_here in is_installed.items() if not is_here]
     if not missing:
-        return Examined("extras", State.GOOD, here)
+        return _good("extras", here)
     lacking = ", ".join(f"{name} ({EXTRAS[name][1]})" for name in missing)
     install = f"To install one: pip install 'arkaudit[{missing[0]}]'"
-    return Examined("extras", State.NOTE, f"{here}. Not installed: {lacking}. {install}")
+    return _note("extras", f"{here}. Not installed: {lacking}. {install}")
 
 
 def examined_names(foreign: Mapping[str, str]) -> Examined:
@@ -159,10 +166,10 @@ def examined_names(foreign: Mapping[str, str]) -> Examined:
     """
     if not foreign:
         words = f"nothing else here is called {', '.join(NAMES[:-1])} or {NAMES[-1]}"
-        return Examined("names", State.GOOD, words)
+        return _good("names", words)
     files = ", ".join(foreign.values())
     words = f"{files} has the name of a package of arkaudit: a program here gets one of the two"
-    return Examined("names", State.NOTE, f"{words}; {WAYS_OUT}")
+    return _note("names", f"{words}; {WAYS_OUT}")
 
 
 def _means_held() -> frozenset[Means]:
@@ -180,16 +187,16 @@ def examined_sandbox(means_held: Callable[[], frozenset[Means]]) -> Examined:
         means = means_held()
     except WorkerError as failure:
         words = f"no process can be started that parses documents: {failure}"
-        return Examined("parsing", State.FAULT, words)
+        return _fault("parsing", words)
     missing = " or ".join(mean.value for mean in Means if mean not in means)
     if missing:
         words = (
             f"this system doesn't confine the process that parses documents by {missing}; "
             "its memory and its time are limited all the same"
         )
-        return Examined("parsing", State.NOTE, words)
+        return _note("parsing", words)
     words = "documents are parsed in a process that the kernel confines"
-    return Examined("parsing", State.GOOD, f"{words} ({', '.join(mean.value for mean in Means)})")
+    return _good("parsing", f"{words} ({', '.join(mean.value for mean in Means)})")
 
 
 def examined_browser(browser: Path | None, *, is_root: bool) -> Examined:
@@ -200,11 +207,11 @@ def examined_browser(browser: Path | None, *, is_root: bool) -> Examined:
     """
     if browser is None:
         words = "no Chromium on the PATH: [render] needs one to be named"
-        return Examined("browser", State.NOTE, words)
+        return _note("browser", words)
     words = "would show pages that need JavaScript, where [render] is enabled"
     if is_root:
-        return Examined("browser", State.NOTE, f"{browser} {words}; run as root, it has no sandbox")
-    return Examined("browser", State.GOOD, f"{browser} {words}")
+        return _note("browser", f"{browser} {words}; run as root, it has no sandbox")
+    return _good("browser", f"{browser} {words}")
 
 
 def examined_contact(audits: Mapping[str | None, Config]) -> Examined:
@@ -216,10 +223,10 @@ def examined_contact(audits: Mapping[str | None, Config]) -> Examined:
     anonymous = [name or "the top" for name, config in audits.items() if config.is_anonymous]
     if not anonymous:
         contacts = {config.politeness.contact or config.user_agent for config in audits.values()}
-        return Examined("contact", State.GOOD, f"hosts can write to {', '.join(sorted(contacts))}")
+        return _good("contact", f"hosts can write to {', '.join(sorted(contacts))}")
     where = f" ({', '.join(anonymous)})" if len(audits) > 1 else ""
     advice = 'set politeness.contact = "you@example.org", or give --contact'
-    return Examined("contact", State.NOTE, f"hosts don't learn who asks{where}: {advice}")
+    return _note("contact", f"hosts don't learn who asks{where}: {advice}")
 
 
 def examined_archive(audits: Mapping[str | None, Config]) -> Examined:
@@ -232,10 +239,10 @@ def examined_archive(audits: Mapping[str | None, Config]) -> Examined:
     asked = ", ".join(sorted({gate for gate in gates.values() if gate}))
     if not asked:
         words = "no archive is asked about ARKs that fail: [memento] timegate names one"
-        return Examined("archive", State.GOOD, words)
+        return _good("archive", words)
     without = ", ".join(name for name, gate in gates.items() if not gate)
     rest = f"; not by {without}" if without else ""
-    return Examined("archive", State.GOOD, f"{asked} is asked about ARKs that fail{rest}")
+    return _good("archive", f"{asked} is asked about ARKs that fail{rest}")
 
 
 def examined_hosts(audits: Mapping[str | None, Config]) -> Examined:
@@ -250,9 +257,9 @@ def examined_hosts(audits: Mapping[str | None, Config]) -> Examined:
     parts += [f"shows headers or cookies to {shown}"] if shown else []
     if not parts:
         words = 'none: nothing is shown to any host ([hosts."NAME"])'
-        return Examined("log-ins", State.GOOD, words)
+        return _good("log-ins", words)
     parts.append("the variables that hold their secrets are set")
-    return Examined("log-ins", State.GOOD, "; ".join(parts))
+    return _good("log-ins", "; ".join(parts))
 
 
 def _examined_stores(
@@ -268,7 +275,7 @@ def _examined_stores(
             yield examined_store(store)
         else:
             words = f"{store} isn't there yet: the first run of {name} makes it"
-            yield Examined("store", State.GOOD, words)
+            yield _good("store", words)
 
 
 def examined_store(store: Path) -> Examined:
@@ -282,11 +289,11 @@ def examined_store(store: Path) -> Examined:
             lambda connection: connection.exec_driver_sql("SELECT count(*) FROM run").scalar_one(),
         )
     except (StoreError, StoreUnreadable) as problem:
-        return Examined("store", State.FAULT, str(problem))
+        return _fault("store", str(problem))
     megabytes = f"{store.stat().st_size / 1e6:,.1f} MB"
     if not os.access(store, os.W_OK):
-        return Examined("store", State.FAULT, f"{store} can't be written to")
-    return Examined("store", State.GOOD, f"{store} has {counted(runs, 'run')}, {megabytes}")
+        return _fault("store", f"{store} can't be written to")
+    return _good("store", f"{store} has {counted(runs, 'run')}, {megabytes}")
 
 
 def examined_cache(folder: Path) -> Examined:
@@ -299,12 +306,12 @@ def examined_cache(folder: Path) -> Examined:
             pass
     except OSError as problem:
         words = f"{folder} can't be used: {problem.strerror or problem}; ARKAUDIT_CACHE names another one"
-        return Examined("cache", State.FAULT, words)
+        return _fault("cache", words)
     finally:
         if is_new:
             with suppress(OSError):
                 folder.rmdir()
-    return Examined("cache", State.GOOD, f"{folder}: {shared}")
+    return _good("cache", f"{folder}: {shared}")
 
 
 def examined_registry(registry: Registry, now: datetime) -> Examined:
@@ -315,7 +322,7 @@ def examined_registry(registry: Registry, now: datetime) -> Examined:
     """
     advice = "arkaudit registry update fetches the newest"
     if registry.warning:
-        return Examined("NAAN registry", State.NOTE, registry.warning)
+        return _note("NAAN registry", registry.warning)
     days = None if registry.fetched_at is None else (now - registry.fetched_at).days
     if days is not None:
         words = f"asked for {counted(days, 'day')} ago at {registry.source}"
@@ -324,8 +331,8 @@ def examined_registry(registry: Registry, now: datetime) -> Examined:
     else:
         words = registry.source
     if days is None or days > OLD_DAYS:
-        return Examined("NAAN registry", State.NOTE, f"{words}; {advice}")
-    return Examined("NAAN registry", State.GOOD, words)
+        return _note("NAAN registry", f"{words}; {advice}")
+    return _good("NAAN registry", words)
 
 
 def examined_proxies(proxies: Mapping[str, str]) -> Examined:
@@ -340,5 +347,5 @@ def examined_proxies(proxies: Mapping[str, str]) -> Examined:
             host = urlsplit(url).netloc.rpartition("@")[2] or url.rpartition("@")[2]
             used.append(f"{scheme}: {host}")
     if not used:
-        return Examined("proxy", State.GOOD, "none")
-    return Examined("proxy", State.NOTE, f"requests go through {', '.join(used)}")
+        return _good("proxy", "none")
+    return _note("proxy", f"requests go through {', '.join(used)}")

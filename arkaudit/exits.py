@@ -285,18 +285,18 @@ def tell_ending(
             say(line)
 
 
-def command(*words: str | Path | None) -> str:
-    """A command as a shell takes it; None is an option that is not needed.
+def command(*words: str | Path) -> str:
+    """A command as a shell takes it.
 
-    >>> command("report", "--store", "my audit.db", None)
+    >>> command("report", "--store", "my audit.db")
     "arkaudit report --store 'my audit.db'"
     """
-    return shlex.join(["arkaudit", *(str(word) for word in words if word is not None)])
+    return shlex.join(["arkaudit", *map(str, words)])
 
 
-def with_config(config_file: Path | None) -> tuple[str | Path | None, str | Path | None]:
+def with_config(config_file: Path | None) -> tuple[str | Path, ...]:
     """The words that name a configuration, if there is one."""
-    return ("-c", config_file) if config_file is not None else (None, None)
+    return ("-c", config_file) if config_file is not None else ()
 
 
 def checked_words(families: Iterable[Family], without_ark: int, known_problems: str) -> str:
@@ -356,7 +356,7 @@ def after_extract(places: Sequence[str], config_file: Path | None) -> str:
     "next: arkaudit run 'my thesis.pdf' --contact you@example.org --out report"
     """
     is_named = len(places) <= _MOST_NAMES and "-" not in places
-    contact = ("--contact", "you@example.org") if config_file is None else (None, None)
+    contact = ("--contact", "you@example.org") if config_file is None else ()
     tail = (*with_config(config_file), *contact, "--out", "report")
     if is_named:
         return next_words(command("run", *places, *tail))

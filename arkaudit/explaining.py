@@ -314,26 +314,6 @@ def _refusal_meaning(observation: Observation, status: int) -> str:
 SHARED = frozenset({*CONTROLS, Question.POLICY_LINK, Question.WELL_KNOWN})
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """A verdict with the way that led to it."""
-
-    short: str
-    steps: tuple[Step, ...]
-    conclusions: tuple[str, ...]
-    """One a service: what the verdict is and why; then what else was noticed."""
-
-    @property
-    def row(self) -> list[dict[str, Any]]:
-        """The explanation as JSON."""
-        steps = [asdict(step) for step in self.steps]
-        return [
-            {"short": self.short},
-            *steps,
-            *({"conclusion": conclusion} for conclusion in self.conclusions),
-        ]
-
-
 class Observed:
     """The observations of a run, to be found by the verdicts that rest on them."""
 
@@ -357,8 +337,12 @@ class Observed:
 
 def explanation(
     verdict: Verdict, observations: Iterable[Observation], memento: MementoRecord | None = None
-) -> Explanation:
-    """Return how *verdict* came about, from the observations that it rests on, in the order in which they were made."""
+) -> list[dict[str, Any]]:
+    """Return how *verdict* came about, from the observations that it rests on, in the order in which they were made.
+
+    As JSON has it: what it amounts to in short, the steps that led there, and conclusions: one a service, what the
+    verdict is and why; then what else was noticed.
+    """
     observations = list(observations)
     own = {one.question: one for one in observations if one.request_url == verdict.request_url}
     plain = own.get(Question.OBJECT)
@@ -369,7 +353,7 @@ def explanation(
         for one in observations
         if one.request_url != verdict.request_url or not is_about_resolver(one.question, asked)
     )
-    steps = tuple(_steps(about_object, verdict.request_url))
+    steps = map(asdict, _steps(about_object, verdict.request_url))
     conclusions = list(_services(verdict))
     if verdict.did_you_mean is not None:
         why = _sentence(verdict.did_you_mean.evidence)
@@ -388,7 +372,11 @@ def explanation(
     conclusions += [_cost(verdict), f"What to do: {_advice(verdict, asked)}"]
     amounts_to = FAMILY_NAMES[FAMILY_OF[verdict.object.outcome]].capitalize()
     short = f"{amounts_to}: {OBJECT_MEANINGS[verdict.object.outcome]}"
-    return Explanation(short, steps, tuple(conclusions))
+    return [
+        {"short": short},
+        *steps,
+        *({"conclusion": conclusion} for conclusion in conclusions),
+    ]
 
 
 def _steps(observations: Iterable[Observation], request_url: str) -> Iterator[Step]:

@@ -17,7 +17,13 @@ from arkaudit.exits import say
 from arkaudit.progress import Progress
 from crawler.spiders.seeds import Seeds
 from extractors.archives.members import ArchiveMember
-from extractors.documents import Document, LocalDocuments, document_name
+from extractors.documents import (
+    STANDARD_INPUT,
+    Document,
+    document_name,
+    documents_in,
+    documents_in_file,
+)
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import ABOUT_CITATIONS, Finding
 from extractors.model.errors import RunInterrupted
@@ -68,7 +74,10 @@ def documents(
 def _parts(
     seeds: Seeds, *, standard_input: bool, config: Config | None
 ) -> Iterator[ArchiveMember | Document]:
-    yield from LocalDocuments(seeds.files, seekable_input() if standard_input else None)
+    if standard_input:
+        yield from documents_in(seekable_input(), STANDARD_INPUT, path="")
+    for path in seeds.files:
+        yield from documents_in_file(path)
     for folder, finding in seeds.folder_findings.items():
         yield Document(document_name(folder), (), (finding,), is_folder=True)
     if seeds.urls:

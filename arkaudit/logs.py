@@ -9,7 +9,7 @@ import ssl
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -82,7 +82,12 @@ def start(config: Config | None, console: Callable[[], Console]) -> None:
     file = log.file if log is not None else None
     name: str = (log.level if log is not None else None) or ("info" if file else "warning")
     level = logging.getLevelNamesMapping()[name.upper()]
-    quiet = _redacting(config.secrets if config is not None else ())
+    redactor = Redactor.of(config.secrets if config is not None else ())
+
+    def quiet(line: str) -> str:
+        """Take secrets out of a line, in whatever form they are."""
+        return masked(redactor.text(line))
+
     exits.withheld = quiet
 
     def show(*failure: Any) -> None:
@@ -168,12 +173,6 @@ class _ConsoleHandler(logging.Handler):
             self._console().print(
                 self.format(record), markup=False, highlight=False, soft_wrap=True
             )
-
-
-def _redacting(secrets: Iterable[str]) -> Callable[[str], str]:
-    """Return what takes secrets out of a line, in whatever form they are."""
-    redactor = Redactor.of(secrets)
-    return lambda line: masked(redactor.text(line))
 
 
 class _TextLine(logging.Formatter):

@@ -9,13 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from arkaudit.config import Config
 from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, end, say
-from arkaudit.output_rows import whole, write_jsonl
+from arkaudit.output_rows import print_whole, write_jsonl
 from crawler.model.registry import cache_folder, load
 from crawler.spiders.seeds import Seeds
 from extractors.model.ark import Ark
@@ -57,7 +56,7 @@ def bring_up_to_date(source: str | None, config: Config) -> None:
     say(f"it is kept at {done.path}")
 
 
-def show(asked: str, form: str, console: Console) -> None:
+def show(asked: str, form: str) -> None:
     """Print what the registry says of *asked*; ends with 1 when that is nothing. Raises `UserMistake`."""
     try:
         naan, name = naan_and_name(asked)
@@ -75,8 +74,7 @@ def show(asked: str, form: str, console: Console) -> None:
         table.add_column(overflow="fold")
         for heading, text in _lines(row):
             table.add_row(heading, Text(escaped(text)))
-        with whole(console):
-            console.print(table)
+        print_whole(table)
     if not row["recorded"]:
         advice = "; `arkaudit registry update` fetches the registry itself"
         more = "" if registry.is_whole else advice

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,18 +21,16 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 #: A path that a user names.
 FILE = click.Path(path_type=Path)
 
-_CONFIG = click.option(
-    "-c",
-    "--config",
-    "config_file",
-    type=FILE,
+flag = partial(click.option, is_flag=True)
+repeatable = partial(click.option, multiple=True)
+file_option = partial(click.option, type=FILE)
+config_option = partial(file_option, "-c", "--config", "config_file")
+store_file_option = partial(file_option, "--store", "store_file")
+
+_CONFIG = config_option(
     help="The configuration (arkaudit.toml).",
 )
-required_config_option = click.option(
-    "-c",
-    "--config",
-    "config_file",
-    type=FILE,
+required_config_option = config_option(
     required=True,
     help="The configuration.",
 )
@@ -39,9 +38,8 @@ required_config_option = click.option(
 _RESOLVER = click.option(
     "--resolver", help="Resolver for compact ARKs.  [default: https://n2t.net/]"
 )
-_DIRECT = click.option(
+_DIRECT = flag(
     "--direct",
-    is_flag=True,
     default=None,
     help="Ask for compact ARKs where the NAAN registry says, not at the resolver.",
 )
@@ -74,22 +72,19 @@ _REQUESTS = (
     click.option(
         "--contact", help="Where hosts can reach you (address or URL); part of the User-Agent."
     ),
-    click.option(
+    repeatable(
         "--connect-to",
-        multiple=True,
         metavar="HOST:PORT=ADDR:PORT",
         help="Connect there instead; URL and Host header stay. Repeatable.",
     ),
-    click.option(
+    flag(
         "--only-routed",
-        is_flag=True,
         default=None,
         help="Fail names that have no --connect-to, without looking them up.",
     ),
-    click.option("--ca-file", type=FILE, help="Certificates of authorities to trust."),
-    click.option(
+    file_option("--ca-file", help="Certificates of authorities to trust."),
+    repeatable(
         "--allow-address",
-        multiple=True,
         metavar="CIDR",
         help="A private network that may be reached. Repeatable.",
     ),
@@ -112,42 +107,16 @@ _REQUESTS = (
 #: The word of --format for all of them.
 EVERY = "all"
 
-#: The option of each value of the configuration.
-_NAMES = {
-    "resolver": "resolver",
-    "delay": "politeness.delay",
-    "timeout": "politeness.timeout",
-    "user_agent": "politeness.user_agent",
-    "contact": "politeness.contact",
-    "attempts": "politeness.attempts",
-    "backoff": "politeness.backoff",
-    "longest_wait": "politeness.longest_wait",
-    "direct": "resolve.direct",
-    "conformance": "resolve.conformance",
-    "conformance_from": "resolve.conformance_from",
-    "max_hops": "resolve.max_hops",
-    "connect_to": "network.connect_to",
-    "only_routed": "network.only_routed",
-    "ca_file": "network.ca_file",
+#: The values of the configuration whose options are not called as they are.
+_RENAMED = {
     "allow_address": "network.allow_addresses",
     "log_file": "log.file",
     "log_level": "log.level",
     "log_format": "log.format",
-    "jobs": "jobs",
-    "depth": "crawl.depth",
-    "max_pages": "crawl.max_pages",
-    "max_time": "crawl.max_time",
-    "scope": "crawl.scope",
-    "include": "crawl.include",
-    "exclude": "crawl.exclude",
-    "content_hosts": "crawl.content_hosts",
-    "ignore_nofollow": "crawl.ignore_nofollow",
-    "sitemaps": "crawl.sitemaps",
     "oai_prefix": "crawl.oai.prefix",
     "oai_set": "crawl.oai.set",
     "oai_from": "crawl.oai.from",
     "oai_until": "crawl.oai.until",
-    "access_log_format": "crawl.access_log_format",
 }
 
 
@@ -299,28 +268,24 @@ def crawl_options(command: Command) -> Command:
             type=click.Choice([extent.value for extent in Extent]),
             help="Follow links within a seed's registered domain, its host, or its path.  [default: site]",
         ),
-        click.option(
+        repeatable(
             "--include",
-            multiple=True,
             metavar="REGEX",
             help="Follow only links whose URL holds this. Repeatable.",
         ),
-        click.option(
+        repeatable(
             "--exclude",
-            multiple=True,
             metavar="REGEX",
             help="Follow no link whose URL holds this. Repeatable.",
         ),
-        click.option(
+        repeatable(
             "--content-host",
             "content_hosts",
-            multiple=True,
             metavar="HOST",
             help="Fetch documents of the site from this host as well; pages there lead nowhere. Repeatable.",
         ),
-        click.option(
+        flag(
             "--ignore-nofollow",
-            is_flag=True,
             default=None,
             help="Follow what asks not to be: on one's own site.",
         ),
@@ -371,9 +336,8 @@ resume_option = click.option(
     help="Resume the last run, or begin a new one.  [default: resume if the same command did not finish]",
 )
 """The option to resume a run that did not finish."""
-dry_run_option = click.option(
+dry_run_option = flag(
     "--dry-run",
-    is_flag=True,
     help="Say which hosts would be asked, how much and for how long, and send nothing.",
 )
 """The option to print only what would be done."""
@@ -387,10 +351,9 @@ def fail_on_option(command: Command) -> Command:
     """Add the option for when to end with exit code 1."""
     from reports.tables.wording import TOKENS
 
-    return click.option(
+    return repeatable(
         "--fail-on",
         type=WordChoice([NEVER, *TOKENS]),
-        multiple=True,
         metavar="TOKEN",
         help="Exit with 1 when an ARK or a document has come to this, or to something graver of its kind; "
         "what is known (arkaudit triage) does not count. Repeatable.",
@@ -409,11 +372,10 @@ def format_option(command: Command) -> Command:
         return tuple(name for name, module in modules.items() if find_spec(module) is not None)
 
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in FORMATS.items())
-    return click.option(
+    return repeatable(
         "--format",
         "formats",
         type=click.Choice([*FORMATS, EVERY]),
-        multiple=True,
         callback=chosen,
         metavar="FORMAT",
         help=f"Repeatable.  [default: {' and '.join(DEFAULT_FORMATS)}]  {meanings}; {EVERY}.",
@@ -434,9 +396,8 @@ def lang_option(command: Command) -> Command:
     )(command)
 
 
-inventory_option = click.option(
+inventory_option = file_option(
     "--inventory",
-    type=FILE,
     metavar="FILE",
     help="Your own ARKs, as CSV: columns ark, expected_url, title, collection, closed; only ark is needed.",
 )
@@ -448,20 +409,16 @@ def choice_options(command: Command) -> Command:
     from reports.tables.wording import ONLY
 
     return with_options(
-        click.option(
-            "--naan", "naans", multiple=True, help="Only ARKs under this NAAN. Repeatable."
-        ),
-        click.option(
+        repeatable("--naan", "naans", help="Only ARKs under this NAAN. Repeatable."),
+        repeatable(
             "--document",
             "documents",
-            multiple=True,
             metavar="URL|PATTERN",
             help="Only documents whose address begins so, or fits a pattern with *. Repeatable.",
         ),
-        click.option(
+        repeatable(
             "--only",
             type=WordChoice(ONLY),
-            multiple=True,
             metavar="TOKEN",
             help="Only ARKs with this outcome, family, state, event or cause. Repeatable.",
         ),
@@ -472,10 +429,7 @@ audit_option = click.option(
     "--audit", metavar="NAME", help="The audit of this name in the configuration."
 )
 """The option for one of the configuration's named audits."""
-store_option = click.option(
-    "--store",
-    "store_file",
-    type=FILE,
+store_option = store_file_option(
     default=Path("audit.db"),
     show_default=True,
 )
@@ -490,6 +444,7 @@ def config_of(
     What happens is written down as it says, from now on. Raises `arkaudit.config_files.ConfigError`.
     """
     from arkaudit import logs
+    from arkaudit.config import Crawl, Network, Politeness, Resolve
     from arkaudit.config_files import load
 
     if options.get("log_level") is None:
@@ -499,6 +454,12 @@ def config_of(
         for name, value in options.items()
         if value is not None and value != ()
     }
-    config = load(config_file, {_NAMES[name]: value for name, value in given.items()}, audit=audit)
+    names = {
+        name: f"{section.__name__.lower()}.{name}"
+        for section in (Politeness, Resolve, Network, Crawl)
+        for name in section.model_fields
+    } | _RENAMED
+    values = {names.get(name, name): value for name, value in given.items()}
+    config = load(config_file, values, audit=audit)
     logs.start(config, errors)
     return config

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
@@ -161,6 +162,20 @@ def whole(console: Console) -> Iterator[None]:
     finally:
         console.file = to
     write(page.getvalue(), to)  # type: ignore[arg-type]
+
+
+def print_whole(table: Table) -> None:
+    """Print a table on standard output, in one piece. Raises `OutputClosed` and `OutputUnwritable`."""
+    from rich.console import Console
+
+    console = Console()
+    with whole(console):
+        console.print(table)
+
+
+def write_json(value: Any) -> None:
+    """Write a value to standard output as JSON for people. Raises `OutputClosed` and `OutputUnwritable`."""
+    write(json.dumps(value, ensure_ascii=False, indent=2) + "\n", sys.stdout)
 
 
 def csv_line(cells: Sequence[str]) -> str:

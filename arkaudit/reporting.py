@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arkaudit.exits import EXIT_FINDING, after_run, forget, say, tell_ending
-from arkaudit.output_rows import OutputClosed, whole, write
+from arkaudit.output_rows import OutputClosed, whole, write, write_json
 from crawler.model.observations import DocumentOutcome, Family
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
@@ -183,7 +182,7 @@ def show(ark: str, store_file: Path, form: str) -> None:
         say(escaped(f"{store_file} has never seen {meant}"))
         sys.exit(EXIT_FINDING)
     if form == "json":
-        write(json.dumps(as_row(history), ensure_ascii=False, indent=2) + "\n", sys.stdout)
+        write_json(as_row(history))
         return
     console = Console()
     is_unicode = (console.encoding or "").lower().startswith("utf")

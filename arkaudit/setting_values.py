@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
@@ -38,14 +39,14 @@ _NOT_OURS = frozenset(
 )
 
 
-def _routes(texts: list[str]) -> list[str]:
-    Routes.parse(texts)
-    return texts
+def _taken_by(check: Callable[[Any], object]) -> AfterValidator:
+    """The validator that keeps a value which *check* takes. That raises ValueError for any other."""
 
+    def same(value: Any) -> Any:
+        check(value)
+        return value
 
-def _networks(texts: list[str]) -> list[str]:
-    AddressGuard.allowing(texts)
-    return texts
+    return AfterValidator(same)
 
 
 def resolver_url(text: str, what: str = "a resolver") -> str:
@@ -78,34 +79,30 @@ def _directory_url(text: str) -> str:
     return _printable(text)
 
 
-def _key_file(path: Path) -> Path:
+def _key_file(path: Path) -> None:
     read_key(_with_extra(path, "http_message_signatures", "http-message-signatures", "identity"))
-    return path
 
 
-def _service_url(text: str) -> str:
+def _service_url(text: str) -> None:
     if not Template(text).is_valid() or "://" not in text:
         raise ValueError(
             f"not the address of a service, in which $NAME is a variable of the environment: {text!r}"
         )
     _with_extra(text, "apprise", "apprise", "notify")
-    return text
 
 
-def _cron(text: str) -> str:
+def _cron(text: str) -> None:
     _with_extra(text, "cronsim", "cronsim", "schedule")
     from arkaudit.schedule_ledger import Schedule
 
     Schedule.parse(text)
-    return text
 
 
-def _zone(name: str) -> str:
+def _zone(name: str) -> None:
     try:
         ZoneInfo(name)
     except (KeyError, OSError, ValueError):
         raise ValueError(f"no time zone: {name!r}") from None
-    return name
 
 
 def _printable(text: str) -> str:
@@ -114,12 +111,11 @@ def _printable(text: str) -> str:
     return text
 
 
-def _pattern(text: str) -> str:
+def _pattern(text: str) -> None:
     try:
         LinkPatterns([text])
     except (regex.error, RecursionError) as fault:
         raise ValueError(f"not a regular expression: {text!r} ({fault})") from None
-    return text
 
 
 def _seconds(value: object) -> object:
@@ -140,20 +136,18 @@ _DURATION = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,3})?)\s*(?P<unit>[smh
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-def _beginning(text: str) -> str:
+def _beginning(text: str) -> None:
     try:
         ClosedCollection.of(text)
     except NotAnArk:
         raise ValueError(f"neither a NAAN nor the beginning of ARKs: {text!r}") from None
-    return text
 
 
-def _language(word: str | None) -> str | None:
+def _language(word: str | None) -> None:
     if word is not None and word not in LANGUAGE_WORDS:
         there_are = f"; there are: {', '.join(LANGUAGE_WORDS)}"
         near = question_for_nearest(word, LANGUAGE_WORDS) or there_are
         raise ValueError(f"there is no language {word!r}{near}")
-    return word
 
 
 def _with_extra(value: Any, module: str, name: str, extra: str) -> Any:
@@ -175,27 +169,24 @@ def _secret(value: Any) -> Any:
     return os.environ[name]
 
 
-def _sendable_secret(secret: SecretStr) -> SecretStr:
+def _sendable_secret(secret: SecretStr) -> None:
     value = secret.get_secret_value()
     if not value or value.strip() != value or not value.isprintable() or not value.isascii():
         raise ValueError(
             "what is sent as a header must be printable ASCII, with nothing blank around it"
         )
-    return secret
 
 
-def _header_names(headers: dict[str, Any]) -> dict[str, Any]:
+def _header_names(headers: dict[str, Any]) -> None:
     for name in headers:
         if not _TOKEN.fullmatch(name) or name.lower() in _NOT_OURS:
             raise ValueError(f"not a header that can be given: {name!r}")
-    return headers
 
 
-def _cookie_names(cookies: dict[str, Any]) -> dict[str, Any]:
+def _cookie_names(cookies: dict[str, Any]) -> None:
     for name, value in cookies.items():
         if not _TOKEN.fullmatch(name) or set(value.get_secret_value()) & set(' ";,\\'):
             raise ValueError(f"not a cookie that can be sent: {name!r}")
-    return cookies
 
 
 def of_own_hosts(hosts: dict[str, Any]) -> dict[str, Any]:
@@ -210,12 +201,11 @@ def of_own_hosts(hosts: dict[str, Any]) -> dict[str, Any]:
     return {name.lower(): settings for name, settings in hosts.items()}
 
 
-def _form_fields(fields: dict[str, Any]) -> dict[str, Any]:
+def _form_fields(fields: dict[str, Any]) -> None:
     if not any(isinstance(value, SecretStr) for value in fields.values()):
         raise ValueError(
             'none of them is secret: a password is named by its environment variable, { env = "NAME" }'
         )
-    return fields
 
 
 def _form_field(value: Any) -> Any:
@@ -223,42 +213,37 @@ def _form_field(value: Any) -> Any:
     return value if isinstance(value, str) else SecretStr(_secret(value))
 
 
-def _access_log_format(text: str) -> str:
-    line_pattern(text)
-    return text
-
-
 Header = Annotated[str, AfterValidator(_printable)]
 #: A regular expression over links.
-Pattern = Annotated[str, AfterValidator(_pattern)]
+Pattern = Annotated[str, _taken_by(_pattern)]
 #: A value that is never shown: pydantic prints asterisks.
-Secret = Annotated[SecretStr, BeforeValidator(_secret), AfterValidator(_sendable_secret)]
-Headers = Annotated[dict[str, Secret], AfterValidator(_header_names)]
-Cookies = Annotated[dict[str, Secret], AfterValidator(_cookie_names)]
+Secret = Annotated[SecretStr, BeforeValidator(_secret), _taken_by(_sendable_secret)]
+Headers = Annotated[dict[str, Secret], _taken_by(_header_names)]
+Cookies = Annotated[dict[str, Secret], _taken_by(_cookie_names)]
 FormField = Annotated[
     str | SecretStr, Field(union_mode="left_to_right"), BeforeValidator(_form_field)
 ]
-FormFields = Annotated[dict[str, FormField], AfterValidator(_form_fields)]
-AccessLogFormat = Annotated[str, AfterValidator(_access_log_format)]
+FormFields = Annotated[dict[str, FormField], _taken_by(_form_fields)]
+AccessLogFormat = Annotated[str, _taken_by(line_pattern)]
 #: The URL of a resolver, before which an ARK is put.
 ResolverUrl = Annotated[str, AfterValidator(resolver_url)]
 TimeGateUrl = Annotated[str, AfterValidator(lambda text: resolver_url(text, "a TimeGate"))]
 PageUrl = Annotated[str, AfterValidator(_http_page)]
 DirectoryUrl = Annotated[str, AfterValidator(_directory_url)]
 #: A file with a private key, which can be read.
-KeyFile = Annotated[Path, AfterValidator(_key_file)]
-RouteTexts = Annotated[list[str], AfterValidator(_routes)]
-AddressTexts = Annotated[list[str], AfterValidator(_networks)]
+KeyFile = Annotated[Path, _taken_by(_key_file)]
+RouteTexts = Annotated[list[str], _taken_by(Routes.parse)]
+AddressTexts = Annotated[list[str], _taken_by(AddressGuard.allowing)]
 #: The address of a service that takes notifications.
-ServiceUrl = Annotated[str, AfterValidator(_service_url)]
+ServiceUrl = Annotated[str, _taken_by(_service_url)]
 #: Seconds, as a number or with a unit.
 Seconds = Annotated[float, BeforeValidator(_seconds)]
 SecondsOrNone = Annotated[float | None, BeforeValidator(_seconds)]
-CronExpression = Annotated[str, AfterValidator(_cron)]
-ZoneName = Annotated[str, AfterValidator(_zone)]
+CronExpression = Annotated[str, _taken_by(_cron)]
+ZoneName = Annotated[str, _taken_by(_zone)]
 #: A NAAN, or the beginning of ARKs.
-ArkBeginning = Annotated[str, AfterValidator(_beginning)]
-LanguageCode = Annotated[str | None, AfterValidator(_language)]
+ArkBeginning = Annotated[str, _taken_by(_beginning)]
+LanguageCode = Annotated[str | None, _taken_by(_language)]
 #: Switches for what an extra brings.
 NamesLookedUp = Annotated[
     bool, AfterValidator(lambda is_on: _with_extra(is_on, "dns", "dnspython", "dns"))

@@ -182,25 +182,6 @@ def whole_arks(document: Document) -> Iterator[Ark]:
     return (mention.ark for mention in document.mentions if mention.reason == STANDS_WHOLE)
 
 
-@dataclass(frozen=True, slots=True)
-class LocalDocuments:
-    """The documents in local files and archives, always in the same order; each iteration reads them anew.
-
-    One document at a time is in memory. What can't be opened, and what is wrong with an archive as such, is a
-    `Document` without mentions.
-    """
-
-    files: Sequence[Path]
-    standard_input: BinaryIO | None = None
-    """Seekable; it comes first."""
-
-    def __iter__(self) -> Iterator[ArchiveMember | Document]:
-        if self.standard_input is not None:
-            yield from documents_in(self.standard_input, STANDARD_INPUT, path="")
-        for path in self.files:
-            yield from documents_in_file(path)
-
-
 def documents_in_file(path: Path, name: str | None = None) -> Iterator[ArchiveMember | Document]:
     """Return the documents in one local file, by its *name* as a document; one that can't be opened is a finding."""
     name = document_name(path) if name is None else name

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from importlib import import_module
 from itertools import chain
 
@@ -320,7 +319,7 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     in_targets = list(_mentions(chain.from_iterable(by_block)))
     linked = linked_arks(in_targets)
     whole = {mention.ark for mention in in_targets}
-    evidence = Evidence.of(whole) if whole else _no_evidence()
+    evidence = Evidence.of(whole) if whole else Evidence()
     for index in texts:
         by_block[index], searched = _scanned(blocks[index], evidence, linked)
         done += searched
@@ -343,12 +342,6 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
 def _all_whole(scanned: Iterable[Found]) -> bool:
     """Return whether nothing had to be decided about any mention."""
     return all(mention.reason == STANDS_WHOLE for mention in _mentions(scanned))
-
-
-@cache
-def _no_evidence() -> Evidence:
-    """Return what no ARKs at all give: the same for every document."""
-    return Evidence.of(())
 
 
 def _mentions(scanned: Iterable[Found]) -> Iterator[Mention]:
@@ -423,26 +416,26 @@ def read_short_text(
     return read_plain(data, charset=charset)
 
 
-#: Module and function of the reader of each format that is imported when there is such a document: together with their
-#: libraries they take a fifth of a second, and most runs meet few of them.
+#: The module of each reader that is imported when there is such a document: together with their libraries they take a
+#: fifth of a second, and most runs meet few of them. Its function is called as the format: `read_json_lines`.
 _READERS = {
-    Format.BIBTEX: ("escaped_text", "read_bibtex"),
-    Format.DOCX: ("office.office_reader", "read_docx"),
-    Format.EPUB: ("office.epub", "read_epub"),
-    Format.JSON: ("structured_data", "read_json"),
-    Format.JSON_LINES: ("structured_data", "read_json_lines"),
-    Format.LATEX: ("escaped_text", "read_latex"),
-    Format.MAIL: ("mail", "read_mail"),
-    Format.MARC: ("marc", "read_marc"),
-    Format.MARKDOWN: ("markdown", "read_markdown"),
-    Format.ODP: ("office.office_reader", "read_odp"),
-    Format.ODS: ("office.office_reader", "read_ods"),
-    Format.ODT: ("office.office_reader", "read_odt"),
-    Format.PDF: ("pdf.pdf_reader", "read_pdf"),
-    Format.PPTX: ("office.office_reader", "read_pptx"),
-    Format.RESTRUCTURED: ("escaped_text", "read_restructured"),
-    Format.TABULAR: ("structured_data", "read_tabular"),
-    Format.XLSX: ("office.office_reader", "read_xlsx"),
+    Format.BIBTEX: "escaped_text",
+    Format.DOCX: "office.office_reader",
+    Format.EPUB: "office.epub",
+    Format.JSON: "structured_data",
+    Format.JSON_LINES: "structured_data",
+    Format.LATEX: "escaped_text",
+    Format.MAIL: "mail",
+    Format.MARC: "marc",
+    Format.MARKDOWN: "markdown",
+    Format.ODP: "office.office_reader",
+    Format.ODS: "office.office_reader",
+    Format.ODT: "office.office_reader",
+    Format.PDF: "pdf.pdf_reader",
+    Format.PPTX: "office.office_reader",
+    Format.RESTRUCTURED: "escaped_text",
+    Format.TABULAR: "structured_data",
+    Format.XLSX: "office.office_reader",
 }
 
 
@@ -452,8 +445,8 @@ def _read(document_format: Format, data: bytes, charset: str | None) -> Reading:
         return read_xml(data)
     if document_format is Format.PLAIN:
         return read_plain(data, charset=charset)
-    module, function = _READERS[document_format]
-    read: Callable[..., Reading] = getattr(import_module(f"extractors.readers.{module}"), function)
+    module = import_module(f"extractors.readers.{_READERS[document_format]}")
+    read: Callable[..., Reading] = getattr(module, f"read_{document_format.name.lower()}")
     if document_format in (Format.MAIL, Format.PDF):
         return read(data, read_document)
     return read(data, charset=charset) if document_format in PLAIN_TEXTS else read(data)

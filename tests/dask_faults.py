@@ -14,7 +14,7 @@ from typing import Any
 
 from distributed import get_client, get_worker
 
-import arkaudit.datasets.cluster
+import arkaudit.datasets.plan
 from arkaudit.datasets.build import PartWorker
 from arkaudit.datasets.passes import ReadRecord, read_record_file
 from arkaudit.datasets.plan import Part
@@ -94,6 +94,6 @@ def _log() -> Path:
 
 
 if "FAULTS_VERSION" in os.environ:
-    arkaudit.datasets.cluster.__version__ = os.environ["FAULTS_VERSION"]
+    arkaudit.datasets.plan.__version__ = os.environ["FAULTS_VERSION"]
 if "FAULTS_LOG" in os.environ:  # not where doctests are looked for
     PartWorker.read = read_with_faults  # type: ignore[method-assign]

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from arkaudit.datasets import evidence as evidence_module
 from arkaudit.datasets.evidence import (
     SortedNames,
-    ark_in_normal_form,
     column_of,
     evidence_of,
     joined,
@@ -78,7 +77,7 @@ def test_evidence_is_kept_whole(arks: list[Ark]) -> None:
     names = SortedNames.of(map(str, arks))
     evidence = evidence_of(names)
     assert list(pickle.loads(pickle.dumps(names))) == list(names)
-    assert all(ark_in_normal_form(str(ark)) == ark for ark in arks)
+    assert all(Ark.of_normal_form(str(ark)) == ark for ark in arks)
     assert learned_json(evidence) == learned_json(Evidence.of(arks))
 
 

@@ -12,8 +12,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -451,10 +452,11 @@ def test_a_storage_that_fails_is_told_in_a_line_and_gone_on_with(tmp_path: Path)
 class _FullStorage(LocalStorage):
     """A storage on a disk that is full."""
 
-    def scratch(self) -> Path:
-        scratch = super().scratch()
-        scratch.symlink_to("/dev/full")
-        return scratch
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        with super().scratch() as scratch:
+            scratch.symlink_to("/dev/full")
+            yield scratch
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

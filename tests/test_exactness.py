@@ -33,14 +33,14 @@ PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
 #: Asks about ARKs at exactly these URLs, whatever a reader of documents would make of them.
 ASK = """
 import json, sys
-from arkaudit.audits import audit
+from arkaudit.audits import Audit
 from arkaudit.config_files import load
 from crawler.store.store import Store
 from extractors.model.ark import Ark
 told = json.load(sys.stdin)
 with Store.open(None) as store:
     targets = [(Ark("12x45", f"x{number}"), url) for number, url in enumerate(told["urls"])]
-    run_id = audit(load(None, told["config"]), store, command="check", targets=targets)
+    run_id = Audit(load(None, told["config"]), store, targets=targets).run("check")
     print(json.dumps([seen.asked_url for seen in store.observations(run_id)]))
 """
 

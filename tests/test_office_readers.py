@@ -234,7 +234,7 @@ def test_a_document_under_a_password_is_encrypted():
     compound_file = (
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600) + "EncryptedPackage".encode("utf-16-le")
     )
-    assert kinds(read_docx(compound_file)) == ["encrypted"]
+    assert kinds(read_document(compound_file, name="a.docx")) == ["encrypted"]
 
 
 def test_an_opendocument_file_under_a_password_is_encrypted_and_no_text():

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from extractors.archives.members import ArchiveMember
-from extractors.documents import Document, LocalDocuments
+from extractors.documents import Document, documents_in, documents_in_file
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 
 ROOT = Path(__file__).parent.parent
@@ -120,10 +121,12 @@ def test_extract_reads_a_text_in_parts_to_its_end_and_says_where_it_is_none(tmp_
 def test_documents_are_the_same_each_time_they_are_gone_through(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(zip_of(b_txt="one", c_txt="two", d_png="x"))
     (tmp_path / "e.txt").write_text("three")
-    local = LocalDocuments(
-        [tmp_path / "a.zip", tmp_path / "missing", tmp_path / "e.txt"], io.BytesIO(b"zero")
+    given = io.BytesIO(b"zero")
+    files = [tmp_path / "a.zip", tmp_path / "missing", tmp_path / "e.txt"]
+    once, twice = (
+        [*documents_in(given, "-", path=""), *chain.from_iterable(map(documents_in_file, files))]
+        for _ in range(2)
     )
-    once, twice = list(local), list(local)
     assert once == twice
     assert [each.data for each in once if isinstance(each, ArchiveMember)] == [
         b"zero",

@@ -199,7 +199,7 @@ sys.meta_path.insert(0, _Signalling())
         ("scrapy", "crawl"), ("twisted.internet.asyncioreactor", "check"), ("sqlalchemy", "history"),
         ("pandas", "report"),
         ("crawler.spiders.arks_spider", "run"), ("lxml", "extract"),
-        ("reports.exports", "report"), ("rich.console", "triage"),
+        ("reports.exports", "report"), ("rich.table", "triage"),
         ("arkaudit.commands.schedule_command", "schedule"), ("arkaudit.stores", "store"),
         ("arkaudit.demo.show", "demo"),
         ("arkaudit.naan_registry", "registry"), ("arkaudit.notification", "notify"),

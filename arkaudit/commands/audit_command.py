@@ -12,23 +12,25 @@ import click
 
 from arkaudit.exits import end_unread, exit_on
 from arkaudit.options import (
-    FILE,
     GroupedCommand,
     audit_option,
     config_of,
     crawl_options,
     dry_run_option,
     fail_on_option,
+    file_option,
     format_option,
     lang_option,
     request_options,
     resume_option,
+    store_file_option,
     store_option,
 )
 from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
     from arkaudit.config import Config
+    from crawler.model.observations import DocumentRecord
     from crawler.spiders.seeds import Seeds
 
 
@@ -69,15 +71,11 @@ def crawl(
     with opened("crawl", seeds, config, store_file, resume=resume) as begun:
         run_id = begun.finished
         if run_id is None:
-            run_id = audits.audit(
-                begun.config,
-                begun.store,
-                command="crawl",
-                seeds=begun.seeds(named),
-                resolve=False,
-                decision=begun.decision,
-                on_start=_watch_findings,
+            seeded = begun.seeds(named)
+            audit = audits.Audit(
+                begun.config, begun.store, seeded, resolve=False, on_document=_tell_findings
             )
+            run_id = audit.run("crawl", begun.decision)
         counts = begun.store.counts(run_id)
         unread = begun.store.unread(run_id)
         is_read = begun.store.has_read_seed(run_id)
@@ -105,13 +103,10 @@ def crawl(
 
 @click.command(cls=GroupedCommand)
 @click.argument("seeds", metavar="[SEED…]", nargs=-1)
-@click.option(
-    "--store",
-    "store_file",
-    type=FILE,
+@store_file_option(
     help="Where everything is kept.  [default: audit.db]",
 )
-@click.option("--out", type=FILE, help="Write the report into this folder.")
+@file_option("--out", help="Write the report into this folder.")
 @resume_option
 @dry_run_option
 @format_option
@@ -174,14 +169,9 @@ def run(
                 apply_to(begun.store, decided)
             run_id = begun.finished
             if run_id is None:
-                run_id = audits.audit(
-                    begun.config,
-                    begun.store,
-                    command="run",
-                    seeds=begun.seeds(named),
-                    decision=begun.decision,
-                    on_start=_watch_findings,
-                )
+                seeded = begun.seeds(named)
+                one = audits.Audit(begun.config, begun.store, seeded, on_document=_tell_findings)
+                run_id = one.run("run", begun.decision)
             tell_idle(begun.store.idle_decisions(), decided, store_file)
             is_read = begun.store.has_read_seed(run_id)
             unread = [words for words, _ in begun.store.unread(run_id)]
@@ -215,18 +205,11 @@ def _turn(
     return Ledger(config_file.parent / FOLDER, config.name).turn(due=scheduled)
 
 
-def _watch_findings(crawler: Any) -> None:
+def _tell_findings(record: DocumentRecord) -> None:
     """Say at once what went wrong with a document; the store has it too."""
-    from scrapy import signals
-
     from arkaudit.extracting import report_findings
-    from crawler.model.observations import DocumentRecord
 
-    def said(item: object) -> None:
-        if isinstance(item, DocumentRecord):
-            report_findings(item.url, item.findings, None)
-
-    crawler.signals.connect(said, signal=signals.item_scraped, weak=False)
+    report_findings(record.url, record.findings, None)
 
 
 def _seeds(texts: Sequence[str], *, resume: bool | None) -> Seeds:

@@ -12,15 +12,17 @@ import click
 
 from arkaudit.exits import after_check, checked_words, end_interrupted, exit_on, say, tell_ending
 from arkaudit.options import (
-    FILE,
     GroupedCommand,
     access_log_option,
     config_of,
     dry_run_option,
     fail_on_option,
+    flag,
     inventory_option,
+    repeatable,
     request_options,
     resume_option,
+    store_file_option,
 )
 from extractors.model.errors import UserMistake
 
@@ -47,45 +49,35 @@ if TYPE_CHECKING:
     type=click.Choice(["jsonl", "table"]),
     help="[default: jsonl; plain text with --explain]",
 )
-@click.option(
-    "--explain", is_flag=True, help="Say each step: what was asked, what came back, what it means."
-)
-@click.option(
+@flag("--explain", help="Say each step: what was asked, what came back, what it means.")
+@flag(
     "--conformance",
-    is_flag=True,
     help="Ask each resolver for one ARK in up to ten other forms as well.",
 )
 @dry_run_option
-@click.option(
-    "--store",
-    "store_file",
-    type=FILE,
+@store_file_option(
     help="Keep every request and answer here.",
 )
 @resume_option
-@click.option(
+@flag(
     "--due",
-    is_flag=True,
     help="Check what is due in the store, longest ago first.  [store: audit.db]",
 )
-@click.option(
+@repeatable(
     "--naan",
     "naans",
-    multiple=True,
     metavar="NAAN",
     help="What the store knows under this NAAN. Repeatable.",
 )
-@click.option(
+@repeatable(
     "--prefix",
     "prefixes",
-    multiple=True,
     metavar="ARK",
     help="… of ARKs that begin so. Repeatable.",
 )
-@click.option(
+@repeatable(
     "--host",
     "hosts",
-    multiple=True,
     metavar="HOST",
     help="… of what this host is asked first. Repeatable.",
 )

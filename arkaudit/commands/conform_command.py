@@ -10,23 +10,26 @@ import click
 
 from arkaudit.commands.check_command import lines_of
 from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, end
-from arkaudit.options import GroupedCommand, asking_options, config_of, resume_option
+from arkaudit.options import (
+    GroupedCommand,
+    asking_options,
+    config_of,
+    flag,
+    repeatable,
+    resume_option,
+    store_file_option,
+)
 from extractors.model.errors import UserMistake
 
 
 @click.command(cls=GroupedCommand)
 @click.argument("tested", metavar="RESOLVER")
-@click.option(
-    "--ark", "arks", multiple=True, metavar="ARK", help="An ARK that is there. Repeatable."
-)
+@repeatable("--ark", "arks", metavar="ARK", help="An ARK that is there. Repeatable.")
 @click.option("--from", "from_file", metavar="FILE", help="Take such ARKs from a file, one a line.")
-@click.option(
-    "--gone", multiple=True, metavar="ARK", help="An ARK whose object is gone. Repeatable."
-)
-@click.option(
+@repeatable("--gone", metavar="ARK", help="An ARK whose object is gone. Repeatable.")
+@repeatable(
     "--only",
     "sections",
-    multiple=True,
     metavar="SECTION",
     help="Only this section, as 5.1. Repeatable.",
 )
@@ -43,17 +46,10 @@ from extractors.model.errors import UserMistake
     metavar="RESOLVER",
     help="Ask another resolver for each ARK as well, and say what differs (text, json).",
 )
-@click.option(
-    "--own", is_flag=True, help="The resolver is yours: ask it for 100 names within a minute, too."
-)
-@click.option(
-    "--fail", is_flag=True, help="Exit with 1 when something that must be met is not, or differs."
-)
-@click.option("--dry-run", is_flag=True, help="Print the requests, and send nothing.")
-@click.option(
-    "--store",
-    "store_file",
-    type=click.Path(path_type=Path),
+@flag("--own", help="The resolver is yours: ask it for 100 names within a minute, too.")
+@flag("--fail", help="Exit with 1 when something that must be met is not, or differs.")
+@flag("--dry-run", help="Print the requests, and send nothing.")
+@store_file_option(
     help="Keep every request and answer here.",
 )
 @resume_option

@@ -25,7 +25,15 @@ from arkaudit.exits import (
     say,
     tell_ending,
 )
-from arkaudit.options import asked_level, config_of, cores, jobs_option, request_options
+from arkaudit.options import (
+    asked_level,
+    config_of,
+    cores,
+    flag,
+    jobs_option,
+    repeatable,
+    request_options,
+)
 from crawler.model.outcomes import DocumentOutcome
 from extractors.model.errors import UserMistake
 
@@ -63,28 +71,23 @@ _MISTYPED = "mistyped"
     metavar="N|ADDRESS",
     help="With --out: so many Dask workers on this machine, or those of a scheduler (tcp://…, tls://…).",
 )
-@click.option(
-    "--dry-run", is_flag=True, help="With --out: say how much there is to read, and read nothing."
-)
+@flag("--dry-run", help="With --out: say how much there is to read, and read nothing.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["jsonl", "csv", "table", "none"]),
     help="How to print what is cited.  [default: a table on a terminal, else jsonl]",
 )
-@click.option(
-    "--all-columns", is_flag=True, help="With --format csv: all that is known of each mention."
-)
-@click.option("--unique", is_flag=True, help="Print nothing but the ARKs, each once, one a line.")
+@flag("--all-columns", help="With --format csv: all that is known of each mention.")
+@flag("--unique", help="Print nothing but the ARKs, each once, one a line.")
 @click.option(
     "--findings",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write what went wrong with documents here, as JSON Lines.",
 )
-@click.option(
+@repeatable(
     "--fail-on",
     type=click.Choice([NEVER, DocumentOutcome.UNREADABLE.value, _MISTYPED]),
-    multiple=True,
     help="Exit with 1 when a document or a part of it could not be read, or cites a mistyped ARK. Repeatable.",
 )
 @jobs_option

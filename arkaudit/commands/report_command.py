@@ -9,12 +9,13 @@ from click.core import ParameterSource
 
 from arkaudit.exits import exit_on
 from arkaudit.options import (
-    FILE,
     GroupedCommand,
     audit_option,
     choice_options,
     config_of,
+    config_option,
     fail_on_option,
+    file_option,
     format_option,
     inventory_option,
     lang_option,
@@ -30,9 +31,8 @@ from extractors.model.errors import UserMistake
     metavar="FOLDER",
     help="Report on what a dataset cites (extract --out): tables alone, as csv or parquet.",
 )
-@click.option(
+@file_option(
     "--out",
-    type=FILE,
     help="Write the report into this folder; - for standard output.",
 )
 @click.option("--run", "run_id", type=int, help="One run alone.  [default: the audit as it is now]")
@@ -44,11 +44,7 @@ from extractors.model.errors import UserMistake
 @format_option
 @lang_option
 @fail_on_option
-@click.option(
-    "-c",
-    "--config",
-    "config_file",
-    type=FILE,
+@config_option(
     help="Take store, inventory and language from it.",
 )
 @audit_option

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -20,7 +19,15 @@ import click
 
 from arkaudit.__main__ import OWN_PROCESS
 from arkaudit.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, say
-from arkaudit.options import FILE, audit_option, config_of, required_config_option, table_option
+from arkaudit.options import (
+    audit_option,
+    config_of,
+    config_option,
+    flag,
+    required_config_option,
+    store_file_option,
+    table_option,
+)
 from arkaudit.schedule_ledger import FOLDER, Due, Ledger, Schedule, ScheduledRun, due_now
 from extractors.model.errors import UserMistake
 
@@ -41,11 +48,7 @@ def schedule() -> None:
     """
 
 
-_SCHEDULED = click.option(
-    "-c",
-    "--config",
-    "config_file",
-    type=FILE,
+_SCHEDULED = config_option(
     default=Path("arkaudit.toml"),
     show_default=True,
     help="The configuration with the audits.",
@@ -57,22 +60,18 @@ _SCHEDULED = click.option(
 @table_option
 def schedule_list(config_file: Path, form: str) -> None:
     """Print when each audit runs next, and how its last run ended."""
-    from rich.console import Console
-
-    from arkaudit.output_rows import whole, write
+    from arkaudit.output_rows import print_whole, write_json
 
     audits = [row(audit, datetime.now(UTC)) for audit in planned_in(config_file)]
     if form == "json":
-        write(json.dumps(audits, indent=2) + "\n", sys.stdout)
+        write_json(audits)
     else:
-        console = Console()
-        with whole(console):
-            console.print(table(audits))
+        print_whole(table(audits))
 
 
 @schedule.command("due", short_help="Run what is due now, and end.")
 @_SCHEDULED
-@click.option("--dry-run", is_flag=True, help="Only say what would run.")
+@flag("--dry-run", help="Only say what would run.")
 def schedule_due(config_file: Path, dry_run: bool) -> None:
     """Run what is due now, one audit after the other, and end with the greatest of their exit codes.
 
@@ -109,9 +108,9 @@ def schedule_run(config_file: Path) -> None:
 @click.command()
 @required_config_option
 @audit_option
-@click.option("--store", "store_file", type=FILE, help="[default: the configuration's]")
+@store_file_option(help="[default: the configuration's]")
 @click.option("--run", "run_id", type=int, help="The run to report.  [default: the newest]")
-@click.option("--dry-run", is_flag=True, help="Only say what would be sent, and to whom.")
+@flag("--dry-run", help="Only say what would be sent, and to whom.")
 def notify(
     config_file: Path, audit: str | None, store_file: Path | None, run_id: int | None, dry_run: bool
 ) -> None:
@@ -199,7 +198,8 @@ class Runs:
         code = child.wait()
         with self._guard:
             self._children.discard(child)
-        say(f"{name}: ended with {_words(code)}, after {time.monotonic() - begun:.0f} s")
+        how = f"exit code {code}" if code >= 0 else f"signal {-code}"
+        say(f"{name}: ended with {how}, after {time.monotonic() - begun:.0f} s")
         return code
 
     def stop(self) -> None:
@@ -270,10 +270,6 @@ def until_stopped(runs: Runs, ended: threading.Event | None = None) -> Iterator[
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _words(code: int) -> str:
-    return f"exit code {code}" if code >= 0 else f"signal {-code}"
 
 
 # An overview of the planned runs and the results of the last ones.

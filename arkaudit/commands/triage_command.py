@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arkaudit.exits import say
-from arkaudit.options import FILE, store_option, table_option, with_options
+from arkaudit.options import FILE, file_option, repeatable, store_option, table_option, with_options
 from crawler.history.ark_status import SEVERITY, ArkState
 from crawler.history.triage import TriageAction, TriageDecision, TriageTarget, target_of
 from extractors.model.errors import UserMistake
@@ -27,21 +26,18 @@ if TYPE_CHECKING:
 #: Which ARKs a decision is about.
 _meant = with_options(
     click.argument("arks", metavar="[ARK|URL]…", nargs=-1),
-    click.option(
+    repeatable(
         "--pattern",
-        multiple=True,
         metavar="PATTERN",
         help="ARKs, or URLs asked, that fit it: ark:12148/btv1*.",
     ),
-    click.option(
+    repeatable(
         "--host",
-        multiple=True,
         metavar="HOST",
         help="ARKs that are asked for there, or that end there.",
     ),
-    click.option(
+    repeatable(
         "--document",
-        multiple=True,
         metavar="URL|PATTERN",
         help="What is cited in there; also a beginning.",
     ),
@@ -151,16 +147,15 @@ def _decide(
 def triage_list(store_file: Path, form: str) -> None:
     """Print what was decided, how many ARKs of the store it is about, and whether it is in force."""
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    from arkaudit.output_rows import whole, write
+    from arkaudit.output_rows import print_whole, write_json
     from arkaudit.triage_file import in_store
 
     rows = in_store(store_file, partial(_rows, datetime.now(UTC)))
     if form == "json":
-        write(json.dumps(rows, ensure_ascii=False, indent=2) + "\n", sys.stdout)
+        write_json(rows)
         return
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for heading in ("action", "about", "ARKs", "not well", "since", "until", "to", "reason"):
@@ -173,9 +168,7 @@ def triage_list(store_file: Path, form: str) -> None:
         names = ("action", "about", "arks", "not_well", "since", "until", "to", "reason")
         cells = ((shown | {"until": until})[name] for name in names)
         table.add_row(*(Text(escaped("" if cell is None else str(cell))) for cell in cells))
-    console = Console()
-    with whole(console):
-        console.print(table)
+    print_whole(table)
 
 
 def _rows(now: datetime, connection: Connection) -> list[dict[str, Any]]:
@@ -255,7 +248,7 @@ def triage_apply(file: Path, store_file: Path) -> None:
 
 @triage.command("export", short_help="All decisions as a file.")
 @store_option
-@click.option("--out", type=FILE, help="[default: standard output]")
+@file_option("--out", help="[default: standard output]")
 def triage_export(store_file: Path, out: Path | None) -> None:
     """Write all decisions of a store as a file that `triage apply` reads."""
     from arkaudit.output_rows import write

@@ -12,6 +12,7 @@ from arkaudit.options import (
     FILE,
     asking_options,
     config_of,
+    file_option,
     lang_option,
     required_config_option,
     store_option,
@@ -53,9 +54,8 @@ def doctor(config_file: Path | None, store: Path | None, form: str) -> None:
 
 
 @click.command()
-@click.option(
+@file_option(
     "--out",
-    type=FILE,
     default=Path("demo-report"),
     show_default=True,
     help="Where the report goes.",
@@ -104,9 +104,8 @@ def identity_new(file: Path) -> None:
 
 
 @identity.command("page", short_help="Write the page about who asks, and the directory of keys.")
-@click.option(
+@file_option(
     "--out",
-    type=FILE,
     default=Path("identity-page"),
     show_default=True,
     help="The folder for the files.",
@@ -190,12 +189,9 @@ def registry_show(asked: str, form: str) -> None:
     arkaudit registry show 99166/w6
     arkaudit registry show ark:/12148/btv1b8449691v --format json
     """
-
-    from rich.console import Console
-
     from arkaudit.naan_registry import show
 
-    show(asked, form, Console())
+    show(asked, form)
 
 
 # Look after a store.
@@ -227,7 +223,7 @@ def store_check(store_file: Path) -> None:
 
 @store.command("export", short_help="Each run as Parquet, for other tools.")
 @store_option
-@click.option("--out", type=FILE, required=True, help="The folder for the files.")
+@file_option("--out", required=True, help="The folder for the files.")
 def store_export(store_file: Path, out: Path) -> None:
     """Write each run as Parquet files, TABLE/run=KEY/part.parquet, sorted by NAAN and ARK; what is there stays.
 

@@ -164,11 +164,6 @@ class Engine(Protocol):
         """Give the answer to each of *calls*, in any order."""
 
 
-def answer_here(call: Call) -> Any:
-    """Return the commit record of a part, done by this process for an engine."""
-    return own_worker().record(call)
-
-
 class Listener:
     """Hears how far the making of a dataset has come; this one doesn't mind."""
 
@@ -277,7 +272,7 @@ class Making:
     ) -> Record:
         """The record in a file. Raises `_NotSound` where it, or one of its *files*, is missing or damaged."""
         try:
-            record: Record = decoded(self.storage.read(name) or b"", kind)
+            record = decoded(self.storage.read(name) or b"", kind)
         except ValueError:
             raise _NotSound(f"{name} is damaged") from None
         for file, digest in files(record).items():
@@ -298,12 +293,9 @@ class Making:
         """The digest of the evidence that all parts give; it is among the files, as it is now."""
         column = joined(self._columns(read))
         digest = digest_of(column)
-        scratch = self.storage.scratch()
-        try:
+        with self.storage.scratch() as scratch:
             write_names(column, scratch)
             self.storage.put(scratch, f"{EVIDENCE}/{digest}/{NAMES_FILE}")
-        finally:
-            scratch.unlink(missing_ok=True)
         learned = learned_json(evidence_of(SortedNames.of_column(column)))
         self.storage.replace(f"{EVIDENCE}/{digest}/{LEARNED_FILE}", learned)
         return digest
@@ -425,13 +417,10 @@ def _keys(part: Part, halves: Mapping[str, tuple[Part, Part]]) -> Iterator[str]:
 def _without_rows(storage: Storage, table: DatasetTable, digest: str) -> dict[str, str]:
     """Make the file of a table that has no rows, for readers that need one; returns its name and its own digest."""
     name = f"{table.name}/none-{digest}.parquet"
-    scratch = storage.scratch()
-    try:
+    with storage.scratch() as scratch:
         ParquetFile(table, scratch).close()
         sha256 = digest_of_file(scratch)
         storage.put(scratch, name)
-    finally:
-        scratch.unlink(missing_ok=True)
     return {name: sha256}
 
 

@@ -19,10 +19,9 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import arkaudit.datasets.plan
-from arkaudit import __version__
-from arkaudit.datasets.build import Answer, Call, answer_here
-from arkaudit.datasets.plan import difference
+from arkaudit.datasets.build import Answer, Call, own_worker
+from arkaudit.datasets.plan import difference, fingerprint
+from arkaudit.datasets.storage import reason_of
 from arkaudit.exits import say
 from crawler.model.addresses import addresses_in
 from extractors.model.errors import ArkauditError, PartsFailed, UserMistake
@@ -109,7 +108,7 @@ def remote_engine(address: str) -> Iterator[DaskEngine]:
         client = Client(address, timeout=_CONNECT_S)
     except (OSError, TimeoutError, ValueError, TypeError) as problem:
         raise UserMistake(
-            f"there is no Dask scheduler at {address} that can be used: {_reason(problem)}"
+            f"there is no Dask scheduler at {address} that can be used: {reason_of(problem)}"
         ) from None
     with client:
         _check(client)
@@ -180,9 +179,9 @@ class DaskEngine:
 
         def submit() -> None:
             for call in islice(left, max(0, 2 * self._workers - len(futures))):
-                future = self._client.submit(
-                    answer_as, call, fingerprint(), key=_key(call), pure=False
-                )
+                # never a name that was used before, for a scheduler remembers what has failed
+                key = f"{call.method}-{call.key}-{time.monotonic_ns():x}"
+                future = self._client.submit(answer_as, call, fingerprint(), key=key, pure=False)
                 futures[future] = call
                 self._client.loop.add_callback(fetch, future)
 
@@ -229,12 +228,7 @@ def answer_as(call: Call, expected: tuple[str, ...]) -> Any:
     """Return the commit record of a part, done in a worker that is as its driver is. Raises `AnotherWorker`."""
     if fingerprint() != expected:
         raise AnotherWorker(difference(expected, fingerprint()))
-    return answer_here(call)
-
-
-def fingerprint() -> tuple[str, ...]:
-    """Return what this process and all workers must have in common."""
-    return arkaudit.datasets.plan.fingerprint(__version__)
+    return own_worker().record(call)
 
 
 def _check(client: Client) -> None:
@@ -245,7 +239,7 @@ def _check(client: Client) -> None:
         raise UserMistake(f"a worker of the cluster has no arkaudit: {problem}") from None
     except (OSError, TimeoutError) as problem:
         raise UserMistake(
-            f"the workers of the cluster can't be reached: {_reason(problem)}"
+            f"the workers of the cluster can't be reached: {reason_of(problem)}"
         ) from None
     for worker, versions in fingerprints.items():
         if versions != fingerprint():
@@ -288,16 +282,7 @@ def _answer(call: Call, result: Any) -> Answer:
         return Answer(call, lost=f"{result.allowed_failures + 1} workers have ended over it")
     if isinstance(result, AnotherWorker | ModuleNotFoundError):
         raise UserMistake(f"a worker of the cluster can't take part: {result}")
-    return Answer(call, failed=_reason(result))
-
-
-def _key(call: Call) -> str:
-    """The name of a task: never one that was used before, for a scheduler remembers what has failed."""
-    return f"{call.method}-{call.key}-{time.monotonic_ns():x}"
-
-
-def _reason(problem: BaseException | None) -> str:
-    return f"{type(problem).__name__}: {problem}".partition("\n")[0][:300]
+    return Answer(call, failed=reason_of(result))
 
 
 def _require_dask() -> None:

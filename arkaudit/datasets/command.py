@@ -79,8 +79,7 @@ def inputs_of(places: Iterable[str], out: str) -> Inputs:
     )
     files += [_input(path) for path in seeds.files if own not in path.resolve().parents]
     folders = [
-        FolderFinding(document_name(folder), finding.kind, finding.detail)
-        for folder, finding in seeds.folder_findings.items()
+        (document_name(folder), finding) for folder, finding in seeds.folder_findings.items()
     ]
     return files, folders
 
@@ -159,8 +158,8 @@ def make_dataset(
     _check_place(storage)
     with _engine(workers, jobs) as engine, _alone_in(out), DatasetProgress() as progress:
         made = _made(storage, inputs, engine, progress, part_bytes)
-    for folder in inputs[1]:
-        say(f"{folder.folder}: {folder.kind}: {folder.detail}")
+    for folder, finding in inputs[1]:
+        say(f"{folder}: {finding.kind}: {finding.detail}")
     _tell(made, out)
     return made
 
@@ -211,7 +210,7 @@ def _made(
         parts = planned(
             storage,
             *inputs,
-            made_by=fingerprint(__version__),
+            made_by=fingerprint(),
             part_bytes=part_bytes,
         )
         return Making(storage, parts, engine, __version__, progress).made()

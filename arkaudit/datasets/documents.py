@@ -127,7 +127,12 @@ class DatasetDocuments:
             mentions: tuple[CitedMention, ...] = ()
             if document["document"] == name:
                 with self._as_written(f"what {name} cites"):
-                    mentions = tuple(_cited(row, resolver) for row in rows)
+                    mentions = tuple(
+                        CitedMention(
+                            _mention(row), _url(row, resolver), decided=DecidedOn(row["decided"])
+                        )
+                        for row in rows
+                    )
                 name, rows = next(cited, ("", iter(())))
             with self._as_written(f"the row about {document['document']}"):
                 record = _record(document, mentions, own_findings, at)
@@ -248,10 +253,6 @@ def _record(
         mentions=mentions,
         findings=findings,
     )
-
-
-def _cited(row: Row, resolver: str) -> CitedMention:
-    return CitedMention(_mention(row), _url(row, resolver), decided=DecidedOn(row["decided"]))
 
 
 def _mention(row: Row) -> Mention:

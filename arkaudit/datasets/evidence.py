@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -139,7 +138,6 @@ def read_names(path: Path) -> pa.LargeBinaryArray:
 NAMES_FILE = "whole.arrow"
 LEARNED_FILE = "learned.json"
 
-_BASE = re.compile(r"[^/.]*")
 #: ARKs of which the bases are gathered before those that were there already are dropped.
 _AT_ONCE = 100_000
 _DIGEST_DIGITS = 16
@@ -174,18 +172,6 @@ def evidence_of(names: SortedNames) -> Evidence:
     )
 
 
-def ark_in_normal_form(text: str) -> Ark:
-    """Return the ARK whose normal form is *text*.
-
-    >>> ark_in_normal_form("ark:12148/btv1b84/f1.item")
-    Ark(naan='12148', name='btv1b84', qualifier='/f1.item')
-    """
-    naan, _, rest = text.removeprefix("ark:").partition("/")
-    base = _BASE.match(rest)
-    assert base is not None
-    return Ark(naan, base[0], rest[base.end() :])
-
-
 @dataclass(frozen=True, slots=True)
 class _Learned:
     """What names have taught, as JSON has it: no key of an object is a pair there."""
@@ -205,7 +191,7 @@ def learned_json(evidence: Evidence) -> bytes:
 
 def read_evidence(names_file: Path, learned: bytes) -> Evidence:
     """Return the evidence that is kept in a file of names, mapped to memory, and as JSON."""
-    kept: _Learned = decoded(learned, _Learned)
+    kept = decoded(learned, _Learned)
     names = SortedNames.of_column(read_names(names_file))
     shapes = Shapes(dict(kept.by_kind), kept.by_naan)
     return Evidence(names, shapes, frozenset(kept.qualifiers), zones=Zones(dict(kept.zones)))
@@ -214,7 +200,7 @@ def read_evidence(names_file: Path, learned: bytes) -> Evidence:
 def _bases_of_qualified(names: SortedNames) -> Iterator[pa.LargeBinaryArray]:
     """The normal forms of those of *names* that have a qualifier, without it, some at a time."""
     for start in range(0, len(names), _AT_ONCE):
-        arks = map(ark_in_normal_form, names[start : start + _AT_ONCE])
+        arks = map(Ark.of_normal_form, names[start : start + _AT_ONCE])
         yield column_of(str(ark.base) for ark in arks if ark.qualifier)
 
 
@@ -222,8 +208,8 @@ def _bases(names: SortedNames, others: SortedNames) -> Iterator[Ark]:
     """The distinct ARKs without qualifiers: those among *names*, and those of *others* that are not among these."""
     yield from (ark for ark in _arks(names) if not ark.qualifier)
     whole = Evidence(names)
-    yield from (ark_in_normal_form(other) for other in others if not whole.holds(other))
+    yield from (Ark.of_normal_form(other) for other in others if not whole.holds(other))
 
 
 def _arks(names: Sequence[str]) -> Iterator[Ark]:
-    return (ark_in_normal_form(names[number]) for number in range(len(names)))
+    return (Ark.of_normal_form(names[number]) for number in range(len(names)))

@@ -9,9 +9,8 @@ from __future__ import annotations
 import hashlib
 import io
 import secrets
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -63,10 +62,8 @@ class ReadRecord:
     """The commit record of a part's first pass."""
 
     attempt: str
-    documents: int
     unreadable: int
     mentions: int
-    unresolved: int
     sha256: tuple[str, str]
     """Of the file with its documents, and of that with its names."""
     killed: int = 0
@@ -131,8 +128,7 @@ def _committed(storage: Storage, name: str, record: Record, files: Iterable[str]
         return record
     for file in files:
         storage.remove(file)
-    first: Record = decoded(storage.read(name) or b"", type(record))
-    return first
+    return decoded(storage.read(name) or b"", type(record))
 
 
 # Documents between the two passes of a dataset: one line of JSON each, with its mentions and doubts about them.
@@ -186,11 +182,9 @@ def read_part(
     """
     done = storage.read(read_record_file(part.key))
     if done is not None:
-        record: ReadRecord = decoded(done, ReadRecord)
-        return record
+        return decoded(done, ReadRecord)
     about_folders = [
-        Document(document.folder, (), (Finding(document.kind, document.detail),), is_folder=True)
-        for document in part.folders
+        Document(folder, (), (finding,), is_folder=True) for folder, finding in part.folders
     ]
     parts = (found for file in part.files for found in _parts_of(file, folder))
     results = parts_reading(executor, read_of).results(parts, part_weight)
@@ -228,10 +222,8 @@ class _ReadDocument:
     line: bytes
     name: str
     mentions: int
-    unresolved: int
     is_unreadable: bool
     is_killed: bool
-    is_member: bool
     whole: tuple[str, ...]
     """Normal forms of its ARKs about which nothing had to be decided."""
 
@@ -252,10 +244,8 @@ def read_of(part: two_passes.Part, extraction: Extraction | None) -> _ReadDocume
         encoded(_Line(document, origin)) + b"\n",
         document.name,
         len(document.mentions),
-        len(document.unresolved),
         document.is_unreadable,
         any(finding.kind == KILLED for finding in document.findings),
-        origin.size is not None,
         tuple({str(ark) for ark in whole_arks(document)}),
     )
 
@@ -264,40 +254,26 @@ def _published(
     storage: Storage, key: str, said: Iterable[Document], read: Iterable[_ReadDocument]
 ) -> ReadRecord:
     """Write the documents and names of a part, then its commit record; what is *said* of its files comes first."""
-    counts: Counter[str] = Counter()
+    mentions = killed = 0
     unreadable: list[str] = []
     whole: set[str] = set()
     attempt = secrets.token_hex(4)
     names = documents_file(key, attempt), names_file(key, attempt)
-    scratches = storage.scratch(), storage.scratch()
-    try:
-        with pa.CompressedOutputStream(pa.OSFile(str(scratches[0]), "wb"), _CODEC) as file:
+    with storage.scratch() as lines, storage.scratch() as arks:
+        with pa.CompressedOutputStream(pa.OSFile(str(lines), "wb"), _CODEC) as file:
             for document in chain(map(partial(read_of, extraction=None), said), read):
                 file.write(document.line)
                 whole.update(document.whole)
-                counts["documents"] += document.is_member or document.is_unreadable
-                counts["mentions"] += document.mentions
-                counts["unresolved"] += document.unresolved
-                counts["killed"] += document.is_killed
+                mentions += document.mentions
+                killed += document.is_killed
                 if document.is_unreadable:
                     unreadable.append(document.name)
-        write_names(column_of(whole), scratches[1])
-        digests = digest_of_file(scratches[0]), digest_of_file(scratches[1])
-        for scratch, name in zip(scratches, names, strict=True):
-            storage.put(scratch, name)
-    finally:
-        for scratch in scratches:
-            scratch.unlink(missing_ok=True)
-    record = ReadRecord(
-        attempt,
-        counts["documents"],
-        len(unreadable),
-        counts["mentions"],
-        counts["unresolved"],
-        digests,
-        counts["killed"],
-        tuple(unreadable[:_MOST_NAMES]),
-    )
+        write_names(column_of(whole), arks)
+        digests = digest_of_file(lines), digest_of_file(arks)
+        storage.put(lines, names[0])
+        storage.put(arks, names[1])
+    first = tuple(unreadable[:_MOST_NAMES])
+    record = ReadRecord(attempt, len(unreadable), mentions, digests, killed, first)
     return _committed(storage, read_record_file(key), record, names)
 
 
@@ -332,12 +308,11 @@ def decide_part(
     """
     done = storage.read(decided_record_file(key, digest))
     if done is not None:
-        record: DecidedRecord = decoded(done, DecidedRecord)
-        return record
+        return decoded(done, DecidedRecord)
     attempt = secrets.token_hex(4)
-    scratches = {table.name: storage.scratch() for table in DATASET_TABLES}
-    names = {table: table_file(table, key, digest, attempt) for table in scratches}
-    try:
+    names = {table.name: table_file(table.name, key, digest, attempt) for table in DATASET_TABLES}
+    with ExitStack() as stack:
+        scratches = {table: stack.enter_context(storage.scratch()) for table in names}
         with storage.local(documents_file(key, read_attempt)) as path, _lines_in(path) as lines:
             files = {
                 table.name: ParquetFile(table, scratches[table.name]) for table in DATASET_TABLES
@@ -354,9 +329,6 @@ def decide_part(
         digests = {table: digest_of_file(scratches[table]) for table in filled}
         for table in filled:
             storage.put(scratches[table], names[table])
-    finally:
-        for scratch in scratches.values():
-            scratch.unlink(missing_ok=True)
     decided = DecidedRecord(attempt, counts, digests)
     return _committed(storage, decided_record_file(key, digest), decided, names.values())
 
@@ -390,7 +362,7 @@ def rows_of_lines(batch: Sequence[bytes], evidence: Evidence) -> Rows:
     """Return the rows of documents in each table, decided on *evidence*."""
     rows: Rows = {table.name: [] for table in DATASET_TABLES}
     for line in batch:
-        read: _Line = decoded(line, _Line)
+        read = decoded(line, _Line)
         origin, document = read.origin, read.document.decided_on(evidence)
         # in its source: nothing for a whole file
         record = document.name.removeprefix(origin.source).removeprefix(INSIDE)

@@ -17,8 +17,10 @@ from operator import attrgetter
 from pathlib import Path, PurePosixPath
 
 import extractors
+from arkaudit import __version__
 from arkaudit.datasets.columns import DATASET_TABLES
 from arkaudit.datasets.storage import InputFile, Storage
+from extractors.model.documents import Finding
 from extractors.model.errors import UserMistake
 from extractors.processes.codec import decoded, encoded, plain
 
@@ -33,13 +35,13 @@ _MISSING = "missing"
 
 
 @cache
-def fingerprint(version: str) -> tuple[str, ...]:
-    """Return the *version* of arkaudit, and what else two processes have in common that find the same.
+def fingerprint() -> tuple[str, ...]:
+    """Return the version of arkaudit, and what else two processes have in common that find the same.
 
     That is Python, the libraries that read documents, and our own code, which a developer changes between versions.
 
-    >>> fingerprint("0.1.0")[0]
-    'arkaudit 0.1.0'
+    >>> fingerprint()[0] == f"arkaudit {__version__}"
+    True
     """
     from importlib import metadata  # which takes longer than all that follows
 
@@ -52,7 +54,7 @@ def fingerprint(version: str) -> tuple[str, ...]:
     python = ".".join(platform.python_version_tuple()[:2])
     versions = (f"{name} {installed(name)}" for name in _READERS)
     return (
-        f"arkaudit {version}",
+        f"arkaudit {__version__}",
         f"code {code_digest(Path(extractors.__file__).parent, Path(__file__).parent)}",
         f"Python {python}",
         *versions,
@@ -98,13 +100,8 @@ _FORMAT = "arkaudit dataset plan 1"
 _KEY = re.compile(r"p[0-9]{6,}")
 
 
-@dataclass(frozen=True, slots=True)
-class FolderFinding:
-    """What was noticed about a folder that was named."""
-
-    folder: str
-    kind: str
-    detail: str
+#: The name of a folder that was named, and what was noticed about it.
+FolderFinding = tuple[str, Finding]
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +230,7 @@ def _parts_in(storage: Storage, name: str, made_by: Sequence[str]) -> Iterator[P
     """The parts of one plan. Raises `UserMistake` for a plan that something else has made, and for what is no plan."""
     try:
         lines = io.BytesIO(storage.read(f"{_PLANS}/{name}") or b"")
-        head: _PlanHead = decoded(lines.readline(), _PlanHead)
+        head = decoded(lines.readline(), _PlanHead)
         if head.format != _FORMAT:
             raise ValueError("it is of something else")
         if another := difference(made_by, head.made_by):
@@ -242,7 +239,7 @@ def _parts_in(storage: Storage, name: str, made_by: Sequence[str]) -> Iterator[P
                 "resume with that, or make a new one"
             )
         for line in lines:
-            part: Part = decoded(line, Part)
+            part = decoded(line, Part)
             if not _KEY.fullmatch(part.key) or any("\0" in file.name for file in part.files):
                 raise ValueError("it names what no plan names")
             yield part
@@ -299,7 +296,7 @@ class Manifest:
     @classmethod
     def of_bytes(cls, data: bytes) -> Manifest:
         """Return the manifest in a file. Raises ValueError for what is none, or of a version that is not known."""
-        manifest: Manifest = decoded(data, cls)
+        manifest = decoded(data, cls)
         if manifest.format != FORMAT:
             raise ValueError("it is of something else")
         if manifest.format_version != FORMAT_VERSION:

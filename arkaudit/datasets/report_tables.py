@@ -66,13 +66,16 @@ class DatasetTable:
     """A table of a report on a dataset, and how its rows are had: in pieces, for there may be millions."""
 
     definition: TableDefinition
-    pieces: Callable[[OpenDataset, pd.DataFrame], Frames]
-    """Of a dataset that has been counted, and what the NAAN registry says (`reports.store.frames.registered_names`)."""
+    pieces: Callable[[OpenDataset, pd.DataFrame], Frames] | str
+    """Of a dataset that has been counted, and what the NAAN registry says (`reports.store.frames.registered_names`);
+    or the query that gives them."""
 
     def frames(self, dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
         """Yield its rows in their order, with the columns of its definition; what no document says is empty."""
         names = [column.name for column in self.definition.columns]
-        for rows in self.pieces(dataset, registered):
+        query = self.pieces
+        frames = dataset.frames(query) if isinstance(query, str) else query(dataset, registered)
+        for rows in frames:
             yield self.definition.shaped(rows.reindex(columns=names))
 
 
@@ -129,60 +132,51 @@ def _shoulders(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
         yield rows.assign(organization=named, registered=keys.isin(organizations.index))
 
 
-def _documents(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    yield from dataset.frames(
-        f"""
-        SELECT document, title, CASE WHEN record <> '' THEN source END AS found_on, outcome, media_type,
-            coalesce(citations, 0) AS citations, coalesce(arks, 0) AS arks, {_NOT_JUDGED.format("coalesce(arks, 0)")},
-            coalesce(repaired, 0) AS repaired, coalesce(found.findings, 0) AS findings
-        FROM documents LEFT JOIN by_document USING (document)
-        LEFT JOIN (SELECT document, count(*) AS findings FROM findings GROUP BY document) AS found USING (document)
-        ORDER BY document
-        """
-    )
+_DOCUMENTS = f"""
+    SELECT document, title, CASE WHEN record <> '' THEN source END AS found_on, outcome, media_type,
+        coalesce(citations, 0) AS citations, coalesce(arks, 0) AS arks, {_NOT_JUDGED.format("coalesce(arks, 0)")},
+        coalesce(repaired, 0) AS repaired, coalesce(found.findings, 0) AS findings
+    FROM documents LEFT JOIN by_document USING (document)
+    LEFT JOIN (SELECT document, count(*) AS findings FROM findings GROUP BY document) AS found USING (document)
+    ORDER BY document
+    """
 
 
-def _collections(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    counts = (
-        "alive",
-        "failing",
-        "broken",
-        *(f"level_{number}" for number in range(4)),
-        "listed",
-        "not_met",
+_COUNTS = (
+    "alive",
+    "failing",
+    "broken",
+    *(f"level_{number}" for number in range(4)),
+    "listed",
+    "not_met",
+)
+_ZEROS = ", ".join(f"0 AS {name}" for name in _COUNTS)
+_COLLECTIONS = f"""
+    SELECT 'section' AS source, section AS collection, documents, citing_documents, citations, {_ZEROS},
+        coalesce(arks, 0) AS arks, coalesce(arks, 0) AS cited_arks, coalesce(arks, 0) AS undetermined,
+        {_NOT_JUDGED.format("coalesce(arks, 0)")}
+    FROM (
+        SELECT section, count(*) AS documents, count(by_document.document) AS citing_documents,
+            coalesce(sum(citations), 0)::BIGINT AS citations
+        FROM section LEFT JOIN by_document USING (document) GROUP BY section
     )
-    zeros = ", ".join(f"0 AS {name}" for name in counts)
-    yield from dataset.frames(
-        f"""
-        SELECT 'section' AS source, section AS collection, documents, citing_documents, citations, {zeros},
-            coalesce(arks, 0) AS arks, coalesce(arks, 0) AS cited_arks, coalesce(arks, 0) AS undetermined,
-            {_NOT_JUDGED.format("coalesce(arks, 0)")}
-        FROM (
-            SELECT section, count(*) AS documents, count(by_document.document) AS citing_documents,
-                coalesce(sum(citations), 0)::BIGINT AS citations
-            FROM section LEFT JOIN by_document USING (document) GROUP BY section
-        )
-        LEFT JOIN (
-            SELECT section, count(DISTINCT ark) AS arks FROM mentions JOIN section USING (document) GROUP BY section
-        ) USING (section)
-        ORDER BY section
-        """
-    )
+    LEFT JOIN (
+        SELECT section, count(DISTINCT ark) AS arks FROM mentions JOIN section USING (document) GROUP BY section
+    ) USING (section)
+    ORDER BY section
+    """
 
 
-def _repairs(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    yield from dataset.frames(
-        f"""
-        SELECT repair, places, citations, documents, {_NOT_JUDGED.format("places")}, example.as_written AS as_written,
-            example.repaired AS repaired, example.document AS document
-        FROM (
-            SELECT repair, sum(places)::BIGINT AS places, sum(citations)::BIGINT AS citations,
-                sum(documents)::BIGINT AS documents, min(example) AS example
-            FROM by_repair GROUP BY repair
-        )
-        ORDER BY places DESC, repair
-        """
+_REPAIRS = f"""
+    SELECT repair, places, citations, documents, {_NOT_JUDGED.format("places")}, example.as_written AS as_written,
+        example.repaired AS repaired, example.document AS document
+    FROM (
+        SELECT repair, sum(places)::BIGINT AS places, sum(citations)::BIGINT AS citations,
+            sum(documents)::BIGINT AS documents, min(example) AS example
+        FROM by_repair GROUP BY repair
     )
+    ORDER BY places DESC, repair
+    """
 
 
 def _groups(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
@@ -207,27 +201,24 @@ def _groups(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
     )
 
 
-def _check_failures(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    """What may have been meant, as `extract` says; names that any document cites come first, broken ones, too."""
-    yield from dataset.frames(
-        f"""
-        WITH failing AS (
-            SELECT ark, any_value(naan) AS naan, max(suggestions) AS suggestions,
-                count(DISTINCT (document, citation)) AS citations, count(DISTINCT document) AS documents,
-                min({{'document': document, 'ordinal': ordinal, 'as_written': as_written}}) AS first
-            FROM mentions WHERE "check" = '{CheckCharacter.FAILS}' GROUP BY ark
-        ), meant AS (
-            SELECT failing.ark, string_agg(suggestion, '{JOINT}' ORDER BY known.ark IS NULL, place) AS suggestions
-            FROM (SELECT ark, unnest(suggestions) AS suggestion, generate_subscripts(suggestions, 1) AS place
-                  FROM failing) AS failing
-            LEFT JOIN ark AS known ON known.ark = regexp_extract(suggestion, '{_BASE}')
-            GROUP BY failing.ark
-        )
-        SELECT ark, naan, coalesce(meant.suggestions, '') AS suggestions, citations, documents,
-            first.as_written AS as_written, first.document AS first_document
-        FROM failing LEFT JOIN meant USING (ark) ORDER BY citations DESC, ark
-        """
+#: What may have been meant, as `extract` says; names that any document cites come first, broken ones, too.
+_CHECK_FAILURES = f"""
+    WITH failing AS (
+        SELECT ark, any_value(naan) AS naan, max(suggestions) AS suggestions,
+            count(DISTINCT (document, citation)) AS citations, count(DISTINCT document) AS documents,
+            min({{'document': document, 'ordinal': ordinal, 'as_written': as_written}}) AS first
+        FROM mentions WHERE "check" = '{CheckCharacter.FAILS}' GROUP BY ark
+    ), meant AS (
+        SELECT failing.ark, string_agg(suggestion, '{JOINT}' ORDER BY known.ark IS NULL, place) AS suggestions
+        FROM (SELECT ark, unnest(suggestions) AS suggestion, generate_subscripts(suggestions, 1) AS place
+              FROM failing) AS failing
+        LEFT JOIN ark AS known ON known.ark = regexp_extract(suggestion, '{_BASE}')
+        GROUP BY failing.ark
     )
+    SELECT ark, naan, coalesce(meant.suggestions, '') AS suggestions, citations, documents,
+        first.as_written AS as_written, first.document AS first_document
+    FROM failing LEFT JOIN meant USING (ark) ORDER BY citations DESC, ark
+    """
 
 
 def has_all_citations(dataset: OpenDataset) -> bool:
@@ -273,22 +264,18 @@ def _asked_url(repaired: str, resolver: object, link_resolver: object) -> str:
     return mention_url(repaired, named, of_page, GLOBAL_RESOLVER)
 
 
-def _findings(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    yield from dataset.frames("SELECT document AS subject, kind, detail FROM findings ORDER BY ALL")
+_FINDINGS = "SELECT document AS subject, kind, detail FROM findings ORDER BY ALL"
 
 
-def _cited_hosts(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    yield from dataset.frames(
-        """
-        SELECT host, arks, citations, documents
-        FROM (SELECT host, sum(citations)::BIGINT AS citations, sum(documents)::BIGINT AS documents
-              FROM by_host GROUP BY host)
-        JOIN (SELECT host, count(DISTINCT ark) AS arks
-              FROM (SELECT coalesce(resolver, '') AS resolver, ark FROM mentions) JOIN resolver_host USING (resolver)
-              GROUP BY host) USING (host)
-        ORDER BY arks DESC, host
-        """
-    )
+_CITED_HOSTS = """
+    SELECT host, arks, citations, documents
+    FROM (SELECT host, sum(citations)::BIGINT AS citations, sum(documents)::BIGINT AS documents
+          FROM by_host GROUP BY host)
+    JOIN (SELECT host, count(DISTINCT ark) AS arks
+          FROM (SELECT coalesce(resolver, '') AS resolver, ark FROM mentions) JOIN resolver_host USING (resolver)
+          GROUP BY host) USING (host)
+    ORDER BY arks DESC, host
+    """
 
 
 def _of_datasets_only(*_: object) -> pd.DataFrame:
@@ -338,14 +325,14 @@ DATASET_REPORT = (
     SUMMARY,
     NAANS,
     DatasetTable(overviews.SHOULDERS, _shoulders),
-    DatasetTable(CITED_HOSTS, _cited_hosts),
-    DatasetTable(overviews.DOCUMENTS, _documents),
-    DatasetTable(overviews.COLLECTIONS, _collections),
-    DatasetTable(listings.REPAIRS, _repairs),
-    DatasetTable(CHECK_FAILURES, _check_failures),
+    DatasetTable(CITED_HOSTS, _CITED_HOSTS),
+    DatasetTable(overviews.DOCUMENTS, _DOCUMENTS),
+    DatasetTable(overviews.COLLECTIONS, _COLLECTIONS),
+    DatasetTable(listings.REPAIRS, _REPAIRS),
+    DatasetTable(CHECK_FAILURES, _CHECK_FAILURES),
     DatasetTable(pairs.GROUPS, _groups),
     DatasetTable(listings.CITATIONS, _citations),
-    DatasetTable(listings.FINDINGS, _findings),
+    DatasetTable(listings.FINDINGS, _FINDINGS),
 )
 
 

@@ -58,15 +58,14 @@ class ObjectStorage:
         with _failing(self.place):
             object_files().pipe_file(self._key(name), data)
 
-    def scratch(self) -> Path:
-        """Return a local file."""
-        return Path(self._scratch.name, secrets.token_hex(8))
+    def scratch(self) -> contextlib.AbstractContextManager[Path]:
+        """Give a local file."""
+        return _scratch_in(Path(self._scratch.name))
 
     def put(self, scratch: Path, name: str) -> None:
         """Send a local file there."""
         with _failing(self.place):
             object_files().put_file(str(scratch), self._key(name))
-        scratch.unlink()
 
     def read(self, name: str) -> bytes | None:
         """Return what is in an object."""
@@ -77,13 +76,10 @@ class ObjectStorage:
     @contextlib.contextmanager
     def local(self, name: str) -> Iterator[Path]:
         """A copy, which is removed afterwards."""
-        path = self.scratch()
-        with _failing(self.place):
-            object_files().get_file(self._key(name), str(path))
-        try:
+        with self.scratch() as path:
+            with _failing(self.place):
+                object_files().get_file(self._key(name), str(path))
             yield path
-        finally:
-            path.unlink()
 
     def digest(self, name: str) -> str | None:
         """Return the SHA-256 of an object."""
@@ -180,7 +176,7 @@ def opened_object(url: str) -> Iterator[BinaryIO]:
     finally:
         if stream.failure is not None:
             raise StorageFailed(
-                f"{url} could not be read to its end: {_reason(stream.failure)}"
+                f"{url} could not be read to its end: {reason_of(stream.failure)}"
             ) from None
 
 
@@ -258,11 +254,22 @@ def _failing(url: str) -> Iterator[None]:
     except (FileNotFoundError, FileExistsError, UserMistake, StorageFailed):
         raise
     except Exception as problem:  # of botocore, aiohttp, asyncio, the system …
-        raise StorageFailed(f"{url}: {_reason(problem)}") from None
+        raise StorageFailed(f"{url}: {reason_of(problem)}") from None
 
 
-def _reason(problem: Exception) -> str:
+def reason_of(problem: BaseException) -> str:
+    """Return what went wrong, in a line."""
     return f"{type(problem).__name__}: {problem}".partition("\n")[0][:300]
+
+
+@contextlib.contextmanager
+def _scratch_in(folder: Path) -> Iterator[Path]:
+    """Give a file that isn't there yet, and remove what is left of it."""
+    path = folder / secrets.token_hex(8)
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
 
 
 #: Where files are written before they are put into their place.
@@ -301,27 +308,27 @@ class LocalStorage:
 
         It becomes a link to one that is whole, which fails if there is one already.
         """
-        scratch, target = self._written(data), self._target(name)
-        try:
-            os.link(scratch, target)
-        except FileExistsError:
-            return (
-                scratch.stat().st_nlink == 2
-            )  # NFS: it was made, but the answer got lost, and it was asked again
-        finally:
-            scratch.unlink()
+        with self._written(data) as scratch:
+            target = self._target(name)
+            try:
+                os.link(scratch, target)
+            except (
+                FileExistsError
+            ):  # NFS: it was made, but the answer got lost, and it was asked again
+                return scratch.stat().st_nlink == 2
         _make_durable(target.parent)
         return True
 
     def replace(self, name: str, data: bytes) -> None:
         """Make a file, or another one in its place, whole and durable."""
-        self._move(self._written(data), name)
+        with self._written(data) as scratch:
+            self._move(scratch, name)
 
-    def scratch(self) -> Path:
-        """Return a local file that isn't there yet, to be written and then put into its place: on the same file system."""
+    def scratch(self) -> contextlib.AbstractContextManager[Path]:
+        """Give a local file that isn't there yet, to be written and put into its place: on the same file system."""
         folder = self._folder / SCRATCH
         folder.mkdir(parents=True, exist_ok=True)
-        return folder / secrets.token_hex(8)
+        return _scratch_in(folder)
 
     def put(self, scratch: Path, name: str) -> None:
         """Move a scratch file into its place, durable."""
@@ -370,17 +377,14 @@ class LocalStorage:
         with contextlib.suppress(OSError):
             (self._folder / folder).rmdir()
 
-    def _written(self, data: bytes) -> Path:
-        scratch = self.scratch()
-        try:
+    @contextlib.contextmanager
+    def _written(self, data: bytes) -> Iterator[Path]:
+        with self.scratch() as scratch:
             with scratch.open("wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-        except BaseException:
-            scratch.unlink(missing_ok=True)
-            raise
-        return scratch
+            yield scratch
 
     def _move(self, scratch: Path, name: str) -> None:
         target = self._target(name)

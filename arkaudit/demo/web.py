@@ -14,7 +14,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
 from socketserver import BaseServer, ThreadingMixIn
-from types import TracebackType
 from typing import Any, Self
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
@@ -133,19 +132,9 @@ class LoopbackWeb:
         self.ca_file = folder / "authority.pem"
         authority.cert_pem.write_to_path(str(self.ca_file))
         try:
-            self._serve(
-                "https",
-                SITE_HOST,
-                authority,
-                _Server(("127.0.0.1", 0), self._handler(SITE_HOST, document_site)),
-            )
-            for (scheme, host), behaviour in HOSTS.items():
-                self._serve(
-                    scheme,
-                    host,
-                    authority,
-                    _Server(("127.0.0.1", 0), self._handler(host, behaviour)),
-                )
+            for (scheme, host), behaviour in {("https", SITE_HOST): document_site, **HOSTS}.items():
+                server = _Server(("127.0.0.1", 0), self._handler(host, behaviour))
+                self._serve(scheme, host, authority, server)
             arklet = _WsgiServer(("127.0.0.1", 0), _QuietWsgiHandler)
             arklet.set_app(self._noted(ARKLET_HOST, arklet_application(folder / "arklet.db")))
             self._serve("https", ARKLET_HOST, authority, arklet)
@@ -154,12 +143,7 @@ class LoopbackWeb:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def _serve(self, scheme: str, host: str, authority: trustme.CA, server: Any) -> None:

@@ -23,6 +23,7 @@ from extractors.archives.compression import (
     Compression,
     Decompressed,
     Lookahead,
+    Readable,
     SizeBudget,
     size_of,
 )
@@ -315,13 +316,11 @@ class _Walk:
                 yield replace(page, name=self._unique(page.name), data=payload.content)
             return
         layers: list[Decompressed] = []
+        stream: Readable = io.BytesIO(payload.content)
         for encoding in payload.encodings:
-            layers.append(
-                Decompressed(
-                    layers[-1] if layers else io.BytesIO(payload.content), encoding, self._budget
-                )
-            )
-        content = Lookahead(layers[-1]) if layers else Lookahead(io.BytesIO(payload.content))
+            stream = Decompressed(stream, encoding, self._budget)
+            layers.append(stream)
+        content = Lookahead(stream)
         if layers and not content.peek(1) and not self._budget.is_spent:
             content, layers = Lookahead(io.BytesIO(payload.content)), []
         yield from self.document(content, page, depth=depth, packed=layers)

@@ -118,8 +118,7 @@ def _labelled_lines(text: str) -> Iterator[tuple[int, str, int]]:
             continue
         if at >= end:
             start = text.rfind("\n", max(end, 0), at) + 1 or max(end + 1, 0)
-            end = text.find("\n", at)
-            end = end if end >= 0 else len(text)
+            end = _line_end(text, at)
             line = text[start:end] if end - start <= _LONGEST_LINE else ""
             may_have_columns = ("  " in line or "|" in line) and "\t" not in line
         if may_have_columns:
@@ -146,8 +145,7 @@ def _may_go_on(
     while next_start < len(text) and (
         not follows.strip() or _is_rule(follows)
     ):  # empty lines, and rules
-        end = text.find("\n", next_start)
-        end = end if end >= 0 else len(text)
+        end = _line_end(text, next_start)
         follows = text[next_start : min(end, next_start + _LONGEST_LINE)]
         next_start = end + 1
     if not all(_is_clear(follows, edge) for edge in (left, right) if edge):
@@ -185,8 +183,8 @@ def _column(
     if parted - {None} != {True}:
         return None
     first, last = above[-1] if above else here, below[-1] if below else here
-    end = text.find("\n", last[0])
-    return TextColumn(text, first[0], end + 1 if end >= 0 else len(text), left, right)
+    end = min(_line_end(text, last[0]) + 1, len(text))
+    return TextColumn(text, first[0], end, left, right)
 
 
 _PlacedLine = tuple[int, str]
@@ -205,12 +203,15 @@ def _lines_above(text: str, start: int, floor: int) -> Iterator[_PlacedLine]:
 
 def _lines_from(text: str, start: int) -> Iterator[_PlacedLine]:
     """Yield the lines from that which begins at *start*."""
-    while True:
-        end = text.find("\n", start)
-        yield start, text[start : end if end >= 0 else len(text)].rstrip("\r")
-        if end < 0:
-            return
+    while start <= len(text):
+        end = _line_end(text, start)
+        yield start, text[start:end].rstrip("\r")
         start = end + 1
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return end if end >= 0 else len(text)
 
 
 def _alike(placed: Iterable[_PlacedLine], left: int, right: int | None) -> Iterator[_PlacedLine]:

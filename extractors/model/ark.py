@@ -28,7 +28,6 @@ BETANUMERIC = "0123456789bcdfghjkmnpqrstvwxz"
 SKIPPED_NAANS = frozenset({"12345", "99999"})
 
 _SHOULDER = re.compile(r"[bcdfghjkmnpqrstvwxz]*[0-9]")
-_BASE = re.compile(r"[^/.]*")
 _INERT_IN_NAAN = re.compile(r"[^0-9a-z]")
 
 
@@ -67,10 +66,18 @@ class Ark:
         clean = CLEAN.fullmatch(text)
         if clean is not None:
             return cls(*clean.groups())
-        naan, _, rest = normalize(text).removeprefix("ark:").partition("/")
-        base = _BASE.match(rest)
-        assert base is not None
-        return cls(naan, base[0], rest[base.end() :])
+        return cls.of_normal_form(normalize(text))
+
+    @classmethod
+    def of_normal_form(cls, form: str) -> Ark:
+        """The ARK whose normal form is *form*.
+
+        >>> Ark.of_normal_form("ark:12148/btv1b84/f1.item")
+        Ark(naan='12148', name='btv1b84', qualifier='/f1.item')
+        """
+        naan, _, rest = form.removeprefix("ark:").partition("/")
+        name = rest.partition("/")[0].partition(".")[0]
+        return cls(naan, name, rest[len(name) :])
 
     def __str__(self) -> str:
         return f"ark:{self.naan}/{self.name}{self.qualifier}"
@@ -291,14 +298,6 @@ def remarks(written: str, ark: Ark, *, url_goes_on: bool = False) -> tuple[Remar
     return (*due, Remark.URL_GOES_ON) if url_goes_on else tuple(due)
 
 
-def _has_upper_case_naan(written: Written, _: Ark) -> bool:
-    return _CAPITAL.search(_ESCAPE.sub("", _naan_and_name(written)[0])) is not None
-
-
-def _is_outside_repertoire(written: Written, _: Ark) -> bool:
-    return _OUTSIDE_REPERTOIRE.search(_naan_and_name(written)[1]) is not None
-
-
 def _naan_and_name(written: Written) -> tuple[str, str]:
     """The NAAN, and name with qualifier, as written."""
     naan, _, name = written.body.lstrip("/.-").partition("/")
@@ -328,7 +327,9 @@ RULES: Mapping[Remark, Callable[[Written, Ark], bool]] = {
     Remark.CASE_LOST: lambda written, ark: (
         written.label.isupper() and (ark.name + ark.qualifier).isupper()
     ),
-    Remark.UPPER_CASE_NAAN: _has_upper_case_naan,
+    Remark.UPPER_CASE_NAAN: lambda written, _: (
+        _CAPITAL.search(_ESCAPE.sub("", _naan_and_name(written)[0])) is not None
+    ),
     Remark.VOWEL_IN_NAAN: lambda _, ark: _VOWEL.search(ark.naan) is not None,
     Remark.NAAN_OUTSIDE_BETANUMERIC: lambda _, ark: (
         _OUTSIDE_BETANUMERIC.search(ark.naan) is not None
@@ -341,7 +342,9 @@ RULES: Mapping[Remark, Callable[[Written, Ark], bool]] = {
     Remark.SLASH_AFTER_SHOULDER: lambda _, ark: (
         ark.qualifier.startswith("/") and shoulder_of(ark.name) == ark.name
     ),
-    Remark.OUTSIDE_REPERTOIRE: _is_outside_repertoire,
+    Remark.OUTSIDE_REPERTOIRE: lambda written, _: (
+        _OUTSIDE_REPERTOIRE.search(_naan_and_name(written)[1]) is not None
+    ),
     Remark.RAW_NON_ASCII: _body_has("[^\x00-\x7f\N{HYPHEN}-\N{HORIZONTAL BAR}]"),
     Remark.CONTROL_CHARACTER: _body_has(
         "[\x00-\x20\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"

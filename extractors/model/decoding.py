@@ -72,6 +72,13 @@ def decode(data: bytes, *declared: str | None) -> Decoded:
     return _best_guess(data, charsets[0])
 
 
+def text_of(data: bytes, most: int, *declared: str | None) -> tuple[str, list[Finding]]:
+    """Return the characters of *data* up to *most* bytes, as `decode` has them, and what a reader must know of them."""
+    data, findings = first_bytes(data, most)
+    decoded = decode(data, *declared)
+    return decoded.text, [*findings, *decoded.findings]
+
+
 @lru_cache(maxsize=8)
 def decode_beginning(data: bytes, declared: str | None) -> Decoded:
     """Return what `decode` does, of a few bytes: it is asked for several times of one document."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from email.message import Message
 from enum import StrEnum
 from functools import lru_cache
@@ -39,76 +39,54 @@ class Format(StrEnum):
     MAIL = "mail"
 
 
-_BY_MEDIA_TYPE = {
-    "application/bibtex": Format.BIBTEX,
-    "application/json": Format.JSON,
-    "application/json-seq": Format.JSON_LINES,
-    "application/jsonl": Format.JSON_LINES,
-    "application/marc": Format.MARC,
-    "application/mbox": Format.MAIL,
-    "application/pdf": Format.PDF,
-    "application/x-bibtex": Format.BIBTEX,
-    "application/x-jsonlines": Format.JSON_LINES,
-    "application/x-latex": Format.LATEX,
-    "application/x-ndjson": Format.JSON_LINES,
-    "application/x-pdf": Format.PDF,
-    "application/x-tex": Format.LATEX,
-    "application/xhtml+xml": Format.HTML,
-    "application/xml": Format.XML,
-    "message/rfc822": Format.MAIL,
-    "multipart/related": Format.MAIL,
-    "text/csv": Format.TABULAR,
-    "text/html": Format.HTML,
-    "text/markdown": Format.MARKDOWN,
-    "text/prs.fallenstein.rst": Format.RESTRUCTURED,
-    "text/tab-separated-values": Format.TABULAR,
-    "text/x-bibtex": Format.BIBTEX,
-    "text/x-markdown": Format.MARKDOWN,
-    "text/x-rst": Format.RESTRUCTURED,
-    "text/x-tex": Format.LATEX,
-    "text/xml": Format.XML,
+#: The media types and the ends of file names that claim each format.
+_LABELS: Mapping[Format, tuple[str, ...]] = {
+    Format.BIBTEX: (
+        "application/bibtex",
+        "application/x-bibtex",
+        "text/x-bibtex",
+        ".bib",
+        ".bibtex",
+    ),
+    Format.HTML: ("application/xhtml+xml", "text/html", ".htm", ".html", ".xht", ".xhtml"),
+    Format.JSON: ("application/json", ".geojson", ".ipynb", ".json", ".jsonld"),
+    Format.JSON_LINES: (
+        "application/json-seq",
+        "application/jsonl",
+        "application/x-jsonlines",
+        "application/x-ndjson",
+        ".jsonl",
+        ".ndjson",
+    ),
+    Format.LATEX: (
+        "application/x-latex",
+        "application/x-tex",
+        "text/x-tex",
+        ".bbl",
+        ".cls",
+        ".latex",
+        ".ltx",
+        ".sty",
+        ".tex",
+    ),
+    Format.MAIL: (
+        "application/mbox",
+        "message/rfc822",
+        "multipart/related",
+        ".eml",
+        ".mbox",
+        ".mht",
+        ".mhtml",
+    ),
+    Format.MARC: ("application/marc", ".marc", ".mrc"),
+    Format.MARKDOWN: ("text/markdown", "text/x-markdown", ".markdown", ".md", ".qmd", ".rmd"),
+    Format.PDF: ("application/pdf", "application/x-pdf", ".pdf"),
+    Format.PLAIN: (".txt", ".yaml", ".yml"),
+    Format.RESTRUCTURED: ("text/prs.fallenstein.rst", "text/x-rst", ".rest", ".rst"),
+    Format.TABULAR: ("text/csv", "text/tab-separated-values", ".csv", ".tab", ".tsv"),
+    Format.XML: ("application/xml", "text/xml", ".tei", ".xml"),
 }
-_BY_SUFFIX = {
-    ".bbl": Format.LATEX,
-    ".bib": Format.BIBTEX,
-    ".bibtex": Format.BIBTEX,
-    ".cls": Format.LATEX,
-    ".csv": Format.TABULAR,
-    ".eml": Format.MAIL,
-    ".geojson": Format.JSON,
-    ".htm": Format.HTML,
-    ".html": Format.HTML,
-    ".ipynb": Format.JSON,
-    ".json": Format.JSON,
-    ".jsonl": Format.JSON_LINES,
-    ".jsonld": Format.JSON,
-    ".latex": Format.LATEX,
-    ".ltx": Format.LATEX,
-    ".marc": Format.MARC,
-    ".markdown": Format.MARKDOWN,
-    ".md": Format.MARKDOWN,
-    ".mbox": Format.MAIL,
-    ".mht": Format.MAIL,
-    ".mhtml": Format.MAIL,
-    ".mrc": Format.MARC,
-    ".ndjson": Format.JSON_LINES,
-    ".pdf": Format.PDF,
-    ".qmd": Format.MARKDOWN,
-    ".rest": Format.RESTRUCTURED,
-    ".rmd": Format.MARKDOWN,
-    ".rst": Format.RESTRUCTURED,
-    ".sty": Format.LATEX,
-    ".tab": Format.TABULAR,
-    ".tei": Format.XML,
-    ".tex": Format.LATEX,
-    ".tsv": Format.TABULAR,
-    ".txt": Format.PLAIN,
-    ".xht": Format.HTML,
-    ".xhtml": Format.HTML,
-    ".xml": Format.XML,
-    ".yaml": Format.PLAIN,
-    ".yml": Format.PLAIN,
-}
+_BY_LABEL = {label: kind for kind, labels in _LABELS.items() for label in labels}
 #: Texts in a form of their own: a server sends them as text/plain for want of a better name, and they say nothing of their
 #: charset. Markup is not among them: sent so, it is shown as its source.
 PLAIN_TEXTS = frozenset(
@@ -217,9 +195,9 @@ def _format_by_label(media_type: str | None, name: str) -> Format | None:
     (<Format.MARKDOWN: 'markdown'>, <Format.PLAIN: 'plain'>)
     """
     media_type = (media_type or "").lower()
-    by_name = _BY_SUFFIX.get(PurePosixPath(name).suffix.lower()) if "." in name else None
-    if media_type in _BY_MEDIA_TYPE:
-        return _BY_MEDIA_TYPE[media_type]
+    by_name = _BY_LABEL.get(PurePosixPath(name).suffix.lower()) if "." in name else None
+    if media_type in _BY_LABEL:
+        return _BY_LABEL[media_type]
     if media_type.endswith("+xml"):
         return Format.XML
     if media_type.endswith("+json"):

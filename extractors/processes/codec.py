@@ -9,19 +9,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Set
 from functools import cache, partial
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from cattrs import Converter
 
+T = TypeVar("T")
 
-def encoded(value: Any, kind: Any = None) -> bytes:
+
+def encoded(value: Any) -> bytes:
     """Return *value* as JSON, in UTF-8; lone surrogates, as names of files may have them, stay what they are.
 
     >>> from extractors.model.documents import Finding
     >>> encoded([Finding("empty", "it has no bytes")])
     b'[{"kind": "empty", "detail": "it has no bytes"}]'
     """
-    return json.dumps(_converter().unstructure(value, kind)).encode("ascii")
+    return json.dumps(plain(value)).encode("ascii")
 
 
 def plain(value: Any) -> Any:
@@ -29,7 +31,7 @@ def plain(value: Any) -> Any:
     return _converter().unstructure(value)
 
 
-def decoded(data: bytes, kind: Any) -> Any:
+def decoded(data: bytes, kind: type[T]) -> T:
     """Return the value of type *kind* that `encoded` has made *data* of. Raises ValueError for anything else.
 
     >>> from extractors.model.documents import Finding
@@ -47,7 +49,7 @@ def decoded(data: bytes, kind: Any) -> Any:
     return from_plain(plain_data, kind)
 
 
-def from_plain(data: Any, kind: Any) -> Any:
+def from_plain(data: Any, kind: type[T]) -> T:
     """Return the value of type *kind* that `plain` has made *data* of. Raises ValueError for anything else."""
     try:
         return _converter().structure(data, kind)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from extractors.mentions.labels import labelled, may_hold_ark
-from extractors.model.decoding import decode, first_bytes
+from extractors.model.decoding import text_of
 from extractors.model.documents import Finding, Reading, Role
 from extractors.readers.running_text import RunningText
 
@@ -144,15 +144,14 @@ def read_bibtex(data: bytes, *, charset: str | None = None) -> Reading:
     return _reading(BIBTEX_TYPE, out, findings)
 
 
-def _source(data: bytes, charset: str | None) -> tuple[str, tuple[Finding, ...]]:
+def _source(data: bytes, charset: str | None) -> tuple[str, list[Finding]]:
     """Return the characters of *data*, up to a limit, with plain line ends, and what its reader must know of them."""
-    data, findings = first_bytes(data, MOST_BYTES)
-    decoded = decode(data, charset)
-    return decoded.text.replace("\r\n", "\n").replace("\r", "\n"), (*findings, *decoded.findings)
+    text, findings = text_of(data, MOST_BYTES, charset)
+    return text.replace("\r\n", "\n").replace("\r", "\n"), findings
 
 
 def _reading(
-    media_type: str, out: RunningText, findings: tuple[Finding, ...], *, title: str = ""
+    media_type: str, out: RunningText, findings: list[Finding], *, title: str = ""
 ) -> Reading:
     out.close()
     return Reading(

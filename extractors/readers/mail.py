@@ -125,12 +125,10 @@ class _Mail:
         telling = [
             alternative
             for alternative in alternatives
-            if alternative.is_multipart() or self._tells(alternative)
+            if alternative.is_multipart()
+            or self._document(alternative, alternative.get_content_type()).blocks
         ]
         yield from telling[-1:] or alternatives[-1:]
-
-    def _tells(self, part: Message) -> bool:
-        return bool(self._document(part, part.get_content_type()).blocks)
 
     def _document(self, part: Message, kind: str) -> Reading:
         """Return what is in a part that holds no others."""

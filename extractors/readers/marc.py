@@ -55,7 +55,7 @@ def read_marc(data: bytes) -> Reading:
         is_utf8 = record[9:10] == b"a"
         for tag, field in fields if fields is not None else _salvaged(record):
             blocks += _blocks(tag, field, is_utf8)
-            targets += _targets(field, is_utf8)
+            targets += (_text(value, is_utf8) for code, value in _subfields(field) if code == "u")
     if malformed:
         detail = f"records not as their directory says: {len(malformed)}, the first is record {malformed[0]}"
         findings.append(Finding("malformed-record", detail))
@@ -128,10 +128,6 @@ def _blocks(tag: str, field: bytes, is_utf8: bool) -> Iterator[Block]:
             yield value_block(
                 text, f"{tag}${code}", alone=Role.LINK_TARGET if code == "u" else Role.METADATA
             )
-
-
-def _targets(field: bytes, is_utf8: bool) -> Iterator[str]:
-    return (_text(value, is_utf8) for code, value in _subfields(field) if code == "u")
 
 
 def _subfields(field: bytes) -> Iterator[tuple[str, bytes]]:

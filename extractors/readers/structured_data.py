@@ -12,7 +12,7 @@ import ijson  # type: ignore[import-untyped]
 
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.budget import as_time_allows
-from extractors.model.decoding import decode, first_bytes
+from extractors.model.decoding import decode, first_bytes, text_of
 from extractors.model.documents import Block, Finding, Reading, value_block
 
 MEDIA_TYPE = "application/json"
@@ -224,11 +224,10 @@ def read_tabular(data: bytes, *, charset: str | None = None) -> Reading:
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
     [('structured-data', 'row:2/column:identifier', 'ark:/12345/x5')]
     """
-    data, findings = first_bytes(data, MOST_BYTES)
-    decoded = decode(data, charset)
+    text, findings = text_of(data, MOST_BYTES, charset)
     blocks: list[Block] = []
     headings: list[str] = []
-    rows = csv.reader(io.StringIO(decoded.text, newline=""), delimiter=_delimiter(decoded.text))
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
     for number, row in enumerate(as_time_allows(rows, "row"), start=1):
         if number == 1 and _is_heading(row):
             headings = [" ".join(cell[:_MOST_HEADING_CHARS].split()) for cell in row]
@@ -241,7 +240,7 @@ def read_tabular(data: bytes, *, charset: str | None = None) -> Reading:
                         block, following=next(filter(None, row[index + 1 :]), "")[:_FOLLOWING_CHARS]
                     )
                 )
-    return Reading(TABULAR_TYPE, tuple(blocks), findings=(*findings, *decoded.findings))
+    return Reading(TABULAR_TYPE, tuple(blocks), findings=tuple(findings))
 
 
 def _delimiter(text: str) -> str:

@@ -235,15 +235,12 @@ def check_character_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | No
         case CheckCharacter.FAILS, CheckCharacter.PASSES:
             return WrapDecision(True, CHECK_CHARACTER)
         case CheckCharacter.PASSES, CheckCharacter.FAILS if (
-            not wrap.hyphen and not _may_pass_by_chance(wrap, left)
+            not wrap.hyphen
+            # a piece may pass by chance: bpt6 does, and fails with what the next line adds
+            and not (wrap.is_wrapped_again and len(left.name) < SHORTEST_CHECKED)
         ):
             return WrapDecision(False, CHECK_CHARACTER)
     return None
-
-
-def _may_pass_by_chance(wrap: Wrap, left: Ark) -> bool:
-    """Return whether a name that passes may be but a piece: bpt6 does, and fails with what the next line adds."""
-    return wrap.is_wrapped_again and len(left.name) < SHORTEST_CHECKED
 
 
 def shape_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:

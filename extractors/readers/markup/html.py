@@ -11,9 +11,8 @@ import html
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
-from typing import Any, TypeAlias
 
 from lxml import etree
 from w3lib.encoding import html_body_declared_encoding
@@ -25,10 +24,10 @@ from extractors.mentions.labels import (
     may_hold_ark,
 )
 from extractors.model.budget import as_time_allows
-from extractors.model.decoding import decode, first_bytes
+from extractors.model.decoding import text_of
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.page import APART, MarkupPage, PageFacts
-from extractors.readers.markup.recognized import is_hocr, read_recognized
+from extractors.readers.markup.recognized import Element, is_hocr, read_recognized
 
 # The source of a page, made fit for libxml2: what it misreads, and what would take it too much time or memory.
 
@@ -288,9 +287,6 @@ def _whole_characters(text: str) -> str:
 MEDIA_TYPE = "text/html"
 MOST_BYTES = 32 * 2**20
 
-Element: TypeAlias = Any
-"""An `lxml.etree._Element`; its published types are those of lxml 4."""
-
 #: Elements of which nothing is seen but their attributes.
 _UNSEEN = ("iframe", "noembed", "script", "style", "template")
 
@@ -331,10 +327,9 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
     [('link-target', 'a/@href', '/ark:/12148/btv1b8'), ('text', 'p', 'See ark:/12148/btv1b8.')]
     """
-    data, findings = first_bytes(data, MOST_BYTES)
-    decoded = decode(data, charset, html_body_declared_encoding(data))
-    markup, faults, left_out = parseable(decoded.text)
-    findings += [*decoded.findings, *faults, *_comment_findings(decoded.text)]
+    text, findings = text_of(data, MOST_BYTES, charset, html_body_declared_encoding(data))
+    markup, faults, left_out = parseable(text)
+    findings += [*faults, *_comment_findings(text)]
     if (
         not with_links
         and not left_out
@@ -344,19 +339,17 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
         title = _title_of(markup)
         if title is not None:
             return Reading(MEDIA_TYPE, title=title, findings=tuple(findings))
-    tree = _parsed(markup)
-    if tree.is_cut_short:
-        findings.append(Finding("malformed-markup", f"read without its structure: {tree.fault}"))
+    root, fault = _parsed(markup)
+    if fault is not None:
+        findings.append(Finding("malformed-markup", f"read without its structure: {fault}"))
         markup = flat(markup)
-        tree = _parsed(markup)
-    if tree.root is None:
+        root, _ = _parsed(markup)
+    if root is None:
         return Reading(MEDIA_TYPE, tuple(left_out), findings=tuple(findings))
     if is_hocr(markup):
-        return replace(read_recognized(tree.root, MEDIA_TYPE), findings=tuple(findings))
-    facts = _beside_the_text(
-        tree.root, speaks_of_raising=_SPEAKS_OF_RAISING.search(markup) is not None
-    )
-    page = MarkupPage(_well_formed(tree.root, markup))
+        return replace(read_recognized(root, MEDIA_TYPE), findings=tuple(findings))
+    facts = _beside_the_text(root, speaks_of_raising=_SPEAKS_OF_RAISING.search(markup) is not None)
+    page = MarkupPage(_well_formed(root, markup))
     links = dict.fromkeys(filter(leads_to_document, [*facts.links, *facts.targets]))
     return Reading(
         MEDIA_TYPE,
@@ -409,21 +402,12 @@ def _title_of(markup: str) -> str | None:
         return None if _TITLE.search(markup) else ""
     if not end["is_whole"]:  # "</titles>"
         return None
-    root = _parsed(markup[: end.end()]).root
+    root, _ = _parsed(markup[: end.end()])
     return None if root is None else _beside_the_text(root, speaks_of_raising=False).title or None
 
 
-@dataclass(frozen=True, slots=True)
-class _Tree:
-    """The tree that lxml made of a page, and why it stopped if it did."""
-
-    root: Element | None
-    is_cut_short: bool = False
-    fault: str = ""
-
-
-def _parsed(markup: str) -> _Tree:
-    """The tree of decoded *markup*, for lxml takes bytes without a declared charset for Latin-1.
+def _parsed(markup: str) -> tuple[Element | None, str | None]:
+    """The tree of decoded *markup*, for lxml takes bytes without a declared charset for Latin-1; why it is cut short.
 
     A limit of libxml2, such as 2,048 open elements, ends the parsing without an exception, as the last fault.
     `huge_tree` lifts the limit of 10 MB for one run of text, and `MOST_BYTES` bounds the whole.
@@ -434,14 +418,13 @@ def _parsed(markup: str) -> _Tree:
     try:
         root = etree.fromstring(markup.encode("utf-8", "replace"), parser)
     except etree.LxmlError as error:
-        return _Tree(None, is_cut_short=True, fault=str(error))
-    if root is not None:
-        root.extend(
-            list(root.itersiblings())
-        )  # after "</html>", lxml begins another element of that name
-    faults = parser.error_log
-    is_cut_short = bool(faults) and faults[-1].level == etree.ErrorLevels.FATAL
-    return _Tree(root, is_cut_short, faults[-1].message if is_cut_short else "")
+        return None, str(error)
+    if root is not None:  # after "</html>", lxml begins another element of that name
+        root.extend(list(root.itersiblings()))
+    last = parser.error_log[-1] if parser.error_log else None
+    if last is not None and last.level == etree.ErrorLevels.FATAL:
+        return root, last.message
+    return root, None
 
 
 def _mark_raised(root: Element) -> None:
@@ -480,11 +463,11 @@ def _well_formed(root: Element, markup: str) -> str:
     written = _written(root)
     if _UNSPELLABLE not in written:
         return written
-    tree = _parsed(with_controls_spelled(markup))
-    if tree.root is None or tree.is_cut_short:
+    root, fault = _parsed(with_controls_spelled(markup))
+    if root is None or fault is not None:
         return written
-    _beside_the_text(tree.root, speaks_of_raising=_SPEAKS_OF_RAISING.search(markup) is not None)
-    return _written(tree.root).translate(CONTROLS)
+    _beside_the_text(root, speaks_of_raising=_SPEAKS_OF_RAISING.search(markup) is not None)
+    return _written(root).translate(CONTROLS)
 
 
 def _written(root: Element) -> str:

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, TypeAlias
 
 import regex
 
 from extractors.mentions.labels import label_places, may_hold_ark
 from extractors.model.budget import as_time_allows
 from extractors.model.documents import Anchor, Block, Role
+from extractors.readers.markup.recognized import Element
 
 # Runs of text in markup: what is written side by side in inline elements, and which part of it is a link.
 
@@ -340,9 +340,6 @@ def _meta_place(attributes: Mapping[str, str]) -> str:
 
 
 # The parts of a page, apart from plain links, that lead to further documents; and its requests to those who follow.
-
-Element: TypeAlias = Any
-"""An `lxml.etree._Element`; its published types are those of lxml 4."""
 
 #: Relations of a ``link`` element that lead to another document, or another part of this one. Not among them are
 #: ``canonical`` and ``cite-as`` (this page again), ``search``, ``license`` and whatever serves how a page looks.

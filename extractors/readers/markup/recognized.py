@@ -17,7 +17,7 @@ from extractors.model.budget import as_time_allows
 from extractors.model.documents import Block, Reading, Role
 
 Element: TypeAlias = Any
-"""An `lxml.etree._Element`; its published types are those of lxml 4."""
+"""An `lxml.etree._Element`; its published types are those of lxml 4, with bytes for text and no entities."""
 
 #: The root elements of the XML formats.
 ROOTS = frozenset({"alto", "PcGts"})

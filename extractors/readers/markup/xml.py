@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from lxml import etree
 
@@ -15,7 +15,7 @@ from extractors.model.budget import ReadingStage, has_time
 from extractors.model.decoding import decode, first_bytes
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.page import TextRun
-from extractors.readers.markup.recognized import ROOTS, local_name, read_recognized
+from extractors.readers.markup.recognized import ROOTS, Element, local_name, read_recognized
 
 #: References to halves of a surrogate pair, which are no characters.
 _REFERENCE = r"""
@@ -57,9 +57,6 @@ MEDIA_TYPE = "application/xml"
 MOST_BYTES = 64 * 2**20
 #: Every element takes memory and time, and a document may be nothing but tags.
 MOST_TAGS = 1_000_000
-
-Element: TypeAlias = Any
-"""An `lxml.etree._Element`; its published types are those of lxml 4, with bytes for text and no entities."""
 
 # Elements by their local names in lower case: vocabularies differ in case and prefix more than in words.
 _IDENTIFIERS = frozenset(

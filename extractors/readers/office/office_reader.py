@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Finding, Reading, Role
@@ -216,7 +215,7 @@ def _read_opendocument(data: bytes, media_type: str) -> Reading:
             package.parse(name, part)
     if "content.xml" not in package and not encrypted:
         _note_missing(package, "it has no content")
-    return _reading(media_type, package, text, Properties(part.title))
+    return _reading(media_type, package, text, (part.title, None))
 
 
 # -- the packaging of Office Open XML (ECMA-376, part 2): what is said of the whole
@@ -243,13 +242,8 @@ def add_unused_targets(
             text.add_link(relation.target, location, leads_on=relation.kind == "hyperlink")
 
 
-@dataclass(frozen=True, slots=True)
-class Properties:
-    """The properties that a document states of itself."""
-
-    title: str = ""
-    base: str | None = None
-    """The base of its relative links."""
+#: The title that a document states of itself, and the base of its relative links.
+Properties = tuple[str, str | None]
 
 
 def read_properties(package: Package, text: RunningText, roots: Mapping[str, str]) -> Properties:
@@ -267,7 +261,7 @@ def read_properties(package: Package, text: RunningText, roots: Mapping[str, str
                 text.add_value(element.text, f"custom/{custom}")
             elif element.name == "HyperlinkBase":
                 base = element.text
-    return Properties(title, base)
+    return title, base
 
 
 def read_custom_xml(package: Package, text: RunningText, roots: Mapping[str, str]) -> None:
@@ -291,11 +285,12 @@ def _note_missing(package: Package, what: str) -> None:
 def _reading(
     media_type: str, package: Package, text: RunningText, properties: Properties
 ) -> Reading:
+    title, base = properties
     return Reading(
         media_type,
         tuple(text.blocks),
         text.targets,
-        base=properties.base,
-        title=properties.title,
+        base,
+        title,
         findings=(*package.findings, *text.findings),
     )

@@ -11,7 +11,7 @@ from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Role
 from extractors.readers.markup.recognized import local_name
 from extractors.readers.office.package import EnoughRead, EventTarget, by_local_name
-from extractors.readers.office.spreadsheet import column_letters
+from extractors.readers.office.spreadsheet import column_letters, number
 from extractors.readers.office.wordprocessing import formula_target
 from extractors.readers.running_text import RunningText
 
@@ -179,7 +179,7 @@ class OpenDocumentPart(EventTarget):
             case "table:table-row" if self._tables:
                 table = self._tables[-1]
                 table.row, table.next_column = table.next_row, 1
-                table.next_row += _count(attributes, "number-rows-repeated")
+                table.next_row += number(attributes.get("number-rows-repeated", ""), 1)
             case "table:table-cell" | "table:covered-table-cell" if (
                 self._is_spreadsheet and self._tables
             ):
@@ -218,13 +218,13 @@ class OpenDocumentPart(EventTarget):
                 if not target.startswith("#"):
                     self._open_link(element, target)
             case "text:s" if element.is_inline:
-                self._text.write(" " * min(_count(attributes, "c"), _MOST_BLANKS))
+                self._text.write(" " * min(number(attributes.get("c", ""), 1), _MOST_BLANKS))
 
     def _start_cell(self, element: _Element, attributes: Mapping[str, str]) -> None:
         """A cell of a spreadsheet: a paragraph, for its lines are one value. What is repeated is read once."""
         table = self._tables[-1]
         element.place = f"{table.name}!{column_letters(table.next_column)}{table.row}"
-        table.next_column += _count(attributes, "number-columns-repeated")
+        table.next_column += number(attributes.get("number-columns-repeated", ""), 1)
         self._open_link(element, formula_target(attributes.get("formula", "")))
         element.is_paragraph = True
         self._text.begin(element.place)
@@ -256,13 +256,3 @@ class OpenDocumentPart(EventTarget):
             self._text.add_value(value, self._value_place, Role.METADATA)
         if self._value_place == "meta/title" and not self.title:
             self.title = " ".join(value.split())
-
-
-def _count(attributes: Mapping[str, str], name: str) -> int:
-    """Return how often something is repeated: once, unless the attribute says otherwise.
-
-    >>> _count({"c": "3"}, "c"), _count({}, "c"), _count({"c": "-1"}, "c")
-    (3, 1, 1)
-    """
-    count = attributes.get(name, "")
-    return int(count) if count.isdecimal() and len(count) <= 9 else 1

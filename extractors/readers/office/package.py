@@ -177,10 +177,6 @@ _DAMAGE = (
     struct.error,
 )
 
-#: An Office document under a password is no ZIP archive: the encrypted package is a stream of a compound file.
-_COMPOUND_FILE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
-
 NEEDS_PASSWORD = Finding("encrypted", "it asks for a password")
 
 
@@ -281,11 +277,7 @@ class Package:
                 pass
         met = list(_members_met(self._data))
         if not met:
-            is_encrypted = (
-                self._data.startswith(_COMPOUND_FILE) and _ENCRYPTED_PACKAGE in self._data
-            )
-            damaged = Finding("unreadable", "it is no ZIP archive, or damaged beyond repair")
-            self.note(NEEDS_PASSWORD if is_encrypted else damaged)
+            self.note(Finding("unreadable", "it is no ZIP archive, or damaged beyond repair"))
         elif entries <= MOST_MEMBERS:
             self.note(
                 Finding(

@@ -102,7 +102,7 @@ class SheetPart(EventTarget):
         """An element begins."""
         name = local_name(tag)
         if name == "row":
-            self._row = _number(attributes.get("r", "")) or self._row + 1
+            self._row = number(attributes.get("r", "")) or self._row + 1
             self._column = 0
         elif name == "c":
             self._start_cell(attributes)
@@ -167,7 +167,7 @@ class SheetPart(EventTarget):
     def _end_cell(self) -> None:
         value, formula = "".join(self._pieces.get("v", ())), "".join(self._pieces.get("f", ()))
         if self._kind == "s":
-            index = _number(value)
+            index = number(value)
             value = self._strings[index] if index < len(self._strings) else ""
         elif self._kind == "inlineStr":
             value = "".join(self._pieces.get("t", ()))
@@ -199,10 +199,10 @@ class SheetPart(EventTarget):
         self._linked.setdefault(location, self._text.add_link(target, location))
 
 
-def _number(digits: str) -> int:
-    """The number, which is never negative; 0 for what is none.
+def number(digits: str, otherwise: int = 0) -> int:
+    """The number, which is never negative; *otherwise* for what is none.
 
-    >>> _number("12"), _number("-1"), _number("9" * 5000)
-    (12, 0, 0)
+    >>> number("12"), number("-1"), number("9" * 5000), number("", 1)
+    (12, 0, 0, 1)
     """
-    return int(digits) if digits.isdecimal() and len(digits) <= 9 else 0
+    return int(digits) if digits.isdecimal() and len(digits) <= 9 else otherwise

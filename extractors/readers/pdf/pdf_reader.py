@@ -141,7 +141,8 @@ def xmp_blocks(data: bytes) -> Iterator[Block]:
     """
     packets = list(islice(_clear_packets(data), _MOST_XMP_PACKETS))
     if not packets and _XMP_STREAM.search(data):
-        packets = [by_qpdf(data, _packed_xmp) or b""]
+        packed = by_qpdf(data, lambda document: content_of(document.Root.Metadata) or b"")
+        packets = [packed or b""]
     for packet in packets:
         for block in read_xml(packet).blocks:
             yield Block(block.text, Role.METADATA, place=f"xmp/{block.place}")
@@ -173,11 +174,6 @@ def _clear_packets(data: bytes) -> Iterator[bytes]:
             return
         yield data[start:end]
         start = data.find(_XMP_BEGIN, end)
-
-
-def _packed_xmp(document: pikepdf.Pdf) -> bytes:
-    """The document's metadata stream; nothing if it is too large."""
-    return content_of(document.Root.Metadata) or b""
 
 
 def _attached_files(document: pikepdf.Pdf) -> list[tuple[str, bytes | None]]:
