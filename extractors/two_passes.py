@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, Self, TypeVar, cast
+from typing import IO, Any, BinaryIO, Generic, Self, TypeVar, cast
 
 from extractors.archives.members import ArchiveMember
 from extractors.documents import (
@@ -239,8 +239,7 @@ class TwoPasses(Generic[R]):
                     keep(summary)
                 # what is under way there is not waited for
                 self._executor.shutdown(cancel_futures=True)
-            kept.flush()
-            documents = batches((os.pread(kept.fileno(), size, at) for _, at, size in read), len)
+            documents = batches((_at(kept, at, size) for _, at, size in read), len)
             is_here = end is not None or not self.has_started
             values = self._decided(documents, frozenset(whole), is_here=is_here)
             for (summary, _, _), (value, findings) in zip(read, values, strict=True):
@@ -299,6 +298,11 @@ def _rendered(
 def _evidence(whole: frozenset[Ark]) -> Evidence:
     """Return the evidence that *whole* ARKs give, made once in each process."""
     return Evidence.of(whole)
+
+
+def _at(kept: IO[bytes], at: int, size: int) -> bytes:
+    kept.seek(at)
+    return kept.read(size)
 
 
 # For programs: what is in a path, in bytes or in an open file.

@@ -312,9 +312,8 @@ class LocalStorage:
             target = self._target(name)
             try:
                 os.link(scratch, target)
-            except (
-                FileExistsError
-            ):  # NFS: it was made, but the answer got lost, and it was asked again
+            except FileExistsError:
+                # over NFS, it may have been made while the answer got lost, and been asked for again
                 return scratch.stat().st_nlink == 2
         _make_durable(target.parent)
         return True
