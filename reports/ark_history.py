@@ -14,10 +14,8 @@ from crawler.history.ark_status import ArkStatus, DatedVerdict, Seen, step
 from crawler.history.latest import policy_of
 from crawler.history.triage import decision_words
 from crawler.history.triaging import decisions, touched
+from crawler.model import schema
 from crawler.model.observations import ACCESS, FAMILY_OF, Family, ObjectOutcome
-from crawler.model.schema import (
-    ark as ark_table,
-)
 from crawler.model.schema import (
     assessment,
     document,
@@ -116,7 +114,7 @@ def life(store: Path, ark: Ark) -> Life | None:
 
 
 def _life(connection: Connection, ark: Ark) -> Life | None:
-    ark_id = connection.scalar(select(ark_table.c.ark_id).where(ark_table.c.ark == str(ark)))
+    ark_id = connection.scalar(select(schema.ark.c.ark_id).where(schema.ark.c.ark == str(ark)))
     if ark_id is None:
         return None
     statuses = connection.execute(
