@@ -60,13 +60,16 @@ class RawServer:
         self.request_lines: list[str] = []
         self.heads: list[str] = []
         self.times: list[float] = []
-        """When each request arrived, by a clock that only goes forward; without TLS it is the kernel that looked."""
+        """Arrival of each request in monotonic seconds, by the kernel's clock for packets."""
         self.handshakes: list[float] = []
-        """When connections were made over which no request came."""
+        """Arrival of the first bytes of each connection that brought no request."""
 
     def __enter__(self) -> Self:
         family = socket.AF_INET6 if ":" in self._address else socket.AF_INET
         self._listener = socket.create_server((self._address, 0), family=family)
+        # Connections inherit the option. Set on a connection, it misses the packets that came before the server's
+        # thread ran: the kernel then gives the time of reading, which is late on a busy machine.
+        self._listener.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         self.port: int = self._listener.getsockname()[1]
         self._thread = threading.Thread(target=self._accept, daemon=True)
         self._thread.start()
@@ -105,16 +108,15 @@ class RawServer:
         try:
             with connection:
                 connection.settimeout(20)
-                connected_at = time.monotonic()
+                first_at = arrived_at = _arrival(connection)
                 if self._context:
                     connection = self._context.wrap_socket(connection, server_side=True)
-                else:
-                    connection.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-                head, arrived_at = b"", connected_at
+                head = b""
                 while b"\r\n\r\n" not in head:
-                    received, arrived_at = _received(connection)
+                    arrived_at = _arrival(connection)
+                    received = connection.recv(65536)
                     if not received:
-                        self.handshakes.append(connected_at)
+                        self.handshakes.append(first_at)
                         return
                     head += received
                 text = head.decode("latin-1")
@@ -130,13 +132,18 @@ class RawServer:
             return  # a client that hangs up is what some tests are about
 
 
-def _received(connection: socket.socket) -> tuple[bytes, float]:
-    """What has come, and when: by the kernel's word, which a busy machine doesn't make late, where it gives one."""
-    if isinstance(connection, ssl.SSLSocket):
-        return connection.recv(65536), time.monotonic()
-    received, told, _, _ = connection.recvmsg(65536, 256)
-    moments = [struct.unpack("ll", data[:16]) for _, kind, data in told if kind == _SO_TIMESTAMPNS]
-    return received, monotonic_of(moments[0][0] + moments[0][1] / 1e9) if moments else time.monotonic()
+def _arrival(connection: socket.socket) -> float:
+    """Wait for unread bytes; return the kernel's time of their arrival, in monotonic seconds.
+
+    Behind TLS these are the bytes of the next record, which OpenSSL has not read yet. A connection that ends, and a
+    kernel that gives no time, have the present moment.
+    """
+    _, ancillary, _, _ = socket.socket.recvmsg(connection, 1, 256, socket.MSG_PEEK)
+    for level, kind, data in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, _SO_TIMESTAMPNS):
+            seconds, nanoseconds = struct.unpack("ll", data[:16])
+            return monotonic_of(seconds + nanoseconds / 1e9)
+    return time.monotonic()
 
 
 def monotonic_of(clock_s: float) -> float:

@@ -37,8 +37,6 @@ PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
 INTERVAL_S = 0.4
 #: The kernel's clock for arrivals, and ours for departures, may differ by so much.
 TOLERANCE_S = 0.01
-#: Behind TLS only a thread of the server can tell when a request came, and it may be late.
-TLS_TOLERANCE_S = 0.25
 
 
 def robots(rules: str) -> bytes:
@@ -101,7 +99,7 @@ def test_no_host_is_asked_sooner_than_it_wants_by_anything_that_a_run_does(tmp_p
         assert len(landing.times) >= 4
         assert shortest_gap(landing) >= 0.5 - TOLERANCE_S, "Request-rate"
         assert len(secure.handshakes) == 1, "the probe"
-        assert shortest_gap(secure) >= INTERVAL_S - TLS_TOLERANCE_S
+        assert shortest_gap(secure) >= INTERVAL_S - TOLERANCE_S
         sent = {host: len(server.times) + len(server.handshakes) for host, server in hosts.items()}
     store = tmp_path / "a.db"
     assert rows(store, "select host, asked_s, is_kept from pause") == [("http://s.example", 2.0, 1)]
@@ -358,7 +356,7 @@ def test_a_request_over_a_connection_that_the_host_has_closed_is_repeated_in_its
             *(f"http://127.0.0.1:{port}/ark:/12x45/x{number}" for number in range(3)),
         )  # fmt: skip
         assert outcomes(json_lines(done.stdout)) == ["broken"] * 3, "the host was just not asked on a dead connection"
-        assert min(later - earlier for earlier, later in pairwise(arrived)) >= INTERVAL_S - TLS_TOLERANCE_S
+        assert min(later - earlier for earlier, later in pairwise(arrived)) >= INTERVAL_S - TOLERANCE_S
 
 
 def test_a_host_of_ones_own_is_asked_as_its_owner_says(tmp_path: Path) -> None:
