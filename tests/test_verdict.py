@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -31,6 +33,7 @@ from crawler.model.observations import (
 from crawler.verdicts.access import OBJECT_RULES, WORTH
 from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts
 from crawler.verdicts.inflection import METADATA_RULES
+from crawler.verdicts.rules import RuleTable, VerdictRule
 from crawler.verdicts.verdict import WAYS, ClosedCollection, VerdictContext, judge, skipped
 from extractors.model.ark import Ark
 from tests.vectors import vectors
@@ -106,9 +109,25 @@ def judged(vector: dict[str, Any]) -> Verdict:
     )
 
 
+@cache
+def judgements() -> tuple[dict[str, Verdict], Counter[tuple[str, str]]]:
+    """Judge every vector once: its verdict by its reason, and how often each rule of each table decided."""
+    decided: Counter[tuple[str, str]] = Counter()
+    first = RuleTable.first
+
+    def counted(table: RuleTable[Any, Any], facts: Any) -> VerdictRule[Any, Any]:
+        rule = first(table, facts)
+        decided[table.title, rule.when] += 1
+        return rule
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RuleTable, "first", counted)
+        return {row.values[0]["why"]: judged(row.values[0]) for row in vectors("verdicts")}, decided
+
+
 @pytest.mark.parametrize("vector", vectors("verdicts"))
 def test_verdict(vector: dict[str, Any]) -> None:
-    verdict = judged(vector)
+    verdict = judgements()[0][vector["why"]]
     told = {service: getattr(verdict, service).outcome for service in ("object", "metadata", "commitment")}
     assert told == {service: vector[service] for service in told}
     assert verdict.object.evidence, "a verdict without a reason"
@@ -124,9 +143,9 @@ def test_verdict(vector: dict[str, Any]) -> None:
         assert getattr(verdict, service).parsed == parsed
 
 
-@pytest.mark.parametrize("vector", vectors("verdicts"))
-def test_judging_again_gives_the_same(vector: dict[str, Any]) -> None:
-    assert judged(vector) == judged(vector)
+def test_judging_again_gives_the_same() -> None:
+    verdicts, _ = judgements()
+    assert {row.values[0]["why"]: judged(row.values[0]) for row in vectors("verdicts")} == verdicts
 
 
 def test_what_a_success_is_worth_is_decided_for_every_case() -> None:
