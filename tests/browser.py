@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import json
 import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from crawler.rendering import find_browser
 
@@ -33,36 +38,47 @@ def chromium() -> str | None:
     return None if browser is None else str(browser)
 
 
-class Page:
-    """One open page: what it says in the console, and what an expression is worth in it."""
+class Browser:
+    """A Chromium, and the messages of all its pages."""
 
-    def __init__(self, commands: int, answers: int) -> None:
-        self._commands = commands
-        self._answers = answers
+    def __init__(self, path: str, profile: Path) -> None:
+        commands_read, self._commands = os.pipe()
+        self._answers, answers_write = os.pipe()
+
+        def give_pipes() -> None:
+            spare = [fcntl.fcntl(end, fcntl.F_DUPFD, 20) for end in (commands_read, answers_write)]
+            for end, place in zip(spare, (COMMANDS_FD, ANSWERS_FD), strict=True):
+                os.dup2(end, place)
+
+        self._process = subprocess.Popen(
+            [path, *_FLAGS, f"--user-data-dir={profile}"],
+            preexec_fn=give_pipes,
+            close_fds=False,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(commands_read)
+        os.close(answers_write)
         self._unread = b""
         self._count = 0
-        self._session: str | None = None
-        self._events: list[dict[str, Any]] = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.call(f"{domain}.enable")
+        self.events: list[dict[str, Any]] = []
 
-    def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """The result of one command of the protocol."""
+    def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
+        """Return the result of one command of the protocol."""
         self._count += 1
         message = {"id": self._count, "method": method, "params": params}
-        if self._session is not None:
-            message["sessionId"] = self._session
+        if session is not None:
+            message["sessionId"] = session
         os.write(self._commands, json.dumps(message).encode() + b"\0")
         while True:
-            answer = self._next()
+            answer = self.receive()
             if answer.get("id") == self._count:
                 assert "error" not in answer, answer
                 result: dict[str, Any] = answer["result"]
                 return result
 
-    def _next(self) -> dict[str, Any]:
+    def receive(self) -> dict[str, Any]:
+        """Wait for the next message; keep it if it is an event."""
         while b"\0" not in self._unread:
             received = os.read(self._answers, 1 << 16)
             assert received, "Chromium went away"
@@ -70,8 +86,38 @@ class Page:
         text, _, self._unread = self._unread.partition(b"\0")
         message: dict[str, Any] = json.loads(text)
         if "method" in message:
-            self._events.append(message)
+            self.events.append(message)
         return message
+
+    def close(self) -> None:
+        """End Chromium: it exits when the pipe of its commands is closed."""
+        os.close(self._commands)
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        os.close(self._answers)
+
+
+class Page:
+    """One open page: its console, its requests, and the values of expressions in it."""
+
+    def __init__(self, browser: Browser, context: str) -> None:
+        self._browser = browser
+        target = browser.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        attached = browser.call("Target.attachToTarget", targetId=target, flatten=True)
+        self._session: str = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """Return the result of one command of the protocol, given to this page."""
+        return self._browser.call(method, self._session, **params)
+
+    @property
+    def _events(self) -> list[dict[str, Any]]:
+        return [event for event in self._browser.events if event.get("sessionId") == self._session]
 
     def open(self, file: Path, *, width: int = 1280, height: int = 900, fragment: str = "") -> None:
         """Show *file*, at *fragment*, in a window of this size, loaded to the end, pictures too."""
@@ -86,10 +132,10 @@ class Page:
         self._load(file.resolve().as_uri() + fragment)
 
     def _load(self, url: str) -> None:
-        self._events.clear()
+        self._browser.events.clear()
         self.call("Page.navigate", url=url)
         while not any(event["method"] == "Page.loadEventFired" for event in self._events):
-            self._next()
+            self._browser.receive()
 
     def value(self, expression: str) -> Any:
         """What a JavaScript expression is worth in the page."""
@@ -131,35 +177,41 @@ class Page:
         return [url for url in sent if not url.startswith("data:")]
 
 
-@contextmanager
-def browser_page(profile: Path) -> Iterator[Page]:
-    """A page in a Chromium of its own, which is gone afterwards."""
+@cache
+def running_browser() -> Browser:
+    """Return the one Chromium of this process, which ends with it."""
     path = chromium()
     assert path is not None, "there is no Chromium here"
-    commands_read, commands_write = os.pipe()
-    answers_read, answers_write = os.pipe()
+    profile = tempfile.TemporaryDirectory(prefix="arkaudit-browser-", ignore_cleanup_errors=True)
+    browser = Browser(path, Path(profile.name))
+    atexit.register(profile.cleanup)
+    atexit.register(browser.close)
+    return browser
 
-    def give_pipes() -> None:
-        spare = [fcntl.fcntl(end, fcntl.F_DUPFD, 20) for end in (commands_read, answers_write)]
-        for end, place in zip(spare, (COMMANDS_FD, ANSWERS_FD), strict=True):
-            os.dup2(end, place)
 
-    process = subprocess.Popen(
-        [path, *_FLAGS, f"--user-data-dir={profile}"],
-        preexec_fn=give_pipes,
-        close_fds=False,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(commands_read)
-    os.close(answers_write)
+@contextmanager
+def browser_page() -> Iterator[Page]:
+    """Yield a page with a storage of its own, which is gone afterwards."""
+    browser = running_browser()
+    context: str = browser.call("Target.createBrowserContext")["browserContextId"]
     try:
-        yield Page(commands_write, answers_read)
+        yield Page(browser, context)
     finally:
-        os.close(commands_write)
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        os.close(answers_read)
+        browser.call("Target.disposeBrowserContext", browserContextId=context)
+
+
+needs_browser = pytest.mark.skipif(chromium() is None, reason="no Chromium here")
+
+
+AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text("utf-8")
+
+
+def barriers(browser: Page) -> list[tuple[str, str]]:
+    """Return the rules of axe-core that the page breaks, each with the first element that does."""
+    browser.value(AXE + "; null")
+    rules = json.dumps(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"])
+    found = browser.settled(
+        f"axe.run(document, {{runOnly: {rules}}}).then(told => told.violations.map(each => "
+        "[each.id, each.nodes[0].html.slice(0, 200)]))"
+    )
+    return [(str(name), str(html)) for name, html in found]

@@ -1,63 +1,108 @@
-"""How properties are tested: with the same examples every time, or in search of new ones; and how commands are run.
+"""Tiers of tests, profiles of Hypothesis, and the order and number of the processes that run the tests."""
 
-And in which order files are begun, and by how many processes.
-"""
-
+import inspect
 import os
 import signal
-from collections.abc import Generator
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from reports.store.frames import Frames, load_frames
+from reports.tables.report_tables import Report, Tables
 from tests import preloaded
+from tests.report_world import write_world
 
-# What a shell starts in the background is deaf to Ctrl-C, and so would be all that the tests start.
+# A shell starts background jobs with SIGINT ignored, and every process that the tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 preloaded.start()
 
-# What passes here passes in continuous integration, too; `make properties` is where new examples are found.
-settings.register_profile(
-    "same",
-    max_examples=50,
-    derandomize=True,
-    deadline=None,
-    print_blob=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+# The first two profiles try the same examples every time, so that a test passes in CI if it passes here. Only
+# `make properties` looks for new counterexamples.
+for profile, examples in (("quick", 15), ("thorough", 50)):
+    settings.register_profile(
+        profile,
+        max_examples=examples,
+        derandomize=True,
+        deadline=None,
+        print_blob=True,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
 settings.register_profile("search", max_examples=3_000, deadline=None, suppress_health_check=list(HealthCheck))
-settings.load_profile("same")
+settings.load_profile("quick")
 
-#: The files that take longest, longest first: begun last, one of them would be what a single process ends with.
-LONGEST = (
-    "test_resuming",
-    "test_cluster",
-    "test_damaged_stores",
-    "test_schedules",
-    "test_rendering",
-    "test_report_tables",
-    "test_zoo",
-    "test_stopping",
-    "test_report_page",
-    "test_datasets",
-    "test_politeness",
-    "test_library",
-    "test_packaging",
-    "test_awkward_hosts",
-    "test_cards",
-    "test_corpus",
-    "test_finders",
-    "test_limits",
-    "test_redirected",
-    "test_demo",
-)
+#: A test that reaches one of these modules starts a process, a server or a browser.
+PROCESS_MODULES = {"subprocess", "multiprocessing", "socket", "http.server", "tests.preloaded"}
+
+
+def names_in(code: CodeType) -> Iterator[str]:
+    """Yield the global names in a function's code and in the functions that it defines."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from names_in(constant)
+
+
+def starts_processes(*functions: Callable[..., Any]) -> bool:
+    """Return True if these functions, or code of the tests that they name, reach a module of PROCESS_MODULES."""
+    unread: list[object] = list(functions)
+    read: set[int] = set()
+    while unread:
+        value = inspect.unwrap(each) if callable(each := unread.pop()) else each
+        name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or ""
+        if name in PROCESS_MODULES:
+            return True
+        if id(value) in read or not name.startswith("tests."):
+            continue
+        read.add(id(value))
+        if isinstance(value, FunctionType):
+            unread += [value.__globals__[word] for word in names_in(value.__code__) if word in value.__globals__]
+        elif isinstance(value, type):
+            unread += [member for member in vars(value).values() if isinstance(member, FunctionType)]
+    return False
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that take longest."""
-    rank = {name: number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
+    """Mark the tests that start processes, and begin with the files that have most of them: others fill the gaps."""
+    tiers: dict[tuple[Callable[..., Any], ...], bool] = {}
+    count: Counter[Path] = Counter()
+    for item in items:
+        if isinstance(item, pytest.Function):
+            fixtures = [made.func for chain in item._fixtureinfo.name2fixturedefs.values() for made in chain]
+            functions = (item.function, *fixtures)
+            if functions not in tiers:
+                tiers[functions] = starts_processes(*functions)
+            if tiers[functions]:
+                item.add_marker(pytest.mark.process)
+                count[item.path] += 1
+    items.sort(key=lambda item: -count[item.path])
+
+
+@pytest.fixture(scope="session")
+def world_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of `write_world`, which tests only read: made once by each process that runs tests."""
+    return write_world(tmp_path_factory.mktemp("world") / "world.sqlite")
+
+
+@pytest.fixture(scope="session")
+def report(world_store: Path) -> Report:
+    """The report on that store; its tables are made when they are first asked for."""
+    return Report.of(load_frames(world_store))
+
+
+@pytest.fixture(scope="session")
+def frames(report: Report) -> Frames:
+    return report.frames
+
+
+@pytest.fixture(scope="session")
+def tables(report: Report) -> Tables:
+    return report.tables
 
 
 @pytest.hookimpl(wrapper=True)
@@ -74,7 +119,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int | None:
-    """Twice as many processes as there are cores: most tests wait for servers, commands and browsers."""
+    """Return twice the number of cores: many tests wait for servers, commands and browsers."""
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -24,22 +24,10 @@ from reports.page.letters import REQUESTS, Seen, letter
 from reports.remediation.causes import Cause, Fault
 from reports.store.frames import Frames, load_frames
 from reports.tables.report_tables import Tables
-from tests.browser import Page, browser_page
+from tests.browser import Page, browser_page, needs_browser
 from tests.loopback import run_command
-from tests.report_world import RIGHT_TO_LEFT_OVERRIDE, write_world
-from tests.test_report_page import needs_browser
+from tests.report_world import RIGHT_TO_LEFT_OVERRIDE
 from tests.vectors import vectors
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_world(tmp_path_factory.mktemp("cards") / "world.sqlite")
-
-
-@pytest.fixture(scope="module")
-def frames(store: Path) -> Frames:
-    return load_frames(store)
-
 
 # -- letters
 
@@ -99,9 +87,9 @@ def test_the_responsible_have_an_address_where_the_registry_has_one(
 # -- commands
 
 
-def test_the_command_makes_it_a_known_problem(store: Path, frames: Frames, tmp_path: Path) -> None:
+def test_the_command_makes_it_a_known_problem(world_store: Path, frames: Frames, tmp_path: Path) -> None:
     copy = tmp_path / "world.sqlite"
-    copy.write_bytes(store.read_bytes())
+    copy.write_bytes(world_store.read_bytes())
     cards = action_cards(frames, Tables(frames), 9)
     assert [card.cause for card in cards] == ["unknown-naan", "refused-here", "silent-host"]
     for left, card in zip((2, 1, 0), cards, strict=True):
@@ -146,7 +134,7 @@ def test_the_check_list_holds_every_card_and_marks_nothing_up(frames: Frames) ->
 def opened(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator[tuple[Page, Path]]:
     folder = tmp_path_factory.mktemp("browser")
     index = write_report(frames, folder / "report", ["html"]).files[0]
-    with browser_page(folder / "profile") as browser:
+    with browser_page() as browser:
         yield browser, index
 
 

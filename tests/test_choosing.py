@@ -26,11 +26,6 @@ from tests.report_world import (
 )
 
 
-@pytest.fixture(scope="module")
-def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
-    return load_frames(write_world(tmp_path_factory.mktemp("world") / "world.sqlite"))
-
-
 def arks(frames: Frames) -> list[str]:
     return sorted(set(frames.mentions["ark"]) | set(frames.verdicts["ark"]))
 

@@ -16,13 +16,12 @@ from lxml import etree
 from crawler.store.store import Store
 from reports.exports import write_report
 from reports.formats.badge import badge
-from reports.store.frames import load_frames
+from reports.store.frames import Frames, load_frames
 from reports.tables.headline import Counts, counts_of, headline
 from reports.tables.report_tables import Tables
-from tests.browser import browser_page
+from tests.browser import browser_page, needs_browser
 from tests.report_world import write_world
 from tests.test_history import GUIDE, ONE, OTHER, audit
-from tests.test_report_page import needs_browser
 from tests.vectors import vectors
 
 
@@ -44,9 +43,8 @@ def test_every_verdict_names_its_denominator_and_no_plural_stands_beside_a_one(
         assert str(counts.judged) in said
 
 
-def test_the_numbers_are_those_of_the_tables(tmp_path: Path) -> None:
-    frames = load_frames(write_world(tmp_path / "world.sqlite"))
-    counts = counts_of(frames, Tables(frames))
+def test_the_numbers_are_those_of_the_tables(frames: Frames, tables: Tables) -> None:
+    counts = counts_of(frames, tables)
     assert counts == Counts(3, 1, 1, 4, causes=3, day=date(2026, 11, 20))
 
 
@@ -98,10 +96,9 @@ def test_the_badge_is_a_picture_and_an_endpoint(tmp_path: Path) -> None:
 
 @pytest.mark.browser
 @needs_browser
-def test_the_words_of_a_badge_fit_into_it(tmp_path: Path) -> None:
-    frames = load_frames(write_world(tmp_path / "world.sqlite"))
+def test_the_words_of_a_badge_fit_into_it(frames: Frames, tmp_path: Path) -> None:
     picture, _ = write_report(frames, tmp_path / "report", ["badge"]).files
-    with browser_page(tmp_path / "profile") as browser:
+    with browser_page() as browser:
         browser.open(picture)
         boxes = json.loads(
             browser.value(

@@ -12,10 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser import browser_page, chromium
+from tests.browser import browser_page, needs_browser
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
-
-needs_browser = pytest.mark.skipif(chromium() is None, reason="no Chromium here")
 
 #: What each of them does where it is not held back: run a script, end a text, obey, calculate, or change the direction.
 ATTACKS = (
@@ -175,7 +173,7 @@ def test_no_cell_of_a_table_begins_a_formula(audit: Audit) -> None:
 @pytest.mark.browser
 @needs_browser
 def test_a_browser_runs_nothing_of_it_and_has_no_complaint(audit: Audit, tmp_path: Path) -> None:
-    with browser_page(tmp_path / "profile") as browser:
+    with browser_page() as browser:
         browser.open(audit.report / "index.html")
         assert browser.complaints == []
         assert browser.requested_urls == [(audit.report / "index.html").resolve().as_uri()]

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from reports.exports import write_report
-from reports.store.frames import load_frames
-from tests.browser import Page, browser_page
-from tests.report_world import write_world
-from tests.test_report_page import needs_browser, rows
+from reports.store.frames import Frames
+from tests.browser import Page, browser_page, needs_browser
+from tests.test_report_page import rows
 
 #: So far below the navigation a heading may stand when a link has led to it, in CSS pixels.
 MOST_PX = 16
@@ -20,11 +19,10 @@ WIDTHS = [1400, 390]
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, Path]]:
+def opened(frames: Frames, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, Path]]:
     folder = tmp_path_factory.mktemp("navigation")
-    frames = load_frames(write_world(folder / "world.sqlite"))
     index = write_report(frames, folder / "report", ["html"]).files[0]
-    with browser_page(folder / "profile") as browser:
+    with browser_page() as browser:
         yield browser, index
 
 

@@ -20,10 +20,9 @@ from reports.page.document import CHARTED, charts_of, page
 from reports.page.over_time import alive_of, survival_of
 from reports.store.frames import Frames, load_frames
 from reports.tables.report_tables import Tables
-from tests.browser import Page, browser_page
+from tests.browser import Page, barriers, browser_page, needs_browser
 from tests.report_world import write_world
 from tests.test_history import GUIDE, ONE, OTHER, audit
-from tests.test_report_page import barriers, needs_browser
 from tests.waiting import wait_until
 
 
@@ -140,7 +139,7 @@ def test_numbers_at_risk_stand_on_the_page_and_others_can_be_opened(frames: Fram
 def opened(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator[tuple[Page, Path]]:
     folder = tmp_path_factory.mktemp("browser")
     index = write_report(frames, folder / "report", ["html"]).files[0]
-    with browser_page(folder / "profile") as browser:
+    with browser_page() as browser:
         yield browser, index
 
 

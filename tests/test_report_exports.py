@@ -28,11 +28,6 @@ from tests.read_only import read_only
 from tests.report_world import write_store, write_world
 
 
-@pytest.fixture(scope="module")
-def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
-    return load_frames(write_world(tmp_path_factory.mktemp("world") / "world.sqlite"))
-
-
 def files(folder: Path) -> dict[str, bytes]:
     found: Iterator[Path] = (path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}

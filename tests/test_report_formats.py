@@ -39,11 +39,6 @@ DOCS = HERE.parent / "docs"
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    return Report.of(load_frames(write_world(tmp_path_factory.mktemp("world") / "world.sqlite")))
-
-
-@pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Report:
     return Report.of(load_frames(write_store(tmp_path_factory.mktemp("empty") / "empty.sqlite", {})))
 
@@ -93,7 +88,7 @@ def test_two_renderings_of_a_store_are_the_same_bytes_whatever_the_order_in_whic
     first = write_world(places[0])
     others = [shuffled(first, place, seed) for seed, place in enumerate(places[1:], start=1)]
     one, *reports = (Report.of(load_frames(path)) for path in (first, first, *others))
-    for name in FORMATS:
+    for name in ("csv", "json", "html"):
         expected = content(one, name)
         assert all(content(each, name) == expected for each in reports), name
 
