@@ -1,7 +1,8 @@
 # make demo   sets everything up and runs the whole audit on real documents, over a web on loopback
 # make examples  brings docs/examples up to date with what the demo reports
 # make picture   makes the pictures of the README and the documentation anew, with Chromium
-# make test   sets everything up and runs the tests
+# make test   sets everything up and runs the tests that answer in minutes; ARGS='-k verdict' chooses among them
+# make test-all  runs all tests
 # make properties  looks for new counterexamples to what the tests say of any text, for as long as that takes
 # make fuzz   looks for bytes that break a promise, guided by coverage; SECONDS=60 for each of seven targets
 # make audit  asks whether a vulnerability is known of what is installed, where a network allows
@@ -18,10 +19,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --quiet --python
+# COVERED='-m coverage run' measures the branches that the tests take, also in processes that they start.
+PYTEST := $(BIN)/python $(COVERED) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 # Tests and benchmarks start the program many times: it is compiled once, also where Python is told to keep no bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo demo-anew examples picture catalogues test ark-server pywb properties fuzz audit lock bench lint format docs man build clean
+.PHONY: demo demo-anew examples picture catalogues test test-all ark-server pywb properties fuzz audit lock bench lint format docs man build clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed
@@ -42,7 +45,10 @@ catalogues: $(VENV)/installed
 	$(BIN)/python -m deploy.catalogues
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m "not process or promise" $(ARGS)
+
+test-all: $(VENV)/installed
+	$(PYTEST) --hypothesis-profile=thorough $(ARGS)
 
 properties: $(VENV)/installed
 	$(BIN)/python -m pytest -q --hypothesis-profile=search -m hypothesis

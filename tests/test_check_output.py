@@ -32,6 +32,7 @@ def respond(target: str) -> bytes | None:
     return reply("404 Not Found")
 
 
+@pytest.mark.promise
 def test_an_explanation_tells_each_step_in_plain_words_no_wider_than_the_terminal() -> None:
     with RawServer(respond) as server:
         done = run_command("check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/here", "--explain", COLUMNS="72")

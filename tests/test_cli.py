@@ -49,12 +49,14 @@ def letter(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.promise
 def test_every_verb_has_help_with_an_example(verb: str) -> None:
     done = run_command(verb, "--help")
     assert done.returncode == 0
     assert f"arkaudit {verb}" in done.stdout.replace("Usage: arkaudit " + verb, "", 1)
 
 
+@pytest.mark.promise
 def test_extract_prints_a_mention_a_line(letter: Path) -> None:
     done = run_command("extract", letter)
     first, second = json_lines(done.stdout)
@@ -192,6 +194,7 @@ def test_extract_fetches_urls_and_follows_nothing() -> None:
         assert server.targets == ["/page"]
 
 
+@pytest.mark.promise
 def test_what_went_wrong_with_documents_is_a_finding_and_3_when_nothing_could_be_read(
     tmp_path: Path,
 ) -> None:
@@ -287,6 +290,7 @@ def test_a_password_is_a_finding_and_says_that_nothing_was_read() -> None:
     assert "password.pdf: encrypted" in done.stderr
 
 
+@pytest.mark.promise
 def test_a_reader_that_has_seen_enough_is_no_failure(letter: Path) -> None:
     letter.write_text("ark:/67531/metadc2846 " * 20_000)
     command = [sys.executable, "-m", "arkaudit", "extract", str(letter)]

@@ -37,6 +37,7 @@ def sound() -> dict[str, dict[str, Any]]:
         return outcomes(tested, "--own")
 
 
+@pytest.mark.promise
 def test_a_resolver_that_does_all_passes(sound: dict[str, dict[str, Any]]) -> None:
     assert unmet(sound, "not-applicable", "not-asked") == {}
 

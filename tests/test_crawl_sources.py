@@ -86,6 +86,7 @@ def library(**robots: str) -> Web:
     return Web(hosts, robots={WWW: robots["www"]} if "www" in robots else None)
 
 
+@pytest.mark.promise
 def test_a_site_is_crawled_with_the_sitemaps_of_its_robots_txt_and_its_content_host(
     tmp_path: Path,
 ) -> None:

@@ -80,6 +80,7 @@ def repeating(server: RawServer) -> Callable[[str], bytes]:
     return respond
 
 
+@pytest.mark.promise
 def test_credentials_go_to_their_origin_only_and_are_kept_nowhere(folder: Path, authority: trustme.CA) -> None:
     leaf = authority.issue_cert("own.example")
     with ExitStack() as stack:

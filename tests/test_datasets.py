@@ -151,6 +151,7 @@ def test_a_command_that_is_killed_goes_on(tmp_path: Path) -> None:
     assert content_of(tmp_path / "ds") == content_of(tmp_path / "whole")
 
 
+@pytest.mark.promise
 def test_new_inputs_repeat_the_second_pass_only(tmp_path: Path) -> None:
     first, second = write_documents(tmp_path / "a", seed=1), write_documents(tmp_path / "b", seed=2)
     make(tmp_path / "ds", first)

@@ -28,9 +28,9 @@ from crawler.model.resolving import request_target
 from deploy.demo_examples import examples
 from extractors.extraction import extraction_of
 from extractors.model.ark import Ark
-from tests.browser import browser_page
+from tests.browser import browser_page, needs_browser
 from tests.test_page_navigation import MOST_PX, WIDTHS, below_bar_px, click, links_of
-from tests.test_report_page import needs_browser, sheets
+from tests.test_report_page import sheets
 from tests.vectors import FOLDER
 
 SITE = Path(__file__).parent.parent / "arkaudit" / "demo" / "site"
@@ -231,7 +231,7 @@ def test_the_causes_are_those_that_the_hosts_were_made_for(shown: Shown) -> None
 def test_every_link_of_the_report_arrives_also_where_all_tables_are_open(
     shown: Shown, tmp_path: Path, width: int
 ) -> None:
-    with browser_page(tmp_path / "profile") as browser:
+    with browser_page() as browser:
         browser.open(shown.report / "index.html", width=width)
         browser.value("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
         links = links_of(browser)
@@ -245,7 +245,7 @@ def test_every_link_of_the_report_arrives_also_where_all_tables_are_open(
 @pytest.mark.browser
 @needs_browser
 def test_the_report_of_the_demo_is_printed_on_a_dozen_sheets_and_parts_nothing(shown: Shown, tmp_path: Path) -> None:
-    with browser_page(tmp_path / "profile") as browser:
+    with browser_page() as browser:
         browser.open(shown.report / "index.html")
         printed = sheets(browser)
     assert len(printed) <= 12

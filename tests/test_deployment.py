@@ -124,6 +124,7 @@ def site(target: str) -> bytes:
     return reply(body="<title>a</title>") if target.startswith("/ark:/12x45/a") else reply("404 Not Found")
 
 
+@pytest.mark.promise
 def test_the_action_audits_reports_and_fails_where_it_is_told_to(tmp_path: Path) -> None:
     with RawServer(site) as server:
         code, summary, outputs = run_action(

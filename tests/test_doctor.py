@@ -36,6 +36,7 @@ def states(*arguments: str | Path, code: int = 0, **environment: str) -> dict[st
     return {each["name"]: each["state"] for each in json.loads(done.stdout)}
 
 
+@pytest.mark.promise
 def test_a_configured_audit_is_good_in_each_respect(tmp_path: Path) -> None:
     Store.open(tmp_path / "a.db").close()
     config = tmp_path / "arkaudit.toml"

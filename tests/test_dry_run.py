@@ -66,6 +66,7 @@ def forbidden(tmp_path: Path) -> list[str]:
     return ["--store", str(tmp_path / "a.db"), "--contact", "auditor@library.example"]
 
 
+@pytest.mark.promise
 def test_nothing_is_sent_or_written(tmp_path: Path, forbidden: list[str]) -> None:
     with RawServer(lambda _: reply(body="x")) as server:
         route = f"--connect-to=r.example:80=127.0.0.1:{server.port}"

@@ -124,6 +124,7 @@ def test_no_notation_of_an_address_is_connected_to(private: Private) -> None:
     assert {row["requests"] for row in rows} == {0}
 
 
+@pytest.mark.promise
 def test_a_redirect_to_any_notation_is_not_followed_there(private: Private) -> None:
     hosts = [bracketed(host) for host in (*LITERALS, *DISGUISES)]
 

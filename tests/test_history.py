@@ -270,6 +270,7 @@ def test_the_states_of_a_life_are_those_of_the_store(kept: Path) -> None:
         assert all(each.checks[-1].state == each.state for each in found.urls)
 
 
+@pytest.mark.promise
 def test_the_command_tells_a_life_in_lines(kept: Path) -> None:
     done = run_command(
         "history",

@@ -182,6 +182,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
     return Audit(rows, findings, urls, done.stderr, landings)
 
 
+@pytest.mark.promise
 def test_there_is_one_row_for_each_document_and_no_exception(audit: Audit) -> None:
     own = [url for url, _ in audit.rows if "!/" not in url]  # what is unpacked has a row of its own
     assert len(own) == len(set(own))

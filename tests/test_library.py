@@ -171,6 +171,7 @@ def resolver(target: str) -> Any:
     return reply(body=f"<title>An old map</title><p>The map {target.partition('?')[0]}")
 
 
+@pytest.mark.promise
 def test_a_check_gives_the_verdict_that_the_command_gives(tmp_path: Path) -> None:
     with RawServer(resolver) as server:
         settings = {

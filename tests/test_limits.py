@@ -141,6 +141,7 @@ def checked(names: Sequence[str], timeout_s: float) -> dict[str, tuple[dict[str,
 
 
 @pytest.mark.parametrize("name", ENDLESS)
+@pytest.mark.promise
 def test_what_never_ends_is_ended(name: str, found: dict[str, tuple[dict[str, Any], int]]) -> None:
     _, expected, words, most_bytes = ENDLESS[name]
     row, sent = found[name]

@@ -202,6 +202,7 @@ def broken(tmp_path: Path) -> tuple[Path, int]:
     return path, run_id
 
 
+@pytest.mark.promise
 def test_a_mail_says_what_broke(mailbox: tuple[Mailbox, str], broken: tuple[Path, int]) -> None:
     box, server = mailbox
     assert send_news(Config(name="theses", notify=mail(server)), *broken)

@@ -92,6 +92,7 @@ def modules(names: Iterable[str]) -> set[str]:
     return {name for name in names if name.split("/")[0] in PACKAGES and name.endswith(".py")}
 
 
+@pytest.mark.promise
 def test_the_wheel_holds_our_packages_and_their_data_and_no_tests(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if "dist-info" not in name} == PACKAGES
@@ -122,6 +123,7 @@ def test_the_wheel_has_each_module_of_the_tree(wheel: Path) -> None:
     assert modules(zipfile.ZipFile(wheel).namelist()) == modules(tree)
 
 
+@pytest.mark.promise
 def test_each_module_can_be_imported(wheel: Path, installed: Path, tmp_path: Path) -> None:
     names = sorted(
         name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
@@ -183,12 +185,14 @@ def test_the_errors_of_the_library_can_be_imported(installed: Path, tmp_path: Pa
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.promise
 def test_the_demo_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     done = run(installed, tmp_path, "demo", "--out", "report", timeout_s=400)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "report/index.html").is_file()
 
 
+@pytest.mark.promise
 def test_modules_of_others_with_our_names_do_not_mislead_it(installed: Path, tmp_path: Path) -> None:
     """As next to a notebook, where the working directory stands first on the path."""
     for name in PACKAGES - {"arkaudit"}:
@@ -222,6 +226,7 @@ def test_a_name_that_is_taken_already_is_one_clear_error(installed: Path, tmp_pa
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/api.md"])
+@pytest.mark.promise
 def test_the_examples_of_the_library_hold(page: str, installed: Path, tmp_path: Path) -> None:
     (tmp_path / "page.md").write_text((ROOT / page).read_text("utf-8"), "utf-8")
     program = (

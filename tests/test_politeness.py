@@ -53,6 +53,7 @@ def rows(store: Path, query: str) -> list[tuple[Any, ...]]:
         return raw.execute(query).fetchall()
 
 
+@pytest.mark.promise
 def test_no_host_is_asked_sooner_than_it_wants_by_anything_that_a_run_does(tmp_path: Path) -> None:
     """Both spiders, robots.txt, redirects, attempts, controls and the probe of a certificate, all in one run."""
     authority = trustme.CA()
@@ -114,6 +115,7 @@ def test_no_host_is_asked_sooner_than_it_wants_by_anything_that_a_run_does(tmp_p
     assert [hop["status"] for hop in json.loads(hops)] == [503, 200], "each attempt is on record"
 
 
+@pytest.mark.promise
 def test_two_audits_at_once_share_a_host(tmp_path: Path) -> None:
     with RawServer(lambda _: reply("404 Not Found"), robots=robots("Crawl-delay: 0.6")) as server:
         route = f"--connect-to=r.example:80=127.0.0.1:{server.port}"
@@ -223,6 +225,7 @@ def hanging_up() -> Iterator[tuple[int, list[float]]]:
         listener.close()
 
 
+@pytest.mark.promise
 def test_a_dead_host_is_asked_five_times_and_once_more_when_all_others_are_done() -> None:
     def slowly(_: str) -> bytes:
         time.sleep(0.05)

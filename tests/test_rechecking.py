@@ -181,6 +181,7 @@ def always(tmp_path: Path, text: str) -> Path:
     return config
 
 
+@pytest.mark.promise
 def test_what_is_due_is_checked_where_it_was_asked_for_and_nothing_else(tmp_path: Path) -> None:
     answers = {"x5": reply(body="<p>an object, ark:/12x45/x5"), "x7": reply("404 Not Found")}
     store = tmp_path / "audit.db"

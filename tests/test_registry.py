@@ -88,6 +88,7 @@ def show(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 # -- fetching
 
 
+@pytest.mark.promise
 def test_a_url_is_fetched_kept_and_asked_again_only_for_what_is_newer(tmp_path: Path) -> None:
     answers: Iterator[bytes] = iter([answer(), reply("304 Not Modified", ETag=ETAG), answer(OLD)])
     with RawServer(lambda target: next(answers)) as server:

@@ -456,6 +456,7 @@ def test_no_browser_outlives_a_command_that_is_killed(tmp_path: Path) -> None:
         page.end()
 
 
+@pytest.mark.promise
 def test_a_browser_that_dies_is_started_anew(tmp_path: Path) -> None:
     with WaitingPage(tmp_path) as page:
         os.kill(page.browser, signal.SIGKILL)

@@ -31,7 +31,7 @@ from reports.page.translations import WORDS
 from reports.store.frames import Frames, load_frames
 from reports.tables.listings import ARKS
 from reports.tables.report_tables import TABLES, Tables
-from tests.browser import Page, browser_page, chromium
+from tests.browser import Page, barriers, browser_page, needs_browser
 from tests.report_world import (
     BTV_AT_N2T,
     GUIDE,
@@ -39,21 +39,7 @@ from tests.report_world import (
     RIGHT_TO_LEFT_OVERRIDE,
     TERM,
     write_store,
-    write_world,
 )
-
-#: A page without a browser to try it is only accepted on a developer's machine.
-needs_browser = pytest.mark.skipif(chromium() is None, reason="no Chromium here")
-
-
-@pytest.fixture(scope="module")
-def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
-    return load_frames(write_world(tmp_path_factory.mktemp("world") / "world.sqlite"))
-
-
-@pytest.fixture(scope="module")
-def tables(frames: Frames) -> Mapping[str, pd.DataFrame]:
-    return Tables(frames)
 
 
 @pytest.fixture(scope="module")
@@ -494,13 +480,14 @@ def test_a_chart_of_many_naans_draws_the_small_ones_together(
 def opened(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator[tuple[Page, Path]]:
     folder = tmp_path_factory.mktemp("browser")
     paths = write_report(frames, folder / "report")
-    with browser_page(folder / "profile") as browser:
+    with browser_page() as browser:
         yield browser, paths.index
 
 
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.promise
 def test_a_browser_opens_the_page_without_a_complaint_and_asks_for_nothing_else(
     opened: tuple[Page, Path], width: int
 ) -> None:
@@ -557,6 +544,7 @@ def test_every_table_comes_to_life_and_says_what_its_file_says(
 
 @pytest.mark.browser
 @needs_browser
+@pytest.mark.promise
 def test_a_table_searches_filters_and_sorts(opened: tuple[Page, Path]) -> None:
     browser, index = opened
     browser.open(index)
@@ -581,6 +569,7 @@ def test_a_table_searches_filters_and_sorts(opened: tuple[Page, Path]) -> None:
 
 @pytest.mark.browser
 @needs_browser
+@pytest.mark.promise
 def test_a_deep_link_opens_one_ark_with_its_chain_its_citations_and_its_evidence(
     opened: tuple[Page, Path],
 ) -> None:
@@ -657,8 +646,8 @@ def test_an_ark_is_opened_by_keyboard_and_closed_by_escape(opened: tuple[Page, P
 
 @pytest.mark.browser
 @needs_browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
+@pytest.mark.promise
 def test_axe_finds_no_barrier(opened: tuple[Page, Path], scheme: str, width: int) -> None:
     browser, index = opened
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
@@ -680,17 +669,6 @@ def test_axe_finds_no_barrier(opened: tuple[Page, Path], scheme: str, width: int
     assert [name for name, _ in barriers(browser)] == ["image-alt"]  # axe does look
 
 
-def barriers(browser: Page) -> list[tuple[str, str]]:
-    """What axe-core has against the page as it is: rule and first element."""
-    browser.value(AXE + "; null")
-    rules = json.dumps(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"])
-    found = browser.settled(
-        f"axe.run(document, {{runOnly: {rules}}}).then(told => told.violations.map(each => "
-        "[each.id, each.nodes[0].html.slice(0, 200)]))"
-    )
-    return [(str(name), str(html)) for name, html in found]
-
-
 FILTERS = (
     "JSON.stringify([...document.querySelectorAll('[data-table=arks] .filters label span')].map(e => e.innerText))"
 )
@@ -701,9 +679,6 @@ def empty_headings(browser: Page) -> list[str]:
     rule = "{runOnly: {type: 'rule', values: ['empty-table-header']}}"
     found: list[str] = browser.settled(f"axe.run(document, {rule}).then(told => told.violations.map(each => each.id))")
     return found
-
-
-AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text("utf-8")
 
 
 @pytest.mark.browser

@@ -58,18 +58,7 @@ from tests.report_world import (
     mention_row,
     observation_row,
     write_store,
-    write_world,
 )
-
-
-@pytest.fixture(scope="module")
-def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
-    return load_frames(write_world(tmp_path_factory.mktemp("world") / "world.sqlite"))
-
-
-@pytest.fixture(scope="module")
-def tables(frames: Frames) -> Mapping[str, pd.DataFrame]:
-    return Tables(frames)
 
 
 def test_the_note_of_a_measure_is_that_of_this_run_and_not_of_the_one_before(

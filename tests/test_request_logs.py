@@ -232,6 +232,7 @@ def write_logs(folder: Path) -> str:
     return f"log:{folder / 'access.log*'}"
 
 
+@pytest.mark.promise
 def test_a_report_says_what_was_asked_for_and_fails_most_asked_first(tmp_path: Path) -> None:
     store, seed = tmp_path / "a.db", write_logs(tmp_path)
     with library() as command:
@@ -316,6 +317,7 @@ _OF_VISITORS = (
 )
 
 
+@pytest.mark.promise
 def test_nothing_of_a_visitor_is_in_store_log_report_or_output(tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()

@@ -443,6 +443,7 @@ def runs(store: Path) -> list[tuple[Any, ...]]:
         ).fetchall()
 
 
+@pytest.mark.promise
 def test_the_same_command_goes_on_and_says_so(interrupted: tuple[RawServer, Path]) -> None:
     server, store = interrupted
     assert runs(store) == [(1, "running", 1, 2)]

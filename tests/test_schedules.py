@@ -79,6 +79,7 @@ def eventually(condition: Callable[[], object], *, patience_s: float = PATIENCE_
     return bool(condition())
 
 
+@pytest.mark.promise
 def test_what_is_due_runs_once_and_is_listed(tmp_path: Path) -> None:
     with RawServer(lambda _: PAGE) as server:
         config = configured(tmp_path, server)

@@ -107,6 +107,7 @@ def crawl(library: Library, folder: Path, *urls: str, **settings: object) -> tup
     return [json.loads(line) for line in (folder / "items.jsonl").read_text("utf-8").splitlines()], done.stderr
 
 
+@pytest.mark.promise
 def test_a_spider_of_somebody_else_finds_arks_and_asks_as_we_do(library: Library, tmp_path: Path) -> None:
     assert library.server is not None
     paths = ("/old", "/paper.pdf", "/ark:/12x45/x5?", "/ark:/12x45/x5??", "/private", "/gone")

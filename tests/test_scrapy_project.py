@@ -171,6 +171,7 @@ def test_a_crawl_gives_its_citations_to_a_feed_and_keeps_the_run_in_a_store(
         assert raw.execute("select count(*) from mention where decided = 1").fetchone() == (4,)
 
 
+@pytest.mark.promise
 def test_a_check_gives_its_verdicts_to_a_feed(project: Path, site: RawServer, tmp_path: Path) -> None:
     feed = tmp_path / "verdicts.csv"
     arks = f"arks=http://{HOST}/ark:/12x45/x5,http://{HOST}/ark:/12x45/b7 ark:/12345/x5"

@@ -48,6 +48,7 @@ def test_after_one_ctrl_c_nothing_more_is_sent(tmp_path: Path, number: signal.Si
     assert sent - 1 <= observed <= len(server.targets), "what was asked is kept, and nothing else"
 
 
+@pytest.mark.promise
 def test_after_one_ctrl_c_no_attempt_is_waited_for(tmp_path: Path) -> None:
     with RawServer(lambda _: reply("503 Service Unavailable", Retry_After="40")) as server:
         command = [

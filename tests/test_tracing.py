@@ -170,6 +170,7 @@ def test_a_policy_that_is_a_test_ark_or_no_address_is_never_asked_for(audit: Aud
     assert asked == [(f"{audit.policy.url}/policy#part",)]
 
 
+@pytest.mark.promise
 def test_an_explanation_tells_every_request_behind_a_verdict(audit: Audit) -> None:
     for name in NAMES:
         told = {step["url"] for step in audit.steps(name)}

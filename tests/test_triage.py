@@ -383,6 +383,7 @@ def kept(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.promise
 def test_the_verbs_decide_list_export_and_forget(kept: Path) -> None:
     done = run_command("triage", "acknowledge", "ark:/12x45/x5", "--reason", "withdrawn", "--store", kept)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr

@@ -62,6 +62,7 @@ def dying(parts: Sequence[Part]) -> list[DocumentSummary]:
     return BatchRead(summary_of)(parts)
 
 
+@pytest.mark.promise
 def test_every_number_of_processes_gives_the_same() -> None:
     some: list[Part] = [*members(150)]
     some.insert(70, Document("b.zip", (), (Finding("unreadable", "no ZIP"),)))

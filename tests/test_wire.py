@@ -46,6 +46,7 @@ def server(request: pytest.FixtureRequest, authority: trustme.CA) -> Iterator[Ra
         yield running
 
 
+@pytest.mark.promise
 def test_every_inflection_arrives_as_it_was_asked(server: RawServer) -> None:
     check_rows(f"{server.url}/ark:/12x45/x5")
     assert [target for target in server.targets if target.partition("?")[0].endswith("/x5")] == [
@@ -198,6 +199,7 @@ def test_a_redirect_does_not_get_round_the_guard() -> None:
 
 
 @pytest.mark.parametrize("number", [12345, 99999])
+@pytest.mark.promise
 def test_examples_and_tests_are_never_requested(number: int) -> None:
     with RawServer(lambda _: PAGE) as server:
         rows = check_rows(f"{server.url}/ark:/{number}/x5", f"{server.url}/ARK:{number}/x5-6")
@@ -205,6 +207,7 @@ def test_examples_and_tests_are_never_requested(number: int) -> None:
         assert server.request_lines == []
 
 
+@pytest.mark.promise
 def test_robots_txt_is_obeyed_and_is_no_failure() -> None:
     with RawServer(
         lambda _: PAGE, robots=reply(body="User-agent: *\nDisallow: /*?", media_type="text/plain")
@@ -215,6 +218,7 @@ def test_robots_txt_is_obeyed_and_is_no_failure() -> None:
         assert not any("?" in target for target in server.targets)
 
 
+@pytest.mark.promise
 def test_hosts_are_told_who_asks() -> None:
     with RawServer(lambda _: PAGE) as server:
         check_rows("--contact", "auditor@library.example", f"{server.url}/ark:/12x45/x5")

@@ -34,6 +34,7 @@ def deserved(animal: Animal) -> Any:
 
 
 @pytest.mark.parametrize("animal", [deserved(animal) for animal in ANIMALS])
+@pytest.mark.promise
 def test_verdict(animal: Animal, visit: Visit) -> None:
     row = visit.rows[animal.url]
     wrong = [
