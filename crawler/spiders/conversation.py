@@ -264,6 +264,11 @@ class Conversation:
         case.asking.discard(observation.question)
         return [*self._following(case, observation, is_last=is_last), *self._finish(case)]
 
+    def on_unread(self, observation: Observation) -> list[Outgoing]:
+        """The questions after an answer of which nothing is known, in place of `on_answer` that was broken off."""
+        self._cases[observation.request_url].open += 1
+        return self.on_answer(observation, is_last=True)
+
     def _following(
         self, case: Case, observation: Observation, *, is_last: bool
     ) -> Iterator[Outgoing]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.http import Response
 
-from crawler.answers.answer import read_answer
 from crawler.answers.mementos import (
     ArchiveAnswer,
     ArchiveAsk,
@@ -19,7 +19,7 @@ from crawler.answers.mementos import (
     page_fault,
 )
 from crawler.model.crawl_requests import CrawlRequest
-from crawler.model.observations import Hop
+from crawler.model.observations import ChainEnd, Hop
 from crawler.model.resolving import Patience, next_fetch
 from crawler.spiders.auditing import AuditSpider
 from crawler.store.feeding import Bounds
@@ -100,7 +100,11 @@ class MementosSpider(AuditSpider):
             text = response.body.decode("utf-8", "replace")
         elif response is not None:
             content_type = header_of(response.headers, "Content-Type")
-            fault = page_fault(read_answer(response.body, content_type))
+            host = urlsplit(response.url).netloc
+            answer = await self.answers.read(response.body, content_type, host=host)
+            fault = page_fault(answer)
+            if answer.fault is not None:
+                end, detail = ChainEnd.UNDETERMINED, f"the answer was not read: {answer.fault}"
         try:
             under_way.ask = under_way.search.send(ArchiveAnswer(hops, end, detail, text, fault))
         except StopIteration as over:
