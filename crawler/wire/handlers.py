@@ -150,7 +150,7 @@ class _BoundedParser(_LenientHTTPClientParser):
         """Refuse a status that has not three digits (RFC 9110, 15): no store could hold all of them."""
         super().statusReceived(status)  # type: ignore[no-untyped-call]
         if not 100 <= self.response.code <= 999:
-            raise ParseError("no status of three digits", status[:HEADER_BYTES])
+            raise ParseError("no status of three digits", status[:HEADER_BYTES])  # type: ignore[no-untyped-call]
 
     def headerReceived(self, name: bytes, value: bytes) -> None:
         """Keep the beginning of a header's value, of a cookie all or nothing; pass over what is no header.
