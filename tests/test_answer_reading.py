@@ -84,7 +84,7 @@ def test_reader_ends_at_once_in_the_middle_of_an_answer() -> None:
         ]
         await asyncio.sleep(0)
         spent_s = time.process_time()
-        reader.close()
+        reader.stop()
         for begun in reading:
             with pytest.raises(ReadingStopped):
                 await begun

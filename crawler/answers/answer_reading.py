@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from crawler.answers.answer import MOST_READ, Answer, read_answer
 from extractors.model.ark import Ark
@@ -24,10 +25,10 @@ READING_BYTES = 2**30
 READING_S = 600.0
 #: Of a host with so many answers that took too much, no further one is read in this run.
 MOST_OVERRUNS = 3
-#: Seconds after a stop in which answers that have come are still read.
+#: Once a run is stopped, no answer is waited for longer than that by the clock, in seconds.
 GRACE_S = 2.0
-#: Answers that are read by one call: those that wait for the process meanwhile.
-_AT_ONCE = 16
+#: Answers that are read by one call: those that came in the seconds after the one before, for each call has its cost.
+_AT_ONCE, _GATHERING_S = 16, 0.1
 
 #: What is known of an answer that is to be read: its body, its Content-Type, the ARK that it is about.
 Unread = tuple[bytes, str | None, Ark | None]
@@ -74,7 +75,8 @@ class AnswerReader:
         self._reading: asyncio.Task[None] | None = None
         self._overruns = Counter[str]()
         """How many answers of a host took too much."""
-        self._is_closed = False
+        self._is_started = self._is_closed = False
+        self._stopping = asyncio.Event()
 
     async def read(
         self, body: bytes, content_type: str | None, ark: Ark | None = None, *, host: str
@@ -100,6 +102,7 @@ class AnswerReader:
                 for waiting in some:
                     if not waiting.result.done():
                         waiting.result.set_exception(failure)
+            await asyncio.sleep(_GATHERING_S)
         self._reading = None
 
     async def _read_some(self, some: Sequence[_Waiting]) -> None:
@@ -114,8 +117,7 @@ class AnswerReader:
         if self._is_closed:
             raise ReadingStopped
         try:
-            call = self._executor.submit(self._read, [waiting.unread for waiting in left])
-            answers = await asyncio.wrap_future(call)
+            answers = await self._called([waiting.unread for waiting in left])
         except (WorkerError, RuntimeError, OSError) as failure:  # RuntimeError: it was closed
             if self._is_closed:
                 raise ReadingStopped from failure
@@ -127,6 +129,25 @@ class AnswerReader:
             answers = [Answer(None, fault=self._words(failure))]
         for waiting, answer in zip(left, answers, strict=True):
             waiting.done(answer)
+
+    async def _called(self, bodies: Sequence[Unread]) -> list[Answer]:
+        """Return what the process makes of *bodies*; its start doesn't count."""
+        if not self._is_started:
+            await asyncio.wrap_future(self._executor.submit(self._read, []))
+            self._is_started = True
+        call: asyncio.Future[Any] = asyncio.wrap_future(self._executor.submit(self._read, bodies))
+        stopping: asyncio.Future[Any] = asyncio.ensure_future(self._stopping.wait())
+        await asyncio.wait({call, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        await asyncio.wait({call}, timeout=GRACE_S)
+        if not call.done():
+            self.close()
+        answers: list[Answer] = await call
+        return answers
+
+    def stop(self) -> None:
+        """Read what has come and what is still to come, but wait for no answer for long: then nothing more is read."""
+        self._stopping.set()
 
     def close(self) -> None:
         """End the process, whatever it reads."""

@@ -22,7 +22,7 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings
 from twisted.python.failure import Failure
 
-from crawler.answers.answer_reading import GRACE_S, AnswerReader, ReadingStopped
+from crawler.answers.answer_reading import AnswerReader, ReadingStopped
 from crawler.model.observations import DocumentRecord, now
 from crawler.model.registry import cache_folder
 from crawler.politeness.throttle import share_pace, throttle_of
@@ -332,7 +332,7 @@ class AuditSpider(scrapy.Spider):
     def drop_what_is_queued(self) -> None:
         """Let nothing that waits for its turn be sent any more."""
         self._stopped.set()
-        asyncio.get_running_loop().call_later(GRACE_S, self.answers.close)
+        self.answers.stop()
         if self._closing is None:
             self._closing = asyncio.ensure_future(self._see_it_closed())
         self.feed.stop()
