@@ -26,7 +26,7 @@ READING_S = 600.0
 #: Of a host with so many answers that took too much, no further one is read in this run.
 MOST_OVERRUNS = 3
 #: Once a run is stopped, no answer is waited for longer than that by the clock, in seconds.
-GRACE_S = 2.0
+GRACE_S = 1.0
 #: Answers that are read by one call: those that came in the seconds after the one before, for each call has its cost.
 _AT_ONCE, _GATHERING_S = 16, 0.1
 

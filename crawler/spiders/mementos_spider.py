@@ -16,16 +16,19 @@ from crawler.answers.mementos import (
     MementoRecord,
     Search,
     capture_search,
+    memento_links,
     page_fault,
 )
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import ChainEnd, Hop
 from crawler.model.resolving import Patience, next_fetch
 from crawler.spiders.auditing import AuditSpider
+from crawler.spiders.runs import JUDGING_CPU_S, TOO_LONG_TO_JUDGE
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import FrontierEntry, SettledEntry
 from crawler.wire.middlewares import chain_of, header_of
 from extractors.model.ark import Ark
+from extractors.model.budget import OverBudget, cpu_limit
 
 #: So many searches are open at a time: they are at one host.
 SEARCHES = 20
@@ -98,6 +101,11 @@ class MementosSpider(AuditSpider):
         text, fault = "", None
         if response is not None and under_way.ask.wants_list:
             text = response.body.decode("utf-8", "replace")
+            try:
+                with cpu_limit(JUDGING_CPU_S):
+                    memento_links(text, response.url)
+            except OverBudget:
+                text, end, detail = "", ChainEnd.UNDETERMINED, TOO_LONG_TO_JUDGE
         elif response is not None:
             content_type = header_of(response.headers, "Content-Type")
             host = urlsplit(response.url).netloc
