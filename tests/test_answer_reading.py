@@ -79,8 +79,7 @@ def test_reader_ends_at_once_in_the_middle_of_an_answer() -> None:
         reader = AnswerReader(burn_or_read, cpu_s=600)
         await reader.read(ERC, "text/plain", ARK, host="a.example")  # it has started
         reading = [
-            asyncio.ensure_future(reader.read(body, "text/plain", ARK, host="a.example"))
-            for body in (b"time", ERC)
+            asyncio.ensure_future(reader.read(body, "text/plain", ARK, host="a.example")) for body in (b"time", ERC)
         ]
         await asyncio.sleep(0)
         spent_s = time.process_time()

@@ -20,9 +20,7 @@ END_OF_RDF = "</rdf:Description></rdf:RDF>"
 PAGE = "<title>A map</title><h1>A map of the city</h1>"
 
 
-def raw(
-    head: str, body: bytes = b"<title>A map</title>A map of the city", status: str = "200 OK"
-) -> bytes:
+def raw(head: str, body: bytes = b"<title>A map</title>A map of the city", status: str = "200 OK") -> bytes:
     """An answer with this head, whatever it is, and the length of its body."""
     lines = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n{head}\r\n"
     return lines.encode("latin-1") + body
@@ -213,9 +211,7 @@ def sound(target: str) -> bytes:
     if query == "info":
         record = f"erc:\nwho: Rossi, Ada\nwhat: A map\nwhen: 1784\nwhere: ark:98765/{name}\n"
         return reply("200 OK", record, "text/plain")
-    return reply(
-        "200 OK", f"<title>Map {name}</title><h1>Map {name}</h1>Drawn by hand, ark:98765/{name}"
-    )
+    return reply("200 OK", f"<title>Map {name}</title><h1>Map {name}</h1>Drawn by hand, ark:98765/{name}")
 
 
 @pytest.fixture(scope="module")
@@ -239,7 +235,5 @@ def test_run_judges_sound_hosts_next_to_hostile_one(rows: dict[str, list[dict[st
 
 
 def test_hostile_answer_is_never_broken(rows: dict[str, list[dict[str, Any]]]) -> None:
-    outcomes = {
-        name: row["object"]["outcome"] for name, row in zip(HOSTILE, rows["hostile"], strict=True)
-    }
+    outcomes = {name: row["object"]["outcome"] for name, row in zip(HOSTILE, rows["hostile"], strict=True)}
     assert [name for name, outcome in outcomes.items() if outcome == "broken"] == []

@@ -68,9 +68,7 @@ class AnswerReader:
         """*read* is an importable function; an answer has *cpu_s* seconds of CPU time."""
         self._read = read
         self._cpu_s = cpu_s
-        self._executor = WorkerExecutor(
-            1, timeout_s=READING_S, memory_bytes=READING_BYTES, cpu_s=cpu_s
-        )
+        self._executor = WorkerExecutor(1, timeout_s=READING_S, memory_bytes=READING_BYTES, cpu_s=cpu_s)
         self._waiting: deque[_Waiting] = deque()
         self._reading: asyncio.Task[None] | None = None
         self._overruns = Counter[str]()
@@ -78,9 +76,7 @@ class AnswerReader:
         self._is_started = self._is_closed = False
         self._stopping = asyncio.Event()
 
-    async def read(
-        self, body: bytes, content_type: str | None, ark: Ark | None = None, *, host: str
-    ) -> Answer:
+    async def read(self, body: bytes, content_type: str | None, ark: Ark | None = None, *, host: str) -> Answer:
         """Return what is kept of a body that *host* has sent; `Answer.fault` says why nothing is.
 
         Raises ReadingStopped if the reader was closed before.

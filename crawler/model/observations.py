@@ -333,9 +333,7 @@ class Observation:
                 facts,
                 # one that was cut would name something else
                 arks=tuple(
-                    (ark, place[:VALUE_CHARS])
-                    for ark, place in facts.arks[:MOST_ARKS]
-                    if len(ark) <= VALUE_CHARS
+                    (ark, place[:VALUE_CHARS]) for ark, place in facts.arks[:MOST_ARKS] if len(ark) <= VALUE_CHARS
                 ),
                 canonical=_unless_long(facts.canonical),
                 refresh=_unless_long(facts.refresh),
@@ -580,7 +578,5 @@ class Verdict:
     """What the NAAN registry says of the policy of those who assign such names; empty where it says nothing."""
 
     def __repr__(self) -> str:
-        services = ", ".join(
-            str(service.outcome) for service in (self.object, self.metadata, self.commitment)
-        )
+        services = ", ".join(str(service.outcome) for service in (self.object, self.metadata, self.commitment))
         return f"<Verdict {self.ark} at {self.request_url}: {services}>"

@@ -61,9 +61,7 @@ logger = logging.getLogger(__name__)
 _PRIORITY = {Question.OBJECT: 0, **dict.fromkeys(set(CONFORMANCE) - set(ACCESS), -1)}
 
 
-async def observe(
-    ask: Ask, request: Request, response: Response | None, reader: AnswerReader
-) -> Observation:
+async def observe(ask: Ask, request: Request, response: Response | None, reader: AnswerReader) -> Observation:
     """Return the observation of an *ask*: the chain that *request* ended, and what its last answer says.
 
     An answer that *reader* couldn't read in the time and memory that one has is none: nothing is known of it.
@@ -169,14 +167,10 @@ class ArksSpider(AuditSpider):
         **kwargs: Any,
     ) -> None:
         super().__init__(bounds=Bounds(per_host=ARKS_A_HOST), **kwargs)
-        self.frontier.add(
-            CrawlRequest.to_ark(ark, url) for ark, url in targets if not ark.is_skipped
-        )
+        self.frontier.add(CrawlRequest.to_ark(ark, url) for ark, url in targets if not ark.is_skipped)
         self._targets = targets
         self._rules = rules
-        self._conversation = Conversation(
-            self.frontier.targets, rules, readings, recall=self._recalled
-        )
+        self._conversation = Conversation(self.frontier.targets, rules, readings, recall=self._recalled)
         self._rendering = rendering
         self._renderer: PageRenderer | None = None
 
@@ -320,9 +314,7 @@ class ArksSpider(AuditSpider):
         """
         replay = Replay()
         for number, observation in enumerate(self.store.observations(self.run_id)):
-            begun = (
-                None if replay.awaits(observation) else self.frontier.find(observation.request_url)
-            )
+            begun = None if replay.awaits(observation) else self.frontier.find(observation.request_url)
             if begun is not None and begun.ark is not None:
                 replay.ask(self._asks(self._conversation.begin(begun.ark, begun.url)))
             self._replay_answer(replay, observation)

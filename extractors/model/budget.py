@@ -71,10 +71,7 @@ def cpu_limit(seconds: float) -> Iterator[None]:
     It interrupts Python and its regular expressions, but no other library of C. In the main thread alone, where the
     system has such timers; elsewhere there is no limit.
     """
-    if (
-        not hasattr(signal, "setitimer")
-        or threading.current_thread() is not threading.main_thread()
-    ):
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
 

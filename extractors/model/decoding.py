@@ -11,9 +11,7 @@ from w3lib.encoding import read_bom, resolve_encoding
 from extractors.model.documents import Finding
 
 #: Codecs of Python that no document is written in: they re-spell ASCII, take quadratic time, or are of one machine.
-_NOT_CHARSETS = frozenset(
-    {"idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
-)
+_NOT_CHARSETS = frozenset({"idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
 #: Characters of the longest name of a charset that is looked up.
 _NAME_CHARS = 40
 
@@ -30,9 +28,7 @@ def first_bytes(data: bytes, most: int) -> tuple[bytes, list[Finding]]:
     """Return *data* up to a limit, and a finding if that is not all."""
     if len(data) <= most:
         return data, []
-    return data[:most], [
-        Finding("cut-off", f"only the first {most} of {len(data)} bytes were read")
-    ]
+    return data[:most], [Finding("cut-off", f"only the first {most} of {len(data)} bytes were read")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +133,7 @@ def _exact_text(data: bytes, charset: str) -> str | None:
     except UnicodeError:
         return None
     is_cut_off = bool(decoder.getstate()[0])
-    return (
-        None if is_cut_off and text.isascii() else text
-    )  # "voil\xe0" is no UTF-8 that was cut off
+    return None if is_cut_off and text.isascii() else text  # "voil\xe0" is no UTF-8 that was cut off
 
 
 def _best_guess(data: bytes, charset: str) -> Decoded:
