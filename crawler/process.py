@@ -117,6 +117,7 @@ def run_stages(
     if not task.done():
         for spider in _audit_spiders(process):  # record what was observed in the last moment
             spider.recorder.commit()
+            spider.answers.close()
         raise RunInterrupted(at_once=True)
     if failures:
         raise failures[0]

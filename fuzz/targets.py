@@ -13,20 +13,32 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+
+from scrapy import Request
+from scrapy.http import Response
 
 from arkaudit.config_files import ConfigError, load
 from arkaudit.triage_file import load_triage
 from crawler.answers.answer import read_answer
+from crawler.answers.facts import AnswerFacts
+from crawler.answers.mementos import memento_links
 from crawler.model import schema
+from crawler.model.observations import ChainEnd, Hop, Observation, Question
+from crawler.model.resolving import next_step, retry_after_s
 from crawler.sources.source_reading import read_source
 from crawler.sources.xml_sources import Selection
 from crawler.store import StoreError
 from crawler.store.database import unreadable_rows
 from crawler.store.files import damage_in
 from crawler.store.store import Store
+from crawler.verdicts.verdict import VerdictContext, judge
+from crawler.wire.middlewares import KEPT_HEADERS, ChainCookies, codings_of
 from crawler.wire.redaction import HIDDEN, Redactor
 from extractors.extraction import extraction_of
 from extractors.find import find_arks
+from extractors.model.ark import Ark
+from extractors.model.formats import parse_content_type
 from reports.store.frames import StoreUnreadable, read
 
 #: The names under which readers are tried, so that each is: the first byte chooses.
@@ -47,6 +59,23 @@ NAMES = (
     ),
     *("a.docx", "a.xlsx", "a.pptx", "a.odt", "a.epub", "a.pdf", "a.rtf", "a.eml", ""),
 )
+#: The types of answers, and the headers, that are tried: the first byte chooses.
+MEDIA_TYPES = (
+    "text/html",
+    "text/plain",
+    "application/json",
+    "application/xml",
+    "application/rdf+xml",
+    "text/turtle",
+    "application/n-triples",
+    "application/yaml",
+    "application/ld+json",
+    "text/html; charset=utf-16",
+    "text/plain; charset=iso-2022-jp",
+    None,
+)
+HEADERS = (*KEPT_HEADERS, "Location", "Set-Cookie", "Content-Encoding", "Content-Disposition")
+_URL, _AT = "http://a.example/ark:/98765/x12", "2026-11-21T00:00:00.000+00:00"
 _SECRET = "S3cr3t/42+x"
 
 
@@ -64,17 +93,45 @@ def readers(data: bytes) -> None:
 
 
 def answers(data: bytes) -> None:
-    """Any bytes are an answer, and perhaps a list of documents."""
-    kinds = (
-        "text/html",
-        "text/plain",
-        "application/json",
-        "application/xml",
-        "application/rdf+xml",
-        None,
+    """Any bytes are an answer of any media type, which is judged, and perhaps a list of documents."""
+    media_type = MEDIA_TYPES[data[0] % len(MEDIA_TYPES)] if data else None
+    answer = read_answer(data[1:], media_type)
+    _judge(
+        {"Content-Type": media_type or ""},
+        title=answer.title,
+        text=answer.text,
+        record=answer.record,
+        facts=answer.facts,
     )
-    read_answer(data[1:], kinds[data[0] % len(kinds)] if data else None)
     read_source(data[1:], url="http://a.example/", order=None, harvests=False, selection=Selection())
+
+
+def headers(data: bytes) -> None:
+    """Any bytes are the value of any header that is read, and the answer that has it is judged."""
+    name = HEADERS[data[0] % len(HEADERS)] if data else HEADERS[0]
+    value = data[1:].decode("latin-1")
+    retry_after_s(value, at=_AT)
+    parse_content_type(value)
+    memento_links(value, _URL)
+    codings_of([value])
+    next_step([_URL], 302, value, max_hops=5)
+    request = Request(_URL)
+    answered = Response(_URL, headers={name: data[1:].replace(b"\n", b""), "Set-Cookie": data[1:]})
+    ChainCookies().process_response(request, answered)
+    _judge({name: value}, location=value)
+
+
+def _judge(headers: Mapping[str, str], *, location: str | None = None, **seen: Any) -> None:
+    """Judge an answer with these headers as that for the object, for its metadata and for the control."""
+    hop = Hop(_URL, "GET", _AT, 200, headers=headers, location=location)
+    ark = Ark.parse("ark:/98765/x12")
+    answer = AnswerFacts(
+        Observation(ark, _URL, Question.OBJECT, _URL, (hop,), ChainEnd.ANSWERED, **seen).within_limits()
+    )
+    judge(
+        {Question.OBJECT: answer, Question.INFO: answer},
+        context=VerdictContext(control=answer, control_info=answer),
+    )
 
 
 def stores(data: bytes) -> None:
@@ -167,6 +224,7 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
     "find": find,
     "readers": readers,
     "answers": answers,
+    "headers": headers,
     "stores": stores,
     "cells": cells,
     "toml": toml,

@@ -14,6 +14,7 @@ from crawler.answers.structured import from_json, from_turtle, from_xml, from_ya
 from crawler.model.observations import MOST_ARKS, Observation, PageFacts
 from extractors.find import find_arks
 from extractors.model.ark import Ark
+from extractors.model.decoding import text_codec
 from extractors.model.formats import parse_content_type
 
 # -- the record that an answer's body is, whatever its form, judged by its type and by what it looks like
@@ -98,8 +99,6 @@ _TAG = re.compile(
     rb"\s*(?:<!--.*?-->\s*)*<(?!(?:https?|urn|ark|info):)(?:!doctype|[a-z?!/])",
     re.IGNORECASE | re.DOTALL,
 )
-#: What browsers read as windows-1252, whatever it is called.
-_WESTERN = frozenset({"iso8859-1", "ascii"})
 _XML = re.compile(rb"\s*<\?xml|\s*<(?:rdf:RDF|oai_dc:dc|metadata|resource)\b")
 
 
@@ -115,6 +114,8 @@ class Answer:
     similarity: str | None = None
     """The sketch of all of its text (`crawler.answers.likeness.sketch`)."""
     facts: PageFacts = field(default_factory=PageFacts)
+    fault: str | None = None
+    """Why it was not read, in words; then nothing is known of it."""
 
 
 def is_textual(media_type: str | None) -> bool:
@@ -171,13 +172,9 @@ def _decoded(body: bytes, charset: str | None) -> str:
     >>> _decoded(b"\\xc9cole \\x96 1784", None), _decoded(b"\\xc3\\x89cole", None)
     ('\N{LATIN CAPITAL LETTER E WITH ACUTE}cole \N{EN DASH} 1784', '\N{LATIN CAPITAL LETTER E WITH ACUTE}cole')
     """
-    if body[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        charset = "utf-16"
-    try:
-        name = codecs.lookup(charset or "").name
-        decoded = body.decode("windows-1252" if name in _WESTERN else name, "replace")
-    except LookupError:
-        decoded = body.decode("utf-8" if _is_utf8(body) else "windows-1252", "replace")
+    is_marked = body[:2] in (b"\xff\xfe", b"\xfe\xff")
+    codec = "utf-16" if is_marked else text_codec(charset)
+    decoded = body.decode(codec or ("utf-8" if _is_utf8(body) else "cp1252"), "replace")
     return decoded.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
 
 

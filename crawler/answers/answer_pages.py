@@ -21,6 +21,7 @@ from crawler.answers.quirks import is_visitor_counter, plain, quirks, refresh_ta
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
 from crawler.model.observations import MOST_ARKS, PageFacts
 from extractors.find import find_arks
+from extractors.model.decoding import text_codec
 
 #: Bytes of markup that are parsed: a page made to be slow costs the square of its length.
 MARKUP_LIMIT = 2**17
@@ -63,7 +64,7 @@ def parsed(markup: bytes, charset: str | None) -> Page:
     """
     charsets = [charset] if charset else []
     detector = EncodingDetector(markup, known_definite_encodings=charsets, is_html=True)
-    for encoding in detector.encodings:
+    for encoding in filter(text_codec, detector.encodings):
         try:
             parser: Any = etree.HTMLParser(recover=True, encoding=encoding, huge_tree=True)
             parser.feed(_END_OF_PAGE.sub(b"</body>", detector.markup))

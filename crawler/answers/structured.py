@@ -10,6 +10,7 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -421,12 +422,28 @@ def from_xml(markup: bytes, *, enough: int = ENOUGH_ANSWERS) -> Record | None:
 # -- RDF
 
 
+@contextmanager
+def _literals_as_written() -> Iterator[None]:
+    """Let literals of RDF stay text: ``1E1000000000`` as a number takes gigabytes, and XML in XML another parser.
+
+    To tell rdflib not to normalize them would not do: it converts them all the same, and forgets the result.
+    """
+    from rdflib import term
+
+    conversions, term._toPythonMapping = term._toPythonMapping, {}
+    try:
+        yield
+    finally:
+        term._toPythonMapping = conversions
+
+
 def _from_rdf(text: str, form: str) -> Record | None:
     import rdflib
 
     graph = rdflib.Graph()
     try:
-        graph.parse(data=text[:RDF_LIMIT], format=form, publicID="about:this")
+        with _literals_as_written():
+            graph.parse(data=text[:RDF_LIMIT], format=form, publicID="about:this")
     except Exception as problem:  # its parsers raise whatever they stumble over; what came before that counts
         logging.getLogger(__name__).debug("not all of the RDF was read: %r", problem)
     # All triples of a graph come in any order, those of one subject as they are written. Of descriptions that tell as

@@ -6,8 +6,9 @@ keep their meaning. The vocabularies of what is judged, in `crawler.model.outcom
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
 from typing import Any, Generic, TypeVar
@@ -248,6 +249,8 @@ class Rendering:
         return self.fault is None and not self.lacking
 
 
+#: Characters that are kept of one value that a stranger has written; and of all values of one record.
+VALUE_CHARS, RECORD_CHARS = 2**13, 2**16
 #: ARKs of one page that are kept; a list of a thousand parts is about none of them.
 MOST_ARKS = 60
 
@@ -312,6 +315,48 @@ class Observation:
     rendering: Rendering | None = None
     """How the page came about that is described here, where a browser has shown it."""
 
+    def within_limits(self) -> Observation:
+        """Return it with no more of each value than is kept; a remark says if its record had more.
+
+        Whatever reads it later, also from a store that somebody else has written, sees no long values.
+        """
+        facts, record = self.facts, _cut_record(self.record)
+        remark = f"only the first {RECORD_CHARS:,} characters of its record were kept"
+        is_known = record == self.record or remark in self.remarks
+        return replace(
+            self,
+            hops=tuple(map(_cut_hop, self.hops)),
+            title=_cut(self.title),
+            text=_cut(self.text),
+            record=record,
+            facts=replace(
+                facts,
+                # one that was cut would name something else
+                arks=tuple(
+                    (ark, place[:VALUE_CHARS]) for ark, place in facts.arks[:MOST_ARKS] if len(ark) <= VALUE_CHARS
+                ),
+                canonical=_unless_long(facts.canonical),
+                refresh=_unless_long(facts.refresh),
+                headings=tuple(heading[:VALUE_CHARS] for heading in facts.headings),
+                kernel_values=(_cut_record({"": facts.kernel_values}) or {}).get("", {}),
+            ),
+            remarks=self.remarks if is_known else (*self.remarks, remark),
+        )
+
+    def unread(self, reason: str) -> Observation:
+        """Return it as an answer of which nothing is known but that it came, and why."""
+        return replace(
+            self,
+            hops=tuple(replace(hop, headers={}) for hop in self.hops),
+            end=ChainEnd.UNDETERMINED,
+            detail=f"the answer was not read: {reason}",
+            title=None,
+            text=None,
+            record=None,
+            similarity=None,
+            facts=PageFacts(),
+        )
+
     @property
     def status(self) -> int | None:
         """The HTTP status of the last hop, or none when it got no answer."""
@@ -326,6 +371,41 @@ class Observation:
     def at(self) -> str:
         """Return when the chain ended."""
         return self.hops[-1].at if self.hops else ""
+
+
+def _cut(value: str | None) -> str | None:
+    return value if value is None else value[:VALUE_CHARS]
+
+
+def _unless_long(value: str | None) -> str | None:
+    return value if value is None or len(value) <= VALUE_CHARS else None
+
+
+def _cut_hop(hop: Hop) -> Hop:
+    if max(map(len, hop.headers.values()), default=0) <= VALUE_CHARS:
+        return hop
+    return replace(hop, headers={name: value[:VALUE_CHARS] for name, value in hop.headers.items()})
+
+
+def _cut_record(record: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The first `RECORD_CHARS` characters of a record: its stories in their order, none of their values long.
+
+    >>> _cut_record({"erc": {"who": "Rossi", "what": "x" * 10_000}})["erc"]["what"] == "x" * VALUE_CHARS
+    True
+    """
+    if record is None:
+        return None
+    kept: dict[str, dict[str, Any]] = {}
+    left = RECORD_CHARS
+    for kind, story in record.items():
+        kept[kind] = {}
+        for label, value in story.items() if isinstance(story, Mapping) else [("", story)]:
+            text = value if isinstance(value, str) else json.dumps(value)
+            left -= len(label) + min(len(text), VALUE_CHARS)
+            if left < 0:
+                return kept
+            kept[kind][label] = text[:VALUE_CHARS]
+    return kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -254,8 +254,9 @@ def next_step(
         if url.lower().startswith(("http:", "https:")):
             return Stop(ChainEnd.BAD_REDIRECT, f"no host: {url}")
         return Stop(ChainEnd.NON_WEB, url[:URL_LIMIT])
-    if is_too_long(url):
-        return Stop(ChainEnd.UNDETERMINED, f"where it leads was not asked: {_too_long(url)}")
+    # The header may be cut, and its dots merged: the URL says less of its length then.
+    if is_too_long(longest := max(url, location, key=len)):
+        return Stop(ChainEnd.UNDETERMINED, f"where it leads was not asked: {_too_long(longest)}")
     if names_skipped_ark(url):
         return Stop(ChainEnd.SKIPPED, f"{url} names an example or a test, which is never requested")
     if url in urls and (cookie_at is None or cookie_at < len(urls) - 1 - urls[::-1].index(url)):
@@ -389,6 +390,8 @@ _SPOKEN_RETRY = re.compile(r"(?:(?P<h>[0-9]+)\s*h)?\s*(?:(?P<m>[0-9]+)\s*m)?\s*(
 
 #: A year; anyone who asks for more, or for more digits than a number has, wants not to be asked today.
 LONGEST_WISH_S = 366 * 86_400.0
+#: Characters of such a header that are read.
+_WISH_CHARS = 100
 #: A date in a year that no calendar of Python has.
 _BEYOND_CALENDARS = re.compile(r"\b[A-Z][a-z]{2}[ -][0-9]{5,} [0-9]{2}:", re.ASCII)
 
@@ -463,7 +466,7 @@ def retry_after_s(header: str | None, *, at: str) -> float | None:
     >>> retry_after_s("Sat, 21 Nov 2026 10:00:20 GMT", at="2026-11-21T10:00:00.000+00:00")
     20.0
     """
-    text = (header or "").strip()
+    text = (header or "")[:_WISH_CHARS].strip()
     if match := _RETRY_SECONDS.match(text):
         return min(_bounded(match["whole"]) + float((match["part"] or ".0")[:9]), LONGEST_WISH_S)
     spoken = _SPOKEN_RETRY.match(text) if text else None

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -21,7 +22,7 @@ from scrapy.http import Response
 from scrapy.http.cookies import CookieJar
 from scrapy.http.request import NO_CALLBACK
 
-from crawler.answers.answer import read_answer
+from crawler.answers.answer_reading import AnswerReader
 from crawler.answers.likeness import same_answer
 from crawler.model.observations import (
     Chain,
@@ -279,9 +280,10 @@ _UNSTEADY = "shown twice, it is another page each time"
 class PageRenderer:
     """The browser of a run, and what it has shown."""
 
-    def __init__(self, crawler: Crawler, options: RenderOptions) -> None:
+    def __init__(self, crawler: Crawler, options: RenderOptions, reader: AnswerReader) -> None:
         self._chromium = Chromium(options)
         self._fetcher = PageFetcher(crawler)
+        self._reader = reader
 
     async def observed(
         self, observation: Observation, response: Response, stopped: asyncio.Event
@@ -309,16 +311,40 @@ class PageRenderer:
         return None if stopped.is_set() else await showing
 
     async def _observed(self, observation: Observation, response: Response) -> Observation:
-        first = as_shown(observation, await self._shown(observation, response))
+        first = await self._as_shown(observation, response)
         is_whole = first.rendering is not None and first.rendering.is_whole
         if observation.question is not Question.CONTROL_RENDERED or not is_whole:
             return first
-        again = as_shown(observation, await self._shown(observation, response))
+        again = await self._as_shown(observation, response)
         assert first.rendering is not None
         assert again.rendering is not None
         requests = (*first.rendering.requests, *again.rendering.requests)
         fault = again.rendering.fault or (None if same_answer(first, again) else _UNSTEADY)
         return replace(first, rendering=replace(again.rendering, requests=requests, fault=fault))
+
+    async def _as_shown(self, observation: Observation, response: Response) -> Observation:
+        """The observation of a page as a browser has shown it; without anything of the page where it was not shown."""
+        shown = await self._shown(observation, response)
+        body = (shown.html or "").encode("utf-8", "replace")
+        answer = await self._reader.read(
+            body,
+            "text/html; charset=utf-8",
+            observation.ark,
+            host=urlsplit(observation.final_url).netloc,
+        )
+        fault = shown.rendering.fault or answer.fault
+        return replace(
+            observation,
+            hops=(*observation.hops, *shown.documents),
+            title=answer.title,
+            text=answer.text,
+            body_bytes=len(body),
+            body_sha256=hashlib.sha256(body).hexdigest() if body else None,
+            record=answer.record,
+            similarity=answer.similarity,
+            facts=answer.facts,
+            rendering=replace(shown.rendering, fault=fault),
+        )
 
     async def _shown(self, observation: Observation, response: Response) -> ShownPage:
         request = response.request
@@ -330,22 +356,3 @@ class PageRenderer:
     async def close(self) -> None:
         """End the browser."""
         await self._chromium.close()
-
-
-def as_shown(observation: Observation, shown: ShownPage) -> Observation:
-    """The observation of a page as a browser has shown it; without anything of the page where it was not shown."""
-    body = (shown.html or "").encode("utf-8", "replace")
-    answer = read_answer(body, "text/html; charset=utf-8", observation.ark)
-    return replace(
-        observation,
-        hops=(*observation.hops, *shown.documents),
-        media_type=observation.media_type,
-        title=answer.title,
-        text=answer.text,
-        body_bytes=len(body),
-        body_sha256=hashlib.sha256(body).hexdigest() if body else None,
-        record=answer.record,
-        similarity=answer.similarity,
-        facts=answer.facts,
-        rendering=shown.rendering,
-    )

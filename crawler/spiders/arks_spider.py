@@ -10,14 +10,22 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from crawler.answers.answer import read_answer
+from crawler.answers.answer_reading import AnswerReader
 from crawler.model.crawl_requests import CrawlRequest
-from crawler.model.observations import ACCESS, CONFORMANCE, Observation, Question, Verdict
+from crawler.model.observations import (
+    ACCESS,
+    CONFORMANCE,
+    ChainEnd,
+    Observation,
+    Question,
+    Verdict,
+)
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import sendable
@@ -27,7 +35,13 @@ from crawler.rendering.pages import RENDERED, PageRenderer
 from crawler.spiders.auditing import AuditSpider, OwnRun
 from crawler.spiders.conversation import Ask, AskingRules, Conversation, Finished, Outgoing, Target
 from crawler.spiders.items import CheckedArk, checked_ark
-from crawler.spiders.runs import Background, judge_run, judge_settled
+from crawler.spiders.runs import (
+    JUDGING_CPU_S,
+    TOO_LONG_TO_JUDGE,
+    Background,
+    judge_run,
+    judge_settled,
+)
 from crawler.spiders.seeds import targets_in, words_of
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import SettledEntry
@@ -35,6 +49,7 @@ from crawler.verdicts.readings import CandidateReading
 from crawler.wire.failures import INCOMPLETE, STOPPED, incomplete
 from crawler.wire.middlewares import chain_of
 from extractors.model.ark import Ark
+from extractors.model.budget import OverBudget, cpu_limit
 from extractors.model.normalize import NotAnArk
 
 logger = logging.getLogger(__name__)
@@ -46,8 +61,11 @@ logger = logging.getLogger(__name__)
 _PRIORITY = {Question.OBJECT: 0, **dict.fromkeys(set(CONFORMANCE) - set(ACCESS), -1)}
 
 
-def observe(ask: Ask, request: Request, response: Response | None) -> Observation:
-    """Return the observation of an *ask*: the chain that *request* ended, and what its last answer says."""
+async def observe(ask: Ask, request: Request, response: Response | None, reader: AnswerReader) -> Observation:
+    """Return the observation of an *ask*: the chain that *request* ended, and what its last answer says.
+
+    An answer that *reader* couldn't read in the time and memory that one has is none: nothing is known of it.
+    """
     hops, end, detail = chain_of(request)
     body = b"" if response is None else response.body
     flags = () if response is None else response.flags
@@ -55,10 +73,11 @@ def observe(ask: Ask, request: Request, response: Response | None) -> Observatio
     ark = ask.ark
     with suppress(NotAnArk):  # a control asks about one of its own
         ark = Ark.parse(ask.url.partition("?")[0])
-    answer = read_answer(body, content_type, ark)
+    host = urlsplit(request.url).netloc
+    answer = await reader.read(body, content_type, ark, host=host)
     # What kept it from coming whole, but for our own having read enough of it.
     lacks = () if STOPPED in flags else incomplete(flags, len(body))
-    return Observation(
+    observation = Observation(
         ark=ask.ark,
         request_url=ask.request_url,
         question=ask.question,
@@ -78,6 +97,9 @@ def observe(ask: Ask, request: Request, response: Response | None) -> Observatio
         facts=answer.facts,
         remarks=tuple(f"not the whole answer: {lack.detail}" for lack in lacks),
     )
+    if answer.fault is not None and end is ChainEnd.ANSWERED:
+        return observation.unread(answer.fault)
+    return observation.within_limits()
 
 
 # Pure: which questions of a run are open, when it is gone through once more with the answers that the store has.
@@ -197,7 +219,8 @@ class ArksSpider(AuditSpider):
         hops, _, _ = chain_of(request)
         url = hops[0].url if hops else request.url
         for ark, asked in targets_in([url], resolver=url)[0]:
-            yield observe(Ask(ark, asked, Question.OBJECT, url), request, response)
+            ask = Ask(ark, asked, Question.OBJECT, url)
+            yield await observe(ask, request, response, self.answers)
 
     def _recalled(self, url: str) -> list[Observation]:
         """Return what was observed for a target that was finished."""
@@ -206,7 +229,7 @@ class ArksSpider(AuditSpider):
 
     async def begin(self) -> AsyncIterator[Request]:
         if self._rendering is not None:
-            self._renderer = PageRenderer(self.crawler, self._rendering)
+            self._renderer = PageRenderer(self.crawler, self._rendering, self.answers)
             self.crawler.signals.connect(self._renderer.close, signal=signals.spider_closed)
         async for request in self._replayed():
             yield request
@@ -251,7 +274,7 @@ class ArksSpider(AuditSpider):
         self, request: Request, response: Response | None, ask: Ask
     ) -> AsyncIterator[Observation | Request]:
         """The observation, and the requests that it calls for; it is recorded in the order of these decisions."""
-        observation = observe(ask, request, response)
+        observation = await observe(ask, request, response, self.answers)
         if response is not None and ask.question in RENDERED and self._renderer is not None:
             shown = await self._renderer.observed(observation, response, self._stopped)
             if shown is None:
@@ -261,11 +284,26 @@ class ArksSpider(AuditSpider):
         if ask.after is not None and not any(hop.sent for hop in observation.hops):
             following = self._conversation.on_answer(ask.after, is_last=True)  # nothing was sent
         else:
+            observation, following = self._decided(observation)
             self.recorder.add(observation)
-            following = self._conversation.on_answer(observation)
             outcomes.append(self.withheld(observation))
         for outcome in (*outcomes, *self._requests(following)):
             yield outcome
+
+    def _decided(self, observation: Observation) -> tuple[Observation, list[Outgoing]]:
+        """Return what is kept of an answer, and what goes out for it; where to decide that takes too long, nothing is
+        known of the answer.
+        """
+        try:
+            with cpu_limit(JUDGING_CPU_S):
+                return observation, self._conversation.on_answer(observation)
+        except OverBudget:
+            unread = observation.unread(TOO_LONG_TO_JUDGE)
+        try:
+            with cpu_limit(JUDGING_CPU_S):
+                return unread, self._conversation.on_unread(unread)
+        except OverBudget:  # what others have answered at its resolver takes too long
+            return unread, []
 
     # -- what was observed before the run was interrupted
 
@@ -295,4 +333,4 @@ class ArksSpider(AuditSpider):
 
     def _replay_answer(self, replay: Replay, observation: Observation) -> None:
         if replay.answered(observation) is not None:
-            replay.ask(self._asks(self._conversation.on_answer(observation)))
+            replay.ask(self._asks(self._decided(observation)[1]))

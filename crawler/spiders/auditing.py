@@ -9,6 +9,7 @@ import asyncio
 import logging
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -21,6 +22,7 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings
 from twisted.python.failure import Failure
 
+from crawler.answers.answer_reading import AnswerReader, ReadingStopped
 from crawler.model.observations import DocumentRecord, now
 from crawler.model.registry import cache_folder
 from crawler.politeness.throttle import share_pace, throttle_of
@@ -116,6 +118,8 @@ class AuditSpider(scrapy.Spider):
         """What its own run has come to, as far as that was not given away; None before its end."""
         self.withheld = Withholding(Credentials())
         """Takes secrets out of what is recorded."""
+        self.answers = AnswerReader()
+        """Reads answers about ARKs, in a process that is killed where one takes too much."""
         self._stopped = asyncio.Event()
         self._later: set[asyncio.TimerHandle] = set()
         self._stopping: asyncio.Task[None] | None = None
@@ -149,6 +153,7 @@ class AuditSpider(scrapy.Spider):
             crawler.signals.connect(spider._give_what_is_left, signal=signals.spider_closed)
         crawler.signals.connect(spider._stay_for_what_waits, signal=signals.spider_idle)
         crawler.signals.connect(spider.recorder.commit, signal=signals.spider_closed)
+        crawler.signals.connect(spider.answers.close, signal=signals.spider_closed)
         spider.withheld = Withholding.from_crawler(crawler)
         return spider
 
@@ -185,12 +190,19 @@ class AuditSpider(scrapy.Spider):
     def answered(self, response: Response, **asked: Any) -> AsyncIterator[Any]:
         """Return what `on_answer` makes of an answer: the callback of all requests."""
         assert response.request is not None
-        return self.on_answer(response.request, response, **asked)
+        return self._until_stopped(self.on_answer(response.request, response, **asked))
 
     def failed(self, failure: Failure) -> AsyncIterator[Any]:
         """Return what `on_answer` makes of none: the errback of all requests."""
         request: Request = failure.request  # type: ignore[attr-defined]
-        return self.on_answer(request, None, **request.cb_kwargs)
+        return self._until_stopped(self.on_answer(request, None, **request.cb_kwargs))
+
+    @staticmethod
+    async def _until_stopped(outcomes: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Give *outcomes*; none of an answer that came too late to be read, which is asked for again."""
+        with suppress(ReadingStopped):
+            async for outcome in outcomes:
+                yield outcome
 
     @abstractmethod
     def on_answer(self, request: Request, response: Response | None, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
@@ -307,6 +319,7 @@ class AuditSpider(scrapy.Spider):
     def drop_what_is_queued(self) -> None:
         """Let nothing that waits for its turn be sent any more."""
         self._stopped.set()
+        self.answers.stop()
         if self._closing is None:
             self._closing = asyncio.ensure_future(self._see_it_closed())
         self.feed.stop()

@@ -89,7 +89,7 @@ class ConformanceSpider(AuditSpider):
     async def on_answer(
         self, request: Request, response: Response | None, ask: Ask, probe: Probe
     ) -> AsyncIterator[Observation]:
-        observation = observe(ask, request, response)
+        observation = await observe(ask, request, response, self.answers)
         is_unsent = ask.after is not None and not any(hop.sent for hop in observation.hops)
         wait_s = None if is_unsent else self._wait_s(probe, observation)
         if not is_unsent:

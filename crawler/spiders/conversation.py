@@ -217,6 +217,8 @@ class Conversation:
         self._controls: dict[Neighbourhood, AnswerFacts] = {}
         self._paths: dict[str, str | None] = {}
         """The path of a host's resolver by its own word, None for hosts that say nothing."""
+        self._begun: list[Ask] = []
+        """The questions that the last answer has called for so far."""
         self._policies: set[str] = set()
         self._landings: defaultdict[str, set[str]] = defaultdict(set)
         """By host, the patterns of addresses to which redirects have led, and at which a control was asked for."""
@@ -254,9 +256,16 @@ class Conversation:
     def on_answer(self, observation: Observation, *, is_last: bool = False) -> list[Outgoing]:
         """The questions that an answer calls for: the same once more, unless it *is last*, or the next ones."""
         case = self._cases[observation.request_url]
+        self._begun = []
         case.open -= 1
         case.asking.discard(observation.question)
         return [*self._following(case, observation, is_last=is_last), *self._finish(case)]
+
+    def on_unread(self, observation: Observation) -> list[Outgoing]:
+        """The questions after an answer of which nothing is known, with those before its `on_answer` was broken off."""
+        begun = self._begun
+        self._cases[observation.request_url].open += 1
+        return [*begun, *self.on_answer(observation, is_last=True)]
 
     def _following(self, case: Case, observation: Observation, *, is_last: bool) -> Iterator[Outgoing]:
         question = observation.question
@@ -317,7 +326,9 @@ class Conversation:
     ) -> Ask:
         case.open += 1
         case.asking.add(question)
-        return Ask(case.ark, case.request_url, question, url, after, wait_s)
+        ask = Ask(case.ark, case.request_url, question, url, after, wait_s)
+        self._begun.append(ask)
+        return ask
 
     def _finish(self, case: Case) -> Iterator[Finished]:
         """Let go of a target about which nothing is left to ask."""

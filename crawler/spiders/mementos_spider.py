@@ -5,27 +5,30 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.http import Response
 
-from crawler.answers.answer import read_answer
 from crawler.answers.mementos import (
     ArchiveAnswer,
     ArchiveAsk,
     MementoRecord,
     Search,
     capture_search,
+    memento_links,
     page_fault,
 )
 from crawler.model.crawl_requests import CrawlRequest
-from crawler.model.observations import Hop
+from crawler.model.observations import ChainEnd, Hop
 from crawler.model.resolving import Patience, next_fetch
 from crawler.spiders.auditing import AuditSpider
+from crawler.spiders.runs import JUDGING_CPU_S, TOO_LONG_TO_JUDGE
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import FrontierEntry, SettledEntry
 from crawler.wire.middlewares import chain_of, header_of
 from extractors.model.ark import Ark
+from extractors.model.budget import OverBudget, cpu_limit
 
 #: So many searches are open at a time: they are at one host.
 SEARCHES = 20
@@ -96,9 +99,18 @@ class MementosSpider(AuditSpider):
         text, fault = "", None
         if response is not None and under_way.ask.wants_list:
             text = response.body.decode("utf-8", "replace")
+            try:
+                with cpu_limit(JUDGING_CPU_S):
+                    memento_links(text, response.url)
+            except OverBudget:
+                text, end, detail = "", ChainEnd.UNDETERMINED, TOO_LONG_TO_JUDGE
         elif response is not None:
             content_type = header_of(response.headers, "Content-Type")
-            fault = page_fault(read_answer(response.body, content_type))
+            host = urlsplit(response.url).netloc
+            answer = await self.answers.read(response.body, content_type, host=host)
+            fault = page_fault(answer)
+            if answer.fault is not None:
+                end, detail = ChainEnd.UNDETERMINED, f"the answer was not read: {answer.fault}"
         try:
             under_way.ask = under_way.search.send(ArchiveAnswer(hops, end, detail, text, fault))
         except StopIteration as over:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from operator import attrgetter
 
+from crawler.answers.facts import AnswerFacts
 from crawler.asking.questions import origin_of
 from crawler.model.observations import (
     CitedMention,
@@ -42,7 +44,13 @@ from extractors.extraction import described, may_decide
 from extractors.find import decided_again
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
-from extractors.model.budget import DECIDING_CPU_S, TimeBudget, spending
+from extractors.model.budget import (
+    DECIDING_CPU_S,
+    OverBudget,
+    TimeBudget,
+    cpu_limit,
+    spending,
+)
 from extractors.model.documents import Finding, Role
 from extractors.model.naan import SHARED_NAANS, Registry
 from extractors.model.normalize import LABEL
@@ -144,10 +152,12 @@ def settle_readings(store: Store, run_id: int) -> int:
     for url, rest in others.items():
         first = by_url[url][0].mention.ark
         readings = readings_of(first, url, rest)
-        forms = list(map(answer_sets.form, readings))
-        if sum(form.answer is not None for form in forms) < 2:
-            continue  # the first settled it, or nothing was asked
-        done = settled(forms)
+        done = None
+        with suppress(OverBudget), cpu_limit(JUDGING_CPU_S):
+            forms = list(map(answer_sets.form, readings))
+            # of one, the first settled it, or nothing was asked
+            is_asked = sum(form.answer is not None for form in forms) > 1
+            done = settled(forms) if is_asked else None
         if done is None:
             continue
         kind = "settled-reading" if done.reading else "unsettled-reading"
@@ -186,6 +196,9 @@ def _decisions(mentions: Sequence[KeptMention], living: CandidateReading) -> Ite
 
 Target = tuple[Ark, str]
 
+#: The CPU time in which an ARK is judged, or decided what to ask next; most take a thousandth of it.
+JUDGING_CPU_S = 2.0
+TOO_LONG_TO_JUDGE = f"to judge it took more than {JUDGING_CPU_S:g} s of CPU time"
 #: So many ARKs are judged at a time: what was observed about a million does not fit into memory.
 _AT_A_TIME = 200
 
@@ -324,8 +337,22 @@ class RunJudge:
             words = f"NAAN {ark.naan} is for {purpose}; recorded, not requested"
             return skipped(ark, case.url, words)
         answer_set = answer_sets.about.get(case.url)
-        context = self._context(ark, answer_set) if answer_set is not None else None
-        if answer_set is None or context is None:
+        if answer_set is None or Question.OBJECT not in answer_set.last:
+            return None
+        try:
+            with cpu_limit(JUDGING_CPU_S):
+                return self._judged(case, answer_sets, answer_set)
+        except OverBudget:
+            return judge(
+                {
+                    question: AnswerFacts(answer.seen.unread(TOO_LONG_TO_JUDGE))
+                    for question, answer in answer_set.last.items()
+                }
+            )
+
+    def _judged(self, case: JudgedTarget, answer_sets: AnswerSets, answer_set: AnswerSet) -> Verdict | None:
+        context = self._context(case.ark, answer_set)
+        if context is None:
             return None
         verdict = judge(answer_set.last, context=context)
         if len(case.urls) < 2:  # it can mean nothing but itself, as most do

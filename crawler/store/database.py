@@ -166,7 +166,7 @@ def ark_of(row: Any) -> Ark:
 
 def observation_of(row: Any) -> Observation:
     """The observation that is in a row, with its ARK."""
-    return record_of(Observation, row, ark=ark_of(row), end=row.chain_end)
+    return record_of(Observation, row, ark=ark_of(row), end=row.chain_end).within_limits()
 
 
 def mention_of(row: Any) -> Mention:

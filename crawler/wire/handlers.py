@@ -46,6 +46,7 @@ from twisted.protocols.policies import ProtocolWrapper
 from twisted.web._newclient import (
     STATUS,
     HTTP11ClientProtocol,
+    ParseError,
     RequestNotSent,
     RequestTransmissionFailed,
     ResponseNeverReceived,
@@ -59,7 +60,7 @@ from twisted.web.iweb import IResponse
 from zope.interface import implementer
 
 from crawler.model.addresses import AddressGuard, Routes
-from crawler.model.observations import ChainEnd
+from crawler.model.observations import VALUE_CHARS, ChainEnd
 from crawler.model.resolving import request_target, retry_after_s
 from crawler.politeness.throttle import routes_and_guard, throttle_of
 from crawler.wire.endpoints import (
@@ -109,8 +110,10 @@ class WatchedPool:
         return protocol
 
 
-#: Bytes of an answer's status line and headers; a single header may take them all.
+#: Bytes of an answer's status line and headers, those of interim answers included.
 HEAD_LIMIT = 2**20
+#: Lines of a head, and bytes of a header's value that are read: whoever parses one never sees a longer one.
+MOST_HEAD_LINES, HEADER_BYTES = 1_000, VALUE_CHARS
 
 
 class HeadTooLong(ValueError):
@@ -118,18 +121,21 @@ class HeadTooLong(ValueError):
 
 
 class _BoundedParser(_LenientHTTPClientParser):
-    """Takes heads as browsers do: of any length up to `HEAD_LIMIT`, and without the lines of which nothing can be made.
+    """Reads heads up to `HEAD_LIMIT`, cuts long values, and passes over lines that are no headers, as browsers do.
 
     Twisted hangs up on a line over 16 KiB, and gives up an answer for a header's name: that of a PHP warning, say.
     """
 
     MAX_LENGTH = HEAD_LIMIT
-    _head_bytes = 0
+    _head_bytes = _head_lines = 0
 
     def lineReceived(self, line: bytes) -> None:
         self._head_bytes += len(line) + 1
         if self._head_bytes > HEAD_LIMIT:
             raise HeadTooLong(f"more than {HEAD_LIMIT} bytes of headers")
+        self._head_lines += 1
+        if self._head_lines > MOST_HEAD_LINES and line.rstrip(b"\r"):
+            return  # what ends the head is none of its lines
         if self.state == STATUS:
             line = b" ".join(line.split(None, 2))  # "HTTP/1.1  200 OK"
             if not line:
@@ -138,10 +144,23 @@ class _BoundedParser(_LenientHTTPClientParser):
             return
         super().lineReceived(line)
 
+    def statusReceived(self, status: bytes) -> None:
+        """Refuse a status that has not three digits (RFC 9110, 15): no store could hold all of them."""
+        super().statusReceived(status)  # type: ignore[no-untyped-call]
+        if not 100 <= self.response.code <= 999:
+            raise ParseError("no status of three digits", status[:HEADER_BYTES])  # type: ignore[no-untyped-call]
+
     def headerReceived(self, name: bytes, value: bytes) -> None:
-        """Pass over what is no header; a blank before the colon is none of the name (RFC 9112, 5.1)."""
+        """Keep the beginning of a header's value, of a cookie all or nothing; pass over what is no header.
+
+        A blank before the colon is none of the name (RFC 9112, 5.1).
+        """
+        name = name.rstrip()
+        is_cut_cookie = len(value) > HEADER_BYTES and name.lower() == b"set-cookie"
+        if is_cut_cookie or len(name) > HEADER_BYTES:
+            return
         with suppress(InvalidHeaderName):
-            super().headerReceived(name.rstrip(), value)  # type: ignore[no-untyped-call]
+            super().headerReceived(name, value[:HEADER_BYTES])  # type: ignore[no-untyped-call]
 
     def allHeadersReceived(self) -> None:
         """A length or coding of the body that makes no sense is passed over: the status counts all the same."""

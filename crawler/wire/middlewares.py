@@ -23,6 +23,7 @@ from crawler.answers.answer import is_textual
 from crawler.answers.quirks import quirks
 from crawler.model.crawl_requests import is_public_suffix
 from crawler.model.observations import (
+    VALUE_CHARS,
     Chain,
     ChainEnd,
     Hop,
@@ -36,12 +37,11 @@ from extractors.model.formats import parse_content_type
 
 logger = logging.getLogger(__name__)
 
-#: Headers kept with every hop, besides those by which bot challenges are known; and how much of a value.
+#: Headers kept with every hop, besides those by which bot challenges are known.
 KEPT_HEADERS = (
     "Content-Type", "Content-Length", "Link", "THUMP-Status", "Retry-After", "Refresh", "Vary", "Last-Modified",
     "Server", "Memento-Datetime", "Content-Location", "Cache-Control", "Access-Control-Allow-Origin",
 )  # fmt: skip
-HEADER_CHARS = 8192
 #: The content of a body may be so many times as long as the body; longer bodies are unpacked next to the reactor.
 GROWTH, _UNPACKED_AT_ONCE = 4, 2**16
 #: Bytes of a robots.txt that are read (RFC 9309, 2.5).
@@ -113,7 +113,7 @@ class HopRecorder(CrawlerPart):
             method=request.method,
             at=now(),
             status=response.status,
-            location=None if location is None else location[:HEADER_CHARS],
+            location=None if location is None else location[:VALUE_CHARS],
             address=None if response.ip_address is None else str(response.ip_address),
             elapsed_s=_elapsed(request),
             headers=_kept(response.headers, self._kept_headers),
@@ -410,7 +410,7 @@ def chain_of(request: Request) -> tuple[Chain, ChainEnd, str]:
 def _kept(headers: Headers, names: Iterable[str]) -> dict[str, str]:
     """Return what is kept of *headers*, by name."""
     return {
-        name: b", ".join(values).decode("latin-1")[:HEADER_CHARS] for name in names if (values := headers.getlist(name))
+        name: b", ".join(values).decode("latin-1")[:VALUE_CHARS] for name in names if (values := headers.getlist(name))
     }
 
 

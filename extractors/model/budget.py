@@ -6,6 +6,8 @@ else the machine does. Readers and the search ask at their loops; outside a budg
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -56,6 +58,33 @@ class TimeBudget:
         finding = Finding("time-limit", f"{words}: {limit}")
         if finding not in self.findings:
             self.findings.append(finding)
+
+
+class OverBudget(BaseException):
+    """Raised in the middle of what takes too long; no ``except Exception`` of a parser may swallow it."""
+
+
+@contextmanager
+def cpu_limit(seconds: float) -> Iterator[None]:
+    """Raise `OverBudget` in what runs meanwhile once the process has spent so many seconds of CPU time on it.
+
+    It interrupts Python and its regular expressions, but no other library of C. In the main thread alone, where the
+    system has such timers; elsewhere there is no limit.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise OverBudget
+
+    before = signal.signal(signal.SIGVTALRM, end)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 _current: ContextVar[TimeBudget | None] = ContextVar("budget", default=None)

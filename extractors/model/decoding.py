@@ -10,8 +10,10 @@ from w3lib.encoding import read_bom, resolve_encoding
 
 from extractors.model.documents import Finding
 
-#: Codecs of Python that no document is written in: they re-spell ASCII, or take quadratic time.
-_NOT_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
+#: Codecs of Python that no document is written in: they re-spell ASCII, take quadratic time, or are of one machine.
+_NOT_CHARSETS = frozenset({"idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
+#: Characters of the longest name of a charset that is looked up.
+_NAME_CHARS = 40
 
 #: Charsets that spell ASCII with NULs. Text without one would decode all the same, as Chinese.
 _WIDE = ("utf-16", "utf-32")
@@ -60,7 +62,7 @@ def decode(data: bytes, *declared: str | None) -> Decoded:
         return Decoded(data[len(mark) :].decode(marked, "replace"), marked)
     charsets = [
         charset
-        for charset in map(_charset, (utf16_order(data), *declared, "utf-8"))
+        for charset in map(text_codec, (utf16_order(data), *declared, "utf-8"))
         if charset is not None and not (charset.startswith(_WIDE) and 0 not in data)
     ]
     for charset in charsets:
@@ -102,13 +104,18 @@ def utf16_order(data: bytes) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def _charset(label: str | None) -> str | None:
-    """The codec that the Web means by *label* (``latin1`` is windows-1252 there), or None for no charset.
+def text_codec(label: str | None) -> str | None:
+    """Return the codec that the Web means by *label*, a charset's name (``latin1`` is windows-1252 there).
 
-    >>> _charset("ISO-8859-1"), _charset("rot13"), _charset("no-such-thing")
-    ('cp1252', None, None)
+    None for a name that is no charset's: only codecs from bytes to text are, and only those that texts are sent in.
+
+    >>> text_codec("ISO-8859-1"), text_codec("rot13"), text_codec("no-such-thing"), text_codec("idna")
+    ('cp1252', None, None, None)
     """
-    codec = resolve_encoding(label.strip()) if label and label.isascii() and label.isprintable() else None
+    name = label.strip() if label else ""
+    if not name or len(name) > _NAME_CHARS or not name.isascii() or not name.isprintable():
+        return None
+    codec = resolve_encoding(name)
     if codec is None or codec.replace("_", "-") in _NOT_CHARSETS:
         return None
     try:

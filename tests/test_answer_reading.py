@@ -1,0 +1,104 @@
+"""Answers are read in a process with a budget: one that takes too much costs nothing but itself."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from crawler.answers.answer import Answer, read_answer
+from crawler.answers.answer_reading import MOST_OVERRUNS, AnswerReader, ReadingStopped, Unread
+from extractors.model.ark import Ark
+from extractors.model.budget import OverBudget, cpu_limit
+
+ARK = Ark.parse("ark:98765/x12")
+ERC = b"erc:\nwho: Rossi, Ada\nwhat: A map\nwhen: 1784\nwhere: ark:98765/x12\n"
+
+
+def burn_or_read(bodies: Sequence[Unread]) -> list[Answer]:
+    """Take all time, all memory or the process itself where a body says so; else read it."""
+    for body, _, _ in bodies:
+        while body == b"time":
+            pass
+        if body == b"memory":
+            bytearray(2**40)
+        if body == b"stack":
+            raise RecursionError("too deep")
+    return [read_answer(*body) for body in bodies]
+
+
+def read_all(*bodies: bytes, host: str = "a.example") -> list[Answer]:
+    """What a reader with a second of CPU time makes of *bodies* that come at once."""
+
+    async def read() -> list[Answer]:
+        reader = AnswerReader(burn_or_read, cpu_s=1)
+        reading = (reader.read(body, "text/plain", ARK, host=host) for body in bodies)
+        try:
+            return await asyncio.gather(*reading)
+        finally:
+            reader.close()
+
+    return asyncio.run(read())
+
+
+def test_answer_from_the_process_is_the_same_as_from_here() -> None:
+    page = "<title>A map</title><link rel=canonical href='/ark:98765/x12'><dl><dt>Who<dd>Rossi"
+    for body, media_type in ((ERC, "text/plain"), (page.encode(), "text/html"), (b"", None)):
+
+        async def read(body: bytes = body, media_type: str | None = media_type) -> Answer:
+            reader = AnswerReader()
+            try:
+                return await reader.read(body, media_type, ARK, host="a.example")
+            finally:
+                reader.close()
+
+        assert asyncio.run(read()) == read_answer(body, media_type, ARK)
+
+
+def test_answer_over_its_budget_costs_only_itself() -> None:
+    sound, slow, large, deep = (
+        read_answer(ERC, "text/plain", ARK),
+        *read_all(b"time", b"memory", b"stack"),
+    )
+    assert slow.fault == "that took more than 1 s of CPU time"
+    assert large.fault == "that took more than 1024 MiB of memory"
+    assert deep.fault == "its reader failed (RecursionError: too deep)"
+    assert read_all(ERC, b"memory", ERC)[::2] == [sound, sound]
+
+
+def test_host_is_given_up_after_a_few_answers_over_their_budget() -> None:
+    answers = read_all(*[b"memory"] * (MOST_OVERRUNS + 2), ERC)
+    words = f"{MOST_OVERRUNS} answers of a.example took too much time or memory before"
+    assert [answer.fault for answer in answers[MOST_OVERRUNS:]] == [words] * 3
+
+
+def test_reader_ends_at_once_in_the_middle_of_an_answer() -> None:
+    async def stop() -> float:
+        reader = AnswerReader(burn_or_read, cpu_s=600)
+        await reader.read(ERC, "text/plain", ARK, host="a.example")  # it has started
+        reading = [
+            asyncio.ensure_future(reader.read(body, "text/plain", ARK, host="a.example")) for body in (b"time", ERC)
+        ]
+        await asyncio.sleep(0)
+        spent_s = time.process_time()
+        reader.stop()
+        for begun in reading:
+            with pytest.raises(ReadingStopped):
+                await begun
+        return time.process_time() - spent_s
+
+    assert asyncio.run(stop()) < 5
+
+
+def test_cpu_limit_interrupts_what_runs_too_long() -> None:
+    def spin() -> None:
+        with cpu_limit(0.1):
+            while True:
+                pass
+
+    with pytest.raises(OverBudget):
+        spin()
+    with cpu_limit(0.1):
+        pass

@@ -1,0 +1,93 @@
+"""What takes too long to judge is undetermined, says so, and holds nothing else up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import pytest
+
+from crawler.model.observations import (
+    RECORD_CHARS,
+    VALUE_CHARS,
+    Hop,
+    ObjectOutcome,
+    Observation,
+    PageFacts,
+    Question,
+)
+from crawler.spiders.conversation import Ask, Conversation, Finished
+from crawler.spiders.runs import TOO_LONG_TO_JUDGE, RunJudge
+from crawler.verdicts.answer_sets import AnswerSets
+from extractors.model.budget import OverBudget, cpu_limit
+from tests.test_conversation import RULES, target
+from tests.test_replaying import observation_of
+
+ARK, URL = target("x5")
+
+
+class Endless(Mapping[str, str]):
+    """Values of which nobody comes to the end, as a pattern that takes exponential time would have it."""
+
+    def __getitem__(self, key: str) -> str:
+        while True:
+            pass
+
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> Iterator[str]:
+        while True:
+            pass
+
+
+def endless(question: Question = Question.OBJECT, url: str = URL) -> Observation:
+    hop = Hop(url, "GET", "2026-11-21T10:00:00.000+00:00", 200)
+    seen = observation_of(Ask(ARK, URL, question, url), (hop,), "<title>A map</title>Ink on paper")
+    return replace(seen, facts=replace(seen.facts, kernel_values=Endless()))
+
+
+def test_verdict_that_takes_too_long_is_undetermined() -> None:
+    answer_sets = AnswerSets.of([endless()])
+    run_judge = RunJudge(AnswerSets.of([]), [], None, [(ARK, URL)], {})
+    verdict = run_judge.verdict(run_judge.case(ARK, URL), answer_sets)
+    assert verdict is not None
+    assert verdict.object.outcome is ObjectOutcome.UNDETERMINED
+    assert TOO_LONG_TO_JUDGE in verdict.object.evidence[0]
+
+
+def test_conversation_goes_on_after_an_answer_that_takes_too_long() -> None:
+    conversation = Conversation(lambda: [(ARK, URL)], RULES)
+    [ask] = conversation.begin(ARK, URL)
+    assert isinstance(ask, Ask)
+
+    def hear() -> None:
+        with cpu_limit(0.2):
+            conversation.on_answer(endless())
+
+    with pytest.raises(OverBudget):
+        hear()
+    outgoing = conversation.on_unread(endless().unread(TOO_LONG_TO_JUDGE))
+    while any(isinstance(each, Ask) for each in outgoing):
+        [ask] = [each for each in outgoing if isinstance(each, Ask)]
+        answer = endless(ask.question, ask.url).unread(TOO_LONG_TO_JUDGE)
+        outgoing = conversation.on_answer(answer)
+    assert outgoing == [Finished(URL)]
+
+
+def test_observation_within_limits_keeps_no_long_value() -> None:
+    long = "x" * (VALUE_CHARS + 1)
+    seen = replace(
+        endless(),
+        hops=(Hop(URL, "GET", "", 200, headers={"Link": long}),),
+        title=long,
+        record={"erc": {f"label{number}": long for number in range(20)}},
+        facts=PageFacts(arks=((long, "text"), ("ark:1/x", long)), canonical=long, headings=(long,)),
+    ).within_limits()
+    assert seen.hops[0].headers["Link"] == seen.title == seen.facts.headings[0] == long[:-1]
+    assert seen.facts.arks == (("ark:1/x", long[:-1]),)
+    assert seen.facts.canonical is None
+    assert seen.record is not None
+    assert sum(map(len, seen.record["erc"].values())) <= RECORD_CHARS
+    assert seen.remarks == (f"only the first {RECORD_CHARS:,} characters of its record were kept",)
+    assert seen.within_limits() == seen
