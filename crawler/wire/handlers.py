@@ -128,14 +128,19 @@ class _BoundedParser(_LenientHTTPClientParser):
 
     MAX_LENGTH = HEAD_LIMIT
     _head_bytes = _head_lines = 0
+    _has_location = False
 
     def lineReceived(self, line: bytes) -> None:
         self._head_bytes += len(line) + 1
         if self._head_bytes > HEAD_LIMIT:
             raise HeadTooLong(f"more than {HEAD_LIMIT} bytes of headers")
         self._head_lines += 1
+        # The empty line that ends the head is read always, and so is the first target of a redirect: without it, a
+        # redirect would seem to be broken.
         if self._head_lines > MOST_HEAD_LINES and line.rstrip(b"\r"):
-            return  # what ends the head is none of its lines
+            if self._has_location or not line[:9].lower() == b"location:":
+                return
+        self._has_location |= line[:9].lower() == b"location:"
         if self.state == STATUS:
             line = b" ".join(line.split(None, 2))  # "HTTP/1.1  200 OK"
             if not line:
