@@ -298,7 +298,9 @@ class _Walk:
             if payload is None:
                 continue
             page = _page(record, payload, about)
-            if payload.status is not None and not 200 <= payload.status < 300:
+            if payload.fault:
+                self._leave_out("unreadable", payload.fault, page.name)
+            elif payload.status is not None and not 200 <= payload.status < 300:
                 self._leave_out("members-skipped", "it is no successful answer", page.name)
             elif not may_be_document(page):
                 self._leave_out("members-skipped", _NO_DOCUMENT, page.name)
