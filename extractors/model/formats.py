@@ -261,7 +261,7 @@ _MAIL_FIELD = re.compile(
     r"^(?:from|to|cc|date|subject|message-id|mime-version|received|return-path|content-type|reply-to|sender):",
     re.IGNORECASE | re.MULTILINE,
 )
-_MAIL = re.compile(rf"(?:From [^\n]*[0-9]{{2}}:[0-9]{{2}}[^\n]*\n)?(?P<fields>{_FIELD}{{3,200}}+)")
+_MAIL = re.compile(rf"(?:From (?=[^\n]*[0-9]{{2}}:[0-9]{{2}})[^\n]*+\n)?(?P<fields>{_FIELD}{{3,200}}+)")
 _FEWEST_MAIL_FIELDS = 3
 _SENT = frozenset({"from:", "message-id:", "mime-version:", "received:", "return-path:"})
 
