@@ -19,6 +19,7 @@ _ALPHABET = "a0 \n\t-_./:;,=\"'<>()[]{}&%#?@\\|*+~^$!kAé–\u0301\x00"
 #: Repeats of fewer times than this cost a constant.
 _MANY = 1000
 _MOST_REPEATS = 40
+_MOST_SETS = 80
 #: What stands behind a pumped repeat, so that it fails.
 _ENDS = ("", "\x00", "\n\x00 ", "!")
 _MOST_TEXTS = 120
@@ -99,8 +100,8 @@ class _Sampler:
         self._tree = tree
         self._flags = flags | tree.state.flags
         self._groups: dict[int, Any] = {}
-        self._held: dict[tuple[str, str], bool] = {}
-        sets = list({str(node): node for node in self._sets(tree)}.values())
+        self._held: dict[tuple[Any, Any, str], bool] = {}
+        sets = list({str(node): node for node in self._sets(tree)}.values())[:_MOST_SETS]
         chars = dict.fromkeys([*_ALPHABET, *(chr(item) for _, item in sets if isinstance(item, int))])
         by_kind: dict[tuple[bool, ...], str] = {}
         for char in chars:
@@ -195,7 +196,8 @@ class _Sampler:
                     yield from self._sets(inner)
 
     def _holds(self, node: tuple[Any, Any], char: str) -> bool:
-        key = (str(node), char)
+        kind, value = node
+        key = (kind, id(value) if isinstance(value, list) else value, char)
         if key not in self._held:
             self._held[key] = self._is_in(node, char)
         return self._held[key]
