@@ -128,9 +128,14 @@ def extraction_of(
 
 def _namespace_finding(namespace: NamespaceMention) -> Finding:
     if namespace.is_overlong:
-        return Finding("malformed-ark", f"{namespace.as_written!r} is no ARK: it is too long, or full of labels")
+        return Finding(
+            "malformed-ark",
+            f"{namespace.as_written!r} is no ARK: it is too long, or full of labels",
+        )
     no_object = "names a NAAN or shoulder, not an object"
-    return Finding("namespace-mention", f"{namespace.as_written!r} {no_object}: {namespace.context}")
+    return Finding(
+        "namespace-mention", f"{namespace.as_written!r} {no_object}: {namespace.context}"
+    )
 
 
 def is_cut(findings: Iterable[Finding]) -> bool:

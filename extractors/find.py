@@ -82,8 +82,9 @@ _BEFORE_CHARS = 100
 _LONG_BEFORE_CHARS = 700
 _BEHIND_CHARS = 120
 _MOST_REGION_CHARS = 2**15
+_REST_OF_WORD = re.compile(r"[^\s<>\"'|,;()\[\]{}]*+")
 #: Labels within what was read of one ARK, of which each is read as well; more are no accident.
-_MOST_WITHIN = 4
+MOST_WITHIN = 4
 _AROUND_BREAK = re.compile(r"(?:(?<! )[ ]++)?+\n[ ]*+")
 _BETWEEN_WORDS = re.compile(r"\S \S")
 
@@ -277,7 +278,7 @@ def _read(
                     continue
             if at < covered:
                 within += 1
-                if within > _MOST_WITHIN:
+                if within > MOST_WITHIN:
                     read_up_to = covered
                     span = (at, covered)
                     shown = text[at : min(covered, at + _BEFORE_CHARS)]
@@ -297,9 +298,9 @@ def _read(
                 break
             read_up_to = at + 1
             if isinstance(found, NamespaceMention) and found.is_overlong:
-                read_up_to = max(read_up_to, found.end)
+                read_up_to = _REST_OF_WORD.match(text, found.end).end()  # type: ignore[union-attr]
             if found is not None:
-                covered = max(covered, found.end)
+                covered = found.end if at >= covered else covered
                 yield found
         if ran_out_at is None:
             return read_up_to

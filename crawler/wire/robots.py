@@ -32,7 +32,9 @@ _MOST_BYTES = 500 * 2**10
 #: Rules with wildcards, each of which may look at a whole URL.
 MOST_WILDCARDS = 5_000
 #: The lines that Protego tells apart, in the spellings that it takes, without blanks around them and comments.
-_AGENT_LINE = re.compile(r"(?:user-agent|useragent|user\s++agent)(?:\s*+:|\s)\s*+(?P<agent>.*+)", re.IGNORECASE)
+_AGENT_LINE = re.compile(
+    r"(?:user-agent|useragent|user\s++agent)(?:\s*+:|\s)\s*+(?P<agent>.*+)", re.IGNORECASE
+)
 _SITE_LINE = re.compile(r"(?:sitemaps?|site-map|host)(?:\s*+:|\s)", re.IGNORECASE)
 _RULE_LINE = re.compile(
     r"(?P<is_allow>allow)(?:\s*+:|\s)|(?:dis{1,2}al{1,2}ow|diasllow|disallaw)(?:\s*+:|\s)"
@@ -156,7 +158,9 @@ def applicable_rules(text: bytes, agent: str) -> bytes:
         if (line := full.partition("#")[0].strip())
     ]
     names = [_names(line) for line in lines]
-    scores = {name: _score(name, agent.lower()) for name in dict.fromkeys(chain.from_iterable(names))}
+    scores = {
+        name: _score(name, agent.lower()) for name in dict.fromkeys(chain.from_iterable(names))
+    }
     best = max(scores, key=lambda name: scores[name], default="")
     is_ours, is_group_open = False, False
     site: list[str] = []

@@ -175,7 +175,9 @@ def _target(written: str, line_end: str = "") -> str:
     'https://n2t.net/ark%3A/12345/x_5'
     """
     joined = re.sub(
-        r"%?(?:(?<![ \t])[ \t]++)?+\n[ \t]*+", line_end, re.sub(r"\\(?:url|allowbreak|slash)\b\s*", "", written)
+        r"%?(?:(?<![ \t])[ \t]++)?+\n[ \t]*+",
+        line_end,
+        re.sub(r"\\(?:url|allowbreak|slash)\b\s*", "", written),
     )
     return re.sub(r"[{}]", "", _bare(joined)).strip()
 

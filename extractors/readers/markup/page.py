@@ -356,7 +356,8 @@ _FOR_READERS = re.compile(
 _DOCUMENT_META = frozenset({"bepress_citation_pdf_url", "citation_pdf_url", "eprints.document_url"})
 _CRAWLERS = frozenset({"arkaudit", "robots"})
 _REFRESH = re.compile(
-    r"\s*+[0-9.]*+\s*+[;,]\s*+(?:url\s*+=\s*+)?(?P<quote>[\"']?)(?P<url>.+)(?P=quote)\s*+\Z", re.I | re.S
+    r"\s*+[0-9.]*+\s*+[;,]\s*+(?:url\s*+=\s*+)?(?P<quote>[\"']?)(?P<url>.+)(?P=quote)\s*+\Z",
+    re.I | re.S,
 )
 _MOST_CHARS = 4096
 
