@@ -7,12 +7,15 @@ raises. What it once failed on, and some honest beginnings, are in `fuzz/corpus/
 
 from __future__ import annotations
 
+import io
 import sqlite3
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+
+from protego import Protego
 
 from arkaudit.config_files import ConfigError, load
 from arkaudit.triage_file import load_triage
@@ -25,6 +28,9 @@ from crawler.store.database import unreadable_rows
 from crawler.store.files import damage_in
 from crawler.store.store import Store
 from crawler.wire.redaction import HIDDEN, Redactor
+from crawler.wire.robots import applicable_rules, rules_text
+from extractors.archives.members import ArchiveMember, Limits
+from extractors.archives.walk import members
 from extractors.extraction import extraction_of
 from extractors.find import find_arks
 from reports.store.frames import StoreUnreadable, read
@@ -77,6 +83,22 @@ def answers(data: bytes) -> None:
     read_source(
         data[1:], url="http://a.example/", order=None, harvests=False, selection=Selection()
     )
+
+
+def robots(data: bytes) -> None:
+    """Any bytes are a robots.txt, of which the rules for us say what Protego reads in the whole."""
+    text = rules_text(data)
+    ours = Protego.parse(applicable_rules(text, "arkaudit").decode())
+    for path in ("/", "/a", "/ark:/12148/x"):
+        ours.can_fetch(f"http://a.example{path}", "arkaudit")
+
+
+def archives(data: bytes) -> None:
+    """Any bytes are an archive of any kind, or a document; what comes out of it is bounded."""
+    limits = Limits(member_bytes=2**16, total_bytes=2**20, ratio=1, members=100)
+    parts = members(io.BytesIO(data), name="a", path="a", limits=limits)
+    size = sum(len(part.data) for part in parts if isinstance(part, ArchiveMember))
+    assert size <= 2**21 + 4 * len(data), size
 
 
 def stores(data: bytes) -> None:
@@ -173,6 +195,8 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
     "find": find,
     "readers": readers,
     "answers": answers,
+    "robots": robots,
+    "archives": archives,
     "stores": stores,
     "cells": cells,
     "toml": toml,

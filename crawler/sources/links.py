@@ -180,7 +180,7 @@ WORDS = {
     Rule.PATH_LENGTH: "more than 30 steps in its path",
     Rule.REPEATED_PATH: "its path repeats itself",
     Rule.CALENDAR: "a calendar: more than two years ahead, or 2,000 of its pages were asked for",
-    Rule.FACETS: "facets of a search: 200 combinations of them, or 100 of parameters, were asked for; one is thrice, or there are over 60",
+    Rule.FACETS: "facets of a search: 200 combinations of them or 100 of parameters were asked for, or one is thrice, or over 60",
     Rule.ENDLESS_LIST: "a page of a list beyond number 100,000, or beyond entry 10,000,000",
     Rule.SESSION: "the same document under another session id",
     Rule.DEPTH: "more than 50 steps from the seed; give --depth to go on",
