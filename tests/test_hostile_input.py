@@ -21,6 +21,7 @@ from extractors.find import MOST_WITHIN
 from extractors.isolated import inline_extraction, may_stay_inline
 from extractors.model.documents import Finding
 from extractors.model.formats import parse_content_type
+from extractors.readers.structured_data import read_tabular
 from tests.growth import LINEAR, growth
 from tests.loopback import run_command
 
@@ -93,11 +94,12 @@ def nested_links(size: int) -> None:
         (lambda size: walked(PAGE + b"\nWARC/" * size), 50_000),
         (labels, 1000),
         (nested_links, 500),
+        (lambda size: read_tabular((f"a,{ARK}," + "," * 9).encode() * size), 3000),
         (lambda size: retry_after_s("0h" + " " * size + "x", at=AT), 50_000),
         (lambda size: parse_content_type('text/html; a="' + ";" * size), 50_000),
         (lambda size: list(header_links("<a>; a=" + '"\\' * size)), 20_000),
     ],
-    ids=["WARC marks", "labels", "links", "Retry-After", "Content-Type", "Link"],
+    ids=["WARC marks", "labels", "links", "wide row", "Retry-After", "Content-Type", "Link"],
 )
 def test_hostile_input_takes_time_in_line_with_its_length(
     work: Callable[[int], object], size: int
