@@ -67,9 +67,7 @@ class Schedule:
         try:
             schedule.next_after(datetime(2026, 1, 1, tzinfo=UTC))
         except (CronSimError, StopIteration):
-            raise BadSchedule(
-                f"no cron expression of five fields that ever comes: {expression!r}"
-            ) from None
+            raise BadSchedule(f"no cron expression of five fields that ever comes: {expression!r}") from None
         return schedule
 
     def next_after(self, moment: datetime) -> datetime:
@@ -115,9 +113,7 @@ class Due:
     """Whether an earlier run for this moment did not come to its end."""
 
 
-def due_now(
-    schedule: Schedule, entries: Sequence[ScheduledRun], *, since: datetime, now: datetime
-) -> Due | None:
+def due_now(schedule: Schedule, entries: Sequence[ScheduledRun], *, since: datetime, now: datetime) -> Due | None:
     """Return whether an audit that isn't running is due *now*; *since* is when its schedule was first seen.
 
     However many moments were missed, they are made up for by one run. What did not come to its end comes first, at
@@ -224,9 +220,7 @@ class Ledger:
         try:
             self._folder.mkdir(exist_ok=True)
         except OSError as problem:
-            raise UserMistake(
-                f"no ledger of runs can be kept in {self._folder}: {problem.strerror}"
-            ) from None
+            raise UserMistake(f"no ledger of runs can be kept in {self._folder}: {problem.strerror}") from None
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -251,9 +245,7 @@ class Ledger:
             new.replace(self._file)
         except OSError as problem:
             new.unlink(missing_ok=True)
-            raise UserMistake(
-                f"the ledger {self._file} can't be written: {problem.strerror}"
-            ) from None
+            raise UserMistake(f"the ledger {self._file} can't be written: {problem.strerror}") from None
 
 
 def _now() -> datetime:

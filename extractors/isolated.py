@@ -70,14 +70,10 @@ def document_worker() -> DocumentWorker:
 
 def document_executor(jobs: int) -> WorkerExecutor:
     """Return so many processes of the same kind, as an executor; each starts when it is needed."""
-    return WorkerExecutor(
-        jobs, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES
-    )
+    return WorkerExecutor(jobs, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
 
 
-def read_member(
-    worker: DocumentWorker, member: ArchiveMember, *, with_links: bool = True
-) -> Extraction:
+def read_member(worker: DocumentWorker, member: ArchiveMember, *, with_links: bool = True) -> Extraction:
     """Return the extraction of *member*; all but a small text or page is parsed in *worker*.
 
     That the worker died, or took too much time or memory, is a finding about the document, and so are the findings of
@@ -110,9 +106,7 @@ def inline_extraction(member: ArchiveMember, *, with_links: bool = True) -> Extr
 def _extraction_within(cpu_s: float, member: ArchiveMember, *, with_links: bool) -> Extraction:
     """Return the extraction of *member* as far as it comes in so much time; a failure is a finding about it."""
     try:
-        extraction = extract_in_time(
-            member.data, cpu_s=cpu_s, with_links=with_links, **_labels(member)
-        )
+        extraction = extract_in_time(member.data, cpu_s=cpu_s, with_links=with_links, **_labels(member))
     except MemoryError:  # says something about this process, nothing about the document
         raise
     except Exception as failure:
@@ -217,9 +211,7 @@ class BatchReading(Generic[T, S]):
                 self.has_started = True
                 begun = self._executor.submit(self._read, left)
             self._ahead.append((here, left, begun))
-            while self._ahead and (
-                len(self._ahead) > self._executor.jobs * AHEAD or self._is_done()
-            ):
+            while self._ahead and (len(self._ahead) > self._executor.jobs * AHEAD or self._is_done()):
                 yield self._next()
         while self._ahead:
             yield self._next()

@@ -265,9 +265,7 @@ class TwoPasses(Generic[R]):
             while self._ready:
                 yield self._ready.popleft()  # not later, so that none is given twice
 
-    def _decided(
-        self, batched: Iterable[list[bytes]], whole: frozenset[Ark], *, is_here: bool
-    ) -> Iterator[Decided[R]]:
+    def _decided(self, batched: Iterable[list[bytes]], whole: frozenset[Ark], *, is_here: bool) -> Iterator[Decided[R]]:
         def here(batch: list[bytes]) -> list[Decided[R]]:
             return _rendered(batch, whole, self._render)
 
@@ -298,9 +296,7 @@ class BatchDecision(Generic[R]):
         return _rendered(documents, shared(_WHOLE), self.render)
 
 
-def _rendered(
-    documents: Sequence[bytes], whole: frozenset[Ark], render: Callable[[Document], R]
-) -> list[Decided[R]]:
+def _rendered(documents: Sequence[bytes], whole: frozenset[Ark], render: Callable[[Document], R]) -> list[Decided[R]]:
     evidence = _evidence(whole)
     all_decided = (decoded(document, Document).decided_on(evidence) for document in documents)
     return [(render(document), tuple(document.findings)) for document in all_decided]
@@ -353,9 +349,7 @@ def extract(
     """
     is_one = isinstance(source, str | os.PathLike | bytes) or hasattr(source, "read")
     sources = cast("list[Source]", [source] if is_one else [*cast("Iterable[Source]", source)])
-    places = [
-        _place(item) for item in sources
-    ]  # a mistake is raised at once, not when the first document is wanted
+    places = [_place(item) for item in sources]  # a mistake is raised at once, not when the first document is wanted
     documents = _documents_at(places, name, media_type, charset)
     return _decided_together(documents) if together else documents
 
@@ -393,9 +387,7 @@ def _documents_at(
                 if isinstance(part, Document):
                     yield part
                     continue
-                if (
-                    not isinstance(source, Path) and part.name == name
-                ):  # which nothing else says anything of
+                if not isinstance(source, Path) and part.name == name:  # which nothing else says anything of
                     part = replace(part, media_type=media_type, charset=charset)
                 yield Document.of(part.name, read_member(worker, part, with_links=False))
 

@@ -102,9 +102,7 @@ class _Sampler:
         self._groups: dict[int, Any] = {}
         self._held: dict[tuple[Any, Any, str], bool] = {}
         sets = list({str(node): node for node in self._sets(tree)}.values())[:_MOST_SETS]
-        chars = dict.fromkeys(
-            [*_ALPHABET, *(chr(item) for _, item in sets if isinstance(item, int))]
-        )
+        chars = dict.fromkeys([*_ALPHABET, *(chr(item) for _, item in sets if isinstance(item, int))])
         by_kind: dict[tuple[bool, ...], str] = {}
         for char in chars:
             by_kind.setdefault(tuple(self._holds(node, char) for node in sets), char)
@@ -137,9 +135,7 @@ class _Sampler:
             if kind in _REPEATS:
                 _, high, body = value
                 if high >= _MANY:
-                    words = dict.fromkeys(
-                        word for char in self._chars for word in self._words(body, char) if word
-                    )
+                    words = dict.fromkeys(word for char in self._chars for word in self._words(body, char) if word)
                     yield before, list(words)[:12], value
                 yield from self._repeats(body, before)
             else:
@@ -177,11 +173,7 @@ class _Sampler:
         if kind is op.GROUPREF_EXISTS:
             return self._word(value[1], char, least, branch)
         if kind in _ONE_CHARACTER:
-            fitting = [
-                each
-                for each in (*([char] if char else []), *self._chars)
-                if self._holds((kind, value), each)
-            ]
+            fitting = [each for each in (*([char] if char else []), *self._chars) if self._holds((kind, value), each)]
             return fitting[0] if fitting else ""
         return ""
 
@@ -222,12 +214,8 @@ class _Sampler:
             if inner is op.NEGATE:
                 is_negated = True
             elif inner is op.RANGE:
-                cases = (
-                    {char, char.lower(), char.upper()} if self._flags & re.IGNORECASE else {char}
-                )
-                inside |= any(
-                    len(each) == 1 and chars[0] <= ord(each) <= chars[1] for each in cases
-                )
+                cases = {char, char.lower(), char.upper()} if self._flags & re.IGNORECASE else {char}
+                inside |= any(len(each) == 1 and chars[0] <= ord(each) <= chars[1] for each in cases)
             elif inner is op.CATEGORY:
                 inside |= _CATEGORIES[chars].match(char) is not None
             else:

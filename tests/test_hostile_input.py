@@ -58,9 +58,7 @@ def walked(data: bytes) -> tuple[list[str], list[Finding]]:
 def test_a_capture_that_was_compressed_too_often_is_left_out() -> None:
     names, findings = walked(PACKED_OFTEN + PAGE)
     assert names == ["a.warc!/http://x.example/2"]
-    assert findings == [
-        Finding("unreadable", "a.warc!/http://x.example/1: it was compressed 1000 times")
-    ]
+    assert findings == [Finding("unreadable", "a.warc!/http://x.example/1: it was compressed 1000 times")]
 
 
 def test_a_fault_in_an_archive_is_a_finding() -> None:
@@ -101,9 +99,7 @@ def nested_links(size: int) -> None:
     ],
     ids=["WARC marks", "labels", "links", "wide row", "Retry-After", "Content-Type", "Link"],
 )
-def test_hostile_input_takes_time_in_line_with_its_length(
-    work: Callable[[int], object], size: int
-) -> None:
+def test_hostile_input_takes_time_in_line_with_its_length(work: Callable[[int], object], size: int) -> None:
     assert growth(work, size) < LINEAR
 
 
@@ -129,9 +125,7 @@ def test_labels_within_an_ark_are_read_a_few_times_only() -> None:
         ("a.txt", ARK * 4000, False),
     ],
 )
-def test_only_small_texts_and_pages_are_read_in_the_main_process(
-    name: str, data: str, is_inline: bool
-) -> None:
+def test_only_small_texts_and_pages_are_read_in_the_main_process(name: str, data: str, is_inline: bool) -> None:
     member = ArchiveMember(name, name, data.encode("latin-1"))
     assert may_stay_inline(member) is is_inline
     assert (inline_extraction(member) is not None) is is_inline
@@ -149,8 +143,7 @@ def test_one_file_costs_no_other(tmp_path: Path) -> None:
     (tmp_path / "a.warc").write_bytes(PACKED_OFTEN + PAGE)
     (tmp_path / "b.json").write_text("[" * 100_000)
     (tmp_path / "c.eml").write_text(
-        "From: a@b.example\nTo: c@d.example\nSubject: x\n"
-        + "Content-Type: message/rfc822\n\n" * 5000
+        "From: a@b.example\nTo: c@d.example\nSubject: x\n" + "Content-Type: message/rfc822\n\n" * 5000
     )
     (tmp_path / "d.txt").write_text(ARK)
     done = run_command("extract", str(tmp_path), "--format", "jsonl")

@@ -137,9 +137,7 @@ def all_patterns() -> Mapping[str, tuple[Any, frozenset[str]]]:
     return found
 
 
-def ways(
-    pattern: Any, methods: frozenset[str]
-) -> Iterator[tuple[str, Callable[[str | bytes], object]]]:
+def ways(pattern: Any, methods: frozenset[str]) -> Iterator[tuple[str, Callable[[str | bytes], object]]]:
     for name in ("match", "fullmatch", "search"):
         if name in methods:
             yield name, getattr(pattern, name)

@@ -111,9 +111,7 @@ def schedule_run(config_file: Path) -> None:
 @store_file_option(help="[default: the configuration's]")
 @click.option("--run", "run_id", type=int, help="The run to report.  [default: the newest]")
 @flag("--dry-run", help="Only say what would be sent, and to whom.")
-def notify(
-    config_file: Path, audit: str | None, store_file: Path | None, run_id: int | None, dry_run: bool
-) -> None:
+def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id: int | None, dry_run: bool) -> None:
     """Notify people of what a run has changed, as the configuration says; of nothing, if nothing has.
 
     A run does this itself at its end; this is to try it out, and to send again what could not be sent then.
@@ -123,9 +121,7 @@ def notify(
     """
     from arkaudit.notification import send_news_again
 
-    if not send_news_again(
-        config_of(config_file, {}, audit=audit), store_file, run_id, is_dry=dry_run
-    ):
+    if not send_news_again(config_of(config_file, {}, audit=audit), store_file, run_id, is_dry=dry_run):
         sys.exit(EXIT_FINDING)
 
 
@@ -191,9 +187,7 @@ class Runs:
                 return EXIT_INTERRUPTED
             begun = time.monotonic()
             say(f"{name}: due {due.moment:%Y-%m-%d %H:%M} UTC{resumed}: begins")
-            child = subprocess.Popen(
-                [*command, "--scheduled", due.moment.isoformat()], stdin=subprocess.DEVNULL
-            )
+            child = subprocess.Popen([*command, "--scheduled", due.moment.isoformat()], stdin=subprocess.DEVNULL)
             self._children.add(child)
         code = child.wait()
         with self._guard:
@@ -239,18 +233,14 @@ def serve(audits: Sequence[Planned], runs: Runs) -> None:
                     under_way[audit.name] = pool.submit(_run_if_due, audit, runs)
             now = datetime.now(UTC)
             wake = min(now + _LOOK_AGAIN, *(audit.schedule.next_after(now) for audit in audits))
-            while (
-                not ended.wait(1.0) and datetime.now(UTC) < wake
-            ):  # in slices, for a signal to be handled at once
+            while not ended.wait(1.0) and datetime.now(UTC) < wake:  # in slices, for a signal to be handled at once
                 pass
 
 
 def _run_if_due(audit: Planned, runs: Runs) -> None:
     try:
         run_due([audit], runs, now=lambda: datetime.now(UTC))
-    except (
-        UserMistake
-    ) as problem:  # its ledger can't be read or written: the other audits are not concerned
+    except UserMistake as problem:  # its ledger can't be read or written: the other audits are not concerned
         say(f"{audit.name}: {problem}")
 
 
@@ -313,18 +303,14 @@ def outcome(last: ScheduledRun | None, *, is_running: bool) -> str:
         return "not yet run"
     if last.ended is None:
         return "killed"
-    return _OUTCOMES.get(
-        last.exit_code if last.exit_code is not None else -1, f"exit code {last.exit_code}"
-    )
+    return _OUTCOMES.get(last.exit_code if last.exit_code is not None else -1, f"exit code {last.exit_code}")
 
 
 def table(listed: Iterable[dict[str, Any]]) -> Table:
     """The rows for people."""
     from rich.table import Table
 
-    shown = Table(
-        "audit", "schedule", "next (UTC)", "last began (UTC)", "took", "outcome", box=None
-    )
+    shown = Table("audit", "schedule", "next (UTC)", "last began (UTC)", "took", "outcome", box=None)
     for row in listed:
         ended = datetime.fromisoformat(row["last_ended"]) if row["last_ended"] else None
         next_at = "now" if row["is_due"] else _minute(row["next"])

@@ -66,9 +66,7 @@ _OBSERVATIONS = select(schema.observation, *ARK_PARTS).join_from(schema.observat
 class ArkTables(Database):
     """The tables of answers, verdicts, known problems and captures; of certificates, pauses and traffic."""
 
-    def _record_observations(
-        self, connection: Connection, run_id: int, observations: Sequence[Observation]
-    ) -> None:
+    def _record_observations(self, connection: Connection, run_id: int, observations: Sequence[Observation]) -> None:
         """Record those that are not there yet: a statement for all."""
         self._learn_ark_ids(connection, (observation.ark for observation in observations))
         rows = [
@@ -84,9 +82,7 @@ class ArkTables(Database):
         ]
         connection.execute(adding(schema.observation), rows)
 
-    def observations(
-        self, run_id: int, questions: Collection[Question] = ()
-    ) -> Iterator[Observation]:
+    def observations(self, run_id: int, questions: Collection[Question] = ()) -> Iterator[Observation]:
         """Every observation of a run, in the order in which they were made; a page at a time.
 
         Only those of some *questions*, if there are any.
@@ -125,9 +121,9 @@ class ArkTables(Database):
         of these.
         """
         observation = schema.observation.c
-        query = _OBSERVATIONS.where(
-            observation.run_id == run_id, observation.request_url == request_url
-        ).order_by(observation.attempt, observation.observation_id)
+        query = _OBSERVATIONS.where(observation.run_id == run_id, observation.request_url == request_url).order_by(
+            observation.attempt, observation.observation_id
+        )
         if question is not None:
             query = query.where(observation.question == question, observation.attempt == attempt)
         return list(map(observation_of, self.rows(query)))
@@ -148,11 +144,7 @@ class ArkTables(Database):
             .order_by(observation.request_url, observation.attempt)
         )
         last = {row.request_url: row for row in self.rows(query)}
-        return {
-            url: row.final_url
-            for url, row in last.items()
-            if row.hop_count and row.status in SUCCESSES
-        }
+        return {url: row.final_url for url, row in last.items() if row.hop_count and row.status in SUCCESSES}
 
     def tls_results(self, run_id: int) -> Iterator[TlsResult]:
         """Return what was seen of the certificates of a run's hosts."""
@@ -186,9 +178,7 @@ class ArkTables(Database):
         And what that makes of the status of its ARKs. *verdicts* may read the store as they go, by `reading`.
         """
         with self.transaction() as connection:
-            connection.exec_driver_sql(
-                "PRAGMA defer_foreign_keys=ON"
-            )  # of `latest`, which is made again below
+            connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")  # of `latest`, which is made again below
             connection.execute(delete(schema.verdict).where(schema.verdict.c.run_id == run_id))
             of_run = iter(verdicts)
             replacing = schema.replacing(schema.verdict, "run_id", "request_url")
@@ -198,9 +188,7 @@ class ArkTables(Database):
                 connection.execute(replacing, rows)
             latest.note_verdicts(connection, run_id)
 
-    def _verdict_values(
-        self, connection: Connection, run_id: int, verdict: Verdict
-    ) -> dict[str, Any]:
+    def _verdict_values(self, connection: Connection, run_id: int, verdict: Verdict) -> dict[str, Any]:
         services: dict[str, ServiceVerdict[Any]] = {
             "object": verdict.object,
             "metadata": verdict.metadata,
@@ -240,9 +228,7 @@ class ArkTables(Database):
         with self.transaction() as connection:
             triaging.keep(connection, decisions)
 
-    def decide_by_file(
-        self, decisions: Iterable[TriageDecision], *, at: datetime
-    ) -> tuple[int, int]:
+    def decide_by_file(self, decisions: Iterable[TriageDecision], *, at: datetime) -> tuple[int, int]:
         """Make the decisions of a file that was read *at* a moment these; returns how many are new, how many gone."""
         with self.transaction() as connection:
             return triaging.keep_file(connection, decisions, at=at)
@@ -279,9 +265,7 @@ class ArkTables(Database):
     def _record_memento(self, connection: Connection, run_id: int, record: MementoRecord) -> None:
         """Record what an archive answered; asked once more in the same run, it is that in place of the other."""
         self._learn_ark_ids(connection, [record.ark])
-        values = row_of(
-            record, schema.memento, run_id=run_id, ark_id=self._ark_id(connection, record.ark)
-        )
+        values = row_of(record, schema.memento, run_id=run_id, ark_id=self._ark_id(connection, record.ark))
         connection.execute(schema.replacing(schema.memento, "run_id", "request_url"), values)
 
     def capture_wishes(
@@ -317,9 +301,7 @@ class ArkTables(Database):
         """Return what an archive is asked for about the ARK that a run saw fail at a URL."""
         [row] = self.rows(self._failing(run_id, request_url))
         good_url, worked_at = self._last_good(row)
-        return capture_wish(
-            ark_of(row), request_url, led_to=row.final_url, good_url=good_url, worked_at=worked_at
-        )
+        return capture_wish(ark_of(row), request_url, led_to=row.final_url, good_url=good_url, worked_at=worked_at)
 
     def mementos(self, run_id: int) -> Iterator[MementoRecord]:
         """What an archive has of the ARKs that a run has judged, as it was last said, in this run or before it."""

@@ -57,9 +57,7 @@ _opened: dict[Path, None] = {}
 
 def is_damage(problem: BaseException | None) -> bool:
     """Return whether an error of SQLite speaks of the file, and not of the machine or of who else has it open."""
-    if isinstance(
-        problem, UnicodeDecodeError
-    ):  # what SQLite says of a schema repeats what is there
+    if isinstance(problem, UnicodeDecodeError):  # what SQLite says of a schema repeats what is there
         return True
     code = getattr(problem, "sqlite_errorcode", None)
     return isinstance(problem, sqlite3.Error) and (code is None or code & 0xFF not in _PASSING)
@@ -151,11 +149,7 @@ def _all_faults(path: Path) -> Iterator[str]:
         with engine.connect() as connection:
             execute: Execute = connection.exec_driver_sql
             yield from _faults(execute, None)
-            yield from (
-                f"SQLite: {line}"
-                for (line,) in execute("PRAGMA integrity_check(1)")
-                if line != "ok"
-            )
+            yield from (f"SQLite: {line}" for (line,) in execute("PRAGMA integrity_check(1)") if line != "ok")
             yield from unreadable_rows(connection)
     finally:
         engine.dispose()
@@ -200,10 +194,7 @@ def _foreign_parts(execute: Execute) -> Iterator[str]:
 
 def _missing_parts(execute: Execute) -> Iterator[str]:
     for table, columns in _expected().items():
-        there = {
-            row[1]: (str(row[2]).upper(), bool(row[5]), row[6])
-            for row in execute(f"PRAGMA table_xinfo({table})")
-        }
+        there = {row[1]: (str(row[2]).upper(), bool(row[5]), row[6]) for row in execute(f"PRAGMA table_xinfo({table})")}
         if not there:
             yield f"lacks its table {table}"
         for name, (kind, is_key) in columns.items() if there else ():
@@ -286,9 +277,7 @@ def locked(path: Path) -> FileLock:
         except Timeout:
             # Some file systems say so where no file can be made.
             Path(lock.lock_file).touch()
-            raise StoreBusy(
-                f"another arkaudit is at work on {path}; wait for its end, or take another store"
-            ) from None
+            raise StoreBusy(f"another arkaudit is at work on {path}; wait for its end, or take another store") from None
     except OSError as problem:
         raise StoreUnopenable(f"the store can't be written: {problem}") from problem
     return lock

@@ -32,9 +32,7 @@ _MOST_BYTES = 500 * 2**10
 #: Rules with wildcards, each of which may look at a whole URL.
 MOST_WILDCARDS = 5_000
 #: The lines that Protego tells apart, in the spellings that it takes, without blanks around them and comments.
-_AGENT_LINE = re.compile(
-    r"(?:user-agent|useragent|user\s++agent)(?:\s*+:|\s)\s*+(?P<agent>.*+)", re.IGNORECASE
-)
+_AGENT_LINE = re.compile(r"(?:user-agent|useragent|user\s++agent)(?:\s*+:|\s)\s*+(?P<agent>.*+)", re.IGNORECASE)
 _SITE_LINE = re.compile(r"(?:sitemaps?|site-map|host)(?:\s*+:|\s)", re.IGNORECASE)
 _RULE_LINE = re.compile(
     r"(?P<is_allow>allow)(?:\s*+:|\s)|(?:dis{1,2}al{1,2}ow|diasllow|disallaw)(?:\s*+:|\s)"
@@ -116,9 +114,7 @@ class ObeyRobots(RobotsTxtMiddleware):
                 interval_s = wanted_interval_s(parser, agent)
                 if not self._throttle.keep(url, interval_s):
                     longest_s = self._throttle.longest_wait_s
-                    raise RobotsTooSlow(
-                        f"{interval_s:g} s between two requests; we wait {longest_s:g} s"
-                    )
+                    raise RobotsTooSlow(f"{interval_s:g} s between two requests; we wait {longest_s:g} s")
                 return parser
             header = header_of(response.headers, "Retry-After")
             pause_s = wait_s(header, attempt, self._patience, at=datetime.now(UTC).isoformat())
@@ -153,14 +149,10 @@ def applicable_rules(text: bytes, agent: str) -> bytes:
     b'User-agent: *\nDisallow: /x'
     """
     lines = [
-        line
-        for full in text.decode("utf-8-sig", "ignore").splitlines()
-        if (line := full.partition("#")[0].strip())
+        line for full in text.decode("utf-8-sig", "ignore").splitlines() if (line := full.partition("#")[0].strip())
     ]
     names = [_names(line) for line in lines]
-    scores = {
-        name: _score(name, agent.lower()) for name in dict.fromkeys(chain.from_iterable(names))
-    }
+    scores = {name: _score(name, agent.lower()) for name in dict.fromkeys(chain.from_iterable(names))}
     best = max(scores, key=lambda name: scores[name], default="")
     is_ours, is_group_open = False, False
     site: list[str] = []
@@ -243,10 +235,6 @@ def wanted_interval_s(parser: RobotParser, agent: str) -> float:
     """
     wishes = [parser.crawl_delay(agent) or 0.0]
     rules = getattr(parser, "rp", None)
-    if (
-        isinstance(rules, Protego)
-        and (rate := rules.request_rate(agent)) is not None
-        and rate.requests > 0
-    ):
+    if isinstance(rules, Protego) and (rate := rules.request_rate(agent)) is not None and rate.requests > 0:
         wishes.append(rate.seconds / rate.requests)
     return max((wish for wish in wishes if math.isfinite(wish) and wish > 0), default=0.0)

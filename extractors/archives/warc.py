@@ -198,9 +198,7 @@ def _as_sent(named: list[Compression], content: bytes) -> tuple[Compression, ...
     match named:
         case [Compression.ZLIB] if int.from_bytes(content[:2]) % 31:
             return (Compression.DEFLATE,)
-        case [Compression.GZIP | Compression.ZSTD as only] if not content.startswith(
-            SIGNATURES[only]
-        ):
+        case [Compression.GZIP | Compression.ZSTD as only] if not content.startswith(SIGNATURES[only]):
             return ()
     return tuple(named)
 

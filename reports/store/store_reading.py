@@ -64,10 +64,7 @@ def _stamp(store: Path) -> tuple[int, int] | None:
     SQLite makes two files next to a store in WAL mode, even to read it, unless it knows that the store can't
     change. We claim so while no process writes, look afterwards whether that was true, and else read once more.
     """
-    if (
-        any(Path(f"{store}{suffix}").exists() for suffix in ("-wal", "-journal"))
-        or not store.is_file()
-    ):
+    if any(Path(f"{store}{suffix}").exists() for suffix in ("-wal", "-journal")) or not store.is_file():
         return None
     status = store.stat()
     return status.st_mtime_ns, status.st_size
@@ -87,9 +84,7 @@ def _read(
     name = shown_store or store
     instead = not_a_file(store)
     if instead or not store.is_file():
-        raise StoreUnreadable(
-            f"{name}: {f'is {instead}, not a store' if instead else 'there is no such file'}"
-        )
+        raise StoreUnreadable(f"{name}: {f'is {instead}, not a store' if instead else 'there is no such file'}")
     address = f"{store.resolve().as_uri()}?{access}"
     engine = create_engine("sqlite://", creator=lambda: _connected(address), poolclass=NullPool)
     try:
@@ -99,14 +94,9 @@ def _read(
             require_sound(connection.exec_driver_sql, store)
             return work(connection)
     except (DBAPIError, sqlite3.Error) as error:
-        problem = (
-            error.orig if isinstance(error, DBAPIError) else error
-        )  # of a cursor that SQLAlchemy has opened
+        problem = error.orig if isinstance(error, DBAPIError) else error  # of a cursor that SQLAlchemy has opened
         if is_ours(store) and is_damage(problem):
-            if (
-                getattr(problem, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
-                and damage_in(store) is None
-            ):
+            if getattr(problem, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR and damage_in(store) is None:
                 raise  # the store is sound, so that it was asked wrongly
             raise StoreDamaged(f"{name}: can't be read: {problem}") from error
         raise StoreUnreadable(f"{name}: can't be read as a store of arkaudit: {problem}") from error
