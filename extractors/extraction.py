@@ -96,9 +96,8 @@ def extraction_of(
         if nothing is not None:
             return nothing
     by_block, evidence = _scan_all(blocks)
-    no_object = "names a NAAN or shoulder, not an object"
     namespaces = {
-        Finding("namespace-mention", f"{namespace.as_written!r} {no_object}: {namespace.context}")
+        _namespace_finding(namespace)
         for in_block in by_block
         for namespace in in_block
         if isinstance(namespace, NamespaceMention)
@@ -117,6 +116,16 @@ def extraction_of(
         reading = replace(reading, findings=findings)
     extraction = Extraction(reading, mentions, tuple(unresolved_mentions(blocks, placed)))
     return doubted_where_cut(extraction) if is_cut(findings) else extraction
+
+
+def _namespace_finding(namespace: NamespaceMention) -> Finding:
+    if namespace.is_overlong:
+        return Finding(
+            "malformed-ark",
+            f"{namespace.as_written!r} is no ARK: it is too long, or full of labels",
+        )
+    no_object = "names a NAAN or shoulder, not an object"
+    return Finding("namespace-mention", f"{namespace.as_written!r} {no_object}: {namespace.context}")
 
 
 def is_cut(findings: Iterable[Finding]) -> bool:

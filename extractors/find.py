@@ -79,7 +79,10 @@ _BEFORE_CHARS = 100
 _LONG_BEFORE_CHARS = 700
 _BEHIND_CHARS = 120
 _MOST_REGION_CHARS = 2**15
-_AROUND_BREAK = re.compile(r"[ ]*\n[ ]*")
+_REST_OF_WORD = re.compile(r"[^\s<>\"'|,;()\[\]{}]*+")
+#: Labels within what was read of one ARK, of which each is read as well; more are no accident.
+MOST_WITHIN = 4
+_AROUND_BREAK = re.compile(r"(?:(?<! )[ ]++)?+\n[ ]*+")
 _BETWEEN_WORDS = re.compile(r"\S \S")
 
 
@@ -235,6 +238,7 @@ def _read(
 ) -> Generator[Mention | NamespaceMention, None, int]:
     """Yield what is in *region* after *read_up_to*; return how far it was read."""
     text = block.text
+    covered = within = 0
     while True:
         is_on_one_page = text.find("\f", region.start, region.end) < 0
         offsets = offset_map(text, region.start, region.end)
@@ -249,6 +253,16 @@ def _read(
                     read_up_to = at + 1
                     yield mention
                     continue
+            if at < covered:
+                within += 1
+                if within > MOST_WITHIN:
+                    read_up_to = covered
+                    span = (at, covered)
+                    shown = text[at : min(covered, at + _BEFORE_CHARS)]
+                    yield NamespaceMention(shown, span, shown, is_overlong=True)
+                    continue
+            else:
+                within = 0
             reader = MentionReader(block, offsets, label, evidence, linked)
             found = reader.read()
             if reader.ran_out and region.end < len(text):
@@ -258,7 +272,10 @@ def _read(
                 ran_out_at = at
                 break
             read_up_to = at + 1
+            if isinstance(found, NamespaceMention) and found.is_overlong:
+                read_up_to = _REST_OF_WORD.match(text, found.end).end()  # type: ignore[union-attr]
             if found is not None:
+                covered = found.end if at >= covered else covered
                 yield found
         if ran_out_at is None:
             return read_up_to

@@ -14,18 +14,18 @@ from extractors.extraction import (
     Extraction,
     doubted_where_cut,
     extract_in_time,
-    extraction_of,
     extraction_without_arks,
     is_cut,
     read_short_text,
 )
 from extractors.model.documents import Finding, Reading
-from extractors.model.formats import Format, format_of
+from extractors.model.formats import Format, format_of, package_format
 from extractors.processes.worker import (
     Worker,
     WorkerDied,
     WorkerError,
     WorkerExecutor,
+    WorkerFailed,
     WorkerKilled,
     WorkerOutOfMemory,
     WorkerTimeout,
@@ -50,10 +50,13 @@ _FAILURES: tuple[tuple[type[WorkerError], str], ...] = (
     (WorkerOutOfMemory, "parser-out-of-memory"),
     (WorkerError, "unreadable"),
 )
-#: Formats whose parser may take the process with it: a PDF, and what may hold one.
-_MAY_CRASH = frozenset({Format.PDF, Format.MAIL})
-#: Larger documents, and PDFs of any size, are parsed in a process that can be killed.
-_INLINE_BYTES = 2**16
+#: Formats that are read step by step, in time and memory that the size bounds. Any other may hold more than it seems to:
+#: packed parts, entities, strings that many cells show.
+_INLINE_FORMATS = frozenset({Format.PLAIN, Format.HTML})
+#: Larger documents, and those of other formats, are parsed in a process that can be killed.
+INLINE_BYTES = 2**16
+#: The CPU time for a document that is read without one; what takes longer is read again in a process that can be killed.
+INLINE_CPU_S = 1.0
 
 #: The process that parses what might crash or hang its parser.
 DocumentWorker = Worker[..., Extraction]
@@ -71,14 +74,16 @@ def document_executor(jobs: int) -> WorkerExecutor:
 
 
 def read_member(worker: DocumentWorker, member: ArchiveMember, *, with_links: bool = True) -> Extraction:
-    """Return the extraction of *member*; a PDF, mail or a large document is parsed in *worker*.
+    """Return the extraction of *member*; all but a small text or page is parsed in *worker*.
 
     That the worker died, or took too much time or memory, is a finding about the document, and so are the findings of
     its archive.
     """
-    read = extraction_of if may_stay_inline(member) else worker.call
+    here = inline_extraction(member, with_links=with_links)
+    if here is not None:
+        return here
     try:
-        extraction = read(member.data, with_links=with_links, **_labels(member))
+        extraction = worker.call(member.data, with_links=with_links, **_labels(member))
     except WorkerError as failure:
         extraction = failed_extraction(failure, member.media_type)
     return extraction_of_member(extraction, member)
@@ -86,7 +91,27 @@ def read_member(worker: DocumentWorker, member: ArchiveMember, *, with_links: bo
 
 def extraction_in_time(member: ArchiveMember, *, with_links: bool = True) -> Extraction:
     """Return the extraction of *member* in this process, as far as it comes in the time that a document has."""
-    extraction = extract_in_time(member.data, cpu_s=READING_CPU_S, with_links=with_links, **_labels(member))
+    return _extraction_within(READING_CPU_S, member, with_links=with_links)
+
+
+def inline_extraction(member: ArchiveMember, *, with_links: bool = True) -> Extraction | None:
+    """Return the extraction of a small *member* in this process; None if it is to be read in one that can be killed."""
+    if not may_stay_inline(member):
+        return None
+    extraction = _extraction_within(INLINE_CPU_S, member, with_links=with_links)
+    is_unfinished = any(finding.kind == "time-limit" for finding in extraction.findings)
+    return None if is_unfinished else extraction
+
+
+def _extraction_within(cpu_s: float, member: ArchiveMember, *, with_links: bool) -> Extraction:
+    """Return the extraction of *member* as far as it comes in so much time; a failure is a finding about it."""
+    try:
+        extraction = extract_in_time(member.data, cpu_s=cpu_s, with_links=with_links, **_labels(member))
+    except MemoryError:  # says something about this process, nothing about the document
+        raise
+    except Exception as failure:
+        failed = WorkerFailed(type(failure).__name__, str(failure))
+        extraction = failed_extraction(failed, member.media_type)
     return extraction_of_member(extraction, member)
 
 
@@ -101,7 +126,7 @@ def extraction_of_short_text(member: ArchiveMember) -> Extraction | None:
     For this process: to send it to another one would take longer. It is only decoded and looked at, without a parser
     or a search, which could hang, and it is so short that no look takes long.
     """
-    if len(member.data) > _INLINE_BYTES:
+    if len(member.data) > INLINE_BYTES:
         return None
     reading = read_short_text(member.data, **_labels(member))
     extraction = extraction_without_arks(reading) if reading is not None else None
@@ -120,7 +145,11 @@ def extraction_of_member(extraction: Extraction, member: ArchiveMember) -> Extra
 
 def may_stay_inline(member: ArchiveMember) -> bool:
     """Return whether *member* is so small, and of such a format, that it can be parsed without a process of its own."""
-    return len(member.data) <= _INLINE_BYTES and format_of(member.data, **_labels(member)) not in _MAY_CRASH
+    return (
+        len(member.data) <= INLINE_BYTES
+        and not package_format(member.data)
+        and format_of(member.data, **_labels(member)) in _INLINE_FORMATS
+    )
 
 
 def failed_extraction(failure: WorkerError, media_type: str | None) -> Extraction:
@@ -148,7 +177,7 @@ class BatchReading(Generic[T, S]):
 
     A process that ends over a batch costs nothing: each of its documents is read alone then, and *failed* makes the
     result of one over which a process ends again. Where *stays_here* says so of a first and only batch, no process is
-    started for it. What *read_here* has a result of is not sent anywhere.
+    started for what *read_little* has a result of. What *read_here* has a result of is not sent anywhere.
     """
 
     def __init__(
@@ -158,12 +187,14 @@ class BatchReading(Generic[T, S]):
         failed: Callable[[T, WorkerError], S],
         *,
         stays_here: Callable[[Sequence[T]], bool] = lambda batch: False,
+        read_little: Callable[[T], S | None] = lambda item: None,
         read_here: Callable[[T], S | None] = lambda item: None,
     ) -> None:
         self._executor = executor
         self._read = read
         self._failed = failed
         self._stays_here = stays_here
+        self._read_little = read_little
         self._read_here = read_here
         self.has_started = False
         """Whether other processes were asked."""
@@ -205,7 +236,7 @@ class BatchReading(Generic[T, S]):
 
     def _results(self, items: list[T], begun: Future[list[S]] | None) -> list[S]:
         if begun is None:
-            return self._read(items) if items else []
+            return [result for item in items for result in self._little(item)]
         try:
             return begun.result()
         except WorkerError as failure:
@@ -213,6 +244,13 @@ class BatchReading(Generic[T, S]):
                 return [self._failed(items[0], failure)]
         alone = [([item], self._executor.submit(self._read, [item])) for item in items]
         return [result for item, reading in alone for result in self._results(item, reading)]
+
+    def _little(self, item: T) -> list[S]:
+        result = self._read_little(item)
+        if result is not None:
+            return [result]
+        self.has_started = True
+        return self._results([item], self._executor.submit(self._read, [item]))
 
 
 def _in_order(here: Iterable[S | None], of_left: Iterable[S]) -> list[S]:

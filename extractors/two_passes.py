@@ -41,6 +41,7 @@ from extractors.isolated import (
     extraction_of_member,
     extraction_of_short_text,
     failed_extraction,
+    inline_extraction,
     may_stay_inline,
     part_weight,
     read_member,
@@ -85,17 +86,30 @@ def parts_reading(
         extraction = extraction_of_short_text(part)
         return None if extraction is None else make(part, extraction)
 
+    def read_little(part: Part) -> S | None:
+        if isinstance(part, Document):
+            return make(part, None)
+        extraction = inline_extraction(part, with_links=False)
+        return None if extraction is None else make(part, extraction)
+
     def failed(part: Part, failure: WorkerError) -> S:
         if isinstance(part, Document):
             return make(part, None)
         extraction = failed_extraction(failure, part.media_type)
         return make(part, extraction_of_member(extraction, part))
 
-    return BatchReading(executor, read or BatchRead(make), failed, stays_here=_is_little, read_here=read_here)
+    return BatchReading(
+        executor,
+        read or BatchRead(make),
+        failed,
+        stays_here=_is_little,
+        read_little=read_little,
+        read_here=read_here,
+    )
 
 
 def _is_little(batch: Sequence[Part]) -> bool:
-    """Return whether a batch is not worth a process: it is not full, and nothing in it may crash its parser."""
+    """Return whether a batch is not worth a process: it is not full, and has nothing but short texts and pages."""
     if sum(map(part_weight, batch)) >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
         return False
     return all(isinstance(part, Document) or may_stay_inline(part) for part in batch)

@@ -7,6 +7,7 @@ raises. What it once failed on, and some honest beginnings, are in `fuzz/corpus/
 
 from __future__ import annotations
 
+import io
 import sqlite3
 import tempfile
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from protego import Protego
 from scrapy import Request
 from scrapy.http import Response
 
@@ -35,6 +37,9 @@ from crawler.store.store import Store
 from crawler.verdicts.verdict import VerdictContext, judge
 from crawler.wire.middlewares import KEPT_HEADERS, ChainCookies, codings_of
 from crawler.wire.redaction import HIDDEN, Redactor
+from crawler.wire.robots import applicable_rules, rules_text
+from extractors.archives.members import ArchiveMember, Limits
+from extractors.archives.walk import members
 from extractors.extraction import extraction_of
 from extractors.find import find_arks
 from extractors.model.ark import Ark
@@ -134,6 +139,22 @@ def _judge(headers: Mapping[str, str], *, location: str | None = None, **seen: A
     )
 
 
+def robots(data: bytes) -> None:
+    """Any bytes are a robots.txt, of which the rules for us say what Protego reads in the whole."""
+    text = rules_text(data)
+    ours = Protego.parse(applicable_rules(text, "arkaudit").decode())
+    for path in ("/", "/a", "/ark:/12148/x"):
+        ours.can_fetch(f"http://a.example{path}", "arkaudit")
+
+
+def archives(data: bytes) -> None:
+    """Any bytes are an archive of any kind, or a document; what comes out of it is bounded."""
+    limits = Limits(member_bytes=2**16, total_bytes=2**20, ratio=1, members=100)
+    parts = members(io.BytesIO(data), name="a", path="a", limits=limits)
+    size = sum(len(part.data) for part in parts if isinstance(part, ArchiveMember))
+    assert size <= 2**21 + 4 * len(data), size
+
+
 def stores(data: bytes) -> None:
     """Any bytes in place of some of a store's are a store, or damage that is told."""
     with tempfile.TemporaryDirectory() as folder:
@@ -225,6 +246,8 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
     "readers": readers,
     "answers": answers,
     "headers": headers,
+    "robots": robots,
+    "archives": archives,
     "stores": stores,
     "cells": cells,
     "toml": toml,

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import random
 import threading
 
 import brotli
 import pytest
+from protego import Protego
 
+from crawler.wire.robots import MOST_WILDCARDS, applicable_rules
+from tests.growth import LINEAR, growth
 from tests.loopback import RawServer, check_rows, outcomes, reply
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
@@ -135,3 +139,59 @@ def test_who_asks_to_be_left_alone_for_ever_is_left_alone(status: str, wish: str
         check_rows(f"{server.url}/ark:/12x45/x5", f"{server.url}/ark:/12x45/x6")
         assert len(server.targets) == 1
         assert "/landed" not in server.targets
+
+
+_LINES = (
+    "User-agent: *", "User-agent: arkaudit", "User-agent: ark", "User-agent: kaudit", "User-agent: other", "useragent ark",
+    "User agent: ARK*AUDIT", "User-Agent arkaudit-x", "User-agent:", "Disallow: /", "Disallow: /a", "Allow: /a/b", "Disallow:",
+    "Allow /a", "Disallow: /*b", "Allow: /a$", "Disalow: /a", "Disallow /b:c", "Crawl-delay: 3", "crawl delay 7",
+    "Request-rate: 1/5", "Sitemap: http://x/", "Host: x", "Foo: bar", "a line of prose", "# a comment", "",
+)  # fmt: skip
+
+
+def _says(rules: Protego) -> tuple[object, ...]:
+    paths = ("/", "/a", "/a/b", "/b", "/ab", "/c", "/b:c")
+    return (
+        [rules.can_fetch(f"http://h.example{path}", "arkaudit") for path in paths],
+        (rules.crawl_delay("arkaudit"), rules.request_rate("arkaudit"), [*rules.sitemaps]),
+    )
+
+
+def test_rules_for_us_alone_say_what_all_rules_say() -> None:
+    dice = random.Random(36)
+    for _ in range(1500):
+        text = "\n".join(dice.choice(_LINES) for _ in range(dice.randint(1, 9)))
+        ours = applicable_rules(text.encode(), "arkaudit").decode()
+        assert _says(Protego.parse(ours)) == _says(Protego.parse(text)), text
+
+
+def _crowded(size: int) -> bytes:
+    agents = "".join(f"User-agent: a{number}\n" for number in range(size))
+    rules = "".join(f"Disallow: /{number}\n" for number in range(2 * size))
+    return f"{agents}User-agent: *\n{rules}".encode()
+
+
+def test_rules_take_time_in_line_with_their_length() -> None:
+    def work(size: int) -> None:
+        Protego.parse(applicable_rules(_crowded(size), "arkaudit").decode())
+
+    assert growth(work, 1000) < LINEAR
+
+
+def test_too_many_wildcards_forbid_more_and_allow_nothing() -> None:
+    many = "".join(f"Disallow: /a/*{number}\n" for number in range(MOST_WILDCARDS + 1))
+    text = f"User-agent: *\nAllow: /a/b/1\n{many}"
+    rules = Protego.parse(applicable_rules(text.encode(), "arkaudit").decode())
+    assert [rules.can_fetch(f"http://h.example{path}", "arkaudit") for path in ("/", "/a/b/1", "/a/x")] == [
+        True,
+        False,
+        False,
+    ]
+
+
+def test_a_host_with_crowded_rules_is_audited() -> None:
+    robots = reply(body=_crowded(4000).decode(), media_type="text/plain")
+    with RawServer(lambda _: PAGE, robots=robots) as server:
+        rows = check_rows(f"{server.url}/ark:/12x45/x5", f"{server.url}/7000/ark:/12x45/x5")
+        assert "/ark:/12x45/x5" in server.targets
+    assert outcomes(rows)[1] == "robots"

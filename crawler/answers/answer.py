@@ -27,9 +27,14 @@ _ERROR = re.compile(r"\s*error\s*:\s*(?P<words>\S.{0,500})", re.IGNORECASE)
 #: An ERC whose lines are parted for a browser.
 _BROKEN = re.compile(r"\s*erc\s*:[^\n<]{0,500}<br\b", re.IGNORECASE)
 #: The XML of another profile in an answer of EZID: "crossref: <?xml …", with its line ends escaped.
-_PROFILE = re.compile(r"success:\s*(?P<ark>\S+)(?:.*\n)+?(?:crossref|datacite):\s*(?P<xml><.*)")
+_PROFILE = re.compile(
+    r"success:\s*+(?P<ark>\S++).*+\n(?:(?!crossref:|datacite:).*+\n)*+(?:crossref|datacite):\s*+(?P<xml><.*+)"
+)
 _BREAK = re.compile(r"<br\s*/?>\s*", re.IGNORECASE)
-_NESTED = re.compile(r"^(?:erc(?:-\w+)?|---\s*$).*\n(?:#.*\n)*[ \t]+[\w/-]+\s*:", re.MULTILINE)
+_NESTED = re.compile(
+    r"^(?:erc(?:-\w++)?.*+\n|---[^\S\n]*+\n(?:[^\S\n]*+\n)*+)(?:\#.*+\n)*+[ \t]++[\w/-]++\s*+:",
+    re.MULTILINE,
+)
 
 
 def parse_record(media_type: str | None, text: str, ark: Ark | None = None) -> Record | None:

@@ -28,7 +28,8 @@ _DECLARING = re.compile(
 )
 #: One link of a Link header, well formed or with its semicolons where they don't belong, as some resolvers send.
 _LINK = re.compile(r"<(?P<target>[^<>]*)>\s*;?(?P<parameters>[^<]*)")
-_SELF_RELATION = re.compile(r"""rel\s*=\s*["']?[^"',;]*\b(?:describes|cite-as|canonical|identifier)\b""", re.IGNORECASE)
+_RELATIONS = re.compile(r"""rel\s*+=\s*+["']?(?P<named>[^"',;]*+)""", re.IGNORECASE)
+_OF_ITSELF = re.compile(r"\b(?:describes|cite-as|canonical|identifier)\b", re.IGNORECASE)
 #: An ARK, or what comes before one: a NAAN, or a NAAN and a shoulder.
 _NAMESPACE = re.compile(r"(?:https?://\S+?/)?ark:/?(?P<naan>[0-9a-z]{5,16})(?:/(?P<shoulder>\S*))?", re.IGNORECASE)
 _NAMES_IT = ("where", "what", "success", "identifier", "id", "@id", "ark", "erc.ark", "pid")
@@ -55,7 +56,12 @@ def linked_arks(link_header: str) -> tuple[Ark, ...]:
     ['ark:12148/x5']
     """
     links = _LINK.finditer(link_header[:8_000])
-    return tuple(ark for link in links if _SELF_RELATION.search(link["parameters"]) for ark in _arks_in(link["target"]))
+    return tuple(
+        ark
+        for link in links
+        if any(_OF_ITSELF.search(each["named"]) for each in _RELATIONS.finditer(link["parameters"]))
+        for ark in _arks_in(link["target"])
+    )
 
 
 def declares(places: Iterable[str]) -> bool:
@@ -239,7 +245,7 @@ def policy_link(statement: Mapping[str, str]) -> str | None:
     ('https://a.example/policy', None)
     """
     where = statement.get("where", "").strip()
-    return where if re.fullmatch(r"https?://[^\s/]+\S*", where, re.IGNORECASE) else None
+    return where if re.fullmatch(r"https?://[^\s/]\S*+", where, re.IGNORECASE) else None
 
 
 def template_in(statement: Mapping[str, str], at: str) -> str | None:

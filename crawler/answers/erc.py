@@ -244,9 +244,9 @@ MOST_RECORDS = 200
 
 _LABEL = re.compile(
     r"""
-    \|? (?P<label> (?: (?: dc | dcterms ) : )? [^\W\d] [\w./ -]{0,63}? ) (?: \s* \( h\d{1,3} \) )? \s* :    # "who(h1)"
-    (?: \s+ | $ | (?<= who:|hat:|hen:|ere:|erc: ) (?!//) )     # only labels that can't be prose go without a blank
-    (?P<value> .* ) \Z
+    \|? (?P<label> (?: (?: dc | dcterms ) : )? [^\W\d] [\w./ -]{0,63}? ) (?: \s*+ \( h\d{1,3} \) )? \s*+ :    # "who(h1)"
+    (?: \s++ | $ | (?<= who:|hat:|hen:|ere:|erc: ) (?!//) )     # only labels that can't be prose go without a blank
+    (?P<value> .*+ ) \Z
     """,
     re.VERBOSE,
 )

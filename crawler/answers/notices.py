@@ -42,7 +42,7 @@ _LEAD_WORDS = 4
 _GUESS_CHARS = 24
 #: The years of a site, and of no object.
 _COPYRIGHT = re.compile(r"(?:\u00a9|\(c\)|copyright)[^\d.]{0,30}(?:\d{4}\W{0,3}){1,2}", re.IGNORECASE)
-_404_TITLE = re.compile(r"\W*404\b(?!\s*-?\s*(?:p|pages|leaves)\b)")
+_404_TITLE = re.compile(r"\W*404\b(?!\s*+(?:-\s*+)?(?:p|pages|leaves)\b)")
 #: A title is that of a page to log in when it begins so and has little more to say.
 _MORE_OF_TITLE = 25
 

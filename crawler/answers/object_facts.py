@@ -46,7 +46,7 @@ _FILE = re.compile(r"\bpdf\b|\bepub\b|\d\s?(?:[kmg]i?b|[kmg]o)\b")
 _PARTS = re.compile(r"[.,;()!?](?=\s|\Z)|(?<=\s)\(")
 _RECORD = re.compile(r"record|item|entry|datensatz|eintrag|notice|registro|scheda")
 _TOMBSTONE = re.compile(r"/tombstones?(?:/|\.\w+\Z|\Z)", re.IGNORECASE)
-_TITLE_PARTS = re.compile(r"\s*[|:\u2013\u2014\u00b7]\s|\s-\s|\s:|\Z")
+_TITLE_PARTS = re.compile(r"(?:(?<!\s)\s++)?+[|:\u2013\u2014\u00b7]\s|\s-\s|\s:|\Z")
 #: So far before words of a region is what is not shown there.
 _BEFORE_CHARS = 60
 _SITE = re.compile(

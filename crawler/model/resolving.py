@@ -386,12 +386,13 @@ SLOW_LOOK_UPS = (
 )
 _PASSING_ENDS = frozenset({ChainEnd.TIMEOUT, ChainEnd.RESET})
 _RETRY_SECONDS = re.compile(r"(?P<whole>[0-9]+)(?P<part>\.[0-9]+)?(?:\s*,.*)?\Z", re.ASCII)
-_SPOKEN_RETRY = re.compile(r"(?:(?P<h>[0-9]+)\s*h)?\s*(?:(?P<m>[0-9]+)\s*m)?\s*(?:(?P<s>[0-9]+)\s*s)?\Z", re.I)
+_SPOKEN_RETRY = re.compile(r"(?:(?P<h>[0-9]++)\s*+h)?\s*+(?:(?P<m>[0-9]++)\s*+m)?\s*+(?:(?P<s>[0-9]++)\s*+s)?\Z", re.I)
+#: Longer values of a Retry-After are cut: no date takes more, and more digits mean no more.
+_RETRY_CHARS = 100
 
 #: A year; anyone who asks for more, or for more digits than a number has, wants not to be asked today.
 LONGEST_WISH_S = 366 * 86_400.0
 #: Characters of such a header that are read.
-_WISH_CHARS = 100
 #: A date in a year that no calendar of Python has.
 _BEYOND_CALENDARS = re.compile(r"\b[A-Z][a-z]{2}[ -][0-9]{5,} [0-9]{2}:", re.ASCII)
 
@@ -466,7 +467,7 @@ def retry_after_s(header: str | None, *, at: str) -> float | None:
     >>> retry_after_s("Sat, 21 Nov 2026 10:00:20 GMT", at="2026-11-21T10:00:00.000+00:00")
     20.0
     """
-    text = (header or "")[:_WISH_CHARS].strip()
+    text = (header or "").strip()[:_RETRY_CHARS]
     if match := _RETRY_SECONDS.match(text):
         return min(_bounded(match["whole"]) + float((match["part"] or ".0")[:9]), LONGEST_WISH_S)
     spoken = _SPOKEN_RETRY.match(text) if text else None

@@ -9,7 +9,7 @@ a site.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -173,7 +173,7 @@ WORDS = {
     Rule.PATH_LENGTH: "more than 30 steps in its path",
     Rule.REPEATED_PATH: "its path repeats itself",
     Rule.CALENDAR: "a calendar: more than two years ahead, or 2,000 of its pages were asked for",
-    Rule.FACETS: "facets of a search: 200 combinations of them were asked for, or 500 of parameters, or one is thrice",
+    Rule.FACETS: "facets of a search: 200 combinations of them or 100 of parameters were asked for, or one is thrice, or over 60",
     Rule.ENDLESS_LIST: "a page of a list beyond number 100,000, or beyond entry 10,000,000",
     Rule.SESSION: "the same document under another session id",
     Rule.DEPTH: "more than 50 steps from the seed; give --depth to go on",
@@ -212,7 +212,8 @@ MOST_DEPTH = 50
 MOST_LINKS = 20_000
 MOST_CALENDAR_PAGES = 2_000
 MOST_COMBINATIONS = 200
-MOST_NAME_SETS = 500
+MOST_NAME_SETS = 100
+MOST_PARAMETERS = 60
 YEARS_AHEAD = 2
 MOST_PAGES, MOST_ENTRIES = 100_000, 10_000_000
 
@@ -253,10 +254,8 @@ class Traps:
     year: int
     """Of the day on which the crawl began."""
     _calendars: defaultdict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
-    _facets: defaultdict[tuple[str, str], dict[tuple[str, ...], set[str]]] = field(
-        default_factory=lambda: defaultdict(dict)
-    )
-    """By host and path, the names that came together in a query, each with some of the URLs where they did."""
+    _facets: defaultdict[tuple[str, str], _PathFacets] = field(default_factory=lambda: defaultdict(_PathFacets))
+    """By host and path, the names that came together in a query."""
     _sessions: dict[str, str] = field(default_factory=dict)
     """The first URL with a session id, by the form in which it is compared."""
 
@@ -270,6 +269,8 @@ class Traps:
             return Rule.PATH_LENGTH
         if repeats_itself(steps):
             return Rule.REPEATED_PATH
+        if parts.query.count("&") >= MOST_PARAMETERS:
+            return Rule.FACETS
         if self._is_endless_calendar(url, parts):
             return Rule.CALENDAR
         if names_session(url) and self._sessions.get(same_document(url), url) != url:
@@ -289,9 +290,7 @@ class Traps:
         if is_calendar_page(parts):
             self._calendars[parts.netloc, _NUMBER.sub("#", url)].add(url)
         if parts.query and (facets := facets_of(parts.query)):
-            urls = self._facets[parts.netloc, parts.path].setdefault(facets, set())
-            if len(urls) < MOST_COMBINATIONS:
-                urls.add(url)
+            self._facets[parts.netloc, parts.path].add(facets, url)
 
     def _is_endless_calendar(self, url: str, parts: SplitResult) -> bool:
         if not is_calendar_page(parts):
@@ -304,38 +303,77 @@ class Traps:
 
     def _is_one_combination_more(self, url: str, parts: SplitResult) -> bool:
         facets = facets_of(parts.query)
-        if any(facets.count(name) > 2 for name in set(facets)):
+        if any(count > 2 for count in Counter(facets).values()):
             return True
-        combinations = self._facets.get((parts.netloc, parts.path), {})
-        if url in combinations.get(facets, ()):
-            return False
-        if facets not in combinations and len(combinations) >= MOST_NAME_SETS:
-            return True
-        if not combines(facets, combinations):
-            return False
-        return (
-            sum(len(urls) for names, urls in combinations.items() if combines(names, combinations)) >= MOST_COMBINATIONS
-        )
+        known = self._facets.get((parts.netloc, parts.path))
+        return known is not None and known.is_one_more(facets, url)
 
 
-def combines(facets: tuple[str, ...], combinations: Iterable[tuple[str, ...]]) -> bool:
-    """Return whether *facets* bring together what is apart in *combinations*, or hold one facet twice.
+@dataclass(slots=True)
+class _PathFacets:
+    """The names that came together in the queries of one path. A set of names is the number that has their bits.
 
-    Parameters of which each only ever adds to those before (a newspaper, its year, its day) are no facets.
-
-    >>> combines(("subject", "year"), [("subject",), ("year",)]), combines(("aid", "day"), [("aid",), ("aid", "day")])
+    >>> facets = _PathFacets()
+    >>> for each in (("subject",), ("year",), ("aid",), ("aid", "day")):
+    ...     facets.add(each, "")
+    >>> facets.combines(("subject", "year")), facets.combines(("aid", "day"))
     (True, False)
     """
-    names = set(facets)
-    if len(names) < len(facets):
-        return True
-    if len(names) < 2:
-        return False
-    within = sorted(
-        (set(names_of_one) for names_of_one in combinations if names.issuperset(names_of_one)),
-        key=len,
-    )
-    return any(not smaller <= larger for smaller, larger in pairwise(within))
+
+    _urls: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
+    """Some of the URLs where the names came together."""
+    _sets: dict[tuple[str, ...], int] = field(default_factory=dict)
+    _combining: set[tuple[str, ...]] = field(default_factory=set)
+    """Those that combine what is apart; once they do, they always do."""
+    _bits: dict[str, int] = field(default_factory=dict)
+
+    def is_one_more(self, facets: tuple[str, ...], url: str) -> bool:
+        """Return whether *url* would be one combination too many."""
+        if url in self._urls.get(facets, ()):
+            return False
+        if facets not in self._urls and len(self._urls) >= MOST_NAME_SETS:
+            return True
+        if not self.combines(facets):
+            return False
+        return sum(len(self._urls[names]) for names in self._combining) >= MOST_COMBINATIONS
+
+    def combines(self, facets: tuple[str, ...]) -> bool:
+        """Return whether *facets* bring together what is apart elsewhere, or hold one facet twice.
+
+        Parameters of which each only ever adds to those before (a newspaper, its year, its day) are no facets.
+        """
+        if facets in self._sets:
+            return facets in self._combining
+        names = self._set_of(facets)
+        if names.bit_count() < len(facets):
+            return True
+        within = sorted((each for each in self._sets.values() if each & names == each), key=int.bit_count)
+        return any(smaller & larger != smaller for smaller, larger in pairwise(within))
+
+    def add(self, facets: tuple[str, ...], url: str) -> None:
+        """Count *url*, in whose query *facets* came together."""
+        if facets not in self._sets:
+            if self.combines(facets):
+                self._combining.add(facets)
+            names = self._set_of(facets)
+            apart = [each for each in self._sets.values() if names & each not in (names, each)]
+            self._combining.update(
+                other
+                for other, their_names in self._sets.items()
+                if other not in self._combining
+                and names & their_names == names
+                and any(each & their_names == each for each in apart)
+            )
+            self._sets[facets] = names
+        urls = self._urls.setdefault(facets, set())
+        if len(urls) < MOST_COMBINATIONS:
+            urls.add(url)
+
+    def _set_of(self, facets: tuple[str, ...]) -> int:
+        names = 0
+        for name in facets:
+            names |= 1 << self._bits.setdefault(name, len(self._bits))
+        return names
 
 
 def repeats_itself(steps: list[str]) -> bool:

@@ -133,7 +133,7 @@ def _kind(value: dict[str, Any]) -> str:
 
 # -- lists of URLs, one a line, as a file or as a sitemap in plain text; ARKs may be in it as well
 
-_LINE = re.compile(r"(?:https?://\S+|(?:\S+/)?ark:/?\S+)", re.IGNORECASE)
+_LINE = re.compile(r"(?=\S++\Z)(?:https?://.|(?:.*?/)?ark:/?.).*+", re.IGNORECASE)
 _URL = re.compile(r"https?://", re.IGNORECASE)
 #: What is looked at before a whole text is: most texts aren't lists, and say so at once.
 _HEAD_BYTES = 2**12

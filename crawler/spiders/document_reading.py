@@ -31,12 +31,13 @@ from crawler.wire.failures import INCOMPLETE, STOPPED, incomplete
 from crawler.wire.middlewares import header_of
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import archive_kind, members
-from extractors.extraction import Extraction, extraction_of
+from extractors.extraction import Extraction
 from extractors.isolated import (
     BatchReading,
     extraction_in_time,
     extraction_of_member,
     failed_extraction,
+    inline_extraction,
     may_stay_inline,
     part_weight,
 )
@@ -276,11 +277,11 @@ def _read_here(source: DocumentSource, part: ArchiveMember | Finding) -> MemberR
     """The reading of a part of *source* that need not be read in another process; None for any other."""
     if isinstance(part, Finding):
         return part
-    if not may_stay_inline(part):
+    extraction = inline_extraction(part)
+    if extraction is None:
         return None
-    read = extraction_of(part.data, media_type=part.media_type, name=part.path, charset=part.charset)
     page_url = source.page_url if part.name == source.name else part.url
-    return MemberReading.of(part, extraction_of_member(read, part), page_url)
+    return MemberReading.of(part, extraction, page_url)
 
 
 def _unread(part: ArchiveMember | Finding, failure: WorkerError) -> MemberReading | Finding:

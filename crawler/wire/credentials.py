@@ -86,7 +86,7 @@ class Credential:
 
 
 #: ``token="abc"``, ``sig=abc``: what a scheme has for its parameters.
-_PARAMETER = re.compile(r"""[A-Za-z][\w-]*=\s*(?:"([^"]*)"|'([^']*)'|([^\s,;"']+))""")
+_PARAMETER = re.compile(r"""[A-Za-z][\w-]{0,60}+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s,;"']+))""")
 
 
 def _in(value: str) -> Iterable[str]:

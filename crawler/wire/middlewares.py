@@ -32,7 +32,13 @@ from crawler.model.observations import (
 from crawler.model.resolving import Follow, Stop, is_too_long, next_step, url_fault
 from crawler.politeness.throttle import NotAsked
 from crawler.wire.failures import UNDECODABLE, UNPACKED_IN_PART, failure_kind, failure_text
-from extractors.archives.compression import PIECE_BYTES, Compression, Decompressed, SizeBudget
+from extractors.archives.compression import (
+    MOST_CODINGS,
+    PIECE_BYTES,
+    Compression,
+    Decompressed,
+    SizeBudget,
+)
 from extractors.model.formats import parse_content_type
 
 logger = logging.getLogger(__name__)
@@ -234,9 +240,6 @@ def failure_words(exception: BaseException) -> str:
 #: A body is a bomb when it grows to more than so many bytes, and to so many times what was sent of it.
 BOMB_BYTES, BOMB_RATIO = 2**20, 200
 _SIP_BYTES = 2**12
-#: No one compresses a page more often than that.
-MOST_CODINGS = 5
-
 _CODINGS: Mapping[str, tuple[Compression, ...]] = {
     "gzip": (Compression.GZIP,),
     "x-gzip": (Compression.GZIP,),

@@ -8,6 +8,7 @@ import math
 import re
 from collections import defaultdict
 from datetime import UTC, datetime
+from itertools import chain
 
 from protego import Protego
 from scrapy import Request, signals
@@ -28,11 +29,18 @@ from crawler.wire.middlewares import RobotsUnreachable, content, header_of
 
 #: What is read of rules that are packed; as much as of others (RFC 9309, 2.5).
 _MOST_BYTES = 500 * 2**10
-#: A line that names us with more than the name: who copies it from a log adds the version, and all that is after it.
-_NAMED_AT_LENGTH = re.compile(
-    rb"^(?P<name>(?:\xef\xbb\xbf)?[ \t]*user[- ]?agent[ \t]*:[ \t]*arkaudit)(?![\w-])[^\r\n]*",
-    re.IGNORECASE | re.MULTILINE,
+#: Rules with wildcards, each of which may look at a whole URL.
+MOST_WILDCARDS = 5_000
+#: The lines that Protego tells apart, in the spellings that it takes, without blanks around them and comments.
+_AGENT_LINE = re.compile(r"(?:user-agent|useragent|user\s++agent)(?:\s*+:|\s)\s*+(?P<agent>.*+)", re.IGNORECASE)
+_SITE_LINE = re.compile(r"(?:sitemaps?|site-map|host)(?:\s*+:|\s)", re.IGNORECASE)
+_RULE_LINE = re.compile(
+    r"(?P<is_allow>allow)(?:\s*+:|\s)|(?:dis{1,2}al{1,2}ow|diasllow|disallaw)(?:\s*+:|\s)"
+    r"|(?:crawl[- ]delay|request[- ]rate|visit[- ]time)\s|[^:]++:",
+    re.IGNORECASE,
 )
+#: Our name with more after it: who copies it from a log adds the version, and all that follows.
+_NAMED_AT_LENGTH = re.compile(r"arkaudit(?![\w-])", re.IGNORECASE)
 
 
 class RobotsForbidden(IgnoreRequest):
@@ -96,8 +104,8 @@ class ObeyRobots(RobotsTxtMiddleware):
             response = await self._answer(url)
             if response.status < 500 and response.status != 429:
                 body = rules_text(response.body) if 200 <= response.status < 300 else b""
-                # We are named by our name alone, which is what Protego compares (RFC 9309, 2.2.1).
-                body = _NAMED_AT_LENGTH.sub(rb"\g<name>", body)
+                if self._robotstxt_useragent:  # else each request may have another
+                    body = applicable_rules(body, self._robotstxt_useragent)
                 parser: RobotParser = build_from_crawler(self._parserimpl, self.crawler, body)
                 await self.crawler.signals.send_catch_log_async(
                     signals.robots_parsed, robotparser=parser, request=Request(url)
@@ -128,6 +136,71 @@ class ObeyRobots(RobotsTxtMiddleware):
         except Exception as failure:
             raise RobotsUnreachable(url) from failure
         return response
+
+
+def applicable_rules(text: bytes, agent: str) -> bytes:
+    r"""Return a robots.txt with nothing but the rules for *agent*, under one name, and what holds for the whole site.
+
+    Groups are those of Protego and RFC 9309, 2.2.1: several names before the rules share them, groups of one name are
+    merged, the longest name counts. Protego keeps each rule once for each name before it, so that its time and memory
+    grow with the square of the text. Beyond `MOST_WILDCARDS`, rules forbid more than they say and allow nothing.
+
+    >>> applicable_rules(b"User-agent: a\nUser-agent: *\nDisallow: /x\n\nUser-agent: b\nDisallow: /", "arkaudit")
+    b'User-agent: *\nDisallow: /x'
+    """
+    lines = [
+        line for full in text.decode("utf-8-sig", "ignore").splitlines() if (line := full.partition("#")[0].strip())
+    ]
+    names = [_names(line) for line in lines]
+    scores = {name: _score(name, agent.lower()) for name in dict.fromkeys(chain.from_iterable(names))}
+    best = max(scores, key=lambda name: scores[name], default="")
+    is_ours, is_group_open = False, False
+    site: list[str] = []
+    rules: list[str] = []
+    for line, named in zip(lines, names, strict=True):
+        if _AGENT_LINE.match(line):
+            is_ours = (is_ours and is_group_open) or best in named
+            is_group_open = True
+        elif _SITE_LINE.match(line):
+            site.append(line)
+        elif _RULE_LINE.match(line):
+            is_group_open = False
+            rules += [line] if is_ours else []
+    if not scores.get(best):
+        rules = []
+    if sum("*" in rule for rule in rules) > MOST_WILDCARDS:
+        rules = [_without_wildcards(rule) for rule in rules if not _is_allow(rule)]
+    group = [f"User-agent: {best}", *rules] if rules else []
+    return "\n".join([*site, *group]).encode()
+
+
+def _names(line: str) -> tuple[str, ...]:
+    """The names that a line gives to its group, as Protego has them: also without asterisks."""
+    match = _AGENT_LINE.match(line)
+    if match is None:
+        return ()
+    # We are named by our name alone, which is what Protego compares (RFC 9309, 2.2.1).
+    name = "arkaudit" if _NAMED_AT_LENGTH.match(match["agent"]) else match["agent"].lower()
+    names = (name,) if name == "*" else (name, name.replace("*", ""))
+    return tuple(filter(None, names))
+
+
+def _score(name: str, agent: str) -> int:
+    """How well *name* names *agent*: by its length, where it begins a word of it; any name is better than ``*``."""
+    if name == "*":
+        return 1
+    return len(name) if re.search(rf"(?<![^\W]){re.escape(name)}", agent) else 0
+
+
+def _is_allow(rule: str) -> bool:
+    match = _RULE_LINE.match(rule)
+    return match is not None and match["is_allow"] is not None
+
+
+def _without_wildcards(rule: str) -> str:
+    """Return a rule that forbids all that *rule* forbids, without looking further than to its first wildcard."""
+    begins, star, _ = rule.partition("*")
+    return f"Disallow: {begins.partition(':')[2].strip() or '/'}" if star else rule
 
 
 def rules_text(body: bytes) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import io
 import lzma
+import re
 import sys
 import zlib
 from collections.abc import Callable, Mapping
@@ -116,18 +117,21 @@ class Lookahead:
         """Give back what was read last; it is what comes next again."""
         self._held, self._at = data + self._held[self._at :], 0
 
-    def read_to(self, mark: bytes, keep_bytes: int) -> bytes:
+    def read_to(self, mark: re.Pattern[bytes], mark_bytes: int, keep_bytes: int) -> bytes:
         """Return what is before the next *mark*, or before the end; of that, the first *keep_bytes*.
 
+        A mark has at most *mark_bytes*.
+
         >>> ahead = Lookahead(io.BytesIO(b"some junk, then PK and more"))
-        >>> ahead.read_to(b"PK", 9), ahead.read(6)
+        >>> ahead.read_to(re.compile(b"PK"), 2, 9), ahead.read(6)
         (b'some junk', b'PK and')
         """
         kept: list[bytes] = []
         bytes_left = keep_bytes
         while True:
-            mark_at = self._held.find(mark, self._at)
-            end = mark_at if mark_at >= 0 else max(len(self._held) - len(mark) + 1, self._at)
+            found = mark.search(self._held, self._at)
+            mark_at = found.start() if found else -1
+            end = mark_at if found else max(len(self._held) - mark_bytes + 1, self._at)
             kept.append(self._held[self._at : min(end, self._at + bytes_left)])
             bytes_left -= len(kept[-1])
             self._at = end
@@ -135,7 +139,7 @@ class Lookahead:
                 break
             piece = self._stream.read(PIECE_BYTES)
             if not piece:
-                kept.append(self.read(len(mark))[:bytes_left])
+                kept.append(self.read(mark_bytes)[:bytes_left])
                 break
             self._held, self._at = self._held[self._at :] + piece, 0
         return b"".join(kept)
@@ -185,6 +189,9 @@ class Compression(StrEnum):
     ZSTD = "zstd"
     BROTLI = "br"
 
+
+#: Codings of one body, one around the other; nobody compresses a page more often.
+MOST_CODINGS = 5
 
 #: With these a stream begins; the others can't be recognized by their beginning.
 SIGNATURES: Mapping[Compression, bytes] = {

@@ -7,6 +7,7 @@ The directory is `zipfile`'s to read. Contents are not: it lets bzip2 and LZMA p
 from __future__ import annotations
 
 import io
+import re
 import struct
 import tarfile
 import zipfile
@@ -33,6 +34,7 @@ _LOCATOR_64 = struct.Struct("<4sLQL")
 LOCAL_HEADER = struct.Struct("<4s5H3L2H")
 LOCAL_SIGNATURE = b"PK\x03\x04"
 _MOST = 0xFFFFFFFF
+_LOCAL_HEADER_BEGINS = re.compile(re.escape(LOCAL_SIGNATURE))
 ENCRYPTED, SIZE_FOLLOWS, _UTF8 = 0x1, 0x8, 0x800
 
 _COMPRESSIONS: Mapping[int, Compression] = {
@@ -131,7 +133,7 @@ def _directory_size(stream: BinaryIO) -> int | None:
 def _announced(ahead: Lookahead, budget: SizeBudget) -> Iterator[ZipEntry]:
     """The entries that local headers announce, one after the other."""
     while True:
-        ahead.read_to(LOCAL_SIGNATURE, 0)
+        ahead.read_to(_LOCAL_HEADER_BEGINS, len(LOCAL_SIGNATURE), 0)
         header = ahead.read(LOCAL_HEADER.size)
         if len(header) < LOCAL_HEADER.size or not budget.spend_member():
             return

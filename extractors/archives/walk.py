@@ -107,9 +107,15 @@ def members(
     about = ArchiveMember(name, path or name, media_type=media_type, charset=charset, source=name)
     walk = _Walk(limits, limits.budget(size_of(stream)))
     is_empty = True
-    for member in walk.document(Lookahead(stream), about, seekable=stream):
+    try:
+        for member in walk.document(Lookahead(stream), about, seekable=stream):
+            is_empty = False
+            yield member
+    except (OSError, MemoryError):  # of the stream and of this process, not of the archive
+        raise
+    except Exception as fault:
         is_empty = False
-        yield member
+        yield Finding("unreadable", f"it could not be read further: {type(fault).__name__}")
     for finding in walk.findings():
         is_empty = False
         yield finding
@@ -276,7 +282,9 @@ class _Walk:
             if payload is None:
                 continue
             page = _page(record, payload, about)
-            if payload.status is not None and not 200 <= payload.status < 300:
+            if payload.fault:
+                self._leave_out("unreadable", payload.fault, page.name)
+            elif payload.status is not None and not 200 <= payload.status < 300:
                 self._leave_out("members-skipped", "it is no successful answer", page.name)
             elif not may_be_document(page):
                 self._leave_out("members-skipped", _NO_DOCUMENT, page.name)

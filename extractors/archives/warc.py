@@ -11,17 +11,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from extractors.archives.compression import SIGNATURES, Compression, Lookahead, SizeBudget
+from extractors.archives.compression import (
+    MOST_CODINGS,
+    SIGNATURES,
+    Compression,
+    Lookahead,
+    SizeBudget,
+)
 from extractors.model.formats import parse_content_type
 
 #: A header, of a record or of HTTP, that is longer is none.
 _HEADER_BYTES = 2**15
 #: Most are no longer, so that no more is copied.
 _SHORT_HEADER_BYTES = 2**10
-_MARK = b"\nWARC/"
-_BEGINNING = re.compile(rb"WARC/[01]\.[0-9]+[ \t]*\r?\n")
+_BEGINNING = re.compile(rb"WARC/[01]\.[0-9]{1,9}+[ \t]{0,9}+\r?\n")
+_NEXT = re.compile(rb"\n" + _BEGINNING.pattern)
 #: Where a record begins inside of what another one claims.
-_SWALLOWED = re.compile(rb"WARC/[01]\.[0-9]+[ \t]*\r?\n(?=WARC-|Content-)", re.IGNORECASE)
+_SWALLOWED = re.compile(_BEGINNING.pattern + rb"(?=WARC-|Content-)", re.IGNORECASE)
 #: As much as it takes to see one.
 _MARK_BYTES = 64
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
@@ -76,6 +82,8 @@ class Payload:
     """Of the HTTP response, where there is one."""
     encodings: tuple[Compression, ...] = ()
     """How the content is still packed, outermost first."""
+    fault: str = ""
+    """Why the content is not unpacked, if it is not."""
 
 
 def is_warc(head: bytes) -> bool:
@@ -148,18 +156,12 @@ def _record(fields: Fields, ahead: Lookahead, budget: SizeBudget, keep_bytes: in
 def _is_boundary(ahead: Lookahead) -> bool:
     """Return whether a record may begin here, or the file ends."""
     following = ahead.peek(_MARK_BYTES).lstrip(b"\r\n")
-    return not following or following.startswith(_MARK[1:])
+    return not following or following.startswith(b"WARC/")
 
 
 def _to_next_record(ahead: Lookahead, keep_bytes: int) -> bytes:
     """Return what is before the next record, and of that the first *keep_bytes*."""
-    kept = [ahead.read_to(_MARK, keep_bytes)]
-    bytes_left = keep_bytes - len(kept[0])
-    while (here := ahead.peek(_MARK_BYTES)) and not _BEGINNING.match(here, 1):
-        kept.append(ahead.read(1)[:bytes_left])
-        kept.append(ahead.read_to(_MARK, bytes_left - len(kept[-1])))
-        bytes_left -= len(kept[-1]) + len(kept[-2])
-    return b"".join(kept)
+    return ahead.read_to(_NEXT, _MARK_BYTES, keep_bytes)
 
 
 def _holds_warc(block: bytes) -> bool:
@@ -179,9 +181,13 @@ def _response(block: bytes) -> Payload:
     if "chunked" in fields.get("transfer-encoding", "").lower():
         content = _joined_chunks(content)
     media_type, charset = _content_type(fields.get("content-type", ""))
+    status = int(line["status"]) if line["status"] else None
     named = [token.strip().lower() for token in fields.get("content-encoding", "").split(",")]
-    encodings = _as_sent([_ENCODINGS[name] for name in reversed(named) if name in _ENCODINGS], content)
-    return Payload(content, media_type, charset, int(line["status"]) if line["status"] else None, encodings)
+    codings = [_ENCODINGS[name] for name in reversed(named) if name in _ENCODINGS]
+    if len(codings) > MOST_CODINGS:
+        fault = f"it was compressed {len(codings)} times"
+        return Payload(b"", media_type, charset, status, fault=fault)
+    return Payload(content, media_type, charset, status, _as_sent(codings, content))
 
 
 def _as_sent(named: list[Compression], content: bytes) -> tuple[Compression, ...]:

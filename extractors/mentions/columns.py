@@ -17,9 +17,9 @@ _LABELS = frozenset(("ark:", "ARK:", "Ark:"))
 _LETTERS = len("ark")
 _WORD_END = re.compile(r"[\s|]|\Z")
 _GAP_BEFORE = re.compile(r"(?:\S[ ]{2,}|\|[ ]*)(?=\S)")
-_GAP_BEHIND = re.compile(r"[ ]{2,}(?=\S)|[ ]*\|")
+_GAP_BEHIND = re.compile(r"(?:(?<! )[ ]++)?+(?:\||(?<=  )(?=\S))")
 #: ``+------+-----+``, ``|------|``, ``------  -----``: the rows of a table are parted by it.
-_RULE = re.compile(r"[ \t]*(?=[^\n]*[-=]{3})[-=+|: ]+\Z")
+_RULE = re.compile(r"[ \t]*+(?=[^\n]*[-=]{3})[-=+|: ]++\Z")
 _RULE_SIGNS = frozenset("-=+|:")
 _MOST_LINES_ABOVE, _MOST_LINES_BELOW = 100, 1000  # a label
 _MOST_FAILURES = 200  # labels in a row with gaps next to them that part no columns

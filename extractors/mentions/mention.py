@@ -85,11 +85,12 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceMention:
-    """A NAAN alone (``ark:/12148/``): recorded, but no ARK, and never resolved."""
+    """A NAAN alone (``ark:/12148/``), or with a name too long to be one: recorded, but no ARK, and never resolved."""
 
     as_written: str
     span: tuple[int, int]
     context: str
+    is_overlong: bool = False
 
     @property
     def start(self) -> int:

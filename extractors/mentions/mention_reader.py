@@ -93,6 +93,8 @@ _TAIL = "./-:,!"
 _SLASH = re.compile(r"/[.:,!]*")
 _INVISIBLE = " \r\n\N{ZERO WIDTH SPACE}\N{WORD JOINER}"
 _CONTEXT_CHARS = 60
+#: A longer name, with its qualifier, is none: drafts ask for 255 octets, and URLs are cut at some thousands.
+MOST_NAME_CHARS = 2048
 _LONGEST_BLANK = 1000
 #: So many characters after an ARK may bear on where it ends: ``ark:/12345/``, ``?info``, ``https:``.
 _LOOK_AHEAD = 16
@@ -172,6 +174,8 @@ class MentionReader:
             return self._namespace(slash) if len(naan) == 5 and not self._mapped else None
         if not slash or self._is_template(end):
             return None
+        if len(name) > MOST_NAME_CHARS:
+            return self._overlong()
         if _QUERY_TEXT.match(name) or not _SOME_NAME.search(unquote(name)):
             return self._namespace(slash)
         try:
@@ -207,8 +211,9 @@ class MentionReader:
         text, run = self._text, _RUN_WITHOUT_SLASH if self._is_encoded else _RUN
         if self._is_subfield:
             run = _RUN_WITHOUT_DOLLAR
-        while pos < len(text):
-            plain = run.match(text, pos)
+        furthest = pos + 2 * MOST_NAME_CHARS
+        while pos < min(len(text), furthest):
+            plain = run.match(text, pos, furthest)
             if plain:
                 end = plain.end()
                 if self._offsets.changes or "--" in plain[0]:
@@ -393,6 +398,12 @@ class MentionReader:
             return None
         start, end = self._source_range()
         return NamespaceMention(self._block.text[start:end], (start, end), self._block.context(start, end))
+
+    def _overlong(self) -> NamespaceMention:
+        start, end = self._source_range()
+        shown = min(end, start + _CONTEXT_CHARS)
+        text = self._block.text[start:shown]
+        return NamespaceMention(text, (start, end), self._block.context(start, shown), is_overlong=True)
 
     def _mention(self, ark: Ark) -> Mention:
         block, notes = self._block, self._notes

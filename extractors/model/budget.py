@@ -1,6 +1,6 @@
 """The CPU time that one document may take, so that a huge one gives what was found until then, and not nothing.
 
-CPU time of the process is counted and not the time on the wall: what is found in a document must not depend on what
+CPU time of the thread is counted and not the time on the wall: what is found in a document must not depend on what
 else the machine does. Readers and the search ask at their loops; outside a budget they never stop.
 """
 
@@ -36,7 +36,7 @@ class ReadingStage(Enum):
 class TimeBudget:
     """The CPU time of one document, and what had to be left undone for want of it."""
 
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.process_time) -> None:
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.thread_time) -> None:
         self._seconds = seconds
         self._clock = clock
         self._start = clock()

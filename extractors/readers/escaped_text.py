@@ -166,7 +166,11 @@ def _target(written: str, line_end: str = "") -> str:
     >>> _target("https://n2t.net/ark\\%3A/12345/%\n  x{\\_}5")
     'https://n2t.net/ark%3A/12345/x_5'
     """
-    joined = re.sub(r"%?[ \t]*\n[ \t]*", line_end, re.sub(r"\\(?:url|allowbreak|slash)\b\s*", "", written))
+    joined = re.sub(
+        r"%?(?:(?<![ \t])[ \t]++)?+\n[ \t]*+",
+        line_end,
+        re.sub(r"\\(?:url|allowbreak|slash)\b\s*", "", written),
+    )
     return re.sub(r"[{}]", "", _bare(joined)).strip()
 
 

@@ -28,7 +28,7 @@ _MOST_DEPTH = 10
 PartReader = Callable[..., Reading]
 
 #: The line between two messages of a mailbox, with sender and date: ``From ada@example.org Sun Nov 22 10:00:00 2026``.
-_BETWEEN = re.compile(rb"(?:\A|(?<=\n\r\n)|(?<=\n\n))From [^\r\n]*[0-9]{2}:[0-9]{2}[^\r\n]*\r?\n")
+_BETWEEN = re.compile(rb"(?:\A|(?<=\n\r\n)|(?<=\n\n))From (?=[^\r\n]*[0-9]{2}:[0-9]{2})[^\r\n]*+\r?\n")
 #: What mailboxes put before a line that begins like that.
 _QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 #: Fields that say nothing of what a message is about.

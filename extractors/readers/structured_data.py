@@ -220,11 +220,16 @@ def read_tabular(data: bytes, *, charset: str | None = None) -> Reading:
     for number, row in enumerate(as_time_allows(rows, "row"), start=1):
         if number == 1 and _is_heading(row):
             headings = [" ".join(cell[:_MOST_HEADING_CHARS].split()) for cell in row]
-        for index, cell in enumerate(row):
+        following = ""
+        backwards: list[Block] = []
+        for index in range(len(row) - 1, -1, -1):
+            cell = row[index]
             if may_hold_ark(cell):
                 column = headings[index] if index < len(headings) and headings[index] else index + 1
                 block = value_block(cell, f"row:{number}/column:{column}")
-                blocks.append(replace(block, following=next(filter(None, row[index + 1 :]), "")[:_FOLLOWING_CHARS]))
+                backwards.append(replace(block, following=following))
+            following = cell[:_FOLLOWING_CHARS] or following
+        blocks += reversed(backwards)
     return Reading(TABULAR_TYPE, tuple(blocks), findings=tuple(findings))
 
 

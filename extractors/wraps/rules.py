@@ -21,7 +21,7 @@ from extractors.wraps.evidence import Evidence, Fit, completes_word, kind_of
 # A line's end within or after an ARK, and the decision about it.
 
 _LEAD = regex.compile(rf"[[\p{{L}}\p{{Nd}}/.=_~%+@$*:-]--{UNSPACED}]*", regex.VERSION1)
-_SENTENCE_END = regex.compile(r"[.,;:!?'\"]+\Z")
+_SENTENCE_END = regex.compile(r"(?<![.,;:!?'\"])[.,;:!?'\"]++\Z")
 _DELIMITED = regex.compile(r"[/.=:?&][\p{L}\p{Nd}]")
 #: After these a URL is broken where a name is not.
 _BREAK_AFTER = "/.=_:~+@%&?-"

@@ -172,8 +172,8 @@ _URL_ATTRIBUTES = frozenset({"action", "data", "formaction", "href", "poster", "
 _META_KEYS = ("name", "property", "itemprop", "http-equiv")
 
 # lxml writes one space before each attribute. A name may hold anything else, even other kinds of blanks.
-_TAG = re.compile(r"<(/?)([^ />]+)([^>]*)>")
-_TAG_OR_TEXT = re.compile(r"<(/?)([^ />]+)([^>]*)>|[^<]+")
+_TAG = re.compile(r"<(/?)([^ />]++)([^>]*+)(?:>|\Z)")
+_TAG_OR_TEXT = re.compile(rf"{_TAG.pattern}|[^<]++")
 _ATTRIBUTE = re.compile(r' (=?[^ =]*)="([^"]*)"')
 #: What comes next of the text, in whatever elements.
 _FOLLOWING = re.compile(r"(?:\s*<[^>]*>){0,40}\s*(?P<text>[^<]{1,80})")
@@ -339,7 +339,10 @@ _FOR_READERS = re.compile(
 #: ``meta`` elements that name the document itself, as library catalogues and Google Scholar read them.
 _DOCUMENT_META = frozenset({"bepress_citation_pdf_url", "citation_pdf_url", "eprints.document_url"})
 _CRAWLERS = frozenset({"arkaudit", "robots"})
-_REFRESH = re.compile(r"\s*[0-9.]*\s*[;,]\s*(?:url\s*=\s*)?(?P<quote>[\"']?)(?P<url>.+?)(?P=quote)\s*\Z", re.I | re.S)
+_REFRESH = re.compile(
+    r"\s*+[0-9.]*+\s*+[;,]\s*+(?:url\s*+=\s*+)?(?P<quote>[\"']?)(?P<url>.+)(?P=quote)\s*+\Z",
+    re.I | re.S,
+)
 _MOST_CHARS = 4096
 
 

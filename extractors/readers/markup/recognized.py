@@ -25,7 +25,7 @@ ROOTS = frozenset({"alto", "PcGts"})
 _LINE_CLASSES = frozenset({"ocr_caption", "ocr_header", "ocr_line", "ocr_textfloat", "ocrx_line"})
 _HOCR = re.compile(r"""class\s*=\s*["']?(?:ocr_line|ocrx_word|ocr_page)\b""")
 _HOCR_BOX = re.compile(r"\bbbox\s+(-?[0-9]+)\s+-?[0-9]+\s+(-?[0-9]+)")
-_POINT = re.compile(r"(-?[0-9]+),-?[0-9]+")
+_POINT = re.compile(r"(-?[0-9]{1,9}),-?[0-9]++")
 #: At the end of a line, how transcribers write a hyphen that only the line has.
 _LINE_HYPHEN = re.compile("[\N{NOT SIGN}\N{DOUBLE OBLIQUE HYPHEN}]\\Z")
 

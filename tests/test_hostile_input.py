@@ -1,0 +1,153 @@
+"""What strangers send is read in time and memory that its size bounds, and one file costs no other."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from crawler.model.resolving import retry_after_s
+from crawler.sources.links import Traps, header_links
+from extractors import isolated
+from extractors.archives.members import ArchiveMember
+from extractors.archives.walk import members
+from extractors.extraction import extraction_of
+from extractors.find import MOST_WITHIN
+from extractors.isolated import inline_extraction, may_stay_inline
+from extractors.model.documents import Finding
+from extractors.model.formats import parse_content_type
+from extractors.readers.structured_data import read_tabular
+from tests.growth import LINEAR, growth
+from tests.loopback import run_command
+
+ARK = "ark:/12148/bpt6k107371t"
+AT = "2026-11-21T10:00:00+00:00"
+
+
+def record(number: int, http: str, body: bytes) -> bytes:
+    block = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{http}\r\n".encode() + body
+    head = (
+        "WARC/1.0\r\nWARC-Type: response\r\nContent-Type: application/http\r\n"
+        f"WARC-Target-URI: http://x.example/{number}\r\nContent-Length: {len(block)}\r\n\r\n"
+    )
+    return head.encode() + block + b"\r\n\r\n"
+
+
+PACKED_OFTEN = record(1, f"Content-Encoding: {'gzip,' * 1000}\r\n", gzip.compress(ARK.encode()))
+PAGE = record(2, "", f"<p>{ARK}".encode())
+
+
+def packed(name: str, text: str) -> str:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr(name, text)
+    return made.getvalue().decode("latin-1")
+
+
+def walked(data: bytes) -> tuple[list[str], list[Finding]]:
+    parts = list(members(io.BytesIO(data), name="a.warc"))
+    names = [part.name for part in parts if isinstance(part, ArchiveMember)]
+    return names, [part for part in parts if isinstance(part, Finding)]
+
+
+def test_a_capture_that_was_compressed_too_often_is_left_out() -> None:
+    names, findings = walked(PACKED_OFTEN + PAGE)
+    assert names == ["a.warc!/http://x.example/2"]
+    assert findings == [Finding("unreadable", "a.warc!/http://x.example/1: it was compressed 1000 times")]
+
+
+def test_a_fault_in_an_archive_is_a_finding() -> None:
+    class Faulty(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            if self.tell() > 0:
+                raise RecursionError
+            return super().read(size)
+
+    parts = list(members(Faulty(PAGE * 1000), name="a.warc"))
+    assert parts[-1] == Finding("unreadable", "it could not be read further: RecursionError")
+
+
+def labels(size: int) -> None:
+    found = extraction_of(("info:ark/12148/abc" * size).encode(), name="a.txt")
+    assert not found.mentions
+    assert {finding.kind for finding in found.findings} == {"malformed-ark"}
+
+
+def nested_links(size: int) -> None:
+    traps = Traps(2026)
+    for number in range(size):
+        names = "&".join(f"a{name}={number}" for name in range(1 + number % 50))
+        if traps.rule(url := f"http://h.example/?{names}") is None:
+            traps.remember(url)
+
+
+@pytest.mark.parametrize(
+    ("work", "size"),
+    [
+        (lambda size: walked(PAGE + b"\nWARC/" * size), 50_000),
+        (labels, 1000),
+        (nested_links, 500),
+        (lambda size: read_tabular((f"a,{ARK}," + "," * 9).encode() * size), 3000),
+        (lambda size: retry_after_s("0h" + " " * size + "x", at=AT), 50_000),
+        (lambda size: parse_content_type('text/html; a="' + ";" * size), 50_000),
+        (lambda size: list(header_links("<a>; a=" + '"\\' * size)), 20_000),
+    ],
+    ids=["WARC marks", "labels", "links", "wide row", "Retry-After", "Content-Type", "Link"],
+)
+def test_hostile_input_takes_time_in_line_with_its_length(work: Callable[[int], object], size: int) -> None:
+    assert growth(work, size) < LINEAR
+
+
+def test_labels_within_an_ark_are_read_a_few_times_only() -> None:
+    found = extraction_of(("info:ark/12148/abc" * 60).encode(), name="a.txt")
+    assert len(found.mentions) == MOST_WITHIN + 1
+    assert {finding.kind for finding in found.findings} == {"malformed-ark"}
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "is_inline"),
+    [
+        ("a.txt", ARK, True),
+        ("a.html", f"<html><p>{ARK}", True),
+        ("a.xml", f"<?xml version='1.0'?><a>{ARK}</a>", False),
+        ("a.json", f'{{"a": "{ARK}"}}', False),
+        ("a.csv", f"a,{ARK}", False),
+        ("a.md", f"# {ARK}", False),
+        ("a.bib", f"@article{{a, url = {{{ARK}}}}}", False),
+        ("a.eml", f"From: a@b.example\nTo: c@d.example\nSubject: x\n\n{ARK}", False),
+        ("a.pdf", "%PDF-1.7", False),
+        ("a.odt", packed("mimetype", "application/vnd.oasis.opendocument.text"), False),
+        ("a.txt", ARK * 4000, False),
+    ],
+)
+def test_only_small_texts_and_pages_are_read_in_the_main_process(name: str, data: str, is_inline: bool) -> None:
+    member = ArchiveMember(name, name, data.encode("latin-1"))
+    assert may_stay_inline(member) is is_inline
+    assert (inline_extraction(member) is not None) is is_inline
+
+
+def test_a_small_text_that_takes_too_long_goes_to_another_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(isolated, "INLINE_CPU_S", 0.0)
+    text = " ".join(f"ark:/12148/b{number}-\n5" for number in range(2000))
+    assert inline_extraction(ArchiveMember("a.txt", "a.txt", text.encode())) is None
+
+
+def test_one_file_costs_no_other(tmp_path: Path) -> None:
+    (tmp_path / "a.warc").write_bytes(PACKED_OFTEN + PAGE)
+    (tmp_path / "b.json").write_text("[" * 100_000)
+    (tmp_path / "c.eml").write_text(
+        "From: a@b.example\nTo: c@d.example\nSubject: x\n" + "Content-Type: message/rfc822\n\n" * 5000
+    )
+    (tmp_path / "d.txt").write_text(ARK)
+    done = run_command("extract", str(tmp_path), "--format", "jsonl")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert sorted(Path(row["document"]).name for row in rows) == ["2", "d.txt"]
+    assert "a.warc" in done.stderr
+    assert "c.eml: unreadable" in done.stderr
