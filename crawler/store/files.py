@@ -25,6 +25,7 @@ from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.pool import NullPool
 
 from crawler.model import schema
+from crawler.model.durable_files import make_durable
 from crawler.store import (
     NotCopied,
     NotOurStore,
@@ -302,8 +303,7 @@ def plain_copy(path: Path, copy: Path) -> None:
             closing(sqlite3.connect(copy)) as new,
         ):
             old.backup(new)
-        with copy.open("rb+") as written:
-            os.fsync(written.fileno())
+        make_durable(copy)
     except (OSError, sqlite3.Error) as problem:
         copy.unlink(missing_ok=True)
         raise NotCopied(f"no copy could be made of it: {problem}") from problem
