@@ -21,6 +21,7 @@ from arkaudit.exits import say
 from arkaudit.options import cores
 from arkaudit.progress import JUDGING, Progress, RunProgress
 from arkaudit.resuming import ResumeDecision
+from crawler.model.crawl_requests import FrontierState
 from crawler.model.observations import DocumentRecord, Verdict, now
 from crawler.model.registry import cache_folder, dns_look_up, with_resolvers
 from crawler.model.registry import load as load_registry
@@ -35,8 +36,9 @@ from crawler.spiders.mementos_spider import MementosSpider
 from crawler.spiders.runs import Background, judge_run, judge_settled, settle_readings
 from crawler.spiders.seeds import Seeds
 from crawler.store import StoreUnwritable
-from crawler.store.frontier import ARKS, Frontier, FrontierState
-from crawler.store.store import FINISHED, Store
+from crawler.store.frontier import ARKS, Frontier
+from crawler.store.store import Store
+from crawler.store.stored_values import FAILED, FINISHED, INTERRUPTED
 from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.documents import Document, document_name
 from extractors.isolated import batches, document_executor
@@ -344,11 +346,11 @@ def ended(
     except (KeyboardInterrupt, RunInterrupted) as interrupt:
         with suppress(StoreUnwritable):
             on_interrupt(interrupt)
-            store.end_run(run_id, at=now(), state="interrupted")
+            store.end_run(run_id, at=now(), state=INTERRUPTED)
         raise AuditInterrupted(run_id) from None
     except Exception:
         with suppress(StoreUnwritable):
-            store.end_run(run_id, at=now(), state="failed")
+            store.end_run(run_id, at=now(), state=FAILED)
         raise
 
 

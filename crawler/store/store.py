@@ -46,17 +46,18 @@ from crawler.store.files import (
     is_damage,
     is_ours,
     locked,
+    real_path,
     refuse_foreign,
+    require_sound,
 )
 from crawler.store.frontier import DOCUMENTS, SettledEntry, add_requests, settle
+from crawler.store.stored_values import FINISHED, RUNNING
 
 Recordable = (
     DocumentRecord | Observation | MementoRecord | TlsResult | Pause | HostTraffic | SettledEntry
 )
 
 _run = schema.run.c
-#: States of a run. One that is running although no one has its store open has crashed.
-RUNNING, FINISHED = "running", "finished"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ class Store(DocumentTables, ArkTables):
         """
         lock = None
         if path is not None:
+            path = real_path(path)
             refuse_foreign(path)
             lock = locked(path)
             clear_scratch_beside(path)
@@ -111,6 +113,11 @@ class Store(DocumentTables, ArkTables):
                     connection.execute(text(f"PRAGMA application_id={schema.APPLICATION_ID}"))
                     schema.tables.create_all(connection)
                     connection.execute(text(f"PRAGMA user_version={schema.SCHEMA_VERSION}"))
+                    # some of them may have been there
+                    require_sound(connection.exec_driver_sql, path)
+        except StoreDamaged:
+            store.close()
+            raise
         except StoreUnwritable as problem:
             store.close()
             if (
