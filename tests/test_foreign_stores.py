@@ -60,7 +60,9 @@ def change(store: Path, statement: str) -> None:
 
 VALUES = {
     "a key that is a path": "update provenance set uuid = 'x/../../../evil'",
-    "a key in capitals": "update provenance set uuid = upper(uuid)",
+    "a key that is a folder": "update provenance set uuid = '..'",
+    "a key with a zero": "update provenance set uuid = 'a' || char(0)",
+    "no key": "update provenance set uuid = ''",
     "an outcome": "update document set outcome = 'fine'",
     "a state of a run": "update run set state = '../done'",
     "a state of the frontier": "update frontier set state = 'waiting '",
@@ -70,6 +72,9 @@ VALUES = {
     "a truth that is 7": "update triage set from_file = 7",
     "text that is bytes": "update run set seeds = x'5b5d'",
     "a moment that is a word": "update run set started_at = 'now'",
+    "a day that no month has": "update run set started_at = '2026-02-30T00:00:00.000+00:00'",
+    "a moment with a tail": f"update run set ended_at = '{AT}' || char(0) || 'x'",
+    "a moment without a zone": "update run set started_at = '2026-02-20T00:00:00'",
     "a moment that is a number": "update document set fetched_at = '2460000.5'",
 }
 
@@ -204,7 +209,7 @@ def test_store_that_was_cut_off_is_said_to_be(
     shutil.copy(store, tmp_path / "whole.db")
     path = tmp_path / "cut.db"
     make(path)
-    with pytest.raises(StoreUnreadable, match="was begun and cut off"):
+    with pytest.raises(StoreUnreadable, match="it was begun and cut off"):
         load_frames(path)
 
 

@@ -129,7 +129,7 @@ def refuse_cut_off(path: Path, name: Path) -> None:
     head = path.read_bytes() if path.stat().st_size < _LEAST_BYTES else b"-"
     if _MAGIC.startswith(head[: len(_MAGIC)]):
         raise NotOurStore(
-            f"{name} was begun and cut off in its first bytes; nothing is in it: delete it"
+            f"{name} is no store of arkaudit yet: it was begun and cut off; delete it"
         )
 
 
@@ -143,7 +143,7 @@ def require_our_schema(execute: Execute, path: Path) -> None:
     """Raise `NotOurStore` or `UnknownStoreVersion` unless the open database is a store of this version."""
     if _is_only_begun(execute):
         raise NotOurStore(
-            f"{path} was begun and cut off before it had tables; nothing is in it yet"
+            f"{path} is no store of arkaudit yet: it was begun and cut off before it had tables"
         )
     [(application,)] = execute("PRAGMA application_id")
     if application != schema.APPLICATION_ID:

@@ -67,14 +67,21 @@ class Fault(StrEnum):
     KEYS = "is no row of keys"
     WORD = "is no word of its vocabulary"
     MOMENT = "is no moment"
-    UUID = "is no key of a run"
+    KEY = "is no key of a run"
     ARK = "is not the normal form of its parts"
 
 
-_HEX = "[0-9a-f]"
-_UUID = "-".join(_HEX * length for length in (8, 4, 4, 4, 12))
-#: SQLite itself takes more for a moment, such as ``now``.
-_DAY = "[12][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]*"
+#: Faults of a cell whose value is shown, and about which nothing can be said before all types are right.
+_OF_CONTENT = frozenset({Fault.WORD, Fault.KEY, Fault.ARK, Fault.MOMENT})
+#: The longest key of a run; ours have 36 characters.
+_MOST_OF_KEY = 64
+#: A day, or a moment with its zone: SQLite takes more for one, such as ``now``, and rounds the 30th of February.
+_MOMENT = (
+    "{1} AND date(substr({0}, 1, 10)) IS substr({0}, 1, 10) AND (length({0}) = 10 OR (julianday({0}) IS NOT NULL"
+    " AND ({0} GLOB '??????????T??:??:??*[+-]??:??' OR {0} GLOB '??????????T??:??:??*Z')))"
+)
+#: For SQLite a text ends before its first NUL.
+_ASCII = "length(CAST({0} AS BLOB)) = length({0})"
 #: Of each table so many rows are reported: the first show enough.
 MOST_ROWS = 5
 #: Characters that are shown of a word.
@@ -88,7 +95,7 @@ def wrong_values(execute: Execute) -> Iterator[str]:
         for number, which in execute(query):
             column, fault = faults[which]
             shown = ""
-            if fault in (Fault.WORD, Fault.UUID, Fault.ARK):
+            if fault in _OF_CONTENT and fault is not Fault.MOMENT:
                 [(data,)] = execute(
                     f"SELECT CAST({column} AS BLOB) FROM {table.name} WHERE {key} = {number}"
                 )
@@ -106,6 +113,7 @@ def _query(table: Table) -> tuple[str, str, list[tuple[str, Fault]]]:
         if column is not key
         for check in _checks(column)
     ]
+    checks.sort(key=lambda check: check[2] in _OF_CONTENT)
     cases = " ".join(f"WHEN NOT ({sql}) THEN {number}" for number, (_, sql, _) in enumerate(checks))
     query = (
         f"SELECT * FROM (SELECT {key.name}, CASE {cases} END AS fault FROM {table.name})"
@@ -138,11 +146,16 @@ def _checks(column: Column[Any]) -> Iterator[tuple[str, Fault]]:
         words = ", ".join(f"'{word}'" for words in WORDS[column] for word in words)
         yield f"{name} IS NULL OR {name} IN ({words})", Fault.WORD
     if isinstance(kind, schema.Moment):
-        yield (
-            f"{name} IS NULL OR ({name} GLOB '{_DAY}' AND julianday({name}) IS NOT NULL)",
-            Fault.MOMENT,
-        )
+        missing = "= ''" if column is schema.observation.c.at else "IS NULL"
+        yield f"{name} {missing} OR ({_MOMENT.format(name, _ASCII.format(name))})", Fault.MOMENT
     if column is schema.provenance.c.uuid:
-        yield f"{name} GLOB '{_UUID}'", Fault.UUID
+        # It becomes the name of a folder.
+        yield (
+            (
+                f"{_ASCII.format(name)} AND length({name}) BETWEEN 1 AND {_MOST_OF_KEY}"
+                f" AND {name} NOT GLOB '*[^0-9A-Za-z-]*'"
+            ),
+            Fault.KEY,
+        )
     if column is schema.ark.c.ark:
         yield "ark = 'ark:' || naan || '/' || name || qualifier", Fault.ARK
