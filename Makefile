@@ -3,7 +3,7 @@
 # make picture   makes the pictures of the README and the documentation anew, with Chromium
 # make test   sets everything up and runs the tests
 # make properties  looks for new counterexamples to what the tests say of any text, for as long as that takes
-# make fuzz   looks for bytes that break a promise, guided by coverage; SECONDS=60 for each of seven targets
+# make fuzz   looks for bytes that break a promise, guided by coverage; SECONDS=60 for each of eight targets
 # make audit  asks whether a vulnerability is known of what is installed, where a network allows
 # make lock   brings constraints.txt up to date with pyproject.toml
 # make catalogues  brings the sentences to translate up to date with the code

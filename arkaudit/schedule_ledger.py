@@ -271,6 +271,8 @@ class Ledger:
         """Take the lock. Raises Timeout, and `UserMistake` where there can be none."""
         try:
             return self._lock.acquire(timeout=patience_s)
+        except Timeout:  # which is an OSError
+            raise
         except OSError as problem:
             raise UserMistake(
                 f"the lock {self._lock.lock_file} can't be taken: {problem.strerror}"

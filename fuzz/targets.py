@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from arkaudit.config_files import ConfigError, load
+from arkaudit.schedule_ledger import Ledger, Schedule, due_now
 from arkaudit.triage_file import load_triage
 from crawler.answers.answer import read_answer
 from crawler.model import schema
@@ -27,6 +28,7 @@ from crawler.store.store import Store
 from crawler.wire.redaction import HIDDEN, Redactor
 from extractors.extraction import extraction_of
 from extractors.find import find_arks
+from extractors.model.errors import UserMistake
 from reports.store.frames import StoreUnreadable, read
 
 #: The names under which readers are tried, so that each is: the first byte chooses.
@@ -118,6 +120,21 @@ def cells(data: bytes) -> None:
             return
 
 
+def ledgers(data: bytes) -> None:
+    """Any bytes are a ledger, or a fault in one line; its schedule can be read, and written again as it was."""
+    now = datetime(2026, 11, 22, tzinfo=UTC)
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Ledger(Path(folder), "a")
+        (Path(folder) / "a.json").write_bytes(data)
+        try:
+            content = ledger.content(now)
+        except UserMistake as mistake:
+            _require_one_line(str(mistake))
+            return
+        assert ledger.content(now) == content
+        due_now(Schedule("0 3 * * *"), content.entries, since=content.since, now=now)
+
+
 def toml(data: bytes) -> None:
     """Any bytes are a configuration, or a mistake in one line."""
     with tempfile.NamedTemporaryFile(suffix=".toml") as file:
@@ -175,6 +192,7 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
     "answers": answers,
     "stores": stores,
     "cells": cells,
+    "ledgers": ledgers,
     "toml": toml,
     "redaction": redaction,
 }

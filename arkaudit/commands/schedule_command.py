@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arkaudit.__main__ import OWN_PROCESS
-from arkaudit.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, say
+from arkaudit.exits import (
+    EXIT_FINDING,
+    EXIT_INTERRUPTED,
+    EXIT_MISTAKE,
+    EXIT_UNFINISHED,
+    closed,
+    say,
+)
 from arkaudit.options import (
     audit_option,
     config_of,
@@ -199,7 +206,10 @@ class Runs:
             begun = time.monotonic()
             say(f"{name}: due {due.moment:%Y-%m-%d %H:%M} UTC{resumed}: begins")
             child = subprocess.Popen(
-                [*command, "--scheduled", due.moment.isoformat()], stdin=subprocess.DEVNULL
+                [*command, "--scheduled", due.moment.isoformat()],
+                stdin=subprocess.DEVNULL,
+                # nobody need read it in brief
+                stdout=subprocess.DEVNULL if sys.stdout.fileno() in closed else None,
             )
             self._children.add(child)
         code = child.wait()
