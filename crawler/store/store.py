@@ -6,12 +6,14 @@ durable when `Store.record` returns (``synchronous=FULL``).
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import stat
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -34,6 +36,7 @@ from crawler.answers.mementos import MementoRecord
 from crawler.history import latest
 from crawler.history.latest import DERIVED, rebuild
 from crawler.history.news import News, news_of
+from crawler.history.run_times import ahead_words, store_corrected_times
 from crawler.model import schema
 from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
 from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
@@ -52,6 +55,8 @@ from crawler.store.files import (
 )
 from crawler.store.frontier import DOCUMENTS, SettledEntry, add_requests, settle
 from crawler.store.stored_values import FINISHED, RUNNING
+
+logger = logging.getLogger(__name__)
 
 Recordable = (
     DocumentRecord | Observation | MementoRecord | TlsResult | Pause | HostTraffic | SettledEntry
@@ -115,6 +120,11 @@ class Store(DocumentTables, ArkTables):
                     connection.execute(text(f"PRAGMA user_version={schema.SCHEMA_VERSION}"))
                     # some of them may have been there
                     require_sound(connection.exec_driver_sql, path)
+                ahead = store_corrected_times(connection, datetime.now(UTC))
+                if ahead:
+                    rebuild(connection)
+            if ahead:
+                logger.warning("%s: %s", path, ahead_words(len(ahead)))
         except StoreDamaged:
             store.close()
             raise

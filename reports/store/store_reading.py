@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +15,7 @@ from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
+from crawler.history.run_times import ahead_words, show_corrected_times
 from crawler.store import StoreDamaged, StoreUnopenable
 from crawler.store.files import (
     damage_in,
@@ -27,6 +30,8 @@ from crawler.store.files import (
 )
 from extractors.model.errors import ArkauditError
 from reports.store.typed_columns import UnknownWord
+
+logger = logging.getLogger(__name__)
 
 Found = TypeVar("Found")
 
@@ -105,6 +110,8 @@ def _read(
             connection.exec_driver_sql("BEGIN")
             require_our_schema(connection.exec_driver_sql, name)
             require_sound(connection.exec_driver_sql, store, checks_values=checks_values)
+            if checks_values and (ahead := show_corrected_times(connection, datetime.now(UTC))):
+                logger.warning("%s: %s", name, ahead_words(ahead))
             return work(connection)
     except StoreUnopenable as refused:
         raise StoreUnreadable(str(refused)) from None
