@@ -20,7 +20,7 @@ from arkaudit.config import Config
 from arkaudit.exits import say
 from arkaudit.options import cores
 from arkaudit.progress import JUDGING, Progress, RunProgress
-from arkaudit.resuming import ResumeDecision
+from arkaudit.resuming import ResumeDecision, fingerprint
 from crawler.model.crawl_requests import FrontierState
 from crawler.model.observations import DocumentRecord, Verdict, now
 from crawler.model.registry import cache_folder, dns_look_up, with_resolvers
@@ -105,8 +105,8 @@ class Audit:
     resolve: bool = True
     on_document: Callable[[DocumentRecord], None] = lambda record: None
     """Gets the row about each document as it is read."""
-    on_verdict: Callable[[Verdict], None] = lambda verdict: None
-    """Gets each verdict, in the order of the targets."""
+    on_verdict: Callable[[Verdict], None] | None = None
+    """Gets each verdict, in the order of the targets. Without it, judging that was interrupted is resumed."""
     registry: Registry = field(default_factory=lambda: load_registry(cache_folder()))
     run_id: int = 0
     is_judged: bool = False
@@ -292,13 +292,20 @@ class Audit:
         background = self._background()
         settle_readings(self.store, self.run_id)
         asked = self._settled()
-        progress.stage(JUDGING, len(asked))
-
-        def judged(verdict: Verdict) -> None:
-            progress.count_verdict()
-            self.on_verdict(verdict)
-
-        judge_run(self.store, self.run_id, asked, background, on_verdict=judged)
+        registry = background.registry.entries if background.registry else ()
+        rest = (asked, sorted(background.readings.items()), background.closed, registry)
+        basis = fingerprint([__version__, *map(repr, rest)])
+        recorded = self.store.begin_verdicts(self.run_id, basis)
+        progress.stage(JUDGING, len(asked), done=0 if self.on_verdict else len(recorded))
+        judge_run(
+            self.store,
+            self.run_id,
+            asked,
+            background,
+            recorded=recorded,
+            on_verdict=self.on_verdict,
+            on_progress=progress.count_verdict,
+        )
         self.is_judged = True
 
     def _judge_what_is_settled(self, interrupt: BaseException) -> None:
