@@ -145,8 +145,9 @@ def notify(
 _LOOK_AGAIN = timedelta(minutes=1)
 #: So often it is looked whether a run has ended.
 _SLICE_S = 1.0
-#: Exit codes of runs that are no failure of the scheduler: done, done with findings, interrupted by a stop.
-_NO_FAILURES = frozenset({0, EXIT_FINDING, EXIT_INTERRUPTED})
+#: Exit codes of runs that are no failure of the scheduler: done, done with findings, interrupted by a stop, which may
+#: come before a run heeds signals.
+_NO_FAILURES = frozenset({0, EXIT_FINDING, EXIT_INTERRUPTED, -signal.SIGTERM})
 #: After the first signal a run finishes what is in flight; after so many seconds it is signalled again.
 _PATIENCE_S = 60.0
 
@@ -278,8 +279,8 @@ def serve(audits: Sequence[Planned], runs: Runs) -> int:
                     ended.set()
     for name in list(under_way):
         settle(name)
-    failed = [EXIT_UNFINISHED if code < 0 else code for code in codes.values()]
-    return max((code for code in failed if code not in _NO_FAILURES), default=0)
+    failed = (code for code in codes.values() if code not in _NO_FAILURES)
+    return max((EXIT_UNFINISHED if code < 0 else code for code in failed), default=0)
 
 
 def _run_if_due(audit: Planned, runs: Runs, now: datetime) -> tuple[int | None, str]:

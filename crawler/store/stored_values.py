@@ -77,7 +77,7 @@ _OF_CONTENT = frozenset({Fault.WORD, Fault.KEY, Fault.ARK, Fault.MOMENT})
 _MOST_OF_KEY = 64
 #: A day, or a moment with its zone: SQLite takes more for one, such as ``now``, and rounds the 30th of February.
 _MOMENT = (
-    "{1} AND date(substr({0}, 1, 10)) IS substr({0}, 1, 10) AND (length({0}) = 10 OR (julianday({0}) IS NOT NULL"
+    "{1} AND date(substr({0}, 1, 10), '+0 days') IS substr({0}, 1, 10) AND (length({0}) = 10 OR (julianday({0}) IS NOT NULL"
     " AND ({0} GLOB '??????????T??:??:??*[+-]??:??' OR {0} GLOB '??????????T??:??:??*Z')))"
 )
 #: For SQLite a text ends before its first NUL.
