@@ -23,9 +23,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     # ``python -m`` looks in the working directory first; it is none of ours unless this file lies there.
-    if (
-        not sys.flags.safe_path
-        and Path(sys.path[0]).resolve() != Path(__file__).resolve().parents[1]
-    ):
+    if not sys.flags.safe_path and Path(sys.path[0]).resolve() != Path(__file__).resolve().parents[1]:
         del sys.path[0]
     main()

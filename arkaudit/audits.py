@@ -196,9 +196,7 @@ class Audit:
         for subject, finding in dataset.notes:
             self.store.record_findings(self.run_id, subject, [finding])
 
-    def _documents(
-        self, seeds: Seeds, executor: WorkerExecutor, progress: RunProgress
-    ) -> dict[str, Any]:
+    def _documents(self, seeds: Seeds, executor: WorkerExecutor, progress: RunProgress) -> dict[str, Any]:
         """The arguments of the documents spider; *executor* has the processes that parse documents and sources."""
         progress.stage("documents", done=self.store.counts(self.run_id)["documents"])
         return {
@@ -267,9 +265,7 @@ class Audit:
                 self.store.record_logs(self.run_id, self.logged.records())
             from crawler.spiders.runs import conclude_documents
 
-            conclude_documents(
-                self.store, self.run_id, self.registry, resolver=self.config.resolver
-            )
+            conclude_documents(self.store, self.run_id, self.registry, resolver=self.config.resolver)
             self.is_read = True
         if not self.resolve:
             return []
@@ -317,9 +313,7 @@ class Audit:
         is_open = is_patient and self.is_read and not self.is_judged
         targets = self._settled(as_asked=True) if is_open else []
         if targets:
-            judge_settled(
-                self.store, self.run_id, targets, self._background(), on_verdict=self.on_verdict
-            )
+            judge_settled(self.store, self.run_id, targets, self._background(), on_verdict=self.on_verdict)
 
 
 def logged_requests(logs: Mapping[str, Sequence[Path]], config: Config) -> RequestLogs:

@@ -102,9 +102,7 @@ def _judged_apart(request: Mapping[str, Any]) -> list[Verdict]:
     try:
         outcome = pickle.loads(answer)
     except Exception:
-        raise CheckFailed(
-            f"the process of the check ended with {child.returncode} and without verdicts"
-        ) from None
+        raise CheckFailed(f"the process of the check ended with {child.returncode} and without verdicts") from None
     if isinstance(outcome, BaseException):
         raise outcome
     verdicts: list[Verdict] = outcome

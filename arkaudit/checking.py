@@ -104,9 +104,7 @@ def checked(
     `extractors.model.errors.UserMistake` for a command that contradicts the check that it is to resume, or that
     names no ARK at all.
     """
-    verdicts, run = judged_lines(
-        asked, _mentions_of(asked), config, store_file, explain=explain, resume=resume
-    )
+    verdicts, run = judged_lines(asked, _mentions_of(asked), config, store_file, explain=explain, resume=resume)
     judged = [(text, one) for text, one in zip(asked, verdicts, strict=True) if one is not None]
     return _result(judged, run, lines or {})
 
@@ -137,9 +135,7 @@ def judged_lines(
     return [verdict_on(one) if isinstance(one, Mention) else one for one in mentions], run
 
 
-def checked_again(
-    again: Sequence[KnownArk], config: Config, store_file: Path, *, explain: bool
-) -> CheckResult:
+def checked_again(again: Sequence[KnownArk], config: Config, store_file: Path, *, explain: bool) -> CheckResult:
     """Resolve ARKs of a store once more, where they were asked for before.
 
     What was begun for the same ARKs, and killed before anything was judged, is resumed.
@@ -193,9 +189,7 @@ def _run(
         run_id = begun.finished
         registry = load_registry(cache_folder())
         if targets is None:
-            targets = sorted(
-                (ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark)
-            )
+            targets = sorted((ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark))
             readings = other_readings(store.open_mentions(run_id))
         background = Background(registry, readings or {}, closed=config.closed_collections)
         for verdict in verdicts_of_run(store, run_id, targets, background):

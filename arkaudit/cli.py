@@ -105,17 +105,13 @@ class LazyGroup(click.Group):
     def __init__(self, *, modules: Mapping[str, tuple[str, str]], **attributes: object) -> None:
         super().__init__(**attributes)  # type: ignore[arg-type]
         self._modules = modules
-        self.commands = {
-            name: click.Command(name, short_help=line) for name, (_, line) in modules.items()
-        }
+        self.commands = {name: click.Command(name, short_help=line) for name, (_, line) in modules.items()}
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command of this name; None if there is none."""
         if cmd_name not in self._modules:
             return None
-        command: click.Command = getattr(
-            import_module(f"arkaudit.commands.{self._modules[cmd_name][0]}"), cmd_name
-        )
+        command: click.Command = getattr(import_module(f"arkaudit.commands.{self._modules[cmd_name][0]}"), cmd_name)
         return with_output_options(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -412,9 +412,7 @@ class Config(_Section):
     @property
     def log_ins(self) -> tuple[LogIn, ...]:
         """Return how to log in at hosts of one's own."""
-        return tuple(
-            _log_in(name, host.login) for name, host in self.hosts.items() if host.login is not None
-        )
+        return tuple(_log_in(name, host.login) for name, host in self.hosts.items() if host.login is not None)
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -444,9 +442,7 @@ class Config(_Section):
     @property
     def closed_collections(self) -> tuple[ClosedCollection, ...]:
         """The collections that are meant to be closed."""
-        return tuple(
-            ClosedCollection.of(collection.arks, collection.reason) for collection in self.closed
-        )
+        return tuple(ClosedCollection.of(collection.arks, collection.reason) for collection in self.closed)
 
     def settings(self) -> dict[str, Any]:
         """The settings of Scrapy that follow from it."""
@@ -456,8 +452,7 @@ class Config(_Section):
             "ROBOTSTXT_USER_AGENT": "arkaudit",
             "ARKAUDIT_INTERVAL": self.politeness.delay,
             "ARKAUDIT_HOSTS": {
-                name: host.model_dump(include={"interval", "concurrency"})
-                for name, host in self.hosts.items()
+                name: host.model_dump(include={"interval", "concurrency"}) for name, host in self.hosts.items()
             },
             "DOWNLOAD_TIMEOUT": self.politeness.timeout,
             # A proxy would look names up for us, and be reached in place of the routes.
@@ -478,17 +473,10 @@ class Config(_Section):
 
 def _log_in(name: str, form: LogInForm) -> LogIn:
     values, signs = _shown(form.fields), form.success
-    secrets = tuple(
-        values[field] for field, value in form.fields.items() if isinstance(value, SecretStr)
-    )
-    return LogIn(
-        Origin.named(name), form.url, values, secrets, signs.status, signs.cookie, signs.text
-    )
+    secrets = tuple(values[field] for field, value in form.fields.items() if isinstance(value, SecretStr))
+    return LogIn(Origin.named(name), form.url, values, secrets, signs.status, signs.cookie, signs.text)
 
 
 def _shown(values: Mapping[str, str | SecretStr]) -> dict[str, str]:
     """The values themselves, what is secret among them."""
-    return {
-        name: value.get_secret_value() if isinstance(value, SecretStr) else value
-        for name, value in values.items()
-    }
+    return {name: value.get_secret_value() if isinstance(value, SecretStr) else value for name, value in values.items()}

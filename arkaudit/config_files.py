@@ -93,9 +93,7 @@ def load(path: Path | None, overrides: dict[str, Any], *, audit: str | None = No
         return audits[None] if path else _validated({}, overrides, None)
     if audit not in audits:
         names = ", ".join(name for name in audits if name) or "none"
-        raise ConfigError(
-            f"{path or 'without a configuration'}: no audit is named {audit!r}; there are: {names}"
-        )
+        raise ConfigError(f"{path or 'without a configuration'}: no audit is named {audit!r}; there are: {names}")
     return audits[audit]
 
 
@@ -182,9 +180,7 @@ def _refuse_shared_stores(audits: dict[str | None, Config], path: Path) -> None:
     for name, config in audits.items():
         if name is not None and (other := owners.setdefault(config.store, name)) != name:
             at = _at(path)
-            raise ConfigError(
-                f"{at}audits.{name}: has the same store as {other}; give each its own"
-            )
+            raise ConfigError(f"{at}audits.{name}: has the same store as {other}; give each its own")
 
 
 def _at(path: Path | None) -> str:
@@ -216,6 +212,4 @@ def _relative_to(folder: Path, values: dict[str, Any]) -> None:
         if isinstance(inner, dict) and isinstance(inner.get(key), str):
             inner[key] = folder / inner[key]
     if isinstance(values.get("seeds"), list):
-        values["seeds"] = [
-            relative_to(folder, seed) if isinstance(seed, str) else seed for seed in values["seeds"]
-        ]
+        values["seeds"] = [relative_to(folder, seed) if isinstance(seed, str) else seed for seed in values["seeds"]]

@@ -52,20 +52,12 @@ def conformance_test(
     for section in only:
         if not any(requirement.is_in(section) for requirement in requirements()):
             numbers = (requirement.number.partition("/")[0] for requirement in requirements())
-            raise UserMistake(
-                f"there is no section {section}: they are {', '.join(dict.fromkeys(numbers))}"
-            )
+            raise UserMistake(f"there is no section {section}: they are {', '.join(dict.fromkeys(numbers))}")
     arks, gone_arks = _arks(named), _arks(gone)
     if not arks and not gone_arks:
-        raise UserMistake(
-            "name an ARK that is there, by --ark or --from: what it answers is compared"
-        )
+        raise UserMistake("name an ARK that is there, by --ark or --from: what it answers is compared")
     questions = questions_of(only)
-    asked = [
-        probe
-        for at, ark in enumerate(arks)
-        for probe in probes(resolver, ark, is_own=is_own and at == 0)
-    ]
+    asked = [probe for at, ark in enumerate(arks) for probe in probes(resolver, ark, is_own=is_own and at == 0)]
     asked += [probe for ark in gone_arks for probe in probes(resolver, ark, is_gone=True)]
     return ConformanceTest(
         (
@@ -109,9 +101,7 @@ def _arks(texts: Iterable[str]) -> tuple[NamedArk, ...]:
         if not isinstance(mention, Mention):
             raise UserMistake(f"{text!r} {mention}")
         if mention.ark.is_skipped:
-            raise UserMistake(
-                f"{mention.ark} is an example or a test, which is never requested: name one of your own"
-            )
+            raise UserMistake(f"{mention.ark} is an example or a test, which is never requested: name one of your own")
         written = mention.repaired.removeprefix(mention.resolver or "")
         arks.append(NamedArk(mention.ark, written))
     return tuple(dict.fromkeys(arks))

@@ -106,9 +106,7 @@ def examine(config_file: Path | None, store: Path | None, *, show: str) -> None:
 def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined]:
     words = f"{__version__}, Python {python_version()}, {platform(terse=True)}"
     yield _good("arkaudit", words)
-    yield examined_extras(
-        {name: find_spec(module) is not None for name, (module, _) in EXTRAS.items()}
-    )
+    yield examined_extras({name: find_spec(module) is not None for name, (module, _) in EXTRAS.items()})
     yield examined_names(dict(foreign_packages([str(Path.cwd()), *filter(None, sys.path)])))
     yield examined_sandbox(_means_held)
     yield examined_browser(find_browser(), is_root=os.geteuid() == 0)
@@ -262,9 +260,7 @@ def examined_hosts(audits: Mapping[str | None, Config]) -> Examined:
     return _good("log-ins", "; ".join(parts))
 
 
-def _examined_stores(
-    audits: Mapping[str | None, Config], *, given: Path | None
-) -> Iterator[Examined]:
+def _examined_stores(audits: Mapping[str | None, Config], *, given: Path | None) -> Iterator[Examined]:
     if given is not None:
         yield examined_store(given)
         return

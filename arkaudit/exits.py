@@ -39,9 +39,7 @@ EXIT_INTERRUPTED = 130  # what shells report of a program that Ctrl-C has ended
 def heed_at_once() -> None:
     """Let SIGINT and SIGTERM end the command, with one line and 130, also while modules are imported."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        if (
-            signal.getsignal(number) is not signal.SIG_IGN
-        ):  # as a shell has it for what runs in the background
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell has it for what runs in the background
             signal.signal(number, interrupted)
 
 
@@ -56,9 +54,7 @@ def interrupted(_: int, frame: FrameType | None) -> NoReturn:
 
 
 logger = logging.getLogger(__name__)
-logger.addHandler(
-    logging.NullHandler()
-)  # before it is known where the log goes, a line is said once all the same
+logger.addHandler(logging.NullHandler())  # before it is known where the log goes, a line is said once all the same
 
 EXIT_FINDING, EXIT_MISTAKE, EXIT_UNFINISHED = 1, 2, 3
 NEVER = "never"  # the word of --fail-on for what nothing is as grave as
@@ -144,9 +140,7 @@ def heed_signals() -> None:
 
 
 def _hung_up(*_: object) -> None:
-    signal.signal(
-        signal.SIGHUP, signal.SIG_IGN
-    )  # shells say it once more, and twice would be at once
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # shells say it once more, and twice would be at once
     os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -358,17 +352,13 @@ def checked_words(families: Iterable[Family], without_ark: int, known_problems: 
     return "; ".join(filter(None, (total, lines, known_problems)))
 
 
-def after_check(
-    asked: str | None, store_file: Path | None, config_file: Path | None, *, is_explained: bool
-) -> str:
+def after_check(asked: str | None, store_file: Path | None, config_file: Path | None, *, is_explained: bool) -> str:
     """What to do after a check; *asked* is the first line of input of which the ARK fails, if any."""
     if store_file is not None:
         return after_run(store_file)
     if asked is not None and not is_explained:
         return next_words(command("check", "--explain", *with_config(config_file), asked))
-    return next_words(
-        "the same with --store audit.db, which keeps every request and answer for arkaudit report"
-    )
+    return next_words("the same with --store audit.db, which keeps every request and answer for arkaudit report")
 
 
 def after_run(store_file: Path, language: Language = ENGLISH) -> str:
@@ -383,9 +373,7 @@ def after_crawl(store_file: Path, config_file: Path | None) -> str:
 
 def after_dataset(folder: str) -> str:
     """What to do after a dataset was made."""
-    return next_words(
-        command("check", "--from", folder, "--store", "audit.db", "--contact", "you@example.org")
-    )
+    return next_words(command("check", "--from", folder, "--store", "audit.db", "--contact", "you@example.org"))
 
 
 def after_extract(places: Sequence[str], config_file: Path | None) -> str:

@@ -191,9 +191,7 @@ def _came(observation: Observation) -> Iterator[str]:
             if number == last:
                 is_success = hop.status in SUCCESSES
                 shown = _shown(observation) if is_success else _quoted(observation)
-            says = _STATUSES.get(hop.status) or _HUNDREDS.get(
-                hop.status // 100, "gave an answer that has no meaning"
-            )
+            says = _STATUSES.get(hop.status) or _HUNDREDS.get(hop.status // 100, "gave an answer that has no meaning")
             if hop.status == 404 and observation.question in _PAGES:
                 says = "has no such page"
             yield f"{host} {says} ({hop.status}){shown}."
@@ -292,11 +290,7 @@ def _refusal_meaning(observation: Observation, status: int) -> str:
     if status in _SAYS_UNKNOWN:
         landing = host_of(observation.final_url)
         is_resolvers = len(observation.hops) == 1 or landing == host_of(observation.asked_url)
-        who = (
-            f"the resolver itself, {landing},"
-            if is_resolvers
-            else f"{landing}, where the resolver sent us,"
-        )
+        who = f"the resolver itself, {landing}," if is_resolvers else f"{landing}, where the resolver sent us,"
         more = " Whether it says why follows below." if status == 410 else ""
         return f"It is {who} that does not have it.{more}"
     if 500 <= status < 600:
@@ -304,9 +298,7 @@ def _refusal_meaning(observation: Observation, status: int) -> str:
     if status == 429:
         return "Nothing follows from this for the ARK: we are too many, or too fast."
     if AnswerFacts(observation).asks_for_a_right:
-        return (
-            "Nothing follows from this for the ARK: a person with the right to see it may see it."
-        )
+        return "Nothing follows from this for the ARK: a person with the right to see it may see it."
     return "Nothing follows from this for the ARK: a person with a browser may see more."
 
 

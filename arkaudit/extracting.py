@@ -71,9 +71,7 @@ def documents(
         yield from passes.of(parts, ends_at=(KeyboardInterrupt, RunInterrupted), on_read=count)
 
 
-def _parts(
-    seeds: Seeds, *, standard_input: bool, config: Config | None
-) -> Iterator[ArchiveMember | Document]:
+def _parts(seeds: Seeds, *, standard_input: bool, config: Config | None) -> Iterator[ArchiveMember | Document]:
     if standard_input:
         yield from documents_in(seekable_input(), STANDARD_INPUT, path="")
     for path in seeds.files:
@@ -156,9 +154,7 @@ class Counted:
         """Return what *render* makes of a document, counted; a function that another process can run."""
         mentions, name = document.mentions, document.name
         failing = (one for one in mentions if one.check is CheckCharacter.FAILS)
-        mistyped = {
-            Mistyped(name, one.page or 0, one.as_written, one.suggestions) for one in failing
-        }
+        mistyped = {Mistyped(name, one.page or 0, one.as_written, one.suggestions) for one in failing}
         citations = {one.citation for one in mentions}
         repaired = {one.citation for one in mentions if one.repairs}
         return cls(render(document), len(citations), len(repaired), tuple(sorted(mistyped)))

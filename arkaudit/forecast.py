@@ -78,15 +78,11 @@ def plan_of_arks(targets: Iterable[tuple[Ark, str]], allowance_of: AllowanceOf) 
     return Forecast(_slowest_first(hosts), _NOTES if hosts else ())
 
 
-def plan_of_crawl(
-    seeds: Sequence[str], past: PastRun | None, allowance_of: AllowanceOf
-) -> Forecast:
+def plan_of_crawl(seeds: Sequence[str], past: PastRun | None, allowance_of: AllowanceOf) -> Forecast:
     """The plan for a run over *seeds*, which are URLs: as it was in the past, if there is any."""
     if past is None:
         counts = Counter(map(host_of, seeds))
-        hosts = [
-            _host_plan(host, None, counts[host], counts[host], allowance_of) for host in counts
-        ]
+        hosts = [_host_plan(host, None, counts[host], counts[host], allowance_of) for host in counts]
         unknown = "how many documents there are, and what they cite, is not known before the first run over these seeds"
         return Forecast(_slowest_first(hosts), (unknown, *_NOTES))
     plans = {}
@@ -94,9 +90,7 @@ def plan_of_crawl(
         allowance = allowance_of(traffic.host)
         interval_s = max(allowance.interval_s, traffic.crawl_delay_s or 0.0)
         slower = replace(allowance, interval_s=interval_s)
-        plans[traffic.host] = HostPlan(
-            traffic.host, None, traffic.requests, traffic.requests, slower
-        )
+        plans[traffic.host] = HostPlan(traffic.host, None, traffic.requests, traffic.requests, slower)
     for plan in _hosts_of_arks(past.cited, allowance_of):
         before = plans.get(plan.host)
         if before is not None:  # it is asked by both spiders, at the interval that is known to hold
@@ -110,16 +104,12 @@ def plan_of_crawl(
 def _hosts_of_arks(targets: Iterable[tuple[Ark, str]], allowance_of: AllowanceOf) -> list[HostPlan]:
     arks = Counter(host_of(url) for ark, url in targets if not ark.is_skipped)
     return [
-        _host_plan(
-            host, count, round(count * LEAST_AN_ARK), round(count * MOST_AN_ARK), allowance_of
-        )
+        _host_plan(host, count, round(count * LEAST_AN_ARK), round(count * MOST_AN_ARK), allowance_of)
         for host, count in arks.items()
     ]
 
 
-def _host_plan(
-    host: str, arks: int | None, least: int, most: int, allowance_of: AllowanceOf
-) -> HostPlan:
+def _host_plan(host: str, arks: int | None, least: int, most: int, allowance_of: AllowanceOf) -> HostPlan:
     """The plan for a host, with what it gets once: a request for robots.txt, and a look at its certificate."""
     besides = 2 if host.startswith("https:") else 1
     return HostPlan(host, arks, least + besides, most + besides, allowance_of(host))
@@ -163,9 +153,7 @@ def _lines(plan: Forecast) -> Iterator[str]:
         yield "nothing would be sent"
     else:
         slowest = plan.slowest
-        takes = span(
-            duration(slowest.seconds(slowest.least)), duration(slowest.seconds(slowest.most))
-        )
+        takes = span(duration(slowest.seconds(slowest.least)), duration(slowest.seconds(slowest.most)))
         hosts = f"{len(plan.hosts)} host{'s' if len(plan.hosts) > 1 else ''}"
         yield f"{hosts}, {span(str(least), str(most))} requests, at least {takes}: {slowest.host} takes longest"
     yield from plan.notes

@@ -140,9 +140,7 @@ def _file(path: Path) -> logging.Handler:
     except OSError as problem:
         from arkaudit.config_files import ConfigError
 
-        raise ConfigError(
-            f"the log can't be written to {path}: {problem.strerror or problem}"
-        ) from None
+        raise ConfigError(f"the log can't be written to {path}: {problem.strerror or problem}") from None
 
 
 class _LogFileHandler(logging.FileHandler):
@@ -156,9 +154,7 @@ class _LogFileHandler(logging.FileHandler):
             super().handleError(record)
         elif not self.has_failed:
             self.has_failed = True
-            logger.warning(
-                "the log can't be written to %s: %s", self.baseFilename, problem.strerror or problem
-            )
+            logger.warning("the log can't be written to %s: %s", self.baseFilename, problem.strerror or problem)
 
 
 class _ConsoleHandler(logging.Handler):
@@ -170,18 +166,14 @@ class _ConsoleHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         if not getattr(record, "is_shown", False):
-            self._console().print(
-                self.format(record), markup=False, highlight=False, soft_wrap=True
-            )
+            self._console().print(self.format(record), markup=False, highlight=False, soft_wrap=True)
 
 
 class _TextLine(logging.Formatter):
     """``2026-11-21T10:00:00.000Z INFO crawler.wire.robots: 200 http://a.example/ in 1 s``; a traceback is folded."""
 
     def __init__(self, quiet: Callable[[str], str]) -> None:
-        super().__init__(
-            "%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S"
-        )
+        super().__init__("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S")
         self.converter = time.gmtime
         self._quiet = quiet
 

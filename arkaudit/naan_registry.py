@@ -101,22 +101,17 @@ def _row(asked: str, naan: str, name: str, registry: Registry, *, now: datetime)
         "since": entry.since.isoformat() if entry.since else None,
         "where": entry.where,
         "targets": [
-            {"template": record.template, "status": record.status, "fault": record.fault}
-            for record in entry.targets
+            {"template": record.template, "status": record.status, "fault": record.fault} for record in entry.targets
         ],
         "leads_to": registry.target(ark) if ark and not registry.names_only(ark) else None,
         "policy": asdict(entry.policy),
         "test_ark": entry.test_ark,
-        "shoulders": []
-        if entry.shoulder
-        else [record.shoulder for record in registry.shoulders(naan)],
+        "shoulders": [] if entry.shoulder else [record.shoulder for record in registry.shoulders(naan)],
         "faults": list(entry.faults),
         "registry": {
             "source": registry.source,
             "dated": registry.dated.isoformat() if registry.dated else None,
-            "checked_at": registry.fetched_at.isoformat(timespec="seconds")
-            if registry.fetched_at
-            else None,
+            "checked_at": registry.fetched_at.isoformat(timespec="seconds") if registry.fetched_at else None,
             "age_days": max(0, (now - as_of).days) if as_of else None,
         },
     }

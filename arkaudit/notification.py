@@ -192,9 +192,7 @@ def _run_command(command: Sequence[str], message: Message) -> None:
     """Run a program that gets the message on its standard input; no shell reads any of it."""
     environment = os.environ | {"ARKAUDIT_SUBJECT": message.subject}
     try:
-        subprocess.run(
-            command, input=message.text.encode(), env=environment, check=True, timeout=PATIENCE_S
-        )
+        subprocess.run(command, input=message.text.encode(), env=environment, check=True, timeout=PATIENCE_S)
     except subprocess.CalledProcessError as problem:
         raise NotSent(f"{command[0]} ended with {problem.returncode}") from None
     except subprocess.TimeoutExpired:
@@ -213,9 +211,7 @@ def _send_by_apprise(url: str, message: Message) -> None:
     services = apprise.Apprise()
     services.add(_service(url, os.environ))
     with apprise.LogCapture(level=logging.WARNING, fmt="%(message)s") as log:  # type: ignore[no-untyped-call]
-        is_sent = services.notify(
-            message.text, title=message.subject, body_format=apprise.NotifyFormat.TEXT
-        )
+        is_sent = services.notify(message.text, title=message.subject, body_format=apprise.NotifyFormat.TEXT)
         if not is_sent:
             raise NotSent(" ".join(log.getvalue().split()) or "the service did not take it")
 
@@ -227,9 +223,7 @@ def _service(url: str, secrets: Mapping[str, str]) -> Any:
     quoted = {name: quote(secret, safe="") for name, secret in secrets.items()}
     service = apprise.Apprise.instantiate(Template(url).safe_substitute(quoted))
     if service is None:
-        raise UserMistake(
-            f"notify.urls: Apprise knows no service {url.partition(':')[0]!r} with such an address"
-        )
+        raise UserMistake(f"notify.urls: Apprise knows no service {url.partition(':')[0]!r} with such an address")
     if "retry=" not in url:
         service.retry, service.wait = RETRIES, RETRY_WAIT_S
     return service
@@ -275,15 +269,8 @@ def _facts(store_file: Path, run_id: int) -> dict[str, ArkFacts]:
     frames = load_frames(store_file, run_id=run_id)
     statuses = ark_statuses(frames)[["ark_id", "ark", "family"]].set_index("ark_id")
     diagnoses = diagnosed_failures(frames).drop_duplicates("ark_id").set_index("ark_id")
-    cited = frames.mentions[frames.mentions["ark_id"].isin(diagnoses.index)].sort_values(
-        ["document", "ordinal"]
-    )
-    documents = (
-        cited.drop_duplicates(["ark_id", "document"])
-        .groupby("ark_id")["document"]
-        .agg(tuple)
-        .to_dict()
-    )
+    cited = frames.mentions[frames.mentions["ark_id"].isin(diagnoses.index)].sort_values(["document", "ordinal"])
+    documents = cited.drop_duplicates(["ark_id", "document"]).groupby("ark_id")["document"].agg(tuple).to_dict()
     return {
         str(row["ark"]): ArkFacts(
             Family(str(statuses.at[ark_id, "family"])),
@@ -295,9 +282,7 @@ def _facts(store_file: Path, run_id: int) -> dict[str, ArkFacts]:
     }
 
 
-def send_news_again(
-    config: Config, store_file: Path | None, run_id: int | None, *, is_dry: bool
-) -> bool:
+def send_news_again(config: Config, store_file: Path | None, run_id: int | None, *, is_dry: bool) -> bool:
     """Notify of a run of a store that is there, the newest by default; returns whether each channel took it.
 
     Raises `extractors.model.errors.UserMistake` and `crawler.store.StoreError`.

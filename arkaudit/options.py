@@ -35,9 +35,7 @@ required_config_option = config_option(
     help="The configuration.",
 )
 """The option for commands that do nothing without a configuration."""
-_RESOLVER = click.option(
-    "--resolver", help="Resolver for compact ARKs.  [default: https://n2t.net/]"
-)
+_RESOLVER = click.option("--resolver", help="Resolver for compact ARKs.  [default: https://n2t.net/]")
 _DIRECT = flag(
     "--direct",
     default=None,
@@ -69,9 +67,7 @@ _REQUESTS = (
     _DIRECT,
     click.option("--max-hops", type=int, help="Redirects in a chain.  [default: 20]"),
     click.option("--user-agent", help="The whole User-Agent header, instead of ours."),
-    click.option(
-        "--contact", help="Where hosts can reach you (address or URL); part of the User-Agent."
-    ),
+    click.option("--contact", help="Where hosts can reach you (address or URL); part of the User-Agent."),
     repeatable(
         "--connect-to",
         metavar="HOST:PORT=ADDR:PORT",
@@ -255,9 +251,7 @@ def crawl_options(command: Command) -> Command:
 
     options = (
         click.option("--depth", type=int, help="Links to follow from a seed.  [default: no limit]"),
-        click.option(
-            "--max-pages", type=int, help="Documents to fetch at most.  [default: no limit]"
-        ),
+        click.option("--max-pages", type=int, help="Documents to fetch at most.  [default: no limit]"),
         click.option(
             "--max-time",
             metavar="DURATION",
@@ -301,9 +295,7 @@ def crawl_options(command: Command) -> Command:
         ),
         click.option("--oai-set", metavar="SET", help="Harvest this set only."),
         click.option("--oai-from", metavar="DATE", help="Harvest records that changed since then."),
-        click.option(
-            "--oai-until", metavar="DATE", help="Harvest records that changed until then."
-        ),
+        click.option("--oai-until", metavar="DATE", help="Harvest records that changed until then."),
     )
     return with_options(jobs_option, *options, access_log_option)(command)
 
@@ -425,9 +417,7 @@ def choice_options(command: Command) -> Command:
     )(command)
 
 
-audit_option = click.option(
-    "--audit", metavar="NAME", help="The audit of this name in the configuration."
-)
+audit_option = click.option("--audit", metavar="NAME", help="The audit of this name in the configuration.")
 """The option for one of the configuration's named audits."""
 store_option = store_file_option(
     default=Path("audit.db"),
@@ -436,9 +426,7 @@ store_option = store_file_option(
 """The option for the store that a command reads."""
 
 
-def config_of(
-    config_file: Path | None, options: dict[str, Any], *, audit: str | None = None
-) -> Config:
+def config_of(config_file: Path | None, options: dict[str, Any], *, audit: str | None = None) -> Config:
     """The configuration that a file and the given *options* make, or that of a named *audit*; an option wins.
 
     What happens is written down as it says, from now on. Raises `arkaudit.config_files.ConfigError`.

@@ -43,14 +43,10 @@ def mention_csv_lines(document: Document, *, columns: Sequence[str], is_terminal
     On a terminal, what it would obey is spelled out; a file has every character.
     """
     cells = ([defused(_cell(row[column])) for column in columns] for row in mention_rows(document))
-    return "".join(
-        csv_line([escaped(cell) for cell in line] if is_terminal else line) for line in cells
-    )
+    return "".join(csv_line([escaped(cell) for cell in line] if is_terminal else line) for line in cells)
 
 
-def verdict_row(
-    asked: str, verdict: Verdict, memento: MementoRecord | None = None
-) -> dict[str, Any]:
+def verdict_row(asked: str, verdict: Verdict, memento: MementoRecord | None = None) -> dict[str, Any]:
     """One line of input and what became of it, as `arkaudit check` gives it; *memento* is what an archive has of it."""
     return {
         "asked": asked,
@@ -137,9 +133,7 @@ def write(text: str, to: TextIO) -> None:
     except BrokenPipeError:
         raise OutputClosed from None
     except OSError as problem:
-        raise OutputUnwritable(
-            f"the results can't be written: {problem.strerror or problem}"
-        ) from None
+        raise OutputUnwritable(f"the results can't be written: {problem.strerror or problem}") from None
 
 
 def write_all(texts: Iterable[str], to: TextIO) -> None:
@@ -189,9 +183,7 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, list):
-        return "; ".join(
-            "-".join(map(str, item)) if isinstance(item, list) else str(item) for item in value
-        )
+        return "; ".join("-".join(map(str, item)) if isinstance(item, list) else str(item) for item in value)
     return str(value)
 
 

@@ -17,9 +17,7 @@ from types import ModuleType
 NAMES = ("extractors", "crawler", "reports")
 HOME = Path(__file__).resolve().parents[1]
 
-WAYS_OUT = (
-    "rename it, or install arkaudit in an environment of its own (venv, pipx) or use the container"
-)
+WAYS_OUT = "rename it, or install arkaudit in an environment of its own (venv, pipx) or use the container"
 
 
 def import_own_packages() -> None:
@@ -30,9 +28,7 @@ def import_own_packages() -> None:
             _import_package(name)
         elif not _is_ours(name, file := getattr(module, "__file__", None)):
             where = file or "another module"
-            raise ImportError(
-                f"arkaudit has a package named {name}, and {where} has the same name: {WAYS_OUT}"
-            )
+            raise ImportError(f"arkaudit has a package named {name}, and {where} has the same name: {WAYS_OUT}")
 
 
 def foreign_packages(path: list[str]) -> Iterator[tuple[str, str]]:

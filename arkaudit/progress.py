@@ -91,9 +91,7 @@ class RunProgress(Progress):
         super().__exit__(*ending)
         self._end_stage()
 
-    def stage(
-        self, name: str, total: int | None = None, *, done: int = 0, urls: set[str] | None = None
-    ) -> None:
+    def stage(self, name: str, total: int | None = None, *, done: int = 0, urls: set[str] | None = None) -> None:
         """Begin another stage; of the URLs that are asked, only *urls* count, which this takes over."""
         self._end_stage()
         super().stage(name, total, done=done)

@@ -86,9 +86,7 @@ def report_on(
     if to_stdout:
         single = [name for name, form in FORMATS.items() if form.text]
         if len(formats) != 1 or formats[0] not in single:
-            raise UserMistake(
-                f"only one format can go to standard output, of {', '.join(single)}: give one --format"
-            )
+            raise UserMistake(f"only one format can go to standard output, of {', '.join(single)}: give one --format")
     elif out:
         check_out(out, formats)
     listed = listed_in(inventory)
@@ -264,16 +262,12 @@ HEADINGS = {
 
 def main_table(frames: Frames, language: Language = ENGLISH) -> Table:
     """The greatest NAANs with their ARKs by family; the share is of those that work or fail."""
-    counted = dict(
-        zip(FAMILY_COLUMNS.values(), map(language.gettext, HEADINGS.values()), strict=True)
-    )
+    counted = dict(zip(FAMILY_COLUMNS.values(), map(language.gettext, HEADINGS.values()), strict=True))
     headings = {"arks": "ARKs", **counted, "share_works": language.gettext("share")}
     return naan_table(overviews.NAANS.of(frames), headings, MOST_NAANS, language)
 
 
-def naan_table(
-    naans: pd.DataFrame, headings: Mapping[str, str], most: int, language: Language
-) -> Table:
+def naan_table(naans: pd.DataFrame, headings: Mapping[str, str], most: int, language: Language) -> Table:
     """The first NAANs of a table, with these columns of it under their *headings*."""
     title = language.gettext("ARKs by organization")
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
@@ -282,17 +276,9 @@ def naan_table(
     for heading in headings.values():
         table.add_column(heading, justify="right", no_wrap=True)
     kinds = {column.name: column.type for column in overviews.NAANS.columns}
-    for naan, organization, *numbers in rows_of(
-        naans.head(most)[["naan", "organization", *headings]]
-    ):
-        words = (
-            Text(escaped(text or ""), no_wrap=True, overflow="ellipsis")
-            for text in (naan, organization)
-        )
-        shown = (
-            language.shown(number, kinds[name])
-            for name, number in zip(headings, numbers, strict=True)
-        )
+    for naan, organization, *numbers in rows_of(naans.head(most)[["naan", "organization", *headings]]):
+        words = (Text(escaped(text or ""), no_wrap=True, overflow="ellipsis") for text in (naan, organization))
+        shown = (language.shown(number, kinds[name]) for name, number in zip(headings, numbers, strict=True))
         table.add_row(*words, *shown)
     rest = len(naans) - most
     if rest > 0:

@@ -80,9 +80,7 @@ def fingerprint(texts: Sequence[str]) -> str:
     return f"{len(texts)} lines, sha256 {digest[:16]}"
 
 
-def decide(
-    runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume: bool | None
-) -> ResumeDecision:
+def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume: bool | None) -> ResumeDecision:
     """Return which of *runs* of this command, the newest first, a command with these *seeds* resumes, or none.
 
     Without an option (*resume* is None), the same command resumes its newest run if that did not finish, or was
@@ -93,9 +91,7 @@ def decide(
     if resume is False:
         return ResumeDecision(plan, None)
     plans = ((run, RunPlan.read(run.plan)) for run in runs if run.plan is not None)
-    newest = next(
-        ((run, begun) for run, begun in plans if not seeds or begun.seeds == tuple(seeds)), None
-    )
+    newest = next(((run, begun) for run, begun in plans if not seeds or begun.seeds == tuple(seeds)), None)
     if newest is None:
         if resume:
             raise UserMistake("nothing to resume: the store has no such run; leave out --resume")
@@ -106,9 +102,7 @@ def decide(
         for name in differences:
             section, _, key = name.rpartition(".")
             given = getattr(config, section) if section else config
-            if (
-                key in given.model_fields_set
-            ):  # in the file or as an option, and is not just its default
+            if key in given.model_fields_set:  # in the file or as an option, and is not just its default
                 was, wanted = begun.settings[name], plan.settings[name]
                 raise UserMistake(
                     f"run {run.run_id} was begun with {name} = {was}, not {wanted}: leave that out, "
@@ -127,15 +121,12 @@ def with_settings_of(plan: RunPlan, config: Config) -> Config:
     """*config* with the settings of *plan*, those that it knows."""
     signed_by = plan.settings.get("identity")
     if signed_by and config.identity is None:
-        raise UserMistake(
-            f"the run was begun with requests signed by {signed_by}: give it its [identity]"
-        )
+        raise UserMistake(f"the run was begun with requests signed by {signed_by}: give it its [identity]")
     changed: dict[str, Any] = {"resolver": plan.settings.get("resolver", config.resolver)}
     for name in _SECTIONS:
         section = getattr(config, name)
         values = {
-            option: plan.settings.get(f"{name}.{option}", value)
-            for option, value in section.model_dump().items()
+            option: plan.settings.get(f"{name}.{option}", value) for option, value in section.model_dump().items()
         }
         try:
             changed[name] = type(section).model_validate(values)
@@ -178,9 +169,7 @@ def opened(
     Raises `UserMistake` or `crawler.store.StoreUnopenable`; nothing has been written then.
     """
     if resume and (store_file is None or not store_file.is_file()):
-        raise UserMistake(
-            f"nothing to resume: there is no store at {store_file or 'all; give its --store'}"
-        )
+        raise UserMistake(f"nothing to resume: there is no store at {store_file or 'all; give its --store'}")
     with Store.open(store_file) as store:
         decision = decide(store.runs(command), seeds, config, resume=resume)
         run = decision.run

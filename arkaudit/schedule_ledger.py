@@ -69,9 +69,7 @@ class Schedule:
         try:
             schedule.next_after(datetime(2026, 1, 1, tzinfo=UTC))
         except (CronSimError, StopIteration):
-            raise BadSchedule(
-                f"no cron expression of five fields that ever comes: {expression!r}"
-            ) from None
+            raise BadSchedule(f"no cron expression of five fields that ever comes: {expression!r}") from None
         return schedule
 
     def next_after(self, moment: datetime) -> datetime:
@@ -117,9 +115,7 @@ class Due:
     """Whether an earlier run for this moment did not come to its end."""
 
 
-def due_now(
-    schedule: Schedule, entries: Sequence[ScheduledRun], *, since: datetime, now: datetime
-) -> Due | None:
+def due_now(schedule: Schedule, entries: Sequence[ScheduledRun], *, since: datetime, now: datetime) -> Due | None:
     """Return whether an audit that isn't running is due *now*; *since* is when its schedule was first seen.
 
     However many moments were missed, they are made up for by one run. What did not come to its end comes first, at
@@ -182,9 +178,7 @@ class LedgerContent:
             content = _contents().validate_json(data, strict=True)
         except ValidationError as problem:
             fault = problem.errors()[0]
-            raise ValueError(
-                ": ".join(filter(None, (".".join(map(str, fault["loc"])), fault["msg"])))
-            ) from None
+            raise ValueError(": ".join(filter(None, (".".join(map(str, fault["loc"])), fault["msg"])))) from None
         entries = (
             _with_times(entry, partial(_in_utc, place=f"entries.{number}"))
             for number, entry in enumerate(content.entries)
@@ -197,9 +191,7 @@ class LedgerContent:
         def clamp(at: datetime) -> datetime:
             return at if at <= now + _LEEWAY else now
 
-        return LedgerContent(
-            clamp(self.since), tuple(_with_times(entry, clamp) for entry in self.entries)
-        )
+        return LedgerContent(clamp(self.since), tuple(_with_times(entry, clamp) for entry in self.entries))
 
 
 @cache
@@ -274,9 +266,7 @@ class Ledger:
         except Timeout:  # which is an OSError
             raise
         except OSError as problem:
-            raise UserMistake(
-                f"the lock {self._lock.lock_file} can't be taken: {problem.strerror}"
-            ) from None
+            raise UserMistake(f"the lock {self._lock.lock_file} can't be taken: {problem.strerror}") from None
 
     @contextmanager
     def turn(self, *, due: datetime | None) -> Iterator[None]:
@@ -290,9 +280,7 @@ class Ledger:
         with lock:
             now = _now()
             content = self.content(now)
-            if due is not None and any(
-                entry.due == due and entry.has_come_to_its_end for entry in content.entries
-            ):
+            if due is not None and any(entry.due == due and entry.has_come_to_its_end for entry in content.entries):
                 raise Running(f"the audit {self.name} has run for {due:%Y-%m-%d %H:%M} UTC already")
             entry = ScheduledRun(started=now, due=due)
             self._keep(content, entry)
@@ -313,9 +301,7 @@ class Ledger:
         try:
             self._folder.mkdir(exist_ok=True)
         except OSError as problem:
-            raise UserMistake(
-                f"no ledger of runs can be kept in {self._folder}: {problem.strerror}"
-            ) from None
+            raise UserMistake(f"no ledger of runs can be kept in {self._folder}: {problem.strerror}") from None
 
     def _read(self) -> LedgerContent | None:
         try:
@@ -337,9 +323,7 @@ class Ledger:
             with durable_file(self._file) as file:
                 file.write(_contents().dump_json(content, indent=1))
         except OSError as problem:
-            raise UserMistake(
-                f"the ledger {self._file} can't be written: {problem.strerror}"
-            ) from None
+            raise UserMistake(f"the ledger {self._file} can't be written: {problem.strerror}") from None
 
 
 def _now() -> datetime:

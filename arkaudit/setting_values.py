@@ -34,9 +34,7 @@ from reports.languages import WORDS as LANGUAGE_WORDS
 _HOST = re.compile(r"(?:https?://)?(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 #: Headers that belong to the connection, or that something else of the configuration is for.
-_NOT_OURS = frozenset(
-    {"connection", "content-length", "cookie", "host", "proxy-authorization", "transfer-encoding"}
-)
+_NOT_OURS = frozenset({"connection", "content-length", "cookie", "host", "proxy-authorization", "transfer-encoding"})
 
 
 def _taken_by(check: Callable[[Any], object]) -> AfterValidator:
@@ -85,9 +83,7 @@ def _key_file(path: Path) -> None:
 
 def _service_url(text: str) -> None:
     if not Template(text).is_valid() or "://" not in text:
-        raise ValueError(
-            f"not the address of a service, in which $NAME is a variable of the environment: {text!r}"
-        )
+        raise ValueError(f"not the address of a service, in which $NAME is a variable of the environment: {text!r}")
     _with_extra(text, "apprise", "apprise", "notify")
 
 
@@ -172,9 +168,7 @@ def _secret(value: Any) -> Any:
 def _sendable_secret(secret: SecretStr) -> None:
     value = secret.get_secret_value()
     if not value or value.strip() != value or not value.isprintable() or not value.isascii():
-        raise ValueError(
-            "what is sent as a header must be printable ASCII, with nothing blank around it"
-        )
+        raise ValueError("what is sent as a header must be printable ASCII, with nothing blank around it")
 
 
 def _header_names(headers: dict[str, Any]) -> None:
@@ -195,17 +189,13 @@ def of_own_hosts(hosts: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(f"not a host: {name!r}; a name, with its port or scheme where need be")
         login = hosts[name].login
         if login is not None and Origin.of(login.url) != Origin.named(name):
-            raise ValueError(
-                f"{name}: its form is at another host, or by another scheme: {login.url}"
-            )
+            raise ValueError(f"{name}: its form is at another host, or by another scheme: {login.url}")
     return {name.lower(): settings for name, settings in hosts.items()}
 
 
 def _form_fields(fields: dict[str, Any]) -> None:
     if not any(isinstance(value, SecretStr) for value in fields.values()):
-        raise ValueError(
-            'none of them is secret: a password is named by its environment variable, { env = "NAME" }'
-        )
+        raise ValueError('none of them is secret: a password is named by its environment variable, { env = "NAME" }')
 
 
 def _form_field(value: Any) -> Any:
@@ -220,9 +210,7 @@ Pattern = Annotated[str, _taken_by(_pattern)]
 Secret = Annotated[SecretStr, BeforeValidator(_secret), _taken_by(_sendable_secret)]
 Headers = Annotated[dict[str, Secret], _taken_by(_header_names)]
 Cookies = Annotated[dict[str, Secret], _taken_by(_cookie_names)]
-FormField = Annotated[
-    str | SecretStr, Field(union_mode="left_to_right"), BeforeValidator(_form_field)
-]
+FormField = Annotated[str | SecretStr, Field(union_mode="left_to_right"), BeforeValidator(_form_field)]
 FormFields = Annotated[dict[str, FormField], _taken_by(_form_fields)]
 AccessLogFormat = Annotated[str, _taken_by(line_pattern)]
 #: The URL of a resolver, before which an ARK is put.
@@ -245,9 +233,5 @@ ZoneName = Annotated[str, _taken_by(_zone)]
 ArkBeginning = Annotated[str, _taken_by(_beginning)]
 LanguageCode = Annotated[str | None, _taken_by(_language)]
 #: Switches for what an extra brings.
-NamesLookedUp = Annotated[
-    bool, AfterValidator(lambda is_on: _with_extra(is_on, "dns", "dnspython", "dns"))
-]
-PagesRendered = Annotated[
-    bool, AfterValidator(lambda is_on: _with_extra(is_on, "playwright", "playwright", "render"))
-]
+NamesLookedUp = Annotated[bool, AfterValidator(lambda is_on: _with_extra(is_on, "dns", "dnspython", "dns"))]
+PagesRendered = Annotated[bool, AfterValidator(lambda is_on: _with_extra(is_on, "playwright", "playwright", "render"))]

@@ -86,9 +86,7 @@ def _contradictions(connection: Connection) -> Iterator[str]:
         if not is_normal:
             yield f"ark row {row.ark_id}: {row.ark!r} is not the normal form of its parts"
     verdict, observation = schema.verdict.c, schema.observation.c
-    observed = exists().where(
-        observation.run_id == verdict.run_id, observation.request_url == verdict.request_url
-    )
+    observed = exists().where(observation.run_id == verdict.run_id, observation.request_url == verdict.request_url)
     unfounded = (verdict.object != ObjectOutcome.SKIPPED, ~observed)
     for row in connection.execute(select(schema.verdict).where(*unfounded)):
         yield f"verdict {row.verdict_id} ({row.object} at {row.request_url}) has no observation to support it"
@@ -107,8 +105,7 @@ def _history(connection: Connection) -> Iterator[str]:
         differences = []
         for words, one, other in (("lacks", "temp", "main"), ("has", "main", "temp")):
             query = (
-                f"SELECT {columns} FROM {one}.{table.name}"
-                f" EXCEPT SELECT {columns} FROM {other}.{table.name} LIMIT 2"
+                f"SELECT {columns} FROM {one}.{table.name} EXCEPT SELECT {columns} FROM {other}.{table.name} LIMIT 2"
             )
             rows = connection.exec_driver_sql(query)
             differences += [f"{words} {tuple(row)}" for row in rows]
@@ -149,9 +146,7 @@ def import_store(other: Path, store_file: Path) -> None:
         raise UserMistake(f"{other} can't be read: {problem}") from None
     unended = f", {done.unended} not ended there and left out" if done.unended else ""
     decided = f", and {counted(done.decisions, 'decision')}" if done.decisions else ""
-    say(
-        f"{_runs(done.brought)} brought into {store_file}, {done.known} there already{unended}{decided}"
-    )
+    say(f"{_runs(done.brought)} brought into {store_file}, {done.known} there already{unended}{decided}")
 
 
 def require_readable(store_file: Path, *, name: Path | None = None) -> None:

@@ -94,19 +94,13 @@ def load_triage(path: Path, *, now: datetime) -> TriageFile:
     return TriageFile(tuple(decisions), now, places)
 
 
-def _decisions(
-    file: _TriageFile, path: Path, now: datetime
-) -> Iterator[tuple[TriageDecision, str]]:
+def _decisions(file: _TriageFile, path: Path, now: datetime) -> Iterator[tuple[TriageDecision, str]]:
     places: dict[Any, str] = {}
     for action in TriageAction:
         entries: list[_Entry] = getattr(file, action.value)
         for number, entry in enumerate(entries):
             location = f"{path}: {action}.{number}"
-            given = [
-                (kind, targets)
-                for kind in TriageTarget
-                if (targets := getattr(entry, kind.value)) is not None
-            ]
+            given = [(kind, targets) for kind in TriageTarget if (targets := getattr(entry, kind.value)) is not None]
             if len(given) != 1:
                 raise ConfigError(f"{location}: names one of {', '.join(TriageTarget)}")
             if entry.at is not None and entry.at > now + timedelta(days=1):
@@ -121,9 +115,7 @@ def _decisions(
                 except ValueError as problem:
                     words = f"not an ARK: {target!r}" if kind is TriageTarget.ARK else problem
                     raise ConfigError(f"{location}.{kind}: {words}") from None
-                decision = TriageDecision(
-                    action, kind, meant, at, entry.reason, until, to, from_file=True
-                )
+                decision = TriageDecision(action, kind, meant, at, entry.reason, until, to, from_file=True)
                 earlier = places.setdefault(decision.key, location)
                 if earlier is not location:
                     other = earlier.removeprefix(f"{path}: ")
@@ -163,9 +155,7 @@ _MOST_IDLE = 10
 def apply_to(store: Store, given: TriageFile) -> None:
     """The same for a store that is open; says how much has changed, if anything."""
     new, gone = store.decide_by_file(given.decisions, at=given.at)
-    say(
-        f"{counted(len(given.decisions), 'decision')} in the file: {new} new or changed, {gone} taken back"
-    )
+    say(f"{counted(len(given.decisions), 'decision')} in the file: {new} new or changed, {gone} taken back")
 
 
 def tell_idle(idle: Sequence[TriageDecision], given: TriageFile | None, store_file: Path) -> None:
@@ -178,10 +168,7 @@ def tell_idle(idle: Sequence[TriageDecision], given: TriageFile | None, store_fi
             option = () if decision.kind is TriageTarget.ARK else (f"--{decision.kind}",)
             words = ("triage", "forget", *option, decision.target)
             more = f"; {command(*words, '--store', store_file)} takes it back"
-        say(
-            f"{location}{decision.action} {decision.kind} {decision.target} fits no ARK of "
-            f"{store_file}{more}"
-        )
+        say(f"{location}{decision.action} {decision.kind} {decision.target} fits no ARK of {store_file}{more}")
     if len(idle) > _MOST_IDLE:
         say(f"and {len(idle) - _MOST_IDLE} more decisions that fit none: arkaudit triage list")
 

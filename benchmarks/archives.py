@@ -64,15 +64,11 @@ def _archives(place: Path) -> Iterable[tuple[str, Path, float, str]]:
     pages = [made_page(random, 0, random.choice((0.1, 0.4, 0.9))) for _ in range(PAGES)]
     heads = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
     warc = place / "pages.warc.gz"
-    warc.write_bytes(
-        _records("response", "application/http; msgtype=response", (heads + page for page in pages))
-    )
+    warc.write_bytes(_records("response", "application/http; msgtype=response", (heads + page for page in pages)))
     yield "WARC", warc, sum(map(len, pages)) / 1e6, "MB/s"
     small = [made_page(random, number % 10 == 0, 0.4, SMALL_CHARS) for number in range(SMALL_PAGES)]
     warc = place / "small.warc.gz"
-    warc.write_bytes(
-        _records("response", "application/http; msgtype=response", (heads + page for page in small))
-    )
+    warc.write_bytes(_records("response", "application/http; msgtype=response", (heads + page for page in small)))
     yield "WARC of small pages with ARKs", warc, sum(map(len, small)) / 1e6, "MB/s"
     text = prose(TEXTS * TEXT_CHARS, seed=6).encode()
     wet = place / "texts.warc.wet.gz"

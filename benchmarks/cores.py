@@ -58,12 +58,8 @@ def _folders(place: Path) -> dict[str, Path]:
     for number in range(TEXTS):
         text = with_arks(CHARS, every=2_000, seed=number)
         (folders["text"] / f"{number:03}.txt").write_text(text)
-        paragraphs = "".join(
-            f"<p>{each}</p>\n" for each in text.replace("<", "").replace("&", "").split("\n\n")
-        )
-        (folders["HTML"] / f"{number:03}.html").write_text(
-            f"<!DOCTYPE html><title>A</title><body>{paragraphs}"
-        )
+        paragraphs = "".join(f"<p>{each}</p>\n" for each in text.replace("<", "").replace("&", "").split("\n\n"))
+        (folders["HTML"] / f"{number:03}.html").write_text(f"<!DOCTYPE html><title>A</title><body>{paragraphs}")
     return folders
 
 

@@ -28,9 +28,7 @@ PAGES, ROUNDS = "2000", "3"
 AIM, FLOOR = 2.0, 1.1
 AT_ONCE = 64
 #: `make bench` sets it up; its libraries are its own.
-LINKCHECKER = Path(
-    os.environ.get("LINKCHECKER", Path(sys.prefix, "linkchecker", "bin", "linkchecker"))
-)
+LINKCHECKER = Path(os.environ.get("LINKCHECKER", Path(sys.prefix, "linkchecker", "bin", "linkchecker")))
 OURS, BARE, TUNED, OTHER = "arkaudit", "bare Scrapy", "bare Scrapy, tuned", "LinkChecker"
 
 
@@ -68,9 +66,7 @@ def main(arguments: Sequence[str] = ()) -> int:
             f"{bare.cpu_s / seen.cpu_s:6.2f} of bare Scrapy"
         )
     if OTHER not in best:
-        print(
-            f"  LinkChecker is not there ({LINKCHECKER}), and was not measured: make bench sets it up"
-        )
+        print(f"  LinkChecker is not there ({LINKCHECKER}), and was not measured: make bench sets it up")
     return int(times < FLOOR)
 
 
@@ -125,9 +121,7 @@ def _crawled(command: Sequence[str], site: Site, pages: int, folder: Path, *, co
     seen = Crawl(_cpu_s() - cpu_s, time.perf_counter() - started)
     requests, different = site.taken()
     if different != pages:
-        raise SystemExit(
-            f"crawl: {command[0]} ended with {done.returncode} and asked for {different} of {pages} pages"
-        )
+        raise SystemExit(f"crawl: {command[0]} ended with {done.returncode} and asked for {different} of {pages} pages")
     if requests > pages * 1.01:
         raise SystemExit(f"crawl: {command[0]} asked {requests} times for {pages} pages")
     return seen
@@ -135,9 +129,7 @@ def _crawled(command: Sequence[str], site: Site, pages: int, folder: Path, *, co
 
 def environment(folder: Path) -> Mapping[str, str]:
     """Ours, in which what Python has compiled is kept, as it is wherever programs are installed."""
-    variables = {
-        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
-    }
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return variables | {"ARKAUDIT_CACHE": str(folder / "cache"), "PYTHONPATH": str(Path.cwd())}
 
 

@@ -77,19 +77,12 @@ def _make(place: Path, millions: int) -> None:
                 ranges["findings"] = (_FINDING, 0)
             for table, (query, rows) in ranges.items():
                 name = f"{table}/p{part + 1:06}-0123456789abcdef-00000000.parquet"
-                filled = query.replace("$first", str(part * rows)).replace(
-                    "$last", str((part + 1) * rows)
-                )
+                filled = query.replace("$first", str(part * rows)).replace("$last", str((part + 1) * rows))
                 filled = filled.replace("$arks", str(arks))
-                connection.execute(
-                    f"COPY ({filled}) TO '{place / name}' (FORMAT parquet, COMPRESSION zstd)"
-                )
+                connection.execute(f"COPY ({filled}) TO '{place / name}' (FORMAT parquet, COMPRESSION zstd)")
                 files[table].append(name)
     rows = {"mentions": millions * PART, "documents": millions * documents, "findings": 0}
-    tables = {
-        name: TableFiles(rows[name], tuple(each), tuple("" for _ in each))
-        for name, each in files.items()
-    }
+    tables = {name: TableFiles(rows[name], tuple(each), tuple("" for _ in each)) for name, each in files.items()}
     manifest = Manifest("0.1.0", "0123456789abcdef", millions, millions, millions, tables)
     (place / MANIFEST).write_bytes(manifest.to_bytes())
 

@@ -45,14 +45,10 @@ def main() -> int:
         f"the speed of a naive pattern (floor {FLOOR_OF_NAIVE}); {scan / ours:.0%} of the time is the scan for labels, "
         f"the rest: {_shares(text)}"
     )
-    taken = {
-        kind: _seconds(partial(extraction_of, data, name=kind)) for kind, data in _dense_documents()
-    }
+    taken = {kind: _seconds(partial(extraction_of, data, name=kind)) for kind, data in _dense_documents()}
     shown = ", ".join(f"{seconds:.1f} s for {kind}" for kind, seconds in taken.items())
     print(f"find: {DENSE:,} ARKs in a document take {shown} (bound {MOST_SECONDS:.0f} s each)")
-    return int(
-        speed < FLOOR_MB_S or naive / ours < FLOOR_OF_NAIVE or max(taken.values()) > MOST_SECONDS
-    )
+    return int(speed < FLOOR_MB_S or naive / ours < FLOOR_OF_NAIVE or max(taken.values()) > MOST_SECONDS)
 
 
 def _dense_documents() -> Iterator[tuple[str, bytes]]:
@@ -62,15 +58,10 @@ def _dense_documents() -> Iterator[tuple[str, bytes]]:
     words = "of the list is at https://n2t.net/ark:/67531"
     yield (
         "prose.txt",
-        "".join(
-            f"Item {at} {words}/{name} and more follows.\n" for at, name in enumerate(names)
-        ).encode(),
+        "".join(f"Item {at} {words}/{name} and more follows.\n" for at, name in enumerate(names)).encode(),
     )
     yield "list.txt", "".join(f"ark:/67531/{name}\n" for name in names).encode()
-    rows = "".join(
-        f"{at},The title of {at},https://n2t.net/ark:/67531/{name}\n"
-        for at, name in enumerate(names)
-    )
+    rows = "".join(f"{at},The title of {at},https://n2t.net/ark:/67531/{name}\n" for at, name in enumerate(names))
     yield "table.csv", f"id,title,url\n{rows}".encode()
 
 

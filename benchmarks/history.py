@@ -124,9 +124,7 @@ def _reading(store: Path, parquet: Path) -> dict[str, float]:
     def from_parquet() -> None:
         for table, columns in _READ.items():
             place = parquet / table
-            frame = pq.read_table(
-                place if table != "mention" else max(place.iterdir()), columns=columns.split()
-            )
+            frame = pq.read_table(place if table != "mention" else max(place.iterdir()), columns=columns.split())
             assert len(frame.to_pandas()) == rows[table]
 
     return {
@@ -146,23 +144,13 @@ def _frame(connection: Any, table: str, names: list[str]) -> Any:
     source = schema.tables.tables[table]
     columns = [source.c[name] if name in source.c else schema.ark.c[name] for name in names]
     dtypes = {Integer: INTEGER, Boolean: TRUTH}
-    frame = Columns(
-        {
-            each.name: MOMENT if each.name == "at" else dtypes.get(type(each.type), TEXT)
-            for each in columns
-        }
-    )
-    as_stored = (
-        type_coerce(each, Text) if isinstance(each.type, JSON) else each for each in columns
-    )
+    frame = Columns({each.name: MOMENT if each.name == "at" else dtypes.get(type(each.type), TEXT) for each in columns})
+    as_stored = (type_coerce(each, Text) if isinstance(each.type, JSON) else each for each in columns)
     query = select(*as_stored).join_from(source, schema.ark)
     if table == "mention":
         query = query.join(schema.document).where(
             schema.document.c.run_id
-            == select(schema.run.c.run_id)
-            .order_by(schema.run.c.run_id.desc())
-            .limit(1)
-            .scalar_subquery()
+            == select(schema.run.c.run_id).order_by(schema.run.c.run_id.desc()).limit(1).scalar_subquery()
         )
     for rows in fetched(connection, query):
         frame.add(rows)

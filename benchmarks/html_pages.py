@@ -41,9 +41,7 @@ def main() -> int:
     ):
         pages = [made_page(random.Random(seed), arks_per_page, link_share) for seed in range(PAGES)]
         ratio, beside_etree = _ratio(_by_lxml_html, pages), _ratio(_by_etree, pages)
-        print(
-            f"html: {ratio:.2f} of the speed of lxml.html (floor {floor}), {beside_etree:.2f} of lxml.etree: {kind}"
-        )
+        print(f"html: {ratio:.2f} of the speed of lxml.html (floor {floor}), {beside_etree:.2f} of lxml.etree: {kind}")
         is_slow |= ratio < floor
     return int(is_slow)
 
@@ -82,19 +80,14 @@ def _collected(root: Any) -> list[str | None]:
     return collected
 
 
-def made_page(
-    chance: random.Random, arks: int, link_share: float, chars: int = PAGE_CHARS
-) -> bytes:
+def made_page(chance: random.Random, arks: int, link_share: float, chars: int = PAGE_CHARS) -> bytes:
     """A page as a library's site may have it: head, scripts, navigation, prose, lists, tables."""
     pieces = list(_pieces(chance, link_share, chars))
     for _ in range(arks):
         name = "".join(chance.choices("0123456789bcdfghjkmnpqrstvwxz", k=9))
         cited = f'<p>See <a href="https://n2t.net/ark:/12345/{name}">ark:/12345/{name}</a>, {words(chance, 9)}.</p>\n'
         pieces.insert(chance.randrange(len(pieces)), cited)
-    head = "".join(
-        f'<meta name="{key}" content="{words(chance, 9)}">\n'
-        for key in ("description", "og:title", "dc")
-    )
+    head = "".join(f'<meta name="{key}" content="{words(chance, 9)}">\n' for key in ("description", "og:title", "dc"))
     script = f"var state = {{'a': 1}}; function go() {{ {words(chance, 300)} }}"
     return (
         f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{words(chance, 5)}</title>\n{head}'

@@ -63,11 +63,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     seen = audited(names, int(arks), interval_s)
     every = sorted(moment for moments in seen.starts.values() for moment in moments)
     bound_s = max(len(moments) - 1 for moments in seen.starts.values()) * interval_s
-    gap_s = min(
-        later - earlier
-        for moments in seen.starts.values()
-        for earlier, later in pairwise(sorted(moments))
-    )
+    gap_s = min(later - earlier for moments in seen.starts.values() for earlier, later in pairwise(sorted(moments)))
     makespan_s, asking_s = seen.ended - seen.begun, every[-1] - every[0]
     ratio = makespan_s / bound_s
     print(
@@ -88,9 +84,7 @@ def audited(names: Sequence[str], arks: int, interval_s: float) -> Audit:
     server.start()
     port = ours.recv()
     with tempfile.TemporaryDirectory(prefix="arkaudit-makespan-") as folder:
-        lines = [
-            f"http://{name}/ark:/{NAAN}/b7{number:04}k" for number in range(arks) for name in names
-        ]
+        lines = [f"http://{name}/ark:/{NAAN}/b7{number:04}k" for number in range(arks) for name in names]
         Path(folder, "arks.txt").write_text("\n".join(lines))
         routes = "\n".join(f'    "{name}:80=127.0.0.1:{port}",' for name in names)
         Path(folder, "arkaudit.toml").write_text(
@@ -142,16 +136,12 @@ def serve(pipe: Connection, rest_of_page: str = "") -> None:
                 if key.fileobj is listener:
                     connection, _ = listener.accept()
                     waiting.register(connection, selectors.EVENT_READ)
-                elif isinstance(key.fileobj, socket.socket) and not _answered(
-                    key.fileobj, starts, rest_of_page
-                ):
+                elif isinstance(key.fileobj, socket.socket) and not _answered(key.fileobj, starts, rest_of_page):
                     waiting.unregister(key.fileobj)
                     key.fileobj.close()
 
 
-def _answered(
-    connection: socket.socket, starts: defaultdict[str, list[float]], rest_of_page: str
-) -> bool:
+def _answered(connection: socket.socket, starts: defaultdict[str, list[float]], rest_of_page: str) -> bool:
     """Whether there was a request on a connection, which has been answered; requests come in one piece here."""
     try:
         received, ancillary, _, _ = connection.recvmsg(65536, 256)
@@ -159,9 +149,7 @@ def _answered(
         return False
     if not received:
         return False
-    seconds, nanoseconds = (
-        struct.unpack("ll", ancillary[0][2][:16]) if ancillary else divmod(time.time_ns(), 10**9)
-    )
+    seconds, nanoseconds = struct.unpack("ll", ancillary[0][2][:16]) if ancillary else divmod(time.time_ns(), 10**9)
     line, *headers = received.decode("latin-1").split("\r\n")
     host = next(each[5:].strip() for each in headers if each.lower().startswith("host:"))
     starts[host].append(seconds + nanoseconds / 1e9)
@@ -173,11 +161,7 @@ def _answer(target: str, rest_of_page: str) -> bytes:
     path, _, inflection = target.partition("?")
     name = path.rpartition("/")[2]
     is_known = path.startswith(f"/ark:/{NAAN}/b7") and name.endswith("k") and len(name) == 7
-    body = (
-        (_RECORD if inflection else _PAGE).format(name=name, words=_WORDS)
-        if is_known
-        else "Not here"
-    )
+    body = (_RECORD if inflection else _PAGE).format(name=name, words=_WORDS) if is_known else "Not here"
     media_type = "text/plain" if inflection or not is_known else "text/html"
     body += rest_of_page if media_type == "text/html" else ""
     status = "200 OK" if is_known else "404 Not Found"

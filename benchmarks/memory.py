@@ -64,9 +64,7 @@ def _crawled(pages: int) -> tuple[int, float]:
         taken_s = time.perf_counter() - started
         _, different = site.taken()
     if running.returncode or different != pages:
-        raise SystemExit(
-            f"memory: the crawl ended with {running.returncode} and {different} of {pages} pages"
-        )
+        raise SystemExit(f"memory: the crawl ended with {running.returncode} and {different} of {pages} pages")
     return used.ru_maxrss * 1024, taken_s
 
 

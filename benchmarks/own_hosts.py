@@ -45,7 +45,9 @@ def told():
 atexit.register(told)
 main()
 """
-_CITED = "select replace(url, ?, ''), as_written, reason, spans from mention join document using (document_id) order by 1, 4"
+_CITED = (
+    "select replace(url, ?, ''), as_written, reason, spans from mention join document using (document_id) order by 1, 4"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +140,7 @@ class _Shelf(BaseHTTPRequestHandler):
         name = self.path.strip("/").removesuffix(".pdf")
         media_type, body = "text/html", b""
         if not name:
-            body = "".join(
-                f"<a href='/{number}.pdf'>{number}</a>\n" for number in range(PDFS)
-            ).encode()
+            body = "".join(f"<a href='/{number}.pdf'>{number}</a>\n" for number in range(PDFS)).encode()
         elif name.isdigit():
             media_type, body = "application/pdf", _pdf(int(name))
         self.send_response(200 if body else 404)

@@ -19,12 +19,8 @@ MOST_ANSWER_MS = 200.0
 FEW_ARKS = 100
 MOST_OPEN_S = 1.0
 
-_TIMED = (
-    "(() => {{ const began = performance.now(); {what}; return performance.now() - began; }})()"
-)
-_USABLE = (
-    "arkaudit.show('arks').then(shown => { shown.search('e', {}); return performance.now(); })"
-)
+_TIMED = "(() => {{ const began = performance.now(); {what}; return performance.now() - began; }})()"
+_USABLE = "arkaudit.show('arks').then(shown => { shown.search('e', {}); return performance.now(); })"
 ANSWERS = {
     "a filter": "commands.search('', {family: 'fails'})",
     "a search": "commands.search('81055 timeout', {})",

@@ -43,9 +43,7 @@ def main() -> int:
 def _ratio(files: Sequence[bytes]) -> float:
     """The median over rounds, in which both take turns, of how fast the reader is beside PDFium alone."""
     _seconds(read_pdf, files)  # imports and first allocations are nobody's speed
-    return median(
-        _seconds(_text_by_pdfium, files) / _seconds(read_pdf, files) for _ in range(ROUNDS)
-    )
+    return median(_seconds(_text_by_pdfium, files) / _seconds(read_pdf, files) for _ in range(ROUNDS))
 
 
 def _seconds(read: Callable[[bytes], object], files: Sequence[bytes]) -> float:
@@ -91,20 +89,13 @@ def prose_pdf(*, pages: int = PAGES, first: int = 0) -> bytes:
 
 def _page(number: int) -> bytes:
     words = PROSE.split()
-    lines = [
-        " ".join(words[(number + 7 * row + at) % len(words)] for at in range(15))
-        for row in range(LINES)
-    ]
+    lines = [" ".join(words[(number + 7 * row + at) % len(words)] for at in range(15)) for row in range(LINES)]
     if number % 10 == 0:
         lines[20:22] = [
             "which is to be seen at https://example.org/ark:/12345/x5",
             "4xz321 by all who wish to see it",
         ]
-    return (
-        b"BT /F 11 Tf 72 770 Td 14 TL "
-        + b"".join(f"({line}) ' ".encode("ascii") for line in lines)
-        + b"ET"
-    )
+    return b"BT /F 11 Tf 72 770 Td 14 TL " + b"".join(f"({line}) ' ".encode("ascii") for line in lines) + b"ET"
 
 
 if __name__ == "__main__":

@@ -43,9 +43,7 @@ def _made_by(checkout: Path, store: Path) -> Mapping[str, str]:
     """The digest of each file, as the code in *checkout* makes them."""
     command = [sys.executable, "-P", __file__, "--digests", str(store)]
     environment = {**os.environ, "PYTHONPATH": str(checkout)}
-    done = subprocess.run(
-        command, cwd=checkout, env=environment, check=True, capture_output=True, text=True
-    )
+    done = subprocess.run(command, cwd=checkout, env=environment, check=True, capture_output=True, text=True)
     found: dict[str, str] = json.loads(done.stdout)
     return found
 
@@ -89,9 +87,7 @@ def _ways(store: Path) -> Iterator[tuple[str, Mapping[str, Any], Any, Any]]:
         return
     with closing(sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)) as raw:
         runs = [run for (run,) in raw.execute("SELECT run_id FROM run ORDER BY run_id")]
-        naans = tuple(
-            naan for (naan,) in raw.execute("SELECT naan FROM ark ORDER BY ark_id LIMIT 1")
-        )
+        naans = tuple(naan for (naan,) in raw.execute("SELECT naan FROM ark ORDER BY ark_id LIMIT 1"))
     yield "in German", {}, every, Spoken.of("de")
     yield "one NAAN", {}, Choice(naans=naans), english
     for run in dict.fromkeys((runs[0], runs[-1])) if runs else ():

@@ -54,9 +54,7 @@ def main() -> int:
 
 def _speed(text: str, seconds: float, colons: float) -> str:
     speed = len(text) / seconds / 1e6
-    return (
-        f"scan: {speed:,.0f} MB/s over text without ARKs ({colons:.1f} colons in 1,000 characters)"
-    )
+    return f"scan: {speed:,.0f} MB/s over text without ARKs ({colons:.1f} colons in 1,000 characters)"
 
 
 def _seconds_of_scan(text: str) -> float:

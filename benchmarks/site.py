@@ -71,9 +71,7 @@ def page(number: int, pages: int, rest_of_page: str = "") -> bytes:
     children = range(_CHILDREN * number + 1, _CHILDREN * number + 1 + _CHILDREN)
     links = [each for each in children if each < pages]
     links += [chance.randrange(pages) for _ in range(LINKS - len(links))]
-    items = "".join(
-        f'<li><a href="{path(each)}">Box {each}, and what is in it</a></li>\n' for each in links
-    )
+    items = "".join(f'<li><a href="{path(each)}">Box {each}, and what is in it</a></li>\n' for each in links)
     names = [_name(f"btv1b{number:07}{letter}") for letter in "kmn"]
     prose_of_page = "".join(f"<p>{chance.choice(_PARAGRAPHS)}</p>\n" for _ in range(4))
     return (
@@ -150,9 +148,7 @@ async def _served(pipe: Connection, pages: int, rest_of_page: str) -> None:
         pipe.send((len(asked), len(set(asked))))
         asked.clear()
 
-    server = await loop.create_server(
-        lambda: _Conversation(pages, asked, rest_of_page), "127.0.0.1", 0, backlog=1024
-    )
+    server = await loop.create_server(lambda: _Conversation(pages, asked, rest_of_page), "127.0.0.1", 0, backlog=1024)
     loop.add_reader(pipe.fileno(), tell)
     pipe.send(server.sockets[0].getsockname()[1])
     await server.serve_forever()

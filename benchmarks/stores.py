@@ -34,9 +34,7 @@ _FIRST: Final = datetime(2026, 1, 5, 3, 0, tzinfo=UTC)
 _FATES: Final = ("resolved",) * 88 + ("broken",) * 6 + ("timeout",) * 3 + ("blocked",) * 3
 
 
-def make_store(
-    path: Path, *, arks: int, runs: int = 1, asked_share: float = 1.0, seed: int = 1
-) -> Path:
+def make_store(path: Path, *, arks: int, runs: int = 1, asked_share: float = 1.0, seed: int = 1) -> Path:
     """A store at *path* with *runs* runs a month apart; each asks *asked_share* of *arks* ARKs, the last one too."""
     engine = create_engine(URL.create("sqlite", database=str(path)))
     schema.tables.create_all(engine)
@@ -92,9 +90,7 @@ def _arks(names: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def _at(run_id: int, seconds: float = 0.0) -> str:
-    return (_FIRST + timedelta(days=30 * run_id, seconds=seconds)).isoformat(
-        timespec="milliseconds"
-    )
+    return (_FIRST + timedelta(days=30 * run_id, seconds=seconds)).isoformat(timespec="milliseconds")
 
 
 def _run(run_id: int) -> dict[str, Any]:
@@ -169,9 +165,7 @@ def _landing(ark: str) -> str:
     return f"https://digital.{naan}.example/items/{name}"
 
 
-def _observations(
-    run_id: int, names: list[str], asked: list[int], fates: list[str]
-) -> Iterator[dict[str, Any]]:
+def _observations(run_id: int, names: list[str], asked: list[int], fates: list[str]) -> Iterator[dict[str, Any]]:
     for place, (number, fate) in enumerate(zip(asked, fates, strict=True)):
         ark = names[number - 1]
         status = {"resolved": 200, "broken": 404, "blocked": 403}.get(fate)
@@ -213,9 +207,7 @@ def _observations(
         }
 
 
-def _verdicts(
-    run_id: int, names: list[str], asked: list[int], fates: list[str]
-) -> Iterator[dict[str, Any]]:
+def _verdicts(run_id: int, names: list[str], asked: list[int], fates: list[str]) -> Iterator[dict[str, Any]]:
     for number, fate in zip(asked, fates, strict=True):
         ark = names[number - 1]
         fine = fate == "resolved"

@@ -24,10 +24,7 @@ NAANS, HOSTS, DOCUMENTS = 60, 400, 5_000
 #: A run asks about this many of every eighteen ARKs, and about the metadata of two of three that work.
 ASKED, OF = 5, 18
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
-_TEXT = (
-    "the river has a bridge of seven arches that was built when the town was still inside its walls "
-    * 2
-)
+_TEXT = "the river has a bridge of seven arches that was built when the town was still inside its walls " * 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +63,7 @@ class Subject:
 def make(path: Path) -> None:
     """Write the store; the same each time."""
     lots = random.Random(2026)
-    subjects = [
-        Subject(n, lots.randrange(2, 40) if lots.random() < 0.5 else 99) for n in range(ARKS)
-    ]
+    subjects = [Subject(n, lots.randrange(2, 40) if lots.random() < 0.5 else 99) for n in range(ARKS)]
     Store.open(path).close()
     with closing(sqlite3.connect(path)) as raw:
         raw.execute("PRAGMA synchronous=OFF")
@@ -105,16 +100,11 @@ def multiply(path: Path, times: int) -> None:
     with closing(sqlite3.connect(path)) as raw:
         raw.execute("PRAGMA synchronous=OFF")
         raw.execute("PRAGMA foreign_keys=OFF")
-        last = {
-            f"{table}_id": raw.execute(f"SELECT max({table}_id) FROM {table}").fetchone()[0]
-            for table in _NAMING
-        }
+        last = {f"{table}_id": raw.execute(f"SELECT max({table}_id) FROM {table}").fetchone()[0] for table in _NAMING}
         for number in range(1, times):
             for name, naming in _NAMING.items():
                 columns = [column.name for column in schema.tables.tables[name].columns]
-                copied = ", ".join(
-                    _copied(column, column in naming, number, last) for column in columns
-                )
+                copied = ", ".join(_copied(column, column in naming, number, last) for column in columns)
                 raw.execute(
                     f"INSERT INTO {name} ({', '.join(columns)}) "
                     f"SELECT {copied} FROM {name} WHERE {name}_id <= {last[f'{name}_id']}"
@@ -131,11 +121,7 @@ def _copied(column: str, is_named: bool, number: int, last: Mapping[str, int]) -
     """A column of the copy of this *number*: its keys behind those of all copies before, its names told apart."""
     if column in _KEYS:
         return f"{column} + {number * last[column]}"
-    return (
-        f"replace(replace({column}, 'bc', 'bc{number}b'), '/library.', '/library{number}.')"
-        if is_named
-        else column
-    )
+    return f"replace(replace({column}, 'bc', 'bc{number}b'), '/library.', '/library{number}.')" if is_named else column
 
 
 @dataclass(slots=True)
@@ -182,10 +168,7 @@ def _add_documents(raw: sqlite3.Connection, run: int, subjects: list[Subject], k
     first = keys.document
     raw.executemany(
         _into(schema.document),
-        (
-            (first + page + 1, run, *_document(page, _moment(run, page)))
-            for page in range(DOCUMENTS)
-        ),
+        ((first + page + 1, run, *_document(page, _moment(run, page))) for page in range(DOCUMENTS)),
     )
     keys.document += DOCUMENTS
     each = len(subjects) // DOCUMENTS
@@ -225,9 +208,7 @@ def _hop(url: str, status: int | None, at: str) -> dict[str, Any]:
 def _observations(run: int, asked: list[Subject], keys: _Keys) -> Iterator[tuple[Any, ...]]:
     for second, subject in enumerate(asked):
         status, at = subject.status(run), _moment(run, second)
-        questions = (
-            ["object", "?info"] if status == 200 and subject.number // OF % 3 else ["object"]
-        )
+        questions = ["object", "?info"] if status == 200 and subject.number // OF % 3 else ["object"]
         for question in questions:
             keys.observation += 1
             url = subject.url + (question if question != "object" else "")

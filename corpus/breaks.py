@@ -94,16 +94,12 @@ def texts(half: str) -> Iterator[Document]:
     for kind, table in (("table-bars", _barred), ("table-blanks", _laid_out)):
         known = _Texts(half, kind, language)
         paragraphs = known.paragraphs(24)
-        yield _document(
-            f"layout/{kind}-{language}.txt", kind, language, table(paragraphs, known), paragraphs
-        )
+        yield _document(f"layout/{kind}-{language}.txt", kind, language, table(paragraphs, known), paragraphs)
     if half == "held-out":  # its page would cite an ARK that another document has
         return
     paragraphs = _Texts(half, "marks-html", language).paragraphs(16)
     raised = '<span style="vertical-align:super;font-size:70%">{}</span>'
-    page = _page(
-        paragraphs, language, "", lambda each, mark: html.escape(each.written) + raised.format(mark)
-    )
+    page = _page(paragraphs, language, "", lambda each, mark: html.escape(each.written) + raised.format(mark))
     yield _document(f"html/marks-{language}.html", "marks", language, page.encode(), paragraphs)
 
 
@@ -114,10 +110,7 @@ def pdfs(half: str) -> Iterator[Document]:
 
     language = {"dev": "en", "held-out": "de"}[half]
     plain = _CSS + "i{font-style:normal;letter-spacing:.2em;overflow-wrap:anywhere}"
-    narrow = (
-        _CSS
-        + "body{columns:3;text-align:justify;hyphens:auto;overflow-wrap:anywhere;font-size:8.5pt}"
-    )
+    narrow = _CSS + "body{columns:3;text-align:justify;hyphens:auto;overflow-wrap:anywhere;font-size:8.5pt}"
     pages = (
         "@page{size:90mm 72mm;margin:12mm 9mm;@top-left{content:'Annual report';font-size:7pt}"
         "@bottom-center{content:counter(page);font-size:8pt}}"
@@ -165,8 +158,7 @@ def pdfs(half: str) -> Iterator[Document]:
     ):
         paragraphs = _Texts(half, kind, language).paragraphs(24)
         body = "\n\n".join(
-            _rendered(each, tex_text, lambda cited, _: f"\\url{{{cited.written}}}")
-            for each in paragraphs
+            _rendered(each, tex_text, lambda cited, _: f"\\url{{{cited.written}}}") for each in paragraphs
         )
         with tempfile.TemporaryDirectory(prefix="corpus-") as folder:
             written = Path(folder, "document.tex")
@@ -175,25 +167,17 @@ def pdfs(half: str) -> Iterator[Document]:
         yield _document(f"layout/{kind}-{language}.pdf", kind, language, data, paragraphs)
     paragraphs = _Texts(half, "weasyprint-table", language).paragraphs(24)
     data = HTML(string=_table_page(paragraphs, language, Random(f"{half} cells"))).write_pdf()
-    yield _document(
-        f"layout/weasyprint-table-{language}.pdf", "weasyprint-table", language, data, paragraphs
-    )
+    yield _document(f"layout/weasyprint-table-{language}.pdf", "weasyprint-table", language, data, paragraphs)
 
 
-def _document(
-    path: str, kind: str, language: str, data: bytes, paragraphs: list[Paragraph]
-) -> Document:
-    arks = tuple(
-        each.ark for paragraph in paragraphs for each in paragraph if isinstance(each, Citation)
-    )
+def _document(path: str, kind: str, language: str, data: bytes, paragraphs: list[Paragraph]) -> Document:
+    arks = tuple(each.ark for paragraph in paragraphs for each in paragraph if isinstance(each, Citation))
     return Document(path, kind, language, "known", data, arks)
 
 
 def _rendered(paragraph: Paragraph, escaped: Callable[[str], str], render: Render) -> str:
     mark = _MARKS[sum(map(ord, str(paragraph[0]))) % len(_MARKS)]
-    return "".join(
-        render(each, mark) if isinstance(each, Citation) else escaped(each) for each in paragraph
-    )
+    return "".join(render(each, mark) if isinstance(each, Citation) else escaped(each) for each in paragraph)
 
 
 def _page(paragraphs: list[Paragraph], language: str, css: str, render: Render) -> str:
@@ -226,11 +210,7 @@ def _soft_blank(paragraphs: list[Paragraph], random: Random) -> bytes:
 
     def broken(citation: Citation, _: str) -> str:
         written = citation.written
-        inside = [
-            at
-            for at in range(len(written) - 6, len(written))
-            if re.match(r"\w\w", written[at - 1 : at + 1])
-        ]
+        inside = [at for at in range(len(written) - 6, len(written)) if re.match(r"\w\w", written[at - 1 : at + 1])]
         at = random.choice(inside or [len(written) - 3])
         return f"{written[:at]}\N{SOFT HYPHEN} {written[at:]}"
 
@@ -275,44 +255,33 @@ def _cell(random: Random) -> str:
     )
 
 
-def _rows(
-    paragraphs: list[Paragraph], known: _Texts, width: int
-) -> Iterator[list[tuple[str, str]]]:
+def _rows(paragraphs: list[Paragraph], known: _Texts, width: int) -> Iterator[list[tuple[str, str]]]:
     """The rows of a table of plain text, line by line: the ARK broken at *width*, and what stands beside it."""
     for index, paragraph in enumerate(paragraphs):
         left = textwrap.wrap(_cited(paragraph).written, width, break_on_hyphens=False)
         prose = str(paragraph[0]).strip() if index % 3 == 0 else _cell(known.random)
         right = textwrap.wrap(prose, 20)[:4]
         count = max(len(left), len(right))
-        yield list(
-            zip(left + [""] * (count - len(left)), right + [""] * (count - len(right)), strict=True)
-        )
+        yield list(zip(left + [""] * (count - len(left)), right + [""] * (count - len(right)), strict=True))
 
 
 def _barred(paragraphs: list[Paragraph], known: _Texts) -> bytes:
     """A table drawn with bars and rules, the ARKs in its second column."""
     rule = f"+{'-' * 22}+{'-' * 24}+\n"
-    rows = (
-        "".join(f"| {right:20} | {left:22} |\n" for left, right in row)
-        for row in _rows(paragraphs, known, 22)
-    )
+    rows = ("".join(f"| {right:20} | {left:22} |\n" for left, right in row) for row in _rows(paragraphs, known, 22))
     return (rule + rule.join(rows) + rule).encode()
 
 
 def _laid_out(paragraphs: list[Paragraph], known: _Texts) -> bytes:
     """A table whose columns only blanks part, as a page's layout is kept in plain text."""
     rows = (
-        "".join(f"{left:28}  {right}".rstrip() + "\n" for left, right in row)
-        for row in _rows(paragraphs, known, 28)
+        "".join(f"{left:28}  {right}".rstrip() + "\n" for left, right in row) for row in _rows(paragraphs, known, 28)
     )
     return "\n".join(rows).encode()
 
 
 def _typst_table(paragraphs: list[Paragraph], random: Random) -> str:
-    cells = (
-        f"[{_broken(_cited(each))}], [{_typst(_cell(random))}], [{_typst(_cell(random))}]"
-        for each in paragraphs
-    )
+    cells = (f"[{_broken(_cited(each))}], [{_typst(_cell(random))}], [{_typst(_cell(random))}]" for each in paragraphs)
     return "#table(columns: (3.4cm, 1fr, 1fr), stroke: none,\n" + ",\n".join(cells) + ")\n"
 
 
@@ -335,9 +304,7 @@ def main() -> None:
     only = set(sys.argv[1:])
     for half in ("dev", "held-out"):
         truth = HERE / half / "truth.jsonl"
-        rows = {
-            json.loads(line)["document"]: line for line in truth.read_text("utf-8").splitlines()
-        }
+        rows = {json.loads(line)["document"]: line for line in truth.read_text("utf-8").splitlines()}
         for document in (*texts(half), *pdfs(half)):
             if only and document.kind not in only:
                 continue

@@ -326,9 +326,7 @@ def false_friends(half: str, source: Iterator[Citation]) -> Iterator[Document]:
     text = template.format(*(each.written for each in cited))
     language = {"dev": "en", "held-out": "de"}[half]
     arks = tuple(each.ark for each in cited)
-    yield Document(
-        "false-friends/house-style.md", "tempting", language, "known", text.encode(), arks
-    )
+    yield Document("false-friends/house-style.md", "tempting", language, "known", text.encode(), arks)
     for name, (language, template) in _MORE[half].items():
         named = [next(source) for _ in range(len(re.findall(r"(?<!\{)\{\}(?!\})", template)))]
         text = template.format(*(each.written.removeprefix("/") for each in named))

@@ -122,9 +122,7 @@ class Half:
             yield from self._pdfs()
             yield from breaks.pdfs(self.half)
 
-    def _paragraphs(
-        self, language: str, source: Iterator[Citation], count: int, random: Random
-    ) -> list[Paragraph]:
+    def _paragraphs(self, language: str, source: Iterator[Citation], count: int, random: Random) -> list[Paragraph]:
         """Paragraphs of two to five sentences that cite *count* ARKs together."""
         prose = Prose(language, self.half, random)
         paragraphs: list[Paragraph] = []
@@ -149,9 +147,7 @@ class Half:
                 paragraphs = self._paragraphs(language, self._sources[naans], 22, random)
                 text = "\n\n".join(_as_text(each) for each in paragraphs) + "\n"
                 path = f"plain/{kind}-{width}-{number}-{language}.txt"
-                yield Document(
-                    path, kind, language, naans, wrap(text, width, random), _arks(paragraphs)
-                )
+                yield Document(path, kind, language, naans, wrap(text, width, random), _arks(paragraphs))
 
     def _negatives(self) -> Iterator[Document]:
         for number in range(12):
@@ -184,13 +180,9 @@ class Half:
                 behind = follower(kind, language, random, fill=filled)
             before = f"{prose.sentence()} {prose.lead()} {citation.written}"
             after = (
-                f"{behind.rstrip(' ')} {prose.sentence()}"
-                if not behind.endswith("\n")
-                else behind + prose.sentence()
+                f"{behind.rstrip(' ')} {prose.sentence()}" if not behind.endswith("\n") else behind + prose.sentence()
             )
-            paragraphs.append(
-                "\n".join([*_whole_lines(before, width), *_whole_lines(after, width)])
-            )
+            paragraphs.append("\n".join([*_whole_lines(before, width), *_whole_lines(after, width)]))
         return "\n\n".join(paragraphs) + "\n", tuple(arks), tuple(followers)
 
     def _pages(self) -> Iterator[Document]:
@@ -221,9 +213,7 @@ class Half:
                 written = Path(folder, recipe + suffix)
                 written.write_text(source_of(paragraphs, language), "utf-8")
                 pdf = typeset.pdf_of(written, epoch=EPOCH)
-            yield Document(
-                f"pdf/{recipe}-{language}.pdf", recipe, language, naans, pdf, _arks(paragraphs)
-            )
+            yield Document(f"pdf/{recipe}-{language}.pdf", recipe, language, naans, pdf, _arks(paragraphs))
 
 
 def _as_text(paragraph: Paragraph) -> str:
@@ -231,9 +221,7 @@ def _as_text(paragraph: Paragraph) -> str:
 
 
 def _arks(paragraphs: list[Paragraph]) -> tuple[str, ...]:
-    return tuple(
-        each.ark for paragraph in paragraphs for each in paragraph if isinstance(each, Citation)
-    )
+    return tuple(each.ark for paragraph in paragraphs for each in paragraph if isinstance(each, Citation))
 
 
 def _whole_lines(text: str, width: int) -> list[str]:
@@ -243,8 +231,7 @@ def _whole_lines(text: str, width: int) -> list[str]:
     return [
         line
         for part in text.split("\n")
-        for line in textwrap.wrap(part, width, break_long_words=False, break_on_hyphens=False)
-        or [""]
+        for line in textwrap.wrap(part, width, break_long_words=False, break_on_hyphens=False) or [""]
     ]
 
 
@@ -254,11 +241,7 @@ def write(half: str, *, pdf: bool) -> None:
     truth = HERE / half / "truth.jsonl"
     kept = []
     if not pdf and truth.exists():
-        kept = [
-            line
-            for line in truth.read_text("utf-8").splitlines()
-            if json.loads(line)["document"].endswith(".pdf")
-        ]
+        kept = [line for line in truth.read_text("utf-8").splitlines() if json.loads(line)["document"].endswith(".pdf")]
     for old in sorted(folder.rglob("*.*")):
         if pdf or old.suffix != ".pdf":
             old.unlink()
@@ -274,9 +257,7 @@ def write(half: str, *, pdf: bool) -> None:
 
 def main() -> int:
     """Make both halves; 0 if all went well, else 1 and one message."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pdf", action="store_true", help="typeset the PDFs again, too")
     asked = parser.parse_args()
     try:

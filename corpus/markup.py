@@ -18,9 +18,7 @@ _PARTS = re.compile(r"(?<=[^\W_])(?=[^\W_])")
 _TEX_SPECIAL = re.compile(r"[#$%&_{}]")
 
 
-def rendered(
-    paragraph: Paragraph, text: Callable[[str], str], ark: Callable[[Citation], str]
-) -> str:
+def rendered(paragraph: Paragraph, text: Callable[[str], str], ark: Callable[[Citation], str]) -> str:
     """*paragraph* with *text* and *ark* written as a format wants them."""
     return "".join(text(each) if isinstance(each, str) else ark(each) for each in paragraph)
 
@@ -66,9 +64,7 @@ def _tex(
     options: str = _NARROW,
 ) -> str:
     body = "\n\n".join(rendered(each, tex_text, ark) for each in paragraphs)
-    return _TEX_PAGE.substitute(
-        options=options, preamble=_BABEL[language] + "\n" + preamble, body=body
-    )
+    return _TEX_PAGE.substitute(options=options, preamble=_BABEL[language] + "\n" + preamble, body=body)
 
 
 def _url(citation: Citation) -> str:
@@ -102,9 +98,7 @@ def latex_xurl_links(paragraphs: list[Paragraph], language: str) -> str:
 
 def latex_plain(paragraphs: list[Paragraph], language: str) -> str:
     """ARKs as ordinary text; where babel is French, a thin space before each colon."""
-    return _tex(
-        paragraphs, language, lambda each: tex_text(each.written), r"\usepackage{lmodern}\sloppy"
-    )
+    return _tex(paragraphs, language, lambda each: tex_text(each.written), r"\usepackage{lmodern}\sloppy")
 
 
 def latex_discretionary(paragraphs: list[Paragraph], language: str) -> str:
@@ -113,9 +107,7 @@ def latex_discretionary(paragraphs: list[Paragraph], language: str) -> str:
     return _tex(
         paragraphs,
         language,
-        lambda each: re.sub(
-            r"(?<=/)(?=\w)", r"\\allowbreak ", with_joints(tex_text(each.written), r"\-")
-        ),
+        lambda each: re.sub(r"(?<=/)(?=\w)", r"\\allowbreak ", with_joints(tex_text(each.written), r"\-")),
         preamble,
     )
 
@@ -176,8 +168,7 @@ $body
 
 def _odt(paragraphs: list[Paragraph], language: str, ark: Callable[[Citation], str]) -> str:
     body = "\n".join(
-        f'<text:p text:style-name="Body">{rendered(each, html.escape, ark)}</text:p>'
-        for each in paragraphs
+        f'<text:p text:style-name="Body">{rendered(each, html.escape, ark)}</text:p>' for each in paragraphs
     )
     return _ODT_PAGE.substitute(language=language, body=body)
 
@@ -189,9 +180,7 @@ def libreoffice_columns(paragraphs: list[Paragraph], language: str) -> str:
 
 def libreoffice_soft(paragraphs: list[Paragraph], language: str) -> str:
     """Three columns, soft hyphens between the letters and digits of ARKs."""
-    return _odt(
-        paragraphs, language, lambda each: with_joints(html.escape(each.written), "\N{SOFT HYPHEN}")
-    )
+    return _odt(paragraphs, language, lambda each: with_joints(html.escape(each.written), "\N{SOFT HYPHEN}"))
 
 
 # Chromium
@@ -210,9 +199,7 @@ $body
 """)
 
 
-def _page(
-    paragraphs: list[Paragraph], language: str, ark: Callable[[Citation], str], css: str
-) -> str:
+def _page(paragraphs: list[Paragraph], language: str, ark: Callable[[Citation], str], css: str) -> str:
     body = "\n".join(f"<p>{rendered(each, html.escape, ark)}</p>" for each in paragraphs)
     return _HTML_PAGE.substitute(language=language, css=css, body=body)
 
@@ -266,9 +253,7 @@ def html_links(paragraphs: list[Paragraph], language: str, _: Random) -> str:
     def ark(citation: Citation) -> str:
         joint = ("<wbr>", "&shy;", "\n", "&#8203;")[next(joints) % 4]
         middle = len(citation.written) - 4
-        visible = (
-            html.escape(citation.written[:middle]) + joint + html.escape(citation.written[middle:])
-        )
+        visible = html.escape(citation.written[:middle]) + joint + html.escape(citation.written[middle:])
         return _link(citation, visible)
 
     return _page(paragraphs, language, ark, "")
@@ -279,9 +264,7 @@ def html_text(paragraphs: list[Paragraph], language: str, random: Random) -> str
 
     def ark(citation: Citation) -> str:
         head, label, rest = re.split(r"(ark:/?)", citation.written, maxsplit=1, flags=re.IGNORECASE)
-        spelled = random.choice(
-            (label, label.replace(":", "&#58;"), label.replace(":", "&colon;"), f"<b>{label}</b>")
-        )
+        spelled = random.choice((label, label.replace(":", "&#58;"), label.replace(":", "&colon;"), f"<b>{label}</b>"))
         joint = random.choice(("<wbr>", "&shy;", "&#x200b;", "", ""))
         return html.escape(head) + spelled + with_joints(html.escape(rest), joint)
 
@@ -307,12 +290,8 @@ def html_metadata(paragraphs: list[Paragraph], language: str, _: Random) -> str:
     first, second, third = found[0::3], found[1::3], found[2::3]
     meta = [f'<meta name="DC.identifier" content="{_escaped(each)}">' for each in first]
     meta += [f'<link rel="alternate" href="https://n2t.net/{each.ark}">' for each in second]
-    records = [
-        {"@type": "CreativeWork", "@id": each.written, "inLanguage": language} for each in third
-    ]
-    linked = json.dumps({"@context": "https://schema.org", "@graph": records}, indent=1).replace(
-        "/", "\\/"
-    )
+    records = [{"@type": "CreativeWork", "@id": each.written, "inLanguage": language} for each in third]
+    linked = json.dumps({"@context": "https://schema.org", "@graph": records}, indent=1).replace("/", "\\/")
     text = "\n".join(f"<p>{rendered(each, html.escape, lambda _: '…')}</p>" for each in paragraphs)
     body = "\n".join(meta) + f'\n<script type="application/ld+json">\n{linked}\n</script>\n{text}'
     return _HTML_PAGE.substitute(language=language, css="", body=body)

@@ -63,9 +63,7 @@ def check_character(covered: str) -> str:
     >>> check_character("13030/xf93gt2")
     'q'
     """
-    total = sum(
-        position * max(BETANUMERIC.find(char), 0) for position, char in enumerate(covered, start=1)
-    )
+    total = sum(position * max(BETANUMERIC.find(char), 0) for position, char in enumerate(covered, start=1))
     return BETANUMERIC[total % len(BETANUMERIC)]
 
 
@@ -183,17 +181,13 @@ KNOWN: dict[str, tuple[Authority, ...]] = {
             ("https://digital.library.unt.edu/", "http://digital.library.unt.edu/"),
             ("/m1/1/high_res/", "/m1/{n}/", "/m1/1/"),
         ),
-        Authority(
-            "61903", ("3:1:{F4}-{F4}-{F}", "3:1:{F4}-{F4}-{F3}"), ("https://www.familysearch.org/",)
-        ),
+        Authority("61903", ("3:1:{F4}-{F4}-{F}", "3:1:{F4}-{F4}-{F3}"), ("https://www.familysearch.org/",)),
         Authority(
             "13960",
             ("t{d}{b2}{d2}{b}{d}{K}", "t{d2}{b}{d}{b}{d2}{K}"),
             ("https://archive.example.org/", *_N2T),
         ),
-        Authority(
-            "65665", ("nv9{x8}{x4}4{x3}a{x3}{x12}", f"m3{_UUID}", f"3{_UUID}"), ("http://n2t.net/",)
-        ),
+        Authority("65665", ("nv9{x8}{x4}4{x3}a{x3}{x12}", f"m3{_UUID}", f"3{_UUID}"), ("http://n2t.net/",)),
         # Nothing stands behind these names: normalization would move a component before the period.
         Authority(
             "81055",
@@ -226,9 +220,7 @@ UNSEEN: dict[str, tuple[Authority, ...]] = {
             ("{d8}", "{d9}"),
             ("http://www.biblioteca.example/registro/", "https://n2t.net/"),
         ),
-        Authority(
-            "74461", ("{w}-{d4}", "{w}-{d5}"), ("https://musee-du-port.example/collections/",)
-        ),
+        Authority("74461", ("{w}-{d4}", "{w}-{d5}"), ("https://musee-du-port.example/collections/",)),
         Authority(
             "41877",
             ("{b2}{d}{e4}",),
@@ -269,8 +261,6 @@ UNSEEN: dict[str, tuple[Authority, ...]] = {
             (".v{d}.fr.pdf", ".odt", "/c{d}.v{d}.xml"),
         ),
         Authority("60417", (_UUID,), ("https://repo.university.example/",)),
-        Authority(
-            "33902", ("{b}{d5}",), ("http://herbier.example/",), ("/scans/00{d2}.tif", "/notes.txt")
-        ),
+        Authority("33902", ("{b}{d5}",), ("http://herbier.example/",), ("/scans/00{d2}.tif", "/notes.txt")),
     ),
 }

@@ -275,9 +275,7 @@ ANOTHER_ARK = "another ark"
 FOLLOWER_KINDS = (*_FOLLOWERS, ANOTHER_ARK)
 
 
-def follower(
-    kind: str, language: str, random: Random, *, fill: Callable[[str, Random], str]
-) -> str:
+def follower(kind: str, language: str, random: Random, *, fill: Callable[[str, Random], str]) -> str:
     """What begins the line behind an ARK, of one of `FOLLOWER_KINDS` but `ANOTHER_ARK`."""
     choices = _FOLLOWERS[kind]
     if isinstance(choices, dict):

@@ -75,9 +75,7 @@ class Document:
     @property
     def break_class(self) -> str:
         """What breaks its names, or stands beside them, as far as only layout tells; else its group."""
-        return next(
-            (name for name, kinds in BREAK_CLASSES.items() if kinds.search(self.kind)), self.group
-        )
+        return next((name for name, kinds in BREAK_CLASSES.items() if kinds.search(self.kind)), self.group)
 
     @cached_property
     def figures(self) -> tuple[tuple[str, str], ...]:
@@ -149,9 +147,7 @@ def documents(half: str) -> list[Document]:
 def _document(half: str, row: Mapping[str, object]) -> Document:
     arks = [identity(ark) for ark in _strings(row["arks"])]
     followers = dict(zip(arks, _strings(row.get("followed by", [])), strict=False))
-    path, kind, language, naans = (
-        str(row[key]) for key in ("document", "kind", "language", "naans")
-    )
+    path, kind, language, naans = (str(row[key]) for key in ("document", "kind", "language", "naans"))
     return Document(half, path, kind, language, naans, frozenset(arks), followers)
 
 
@@ -162,26 +158,17 @@ def _strings(value: object) -> list[str]:
 
 def mentions_in(corpus: Iterable[Document]) -> dict[str, tuple[Mention, ...]]:
     """What extraction finds in each document, by its path; decided as ``arkaudit extract`` does."""
-    read = {
-        document.path: extraction_of(document.file.read_bytes(), name=document.file.name)
-        for document in corpus
-    }
+    read = {document.path: extraction_of(document.file.read_bytes(), name=document.file.name) for document in corpus}
     evidence = Evidence.of(ark for extraction in read.values() for ark in extraction.whole)
-    return {
-        path: with_evidence(each.mentions, each.unresolved, evidence) for path, each in read.items()
-    }
+    return {path: with_evidence(each.mentions, each.unresolved, evidence) for path, each in read.items()}
 
 
 def identities(mentions: Mapping[str, tuple[Mention, ...]]) -> dict[str, set[str]]:
     """The identities of *mentions*, by document."""
-    return {
-        path: {identity(str(mention.ark)) for mention in found} for path, found in mentions.items()
-    }
+    return {path: {identity(str(mention.ark)) for mention in found} for path, found in mentions.items()}
 
 
-def calibration(
-    corpus: Iterable[Document], mentions: Mapping[str, tuple[Mention, ...]]
-) -> dict[str, tuple[int, int]]:
+def calibration(corpus: Iterable[Document], mentions: Mapping[str, tuple[Mention, ...]]) -> dict[str, tuple[int, int]]:
     """For each confidence how many mentions are wrong, and how many there are; false friends apart."""
     counts = {confidence.token: (0, 0) for confidence in sorted(Confidence, reverse=True)}
     for document in corpus:
@@ -217,9 +204,7 @@ def interval(part: int, whole: int) -> tuple[float, float]:
     z, share = 1.96, part / whole
     middle = share + z * z / (2 * whole)
     margin = z * math.sqrt(share * (1 - share) / whole + z * z / (4 * whole * whole))
-    return max(0.0, (middle - margin) / (1 + z * z / whole)), (middle + margin) / (
-        1 + z * z / whole
-    )
+    return max(0.0, (middle - margin) / (1 + z * z / whole)), (middle + margin) / (1 + z * z / whole)
 
 
 def figures(corpus: list[Document], found: Mapping[str, set[str]]) -> Figures:
@@ -240,10 +225,7 @@ def floors() -> dict[str, dict[str, dict[str, float]]]:
 
 def raised(known: Mapping[str, float], reached: Mapping[str, Tally]) -> dict[str, float]:
     """The floors of one table, each raised to what is reached (rounded down), and none lowered."""
-    return {
-        row: max(known.get(row, 0.0), math.floor(tally.f1 * 10_000) / 10_000)
-        for row, tally in reached.items()
-    }
+    return {row: max(known.get(row, 0.0), math.floor(tally.f1 * 10_000) / 10_000) for row, tally in reached.items()}
 
 
 def floors_text(all_floors: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
@@ -263,11 +245,7 @@ def misses(corpus: list[Document], found: Mapping[str, set[str]]) -> Iterator[st
     """Each ARK that was missed, with what stands there, and each that was found and isn't there."""
     for document in corpus:
         got = found[document.path]
-        text = (
-            ""
-            if document.path.endswith(".pdf")
-            else document.file.read_text("utf-8", errors="replace")
-        )
+        text = "" if document.path.endswith(".pdf") else document.file.read_text("utf-8", errors="replace")
         for ark in sorted(document.arks - got):
             before = f" [before: {document.followers[ark]}]" if ark in document.followers else ""
             yield f"missed {document.path}: {ark}{before}{_standing_there(text, ark)}"
@@ -298,9 +276,7 @@ def _print_calibration(half: str, counts: Mapping[str, tuple[int, int]]) -> None
         print(f"  {token:28} {wrong} of {all_}: {share:.2%} (95 %: {low:.2%} to {high:.2%})")
 
 
-def _print_calibration_by_class(
-    half: str, classes: Mapping[str, Mapping[str, tuple[int, int]]]
-) -> None:
+def _print_calibration_by_class(half: str, classes: Mapping[str, Mapping[str, tuple[int, int]]]) -> None:
     print(f"{half}, by class of break and confidence: wrong")
     for name, counts in classes.items():
         shares = []
@@ -322,15 +298,9 @@ def _print_followers(corpus: list[Document], found: Mapping[str, set[str]]) -> N
 
 def main() -> int:
     """Print the figures, and what else was asked for; always 0."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--show", type=int, default=0, metavar="N", help="print N misses and false finds of dev"
-    )
-    parser.add_argument(
-        "--raise-floors", action="store_true", help="write floors.toml; no floor is lowered"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--show", type=int, default=0, metavar="N", help="print N misses and false finds of dev")
+    parser.add_argument("--raise-floors", action="store_true", help="write floors.toml; no floor is lowered")
     asked = parser.parse_args()
     known = floors()
     new: dict[str, dict[str, dict[str, float]]] = {}
@@ -343,10 +313,7 @@ def main() -> int:
         _print_followers(corpus, found)
         _print_calibration(half, calibration(corpus, mentions))
         _print_calibration_by_class(half, calibration_by_class(corpus, mentions))
-        new[half] = {
-            table: raised(known.get(half, {}).get(table, {}), rows)
-            for table, rows in reached.items()
-        }
+        new[half] = {table: raised(known.get(half, {}).get(table, {}), rows) for table, rows in reached.items()}
         if half == "dev":
             for line, _ in zip(misses(corpus, found), range(asked.show), strict=False):
                 print(line)

@@ -24,9 +24,7 @@ def _piped(command: list[str], text: str) -> bytes:
     path = shutil.which(command[0])
     if path is None:
         raise ToolMissing(f"{command[0]} isn't installed")
-    return subprocess.run(
-        [path, *command[1:]], input=text.encode(), capture_output=True, check=True
-    ).stdout
+    return subprocess.run([path, *command[1:]], input=text.encode(), capture_output=True, check=True).stdout
 
 
 def fold(text: str, width: int, _: Random) -> bytes:
@@ -75,9 +73,7 @@ def python_whole(text: str, width: int, _: Random) -> bytes:
 
 def at_url_joints(text: str, width: int, _: Random) -> bytes:
     """As typesetters break URLs: after ``/ . ? = &``, nowhere else."""
-    return _each_line(
-        text, lambda line: _filled(line, width, lambda token: _URL_JOINT.split(token), "")
-    )
+    return _each_line(text, lambda line: _filled(line, width, lambda token: _URL_JOINT.split(token), ""))
 
 
 def anywhere(text: str, width: int, _: Random) -> bytes:
@@ -96,9 +92,7 @@ def hyphenated(mark: str) -> Wrapper:
 
 def quoted(text: str, width: int, random: Random) -> bytes:
     """As mail programs quote what others had wrapped: ``> `` at each line's start, two deep at times."""
-    return _prefixed(
-        anywhere(text, width - 2, random), lambda: "> " if random.random() < 0.7 else ">> "
-    )
+    return _prefixed(anywhere(text, width - 2, random), lambda: "> " if random.random() < 0.7 else ">> ")
 
 
 def indented(text: str, width: int, random: Random) -> bytes:
@@ -113,9 +107,7 @@ def numbered(text: str, width: int, random: Random) -> bytes:
     for number, paragraph in enumerate(paragraphs, start=1):
         mark = f"{number}. ".ljust(4)
         broken = anywhere(paragraph, width - 4, random).decode().rstrip("\n").splitlines()
-        items.append(
-            "\n".join((mark if index == 0 else "    ") + line for index, line in enumerate(broken))
-        )
+        items.append("\n".join((mark if index == 0 else "    ") + line for index, line in enumerate(broken)))
     return ("\n".join(items) + "\n").encode()
 
 
@@ -123,9 +115,7 @@ def paged(text: str, width: int, random: Random) -> bytes:
     """As a PDF's text: a form feed, a running head and a page number each 24 lines, wherever that falls."""
     lines = anywhere(text, width, random).decode().splitlines()
     pages = [lines[start : start + 24] for start in range(0, len(lines), 24)]
-    head = random.choice(
-        ("Collections and Catalogues", "Annales du port", "Mitteilungen", "Boletín")
-    )
+    head = random.choice(("Collections and Catalogues", "Annales du port", "Mitteilungen", "Boletín"))
     return "".join(
         (f"\f{head}\n\n" if number else "") + "\n".join(page) + f"\n\n{number + 1}\n"
         for number, page in enumerate(pages)

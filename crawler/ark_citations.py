@@ -38,9 +38,7 @@ class ArkCitations(CrawlerPart):
     def _close(self) -> None:
         self._executor.shutdown(wait=False)
 
-    async def process_spider_output(
-        self, response: Response, result: AsyncIterator[Any]
-    ) -> AsyncIterator[Any]:
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Yield all of *result*, then the citations in *response*."""
         async for item in result:
             yield item

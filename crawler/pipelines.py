@@ -69,9 +69,7 @@ class TlsProbePipeline(_Part):
                 continue
             spider.probed_hosts.add((host, port))
             today = datetime.now(UTC).date().isoformat()
-            result = spider.store.tls_result_of_day(
-                host, port, day=today, means=self._means(host, port)
-            )
+            result = spider.store.tls_result_of_day(host, port, day=today, means=self._means(host, port))
             spider.recorder.add(result or await self._seen(host, port))
         return item
 
@@ -112,21 +110,15 @@ class TlsProbePipeline(_Part):
     def _means(self, host: str, port: int) -> str:
         return means(self._routes.target(host, port), self._ca_file)
 
-    async def _handshake(
-        self, host: str, port: int, on_connected: Callable[[], None]
-    ) -> tuple[bool | None, str]:
+    async def _handshake(self, host: str, port: int, on_connected: Callable[[], None]) -> tuple[bool | None, str]:
         route = self._routes.target(host, port)
         if route is None and self._routes.only and not self._guard.allows(host):
             return None, "not probed: it has no route"
         context = ssl.create_default_context(cafile=self._ca_file)
         context.options |= _LEGACY_SERVER_CONNECT
         loop = asyncio.get_running_loop()
-        addresses = await loop.getaddrinfo(
-            *(route or (host.strip("[]"), port)), type=socket.SOCK_STREAM
-        )
-        refusals = [
-            None if route else self._guard.refusal(str(address[0])) for *_, address in addresses
-        ]
+        addresses = await loop.getaddrinfo(*(route or (host.strip("[]"), port)), type=socket.SOCK_STREAM)
+        refusals = [None if route else self._guard.refusal(str(address[0])) for *_, address in addresses]
         if refusals and all(refusals):
             return None, f"not probed: {refusals[0]}"
         problem: OSError = OSError("the name has no address")
@@ -181,9 +173,7 @@ class TrafficRecorder(_Part):
 
     def spider_opened(self) -> None:
         recorder = self._spider.recorder
-        recorder.others = lambda: [
-            self._spider.withheld(traffic) for traffic in self._throttle.take_traffic()
-        ]
+        recorder.others = lambda: [self._spider.withheld(traffic) for traffic in self._throttle.take_traffic()]
         self._throttle.on_turn = recorder.add
         self._throttle.on_pause = self._record_pauses
 
@@ -232,14 +222,10 @@ def means(route: tuple[str, int] | None, ca_file: str | None) -> str:
     return trusted + (f", at {route[0]}:{route[1]}" if route else "")
 
 
-async def _verified(
-    connection: socket.socket, host: str, context: ssl.SSLContext
-) -> tuple[bool | None, str]:
+async def _verified(connection: socket.socket, host: str, context: ssl.SSLContext) -> tuple[bool | None, str]:
     """Return what the handshake over a new connection says; the connection is closed afterwards."""
     try:
-        _, writer = await asyncio.open_connection(
-            sock=connection, ssl=context, server_hostname=host.strip("[]")
-        )
+        _, writer = await asyncio.open_connection(sock=connection, ssl=context, server_hostname=host.strip("[]"))
     except ssl.SSLCertVerificationError as problem:
         connection.close()
         return False, REASONS.get(problem.verify_code, problem.verify_message)

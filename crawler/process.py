@@ -93,9 +93,7 @@ def run_stages(
     """
     every = command_settings(settings)
     most = _most_at_once(_files_at_once())
-    every.set(
-        "CONCURRENT_REQUESTS", min(every.getint("CONCURRENT_REQUESTS"), most), priority="cmdline"
-    )
+    every.set("CONCURRENT_REQUESTS", min(every.getint("CONCURRENT_REQUESTS"), most), priority="cmdline")
     process = _Process(every)
     throttle = HostThrottle.of(every, HostFiles(cache_folder() / "hosts"))
     failures: list[BaseException] = []
@@ -145,9 +143,7 @@ def _stop_threads() -> None:
 
 
 def _audit_spiders(process: AsyncCrawlerProcess) -> Iterator[AuditSpider]:
-    return (
-        crawler.spider for crawler in process.crawlers if isinstance(crawler.spider, AuditSpider)
-    )
+    return (crawler.spider for crawler in process.crawlers if isinstance(crawler.spider, AuditSpider))
 
 
 @contextmanager

@@ -51,18 +51,14 @@ class Updated:
     """Whether the copy is another one than before."""
 
 
-def update(
-    source: str | Path, folder: Path, *, now: datetime, settings: Mapping[str, Any]
-) -> Updated:
+def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping[str, Any]) -> Updated:
     """Replace the copy in *folder* by what *source* has, a URL or a file, if that is a registry and another one.
 
     *settings* are Scrapy's for the request. Raises `RegistryRefused` and `CacheUnwritable`, and for a URL
     `extractors.model.errors.RunInterrupted`; a process can ask a URL only once.
     """
     if isinstance(source, Path):
-        name = (
-            str(source.absolute()).encode("utf-8", "backslashreplace").decode()
-        )  # file names hold what no text can
+        name = str(source.absolute()).encode("utf-8", "backslashreplace").decode()  # file names hold what no text can
         try:
             data = bounded(source)
         except OSError as problem:
@@ -79,9 +75,7 @@ def update(
     response = _fetched(source, provenance.conditions if provenance else {}, settings)
     if response.status == 304:
         if provenance is None:
-            raise RegistryRefused(
-                f"{source} has no registry: it answered 304 though nothing was known of it"
-            )
+            raise RegistryRefused(f"{source} has no registry: it answered 304 though nothing was known of it")
         confirmed = provenance.model_copy(update={"checked_at": now})
         _put(folder / PROVENANCE, confirmed.model_dump_json(indent=2).encode())
         return Updated(load(folder), folder / COPY, changed=False)
@@ -115,9 +109,7 @@ class RegistrySpider(Spider):
 
     name = "registry"
 
-    def __init__(
-        self, *, url: str, headers: Mapping[str, str], answers: list[Answer], **kwargs: Any
-    ) -> None:
+    def __init__(self, *, url: str, headers: Mapping[str, str], answers: list[Answer], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._url = url
         self._headers = dict(headers)

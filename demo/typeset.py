@@ -158,9 +158,7 @@ def pdf_of(source: Path, *, epoch: int) -> bytes:
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     """What the user asked for; sources are given by name, with or without the ending."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "names",
         nargs="*",

@@ -81,9 +81,7 @@ def text_of(catalogue: Catalog) -> bytes:
     for message in catalogue:
         message.locations = sorted({(name, 0) for name, _ in message.locations})
     sink = io.BytesIO()
-    write_po(
-        sink, catalogue, width=100, sort_by_file=True, include_lineno=False, ignore_obsolete=True
-    )
+    write_po(sink, catalogue, width=100, sort_by_file=True, include_lineno=False, ignore_obsolete=True)
     return sink.getvalue()
 
 

@@ -70,17 +70,10 @@ Row = tuple[str, str, str, str]
 def page() -> str:
     """Return the page as it should stand in the documentation."""
     stored = (
-        _table(name, table.comment or "", map(_stored, table.columns))
-        for name, table in schema.tables.tables.items()
+        _table(name, table.comment or "", map(_stored, table.columns)) for name, table in schema.tables.tables.items()
     )
-    published = (
-        _table(f"{table.name}.csv", table.caption, map(_published, table.columns))
-        for table in TABLES
-    )
-    of_datasets = (
-        _table(table.name, table.caption, map(_of_dataset, table.columns))
-        for table in DATASET_TABLES
-    )
+    published = (_table(f"{table.name}.csv", table.caption, map(_published, table.columns)) for table in TABLES)
+    of_datasets = (_table(table.name, table.caption, map(_of_dataset, table.columns)) for table in DATASET_TABLES)
     parts = [
         _INTRODUCTION,
         _STORED,
@@ -107,9 +100,7 @@ def _lines(rows: Iterable[Row]) -> Iterator[str]:
 def _stored(column: StoredColumn[object]) -> Row:
     kind = str(column.type)
     kind = kind if kind == "JSON" else kind.lower()
-    unit = (
-        "ISO 8601, UTC" if isinstance(column.type, schema.Moment) else column.info.get("unit", "")
-    )
+    unit = "ISO 8601, UTC" if isinstance(column.type, schema.Moment) else column.info.get("unit", "")
     return column.name, f"{kind}, optional" if column.nullable else kind, unit, column.comment or ""
 
 

@@ -51,9 +51,7 @@ def examples(store: Path) -> Mapping[str, str]:
 
 
 def _without_chance(report: Report, definition: TableDefinition) -> pd.DataFrame:
-    table = report.tables[definition.name][
-        [column.name for column in definition.columns if not column.varies]
-    ]
+    table = report.tables[definition.name][[column.name for column in definition.columns if not column.varies]]
     return table[table["measure"].ne(REQUESTS_SENT)] if definition.name == "summary" else table
 
 

@@ -15,8 +15,7 @@ def fenced(text: str) -> str:
     """
     paragraphs = text.split("\n\n")
     return "\n\n".join(
-        f"```python\n{each.rstrip()}\n```" if each.lstrip().startswith(">>> ") else each
-        for each in paragraphs
+        f"```python\n{each.rstrip()}\n```" if each.lstrip().startswith(">>> ") else each for each in paragraphs
     )
 
 

@@ -25,11 +25,7 @@ cli = click.Group(
     params=list(lazy.params),
     short_help="find ARKs in documents, resolve them, and report which of them persist",
     context_settings=lazy.context_settings,
-    commands={
-        name: command
-        for name in lazy.list_commands(_CONTEXT)
-        if (command := lazy.get_command(_CONTEXT, name))
-    },
+    commands={name: command for name in lazy.list_commands(_CONTEXT) if (command := lazy.get_command(_CONTEXT, name))},
 )
 
 
@@ -40,10 +36,7 @@ def one_a_line(text: str) -> str:
     'Do it.\n\narkaudit a\n\narkaudit b'
     """
     paragraphs = text.split("\n\n")
-    return "\n\n".join(
-        "\n\n".join(each.split("\n")[1:]) if each.startswith("\b\n") else each
-        for each in paragraphs
-    )
+    return "\n\n".join("\n\n".join(each.split("\n")[1:]) if each.startswith("\b\n") else each for each in paragraphs)
 
 
 def as_code(text: str) -> str:
@@ -53,9 +46,7 @@ def as_code(text: str) -> str:
     'Do it.\n\n    arkaudit a\n    arkaudit b'
     """
     paragraphs = text.split("\n\n")
-    return "\n\n".join(
-        indent(each[2:], "    ") if each.startswith("\b\n") else each for each in paragraphs
-    )
+    return "\n\n".join(indent(each[2:], "    ") if each.startswith("\b\n") else each for each in paragraphs)
 
 
 def reshape(shaped: Callable[[str], str]) -> None:

@@ -175,11 +175,7 @@ def _facts_in(condition: Callable[..., Any]) -> set[str]:
     assert isinstance(condition, FunctionType)
     within = [cell.cell_contents for cell in condition.__closure__ or ()]
     within += [condition.__globals__.get(name) for name in condition.__code__.co_names]
-    called = (
-        each
-        for each in within
-        if isinstance(each, FunctionType) and each.__module__ == condition.__module__
-    )
+    called = (each for each in within if isinstance(each, FunctionType) and each.__module__ == condition.__module__)
     names = {name for name in condition.__code__.co_names if name in _NAMES}
     return names.union(*map(_facts_in, called))
 

@@ -66,9 +66,7 @@ def linked(text: str, source: str) -> str:
         path = "/".join(parts)
         if path in pages:
             return f"{before}{pages[path]}{anchor}"
-        return (
-            f"{before}{path.removeprefix('docs/')}{anchor}" if source in PAGES.values() else link[0]
-        )
+        return f"{before}{path.removeprefix('docs/')}{anchor}" if source in PAGES.values() else link[0]
 
     return _LINK.sub(to_page, text)
 

@@ -46,9 +46,7 @@ def picture(chromium: str, page: Path, language: str, out: Path) -> None:
 def main() -> None:
     """Make all pictures of the page and into the folder that are named."""
     page, folder = map(Path, sys.argv[1:])
-    chromium = next(
-        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-    )
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if chromium is None:
         sys.exit("no Chromium is installed")
     for name, language in PICTURES.items():

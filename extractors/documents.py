@@ -61,11 +61,7 @@ def files_in(folder: Path, hidden: list[str]) -> Iterator[Path]:
         )
         hidden += [os.path.relpath(Path(parent, name), folder) for name in passed_over]
         folders[:] = [name for name in folders if name not in passed_over]
-        yield from (
-            path
-            for name in names
-            if name not in passed_over and _may_be_file(path := Path(parent, name))
-        )
+        yield from (path for name in names if name not in passed_over and _may_be_file(path := Path(parent, name)))
     for problem in unreadable:
         if Path(problem.filename) == folder:
             raise SourceUnreadable(f"{folder} can't be read: {problem.strerror}")
@@ -156,9 +152,7 @@ class Document:
     @property
     def is_read_in_part(self) -> bool:
         """True if some of it was read, and some could not be."""
-        return not self.is_unreadable and any(
-            finding.kind in READ_IN_PART for finding in self.findings
-        )
+        return not self.is_unreadable and any(finding.kind in READ_IN_PART for finding in self.findings)
 
     def decided_on(self, evidence: Evidence) -> Document:
         """Return the document with its unresolved mentions decided on the *evidence* of all documents.
@@ -217,10 +211,7 @@ MAIN_COLUMNS = ("document", "page", "ark", "repaired", "repairs", "confidence", 
 
 def mention_row(document: str, mention: Mention) -> dict[str, Any]:
     """One mention, as `arkaudit extract` gives it."""
-    values = {
-        column: _plain(getattr(mention, _FIELDS.get(column, column)))
-        for column in MENTION_COLUMNS[1:]
-    }
+    values = {column: _plain(getattr(mention, _FIELDS.get(column, column))) for column in MENTION_COLUMNS[1:]}
     return {"document": document, **values}
 
 

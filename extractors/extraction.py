@@ -48,9 +48,7 @@ _FOLLOWING_CHARS = 80
 #: What a name may go on after, at the end of a text that was cut.
 _OPEN_END = " \r\n\t./-:=,_~*+@$%!"
 _COMPARED_CHARS = 8
-_NO_SUGGESTIONS = (
-    "not for every ARK whose check character fails was it worked out what may be meant"
-)
+_NO_SUGGESTIONS = "not for every ARK whose check character fails was it worked out what may be meant"
 _CUT = frozenset({"archive-limit", "cut-off", "damaged"})
 
 
@@ -90,9 +88,7 @@ def extraction_of(
     >>> str(mention.ark), mention.role.value, mention.place
     ('ark:12148/btv1b84', 'link-target', 'a/@href')
     """
-    reading = read_document(
-        data, media_type=media_type, name=name, charset=charset, with_links=with_links
-    )
+    reading = read_document(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
     budget = current()
     blocks = _with_following(reading.blocks)
     if budget is None or not (budget.findings or budget.is_spent(ReadingStage.FINDING)):
@@ -107,11 +103,7 @@ def extraction_of(
         for namespace in in_block
         if isinstance(namespace, NamespaceMention)
     }
-    placed = [
-        (index, mention)
-        for index, in_block in enumerate(by_block)
-        for mention in _mentions(in_block)
-    ]
+    placed = [(index, mention) for index, in_block in enumerate(by_block) for mention in _mentions(in_block)]
     mentions = _finished([mention for _, mention in placed], evidence)
     limits = budget.findings if budget is not None else ()
     findings = (
@@ -138,11 +130,7 @@ def _with_following(blocks: Sequence[Block]) -> tuple[Block, ...]:
     backwards: list[Block] = []
     for block in reversed(blocks):
         if block.role is Role.TEXT and block.page is None:
-            if (
-                following
-                and not block.following
-                and _LAST_WORD.search(block.text, max(0, len(block.text) - 300))
-            ):
+            if following and not block.following and _LAST_WORD.search(block.text, max(0, len(block.text) - 300)):
                 block = replace(block, following=following)
             following = block.text[:_FOLLOWING_CHARS]
         backwards.append(block)
@@ -159,30 +147,13 @@ def doubted_where_cut(extraction: Extraction, data: bytes | None = None) -> Extr
     >>> mention.confidence.token, mention.reason
     ('ambiguous', 'what was read ends here')
     """
-    end = (
-        (data or b"")[-_FOLLOWING_CHARS:]
-        .replace(b"\0", b"")
-        .decode("utf-8", "ignore")
-        .rstrip(_OPEN_END)
-    )
+    end = (data or b"")[-_FOLLOWING_CHARS:].replace(b"\0", b"").decode("utf-8", "ignore").rstrip(_OPEN_END)
     mentions = list(extraction.mentions)
     for index, mention in enumerate(mentions):
-        is_last = (
-            mention.role is Role.TEXT
-            if data is None
-            else end.endswith(mention.as_written[-_COMPARED_CHARS:])
-        )
-        if is_last and mention.context.rstrip(_OPEN_END).endswith(
-            mention.as_written[-_COMPARED_CHARS:]
-        ):
-            mentions[index] = replace(
-                mention, confidence=Confidence.AMBIGUOUS, reason="what was read ends here"
-            )
-    unresolved = (
-        each
-        for each in extraction.unresolved
-        if mentions[each.index] is extraction.mentions[each.index]
-    )
+        is_last = mention.role is Role.TEXT if data is None else end.endswith(mention.as_written[-_COMPARED_CHARS:])
+        if is_last and mention.context.rstrip(_OPEN_END).endswith(mention.as_written[-_COMPARED_CHARS:]):
+            mentions[index] = replace(mention, confidence=Confidence.AMBIGUOUS, reason="what was read ends here")
+    unresolved = (each for each in extraction.unresolved if mentions[each.index] is extraction.mentions[each.index])
     return replace(extraction, mentions=tuple(mentions), unresolved=tuple(unresolved))
 
 
@@ -193,9 +164,7 @@ def extraction_without_arks(reading: Reading) -> Extraction | None:
     ()
     >>> extraction_without_arks(Reading("text/plain", (Block("see ark:/12148/btv1b84 there"),)))
     """
-    if any(
-        block.role is not Role.TEXT or not holds_no_label(block.text) for block in reading.blocks
-    ):
+    if any(block.role is not Role.TEXT or not holds_no_label(block.text) for block in reading.blocks):
         return None
     findings = (*citation_findings((), reading.blocks), *malformed_findings(reading, ()))
     if findings:
@@ -219,9 +188,7 @@ def extract_in_time(
     (['ark:12148/btv1b84'], ())
     """
     with spending(TimeBudget(cpu_s)):
-        return extraction_of(
-            data, media_type=media_type, name=name, charset=charset, with_links=with_links
-        )
+        return extraction_of(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
 
 
 def with_evidence(
@@ -241,9 +208,7 @@ def with_evidence(
 
 def may_decide() -> bool:
     """Return whether there is time to decide one more doubtful mention; notes where there is none."""
-    return has_time(
-        ReadingStage.FINDING, "not every doubtful ARK was decided on those of the other documents"
-    )
+    return has_time(ReadingStage.FINDING, "not every doubtful ARK was decided on those of the other documents")
 
 
 def _finished(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Mention, ...]:
@@ -268,14 +233,8 @@ def described(
     """*mention* with what its check character and its spelling say; *suggested* has the suggestions made so far."""
     ark, suggested = mention.ark, {} if suggested is None else suggested
     check = evidence.zones.check(ark)
-    if (
-        check is CheckCharacter.FAILS
-        and ark not in suggested
-        and has_time(ReadingStage.SUGGESTING, _NO_SUGGESTIONS)
-    ):
-        meant = suggestions(
-            ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds
-        )
+    if check is CheckCharacter.FAILS and ark not in suggested and has_time(ReadingStage.SUGGESTING, _NO_SUGGESTIONS):
+        meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds)
         suggested[ark] = tuple(str(suggestion.ark) for suggestion in meant)
     return replace(
         mention,
@@ -286,9 +245,7 @@ def described(
     )
 
 
-def _scanned(
-    block: Block, evidence: Evidence, linked: Mapping[int, Ark]
-) -> tuple[list[Found], int]:
+def _scanned(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> tuple[list[Found], int]:
     """Return what is in a block, or in as much of it as there is time for; and how many characters were searched."""
     budget = current()
     scanned: list[Found] = []
@@ -408,10 +365,7 @@ def read_short_text(
     if not data or package_format(data) is not None:
         return None
     head, start = document_beginning(data, charset)
-    if (
-        binary_kind(head, start) is not None
-        or format_of_text(head, start, media_type, name) is not Format.PLAIN
-    ):
+    if binary_kind(head, start) is not None or format_of_text(head, start, media_type, name) is not Format.PLAIN:
         return None
     return read_plain(data, charset=charset)
 

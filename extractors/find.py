@@ -44,8 +44,7 @@ _GAP = r"(?:-?\n)?"  # a wrap, as repaired text has it
 _BLANK = rf"[\ {ODD_BLANK}]"
 _PERCENT = r"%(?:25)*"
 _A, _R, _K = (
-    rf"(?: {letter} | {_PERCENT} {code} )"
-    for letter, code in (("a", "[46]1"), ("r", "[57]2"), ("k", "[46]b"))
+    rf"(?: {letter} | {_PERCENT} {code} )" for letter, code in (("a", "[46]1"), ("r", "[57]2"), ("k", "[46]b"))
 )
 _LABEL = regex.compile(
     rf"""
@@ -69,9 +68,7 @@ _LABEL = regex.compile(
     regex.VERBOSE | regex.IGNORECASE | regex.VERSION1,
 )
 #: Where a label may begin: wider than `_LABEL`, at the speed of `re`, which leaps from one first letter to the next.
-_LETTERS = re.compile(
-    r"[aA%](?:(?<=%)(?:25)*[46]1)?(?:-?\n)?(?:[rR]|%(?:25)*[57]2)(?:-?\n)?(?:[kK]|%(?:25)*[46][bB])"
-)
+_LETTERS = re.compile(r"[aA%](?:(?<=%)(?:25)*[46]1)?(?:-?\n)?(?:[rR]|%(?:25)*[57]2)(?:-?\n)?(?:[kK]|%(?:25)*[46][bB])")
 _PLAIN_LABELS = ("ark:/", "ark:")
 #: https://urldefense.proofpoint.com/v2/url?u=https-3A__n2t.net_ark-3A_12148_btv1b84&d=…
 _DEFENDER = "urldefense.proofpoint.com/v2/url?u="
@@ -96,20 +93,10 @@ def find_arks(text: str | None, *, evidence: Evidence | None = None) -> list[Men
     ('ark:12148/bpt6k107371t', ('line wrap',), 'certain')
     """
     if not isinstance(text, str):
-        if (
-            text is None
-            or text is (unequal := text != text)
-            or (isinstance(text, float) and unequal)
-        ):  # NA, NaN
+        if text is None or text is (unequal := text != text) or (isinstance(text, float) and unequal):  # NA, NaN
             return []
-        raise TypeError(
-            f"find_arks takes text, not {type(text).__name__}: decode bytes, or use extract"
-        )
-    return [
-        mention
-        for mention in scan(Block(text), evidence or Evidence())
-        if isinstance(mention, Mention)
-    ]
+        raise TypeError(f"find_arks takes text, not {type(text).__name__}: decode bytes, or use extract")
+    return [mention for mention in scan(Block(text), evidence or Evidence()) if isinstance(mention, Mention)]
 
 
 def scan(
@@ -137,9 +124,7 @@ def scan(
     if not columns:
         yield from read_block(block, evidence, linked or {})
         return
-    last = (
-        -1
-    )  # columns whose edges are ragged may share some lines: what is at one offset comes once
+    last = -1  # columns whose edges are ragged may share some lines: what is at one offset comes once
     for mention in sorted(_scan_columns(block, columns, evidence), key=attrgetter("start")):
         if mention.start > last:
             last = mention.start
@@ -167,9 +152,7 @@ def _unwrapped(text: str) -> str:
     """
 
     def in_clear(wrapped: re.Match[str]) -> str:
-        return _DEFENDED.sub(
-            lambda escape: chr(int(escape[1], 16)) + 2 * _UNSEEN, wrapped[0].replace("_", "/")
-        )
+        return _DEFENDED.sub(lambda escape: chr(int(escape[1], 16)) + 2 * _UNSEEN, wrapped[0].replace("_", "/"))
 
     return _URL_DEFENSE.sub(in_clear, text) if _DEFENDER in text else text
 
@@ -201,9 +184,7 @@ def _scan_columns(
             yield mention.moved(column.start)
 
 
-def read_block(
-    block: Block, evidence: Evidence, linked: Mapping[int, Ark]
-) -> Iterator[Mention | NamespaceMention]:
+def read_block(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> Iterator[Mention | NamespaceMention]:
     """Yield what is in *block*: clean ARKs read by one pattern, and all else step by step."""
     text = block.text
     may_hide = None
@@ -232,11 +213,7 @@ def _clean_in(
         if is_no_label(block.text, sign):
             continue
         first = sign - len("ark")
-        mention = (
-            clean_mention(block, first, region.start, region.end, evidence.zones)
-            if first >= 0
-            else None
-        )
+        mention = clean_mention(block, first, region.start, region.end, evidence.zones) if first >= 0 else None
         if mention is None or _is_linked_otherwise(mention, linked):
             return None
         if first >= read_up_to:
@@ -275,9 +252,7 @@ def _read(
             reader = MentionReader(block, offsets, label, evidence, linked)
             found = reader.read()
             if reader.ran_out and region.end < len(text):
-                is_of_next = region.signs[-1] < at and region.next_sign < offsets.source_end(
-                    label.end()
-                )
+                is_of_next = region.signs[-1] < at and region.next_sign < offsets.source_end(label.end())
                 if is_of_next:  # which has it whole
                     return read_up_to
                 ran_out_at = at
@@ -314,9 +289,7 @@ class _Region:
     def longer(self, label_at: int) -> _Region:
         """A region that gives the label at *label_at* at least twice the space."""
         length = max(_BEHIND_CHARS, self.end - label_at)
-        return _Region(
-            max(0, label_at - _LONG_BEFORE_CHARS), label_at + 2 * length, self.signs, self.next_sign
-        )
+        return _Region(max(0, label_at - _LONG_BEFORE_CHARS), label_at + 2 * length, self.signs, self.next_sign)
 
 
 def _regions(text: str) -> Iterator[_Region]:
@@ -396,18 +369,12 @@ def decided_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evi
     at = mention.start - unresolved.offset
     linked = dict(unresolved.linked)
     window = unresolved.window
-    for again in (
-        _read_column(window, evidence) if unresolved.in_column else scan(window, evidence, linked)
-    ):
+    for again in _read_column(window, evidence) if unresolved.in_column else scan(window, evidence, linked):
         if isinstance(again, Mention) and again.start == at:
-            whole = next(
-                completed([again], linked)
-            )  # by the link of the window: a store keeps none of a mention
+            whole = next(completed([again], linked))  # by the link of the window: a store keeps none of a mention
             if (whole.ark, whole.reason) == (mention.ark, mention.reason):
                 return mention
-            return replace(
-                whole.moved(unresolved.offset), link=mention.link, citation=mention.citation
-            )
+            return replace(whole.moved(unresolved.offset), link=mention.link, citation=mention.citation)
     return mention
 
 
@@ -416,17 +383,13 @@ def _window(block: Block, start: int, end: int) -> Block:
     return replace(
         block,
         text=block.text[start:end],
-        page=None
-        if block.page is None
-        else block.page + sum(at <= start for at in block.page_breaks),
+        page=None if block.page is None else block.page + sum(at <= start for at in block.page_breaks),
         anchors=tuple(
             Anchor(max(0, anchor.start - start), anchor.end - start, anchor.link)
             for anchor in block.anchors
             if anchor.end > start and anchor.start < end
         ),
-        line_slack=tuple(
-            (at - start, slack) for at, slack in block.line_slack if start <= at < end
-        ),
+        line_slack=tuple((at - start, slack) for at, slack in block.line_slack if start <= at < end),
         seams=tuple(at - start for at in block.seams if start <= at < end),
         page_breaks=tuple(at - start for at in block.page_breaks if start < at < end),
         following=block.following if end >= len(block.text) else "",

@@ -67,14 +67,10 @@ def document_worker() -> DocumentWorker:
 
 def document_executor(jobs: int) -> WorkerExecutor:
     """Return so many processes of the same kind, as an executor; each starts when it is needed."""
-    return WorkerExecutor(
-        jobs, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES
-    )
+    return WorkerExecutor(jobs, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
 
 
-def read_member(
-    worker: DocumentWorker, member: ArchiveMember, *, with_links: bool = True
-) -> Extraction:
+def read_member(worker: DocumentWorker, member: ArchiveMember, *, with_links: bool = True) -> Extraction:
     """Return the extraction of *member*; a PDF, mail or a large document is parsed in *worker*.
 
     That the worker died, or took too much time or memory, is a finding about the document, and so are the findings of
@@ -90,9 +86,7 @@ def read_member(
 
 def extraction_in_time(member: ArchiveMember, *, with_links: bool = True) -> Extraction:
     """Return the extraction of *member* in this process, as far as it comes in the time that a document has."""
-    extraction = extract_in_time(
-        member.data, cpu_s=READING_CPU_S, with_links=with_links, **_labels(member)
-    )
+    extraction = extract_in_time(member.data, cpu_s=READING_CPU_S, with_links=with_links, **_labels(member))
     return extraction_of_member(extraction, member)
 
 
@@ -126,10 +120,7 @@ def extraction_of_member(extraction: Extraction, member: ArchiveMember) -> Extra
 
 def may_stay_inline(member: ArchiveMember) -> bool:
     """Return whether *member* is so small, and of such a format, that it can be parsed without a process of its own."""
-    return (
-        len(member.data) <= _INLINE_BYTES
-        and format_of(member.data, **_labels(member)) not in _MAY_CRASH
-    )
+    return len(member.data) <= _INLINE_BYTES and format_of(member.data, **_labels(member)) not in _MAY_CRASH
 
 
 def failed_extraction(failure: WorkerError, media_type: str | None) -> Extraction:
@@ -189,9 +180,7 @@ class BatchReading(Generic[T, S]):
                 self.has_started = True
                 begun = self._executor.submit(self._read, left)
             self._ahead.append((here, left, begun))
-            while self._ahead and (
-                len(self._ahead) > self._executor.jobs * AHEAD or self._is_done()
-            ):
+            while self._ahead and (len(self._ahead) > self._executor.jobs * AHEAD or self._is_done()):
                 yield self._next()
         while self._ahead:
             yield self._next()

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 
-def lazy_names(
-    package: str, file: str
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return the `__getattr__`, `__dir__` and `__all__` of *package*: what the stub next to its *file* imports.
 
     >>> import extractors

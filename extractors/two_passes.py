@@ -91,9 +91,7 @@ def parts_reading(
         extraction = failed_extraction(failure, part.media_type)
         return make(part, extraction_of_member(extraction, part))
 
-    return BatchReading(
-        executor, read or BatchRead(make), failed, stays_here=_is_little, read_here=read_here
-    )
+    return BatchReading(executor, read or BatchRead(make), failed, stays_here=_is_little, read_here=read_here)
 
 
 def _is_little(batch: Sequence[Part]) -> bool:
@@ -253,9 +251,7 @@ class TwoPasses(Generic[R]):
             while self._ready:
                 yield self._ready.popleft()  # not later, so that none is given twice
 
-    def _decided(
-        self, batched: Iterable[list[bytes]], whole: frozenset[Ark], *, is_here: bool
-    ) -> Iterator[Decided[R]]:
+    def _decided(self, batched: Iterable[list[bytes]], whole: frozenset[Ark], *, is_here: bool) -> Iterator[Decided[R]]:
         def here(batch: list[bytes]) -> list[Decided[R]]:
             return _rendered(batch, whole, self._render)
 
@@ -286,9 +282,7 @@ class BatchDecision(Generic[R]):
         return _rendered(documents, shared(_WHOLE), self.render)
 
 
-def _rendered(
-    documents: Sequence[bytes], whole: frozenset[Ark], render: Callable[[Document], R]
-) -> list[Decided[R]]:
+def _rendered(documents: Sequence[bytes], whole: frozenset[Ark], render: Callable[[Document], R]) -> list[Decided[R]]:
     evidence = _evidence(whole)
     all_decided = (decoded(document, Document).decided_on(evidence) for document in documents)
     return [(render(document), tuple(document.findings)) for document in all_decided]
@@ -341,9 +335,7 @@ def extract(
     """
     is_one = isinstance(source, str | os.PathLike | bytes) or hasattr(source, "read")
     sources = cast("list[Source]", [source] if is_one else [*cast("Iterable[Source]", source)])
-    places = [
-        _place(item) for item in sources
-    ]  # a mistake is raised at once, not when the first document is wanted
+    places = [_place(item) for item in sources]  # a mistake is raised at once, not when the first document is wanted
     documents = _documents_at(places, name, media_type, charset)
     return _decided_together(documents) if together else documents
 
@@ -381,9 +373,7 @@ def _documents_at(
                 if isinstance(part, Document):
                     yield part
                     continue
-                if (
-                    not isinstance(source, Path) and part.name == name
-                ):  # which nothing else says anything of
+                if not isinstance(source, Path) and part.name == name:  # which nothing else says anything of
                     part = replace(part, media_type=media_type, charset=charset)
                 yield Document.of(part.name, read_member(worker, part, with_links=False))
 

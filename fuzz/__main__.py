@@ -30,9 +30,7 @@ def main() -> int:
             str(found),
             str(HERE / "corpus" / name),
         )
-        done = subprocess.run(
-            [sys.executable, "-m", "fuzz.one", name, *limits, *where], cwd=HERE.parent, check=False
-        )
+        done = subprocess.run([sys.executable, "-m", "fuzz.one", name, *limits, *where], cwd=HERE.parent, check=False)
         failed += [name] if done.returncode else []
     print(f"failed: {', '.join(failed)}; see fuzz/found" if failed else "nothing has failed")
     return 1 if failed else 0

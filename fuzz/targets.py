@@ -76,9 +76,7 @@ def answers(data: bytes) -> None:
         None,
     )
     read_answer(data[1:], kinds[data[0] % len(kinds)] if data else None)
-    read_source(
-        data[1:], url="http://a.example/", order=None, harvests=False, selection=Selection()
-    )
+    read_source(data[1:], url="http://a.example/", order=None, harvests=False, selection=Selection())
 
 
 def stores(data: bytes) -> None:
@@ -109,9 +107,7 @@ def cells(data: bytes) -> None:
             columns = [each.name for each in table.columns if not each.primary_key]
             column = columns[(data[1] if len(data) > 1 else 0) % len(columns)]
             try:
-                connection.execute(
-                    f"UPDATE {table.name} SET {column} = CAST(? AS TEXT)", (data[2:],)
-                )
+                connection.execute(f"UPDATE {table.name} SET {column} = CAST(? AS TEXT)", (data[2:],))
             except sqlite3.IntegrityError:
                 return
         try:
@@ -176,9 +172,7 @@ def _store() -> bytes:
             path = Path(folder) / "a.db"
             with Store.open(path) as store:
                 at = "2026-11-21T00:00:00.000+00:00"
-                run = store.begin_run(
-                    command="run", at=at, version="0", resolver="", user_agent="t", seeds=["a"]
-                )
+                run = store.begin_run(command="run", at=at, version="0", resolver="", user_agent="t", seeds=["a"])
                 store.end_run(run, at=at, state="finished")
             with closing(sqlite3.connect(path, isolation_level=None)) as connection:
                 connection.execute("PRAGMA journal_mode=DELETE")

@@ -95,9 +95,7 @@ class LifeAtUrl:
 
     def spark(self, *, is_unicode: bool = True) -> str:
         """A character a check, the oldest first."""
-        return "".join(
-            SPARKS[FAMILY_OF[ObjectOutcome(check.object)]][not is_unicode] for check in self.checks
-        )
+        return "".join(SPARKS[FAMILY_OF[ObjectOutcome(check.object)]][not is_unicode] for check in self.checks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +116,7 @@ def _life(connection: Connection, ark: Ark) -> Life | None:
     ark_id = connection.scalar(select(schema.ark.c.ark_id).where(schema.ark.c.ark == str(ark)))
     if ark_id is None:
         return None
-    statuses = connection.execute(
-        select(latest).where(latest.c.ark_id == ark_id).order_by(latest.c.latest_id)
-    ).all()
+    statuses = connection.execute(select(latest).where(latest.c.ark_id == ark_id).order_by(latest.c.latest_id)).all()
     decided = _decided(connection, ark_id)
     checks, events = list(_checks(connection, ark_id)), list(_events(connection, ark_id))
     urls = (
@@ -217,9 +213,7 @@ def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, Checked]
     )
     policy, standings = policy_of(connection), dict[str, ArkStatus]()
     for row in connection.execute(query):
-        answer = asked.get((row.run_id, row.request_url, row.final_url)) or at_url.get(
-            (row.run_id, row.request_url)
-        )
+        answer = asked.get((row.run_id, row.request_url, row.final_url)) or at_url.get((row.run_id, row.request_url))
         at = moment_of_check(answer, row)
         check = DatedVerdict(
             datetime.fromisoformat(at),

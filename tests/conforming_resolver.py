@@ -86,9 +86,7 @@ def answer(method: str, target: str, headers: dict[str, str], broken: str) -> An
     path, mark, query = target.partition("?")
     if path == "/":
         return (
-            NOT_FOUND
-            if broken == "front-page"
-            else Answer(200, PAGE.format(title="Resolver", text="By the archives."))
+            NOT_FOUND if broken == "front-page" else Answer(200, PAGE.format(title="Resolver", text="By the archives."))
         )
     if path.startswith("/objects/"):
         return object_page(path, query, broken)
@@ -166,9 +164,7 @@ def described(broken: str) -> Answer:
         case "kernel":
             record = record.replace("when: 1784\n", "")
         case "where":
-            record = record.replace(
-                f"https://ark.archives.test/{ARK}", "https://ark.archives.test/objects/7"
-            )
+            record = record.replace(f"https://ark.archives.test/{ARK}", "https://ark.archives.test/objects/7")
         case "media-type":
             kind = "application/octet-stream"
         case "erc":

@@ -26,9 +26,7 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile(
-    "search", max_examples=3_000, deadline=None, suppress_health_check=list(HealthCheck)
-)
+settings.register_profile("search", max_examples=3_000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("same")
 
 #: The files that take longest, longest first: begun last, one of them would be what a single process ends with.
@@ -79,7 +77,5 @@ def pytest_xdist_auto_num_workers() -> int | None:
     """Twice as many processes as there are cores: most tests wait for servers, commands and browsers."""
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return 2 * cores

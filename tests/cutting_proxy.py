@@ -102,10 +102,7 @@ def _received(connection: socket.socket) -> bytes:
 
 def _of_one_request(head: bytes) -> bytes:
     """The head for a connection that is closed behind the answer."""
-    return (
-        re.sub(rb"(?im)^(?:connection|expect):[^\r]*\r\n", b"", head)[:-2]
-        + b"Connection: close\r\n\r\n"
-    )
+    return re.sub(rb"(?im)^(?:connection|expect):[^\r]*\r\n", b"", head)[:-2] + b"Connection: close\r\n\r\n"
 
 
 @contextlib.contextmanager

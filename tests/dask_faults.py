@@ -63,9 +63,7 @@ def is_due(point: str, key: str) -> bool:
     """Whether a fault is to happen at this point, now; it is written down, and happens nowhere else."""
     for number, fault in enumerate(os.environ.get("FAULTS", "").split()):
         where, _, after = fault.partition("@")
-        if where != point or (len(_log().read_text().splitlines()) if _log().exists() else 0) < int(
-            after
-        ):
+        if where != point or (len(_log().read_text().splitlines()) if _log().exists() else 0) < int(after):
             continue
         try:
             with _log().with_suffix(f".fault{number}").open("x") as file:
@@ -80,9 +78,7 @@ def dask_setup(worker: Any) -> None:
     """Let a worker come to the point where its answer is fetched; Dask calls it by this name."""
     get_data = worker.handlers["get_data"]
 
-    async def watched(
-        comm: Any, **options: Any
-    ) -> Any:  # by the name of the parameter Dask knows what to give
+    async def watched(comm: Any, **options: Any) -> Any:  # by the name of the parameter Dask knows what to give
         kill_if_due("fetched", " ".join(map(str, options.get("keys", ()))))
         return await get_data(comm, **options)
 

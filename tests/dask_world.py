@@ -99,9 +99,7 @@ class Cluster:
             *arguments,
         ]
         with (self._folder / f"{module}.log").open("ab") as log:
-            process = subprocess.Popen(
-                command, stdout=log, stderr=log, env=self._environment, cwd=_ROOT
-            )
+            process = subprocess.Popen(command, stdout=log, stderr=log, env=self._environment, cwd=_ROOT)
         self._processes.append(process)
         return process
 
@@ -119,11 +117,7 @@ class Cluster:
     @property
     def at_work(self) -> list[int]:
         """The processes of workers that have begun a part and live."""
-        return [
-            pid
-            for pid in dict.fromkeys(pid for _, pid in self.begun)
-            if Path(f"/proc/{pid}").exists()
-        ]
+        return [pid for pid in dict.fromkeys(pid for _, pid in self.begun) if Path(f"/proc/{pid}").exists()]
 
 
 def children_of(pid: int) -> list[int]:
@@ -165,6 +159,4 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
         process.send_signal(signal.SIGABRT)  # for the faulthandler to say where it is
         _, said = process.communicate()
         raise AssertionError(f"never: an end of the command, which said: {said}") from None
-    return process.returncode, "".join(
-        line for line in said.splitlines(True) if not _HOW_FAR.match(line)
-    )
+    return process.returncode, "".join(line for line in said.splitlines(True) if not _HOW_FAR.match(line))

@@ -40,9 +40,7 @@ def write_documents(folder: Path, count: int = 12, *, seed: int = 1) -> list[Pat
         made.append(folder / f"{seed}-{number:03}.txt")
         made[-1].write_text(text)
     made.append(folder / f"{seed}-crawl.warc.gz")
-    made[-1].write_bytes(
-        b"".join(gzip.compress(record(f"http://b.example/{n}", texts[n])) for n in (0, 1, 0))
-    )
+    made[-1].write_bytes(b"".join(gzip.compress(record(f"http://b.example/{n}", texts[n])) for n in (0, 1, 0)))
     return made
 
 
@@ -63,19 +61,14 @@ def record(url: str, text: str) -> bytes:
 def rows_in(dataset: Path, table: str) -> list[Row]:
     """The rows of a table, by its manifest."""
     manifest = Manifest.of_bytes((dataset / "manifest.json").read_bytes())
-    found = pa.concat_tables(
-        [pq.ParquetFile(dataset / name).read() for name in manifest.tables[table].files]
-    )
+    found = pa.concat_tables([pq.ParquetFile(dataset / name).read() for name in manifest.tables[table].files])
     assert found.num_rows == manifest.tables[table].rows
     return list(found.to_pylist())
 
 
 def content_of(dataset: Path) -> dict[str, list[str]]:
     """All rows of a dataset, so that two can be compared."""
-    return {
-        table: sorted(map(str, rows_in(dataset, table)))
-        for table in ("documents", "mentions", "findings")
-    }
+    return {table: sorted(map(str, rows_in(dataset, table))) for table in ("documents", "mentions", "findings")}
 
 
 def extracted_rows(dataset: Path) -> list[Row]:
@@ -98,14 +91,10 @@ def files_of(paths: list[Path]) -> list[InputFile]:
     return [InputFile(str(path), path.stat().st_size, "") for path in paths]
 
 
-def make(
-    out: Path, paths: list[Path], storage: LocalStorage | None = None, *, part_bytes: int = 1_500
-) -> None:
+def make(out: Path, paths: list[Path], storage: LocalStorage | None = None, *, part_bytes: int = 1_500) -> None:
     """Make a dataset in this process, in small parts."""
     storage = storage or LocalStorage(out)
-    parts = planned(
-        storage, files_of(paths), made_by=[f"arkaudit {VERSION}"], part_bytes=part_bytes
-    )
+    parts = planned(storage, files_of(paths), made_by=[f"arkaudit {VERSION}"], part_bytes=part_bytes)
     with PartWorker(1) as worker:
         Making(storage, parts, worker, VERSION).made()
 

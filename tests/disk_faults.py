@@ -125,9 +125,7 @@ def store_wrong(folder: Path, _: Any) -> str | None:
     if not (folder / "a.db").exists():
         return None
     said, code = forked(partial(arkaudit, "store", "check", "--store", str(folder / "a.db")))
-    return (
-        None if code in (0, 2) and "Traceback" not in said else f"store check: {code} {said[-300:]}"
-    )
+    return None if code in (0, 2) and "Traceback" not in said else f"store check: {code} {said[-300:]}"
 
 
 def dataset_wrong(folder: Path, whole: Any) -> str | None:
@@ -141,11 +139,7 @@ def dataset_wrong(folder: Path, whole: Any) -> str | None:
 
 
 def report_content(folder: Path) -> Any:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def report_wrong(folder: Path, whole: Any) -> str | None:
@@ -303,9 +297,7 @@ class Disk:
 
     def kept(self) -> State:
         """What is there when the power comes back."""
-        return State(
-            {name: self.safe_contents.get(inode, b"") for name, inode in self.safe_names.items()}
-        )
+        return State({name: self.safe_contents.get(inode, b"") for name, inode in self.safe_names.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,12 +348,7 @@ def main() -> None:
     place, names = Path(sys.argv[1]), sys.argv[2:]
     for module in IMPORTED:  # once, and not in each fork
         import_module(module)
-    found = [
-        line
-        for scenario in SCENARIOS
-        if scenario.name in names
-        for line in failures(scenario, place)
-    ]
+    found = [line for scenario in SCENARIOS if scenario.name in names for line in failures(scenario, place)]
     print(json.dumps(found, indent=1))
 
 

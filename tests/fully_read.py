@@ -10,9 +10,7 @@ from extractors.model.documents import Block
 from extractors.wraps.evidence import Evidence
 
 
-def read_fully(
-    block: Block, evidence: Evidence, linked: Mapping[int, Ark]
-) -> list[Mention | NamespaceMention]:
+def read_fully(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> list[Mention | NamespaceMention]:
     """Return what is in *block*, no sign of a label passed over and no mention read by one pattern."""
     with (
         patch.object(find, "clean_mention", return_value=None),

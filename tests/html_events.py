@@ -73,9 +73,7 @@ class Events:
         for anchor in block.anchors:
             if anchor.link not in self._told:
                 self._told.add(anchor.link)
-                self.blocks.append(
-                    Block(self._targets[anchor.link], Role.LINK_TARGET, place="a/@href")
-                )
+                self.blocks.append(Block(self._targets[anchor.link], Role.LINK_TARGET, place="a/@href"))
         self.blocks.append(block)
 
     def _read_attributes(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -87,9 +85,7 @@ class Events:
             if where == "a/@href" and self._link is not None:
                 self._told.add(self._link)
             is_target = where in _TARGETS or name in _URL_ATTRIBUTES
-            self.blocks.append(
-                Block(value, Role.LINK_TARGET if is_target else Role.METADATA, place=where)
-            )
+            self.blocks.append(Block(value, Role.LINK_TARGET if is_target else Role.METADATA, place=where))
 
 
 def blocks_by_events(markup: str) -> list[Block]:

@@ -78,10 +78,10 @@ def _library(target: str) -> Answer:
 
 
 def _files(target: str) -> Answer:
-    if (
-        target == "/doubts.txt"
-    ):  # the first is broken over a line, and stands whole in one of the files
-        text = "Kept as http://one.example/ark:/12x45/x5\nk3 in the vault, and ark:/12345/x5 and ark:/12x45/b7q2\n4 too."
+    if target == "/doubts.txt":  # the first is broken over a line, and stands whole in one of the files
+        text = (
+            "Kept as http://one.example/ark:/12x45/x5\nk3 in the vault, and ark:/12345/x5 and ark:/12x45/b7q2\n4 too."
+        )
     elif target == "/f3.txt":
         text = "See http://one.example/ark:/12x45/x5k3 and ark:/12x45/b7q2 there."
     else:
@@ -107,10 +107,10 @@ def _one(target: str) -> Answer:
     if name not in _KNOWN:
         return _not_found(path)
     if query == "info":
-        erc = (
-            f"erc:\nwho: Rossi, Ada\nwhat: Notebook {name}\nwhen: 1952\nwhere: ark:/12x45/{name}\n"
+        erc = f"erc:\nwho: Rossi, Ada\nwhat: Notebook {name}\nwhen: 1952\nwhere: ark:/12x45/{name}\n"
+        support = (
+            "erc-support:\nwho: A library\nwhat: Permanent: Stable Content\nwhen: 2020\nwhere: http://one.example/\n"
         )
-        support = "erc-support:\nwho: A library\nwhat: Permanent: Stable Content\nwhen: 2020\nwhere: http://one.example/\n"
         return 200, {"Content-Type": "text/plain"}, erc + support
     return _page(f"Notebook {name}", f"Identifier: ark:/12x45/{name}. Forty leaves, with drawings.")
 
@@ -118,18 +118,12 @@ def _one(target: str) -> Answer:
 def _two(target: str) -> Answer:
     """A resolver that leads elsewhere, whatever is asked of a name that it knows."""
     name = target.partition("?")[0].rpartition("/")[2]
-    return (
-        (302, {"Location": f"http://landing.example/o/{name}"}, "")
-        if name[:2] == "c2"
-        else _not_found(target)
-    )
+    return (302, {"Location": f"http://landing.example/o/{name}"}, "") if name[:2] == "c2" else _not_found(target)
 
 
 def _global(target: str) -> Answer:
     is_known = target.partition("?")[0].rpartition("/")[2][:2] == "d3"
-    return (
-        (302, {"Location": f"http://one.example{target}"}, "") if is_known else _not_found(target)
-    )
+    return (302, {"Location": f"http://one.example{target}"}, "") if is_known else _not_found(target)
 
 
 def _landing(target: str) -> Answer:
@@ -144,9 +138,7 @@ HOSTS: dict[str, Callable[[str], Answer]] = {
     "files.library.example": _files,
     "one.example": _one,
     "two.example": _two,
-    **{
-        f"three{number}.example": _not_found for number in range(1, PAGES, 4)
-    },  # the first to be unknown is asked more
+    **{f"three{number}.example": _not_found for number in range(1, PAGES, 4)},  # the first to be unknown is asked more
     "four.example": lambda target: (503, {"Content-Type": "text/plain"}, "later"),
     "landing.example": _landing,
     "global.example": _global,
@@ -211,9 +203,7 @@ class World:
                 """A client that was killed is what this is about."""
 
         self._server = Server(("127.0.0.1", 0), Handler)
-        threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
-        ).start()
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -236,9 +226,7 @@ class World:
 def local_files(folder: Path) -> list[Path]:
     """Documents on the disk: a text, and an archive of two."""
     folder.mkdir()
-    (folder / "letter.txt").write_text(
-        "See http://one.example/ark:/12x45/b100x and ark:/99999/x5.", "utf-8"
-    )
+    (folder / "letter.txt").write_text("See http://one.example/ark:/12x45/b100x and ark:/99999/x5.", "utf-8")
     with zipfile.ZipFile(folder / "papers.zip", "w") as archive:
         for name in ("a.txt", "b.txt"):
             archive.writestr(name, f"{name} cites http://two.example/ark:/12x45/c2{name[0]}9k.")
@@ -248,9 +236,7 @@ def local_files(folder: Path) -> list[Path]:
 class Command:
     """The command as a process of its own, which may be killed; it is when the block ends, if it still runs."""
 
-    def __init__(
-        self, arguments: Sequence[str | Path], *, first: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, arguments: Sequence[str | Path], *, first: Callable[[], None] | None = None) -> None:
         self._arguments = [str(each) for each in arguments]
         self._first = first
 
@@ -352,9 +338,7 @@ def is_made(store: Path) -> bool:
     if not store.exists():
         return False
     with sqlite3.connect(store) as raw:
-        return raw.execute(
-            "select count(*) from sqlite_master where name = 'observation'"
-        ).fetchone() == (1,)
+        return raw.execute("select count(*) from sqlite_master where name = 'observation'").fetchone() == (1,)
 
 
 def sent(store: Path) -> Counter[tuple[str, str]]:
@@ -399,10 +383,7 @@ def tables(store: Path) -> dict[str, pd.DataFrame]:
         name: [column for column in table if column in _OF_TIME_OR_COST or column.endswith("_s")]
         for name, table in found.items()
     }
-    return {
-        name: table.drop(columns=left_out[name]).replace(HOW_LONG, "", regex=True)
-        for name, table in found.items()
-    }
+    return {name: table.drop(columns=left_out[name]).replace(HOW_LONG, "", regex=True) for name, table in found.items()}
 
 
 def counts(store: Path) -> dict[str, int]:

@@ -46,9 +46,7 @@ def record(identifier: str, *places: str, text: str = "") -> str:
 
 
 def deleted(identifier: str) -> str:
-    return (
-        f"<record><header status='deleted'><identifier>{identifier}</identifier></header></record>"
-    )
+    return f"<record><header status='deleted'><identifier>{identifier}</identifier></header></record>"
 
 
 def records(*each: str, token: str | None = None) -> tuple[str, str]:
@@ -83,9 +81,7 @@ def pdf(text: str) -> tuple[bytes, str]:
         % (b"<< /Font << /F1 %b >> >>" % font),
         b"<< /Length %d >>\nstream\n%b\nendstream" % (len(shown), shown),
     ]
-    body = b"%PDF-1.4\n" + b"".join(
-        b"%d 0 obj\n%b\nendobj\n" % each for each in enumerate(objects, 1)
-    )
+    body = b"%PDF-1.4\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % each for each in enumerate(objects, 1))
     return body + b"trailer\n<< /Root 1 0 R >>\n%%EOF\n", "application/pdf"
 
 
@@ -103,9 +99,7 @@ def answered(page: Page) -> bytes:
 class Web:
     """Hosts on loopback, each with its pages, and the command run over them."""
 
-    def __init__(
-        self, hosts: Mapping[str, Pages], *, robots: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, hosts: Mapping[str, Pages], *, robots: Mapping[str, str] | None = None) -> None:
         self._pages = hosts
         self._robots = robots or {}
         self._stack = ExitStack()
@@ -114,11 +108,7 @@ class Web:
     def __enter__(self) -> Self:
         for name, pages in self._pages.items():
             find = pages if callable(pages) else pages.get
-            robots = (
-                {"robots": reply(body=self._robots[name], media_type="text/plain")}
-                if name in self._robots
-                else {}
-            )
+            robots = {"robots": reply(body=self._robots[name], media_type="text/plain")} if name in self._robots else {}
             server = RawServer(lambda target, find=find: answered(find(target)), **robots)
             self.hosts[name] = self._stack.enter_context(server)
         return self
@@ -133,9 +123,7 @@ class Web:
 
     @property
     def routes(self) -> list[str]:
-        return [
-            f"--connect-to={name}:80=127.0.0.1:{server.port}" for name, server in self.hosts.items()
-        ]
+        return [f"--connect-to={name}:80=127.0.0.1:{server.port}" for name, server in self.hosts.items()]
 
     def crawl(self, *arguments: str | Path, store: Path) -> str:
         """What the command says on standard error when it crawls."""

@@ -27,9 +27,7 @@ _SO_TIMESTAMPNS = 35  # of Linux; Python has no name for it
 Responder = Callable[[str], bytes | None]
 
 
-def reply(
-    status: str = "200 OK", body: str = "", media_type: str = "text/html", **headers: str
-) -> bytes:
+def reply(status: str = "200 OK", body: str = "", media_type: str = "text/html", **headers: str) -> bytes:
     """A complete, well-formed answer that closes its connection."""
     lines = {
         "Content-Type": media_type,
@@ -138,9 +136,7 @@ def _received(connection: socket.socket) -> tuple[bytes, float]:
         return connection.recv(65536), time.monotonic()
     received, told, _, _ = connection.recvmsg(65536, 256)
     moments = [struct.unpack("ll", data[:16]) for _, kind, data in told if kind == _SO_TIMESTAMPNS]
-    return received, monotonic_of(
-        moments[0][0] + moments[0][1] / 1e9
-    ) if moments else time.monotonic()
+    return received, monotonic_of(moments[0][0] + moments[0][1] / 1e9) if moments else time.monotonic()
 
 
 def monotonic_of(clock_s: float) -> float:
@@ -185,9 +181,7 @@ def cache_folder() -> tempfile.TemporaryDirectory[str]:
 
 def clean_environment() -> dict[str, str]:
     """The environment of a command: no proxy, and no copy of the registry."""
-    inherited = {
-        name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")
-    }
+    inherited = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     return {**inherited, "ARKAUDIT_CACHE": cache_folder().name}
 
 

@@ -31,15 +31,11 @@ _PREFIXES = {
 }
 
 
-def zipped(
-    members: Mapping[str, bytes | str] | Iterable[tuple[str, bytes | str]], *, stored: bool = False
-) -> bytes:
+def zipped(members: Mapping[str, bytes | str] | Iterable[tuple[str, bytes | str]], *, stored: bool = False) -> bytes:
     """An archive of these members, in order."""
     pairs = members.items() if isinstance(members, Mapping) else members
     file = BytesIO()
-    with zipfile.ZipFile(
-        file, "w", zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
-    ) as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED) as archive:
         for name, content in pairs:
             archive.writestr(name, content)
     return file.getvalue()
@@ -47,9 +43,7 @@ def zipped(
 
 def declared(markup: str, *, w: str = WORD) -> str:
     """*markup* with the namespaces of all prefixes declared on its root element."""
-    namespaces = " ".join(
-        f'xmlns:{prefix}="{uri}"' for prefix, uri in (_PREFIXES | {"w": w}).items()
-    )
+    namespaces = " ".join(f'xmlns:{prefix}="{uri}"' for prefix, uri in (_PREFIXES | {"w": w}).items())
     return re.sub(r"^<[\w:]+", rf"\g<0> {namespaces}", markup)
 
 
@@ -85,10 +79,7 @@ def odt(body: str, *, meta: str = "", styles: str = "", flat: bool = False) -> b
     if flat:
         return declared(f"<office:document>{''.join(parts.values())}</office:document>").encode()
     whole = {name: f"<office:document>{markup}</office:document>" for name, markup in parts.items()}
-    return zipped(
-        {"mimetype": "application/vnd.oasis.opendocument.text"}
-        | {n: declared(m) for n, m in whole.items()}
-    )
+    return zipped({"mimetype": "application/vnd.oasis.opendocument.text"} | {n: declared(m) for n, m in whole.items()})
 
 
 def xlsx(sheet: str, *, parts: Mapping[str, str] | None = None) -> bytes:
@@ -111,12 +102,8 @@ def epub(
     others: Mapping[str, bytes | str] | None = None,
 ) -> bytes:
     """A book with these chapters, file name to body; by default all of them are in the spine, in order."""
-    items = "".join(
-        f'<item id="{name}" href="{name}" media-type="application/xhtml+xml"/>' for name in chapters
-    )
-    references = "".join(
-        f'<itemref idref="{name}"/>' for name in (chapters if spine is None else spine)
-    )
+    items = "".join(f'<item id="{name}" href="{name}" media-type="application/xhtml+xml"/>' for name in chapters)
+    references = "".join(f'<itemref idref="{name}"/>' for name in (chapters if spine is None else spine))
     members = {
         "mimetype": "application/epub+zip",
         "META-INF/container.xml": '<container><rootfiles><rootfile full-path="EPUB/book.opf"/></rootfiles></container>',

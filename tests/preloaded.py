@@ -188,9 +188,7 @@ def begin(
     """
     with Path(os.devnull).open("rb") as nothing:
         streams = [nothing.fileno(), prints.fileno(), says.fileno()]
-        process = _FORKS.Process(
-            target=_run, args=(_Command(list(arguments), dict(environment), streams), first)
-        )
+        process = _FORKS.Process(target=_run, args=(_Command(list(arguments), dict(environment), streams), first))
         process.start()
     return process
 

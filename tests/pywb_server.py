@@ -29,9 +29,7 @@ main(["init", "library"])
 main(["add", "library", "captures.warc.gz"])
 """
 _SERVE = "import sys; from pywb.apps.cli import wayback; wayback(sys.argv[1:])"
-_CONFIG = (
-    "framed_replay: {framed}\nredirect_to_exact: {redirecting}\ncollections_root: collections\n"
-)
+_CONFIG = "framed_replay: {framed}\nredirect_to_exact: {redirecting}\ncollections_root: collections\n"
 
 
 @dataclass(frozen=True)
@@ -49,13 +47,9 @@ class Archived:
 class Pywb:
     """Serves what was *captured*; *framed* pages answer the TimeGate with a frame, *redirecting* with a redirect."""
 
-    def __init__(
-        self, captured: Sequence[Archived], *, framed: bool = False, redirecting: bool = False
-    ) -> None:
+    def __init__(self, captured: Sequence[Archived], *, framed: bool = False, redirecting: bool = False) -> None:
         self._captured = captured
-        self._config = _CONFIG.format(
-            framed=str(framed).lower(), redirecting=str(redirecting).lower()
-        )
+        self._config = _CONFIG.format(framed=str(framed).lower(), redirecting=str(redirecting).lower())
         self._folder = tempfile.TemporaryDirectory(prefix="pywb-")
         self._process: subprocess.Popen[bytes] | None = None
 

@@ -87,18 +87,14 @@ TERM = "https://n2t.net/ark:/99152/p0v"
 LANDING = "https://gallica.example/view/449691"
 
 
-def write_store(
-    path: Path, rows: Mapping[Table, Sequence[Mapping[str, Any]]], *, version: int | None = None
-) -> Path:
+def write_store(path: Path, rows: Mapping[Table, Sequence[Mapping[str, Any]]], *, version: int | None = None) -> Path:
     """A store at *path* that holds *rows*, each completed with the table's defaults above."""
     engine = create_engine(URL.create("sqlite", database=str(path)))
     with engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA synchronous = OFF")
         schema.tables.create_all(connection)
         connection.exec_driver_sql(f"PRAGMA application_id = {schema.APPLICATION_ID}")
-        connection.exec_driver_sql(
-            f"PRAGMA user_version = {schema.SCHEMA_VERSION if version is None else version}"
-        )
+        connection.exec_driver_sql(f"PRAGMA user_version = {schema.SCHEMA_VERSION if version is None else version}")
         for table, values in rows.items():
             _insert(connection, table, values)
         connection.commit()
@@ -131,9 +127,7 @@ def ark_row(ark_id: int, text: str) -> dict[str, Any]:
     }
 
 
-def mention_row(
-    document_id: int, ordinal: int, ark_id: int, request_url: str | None, **others: Any
-) -> dict[str, Any]:
+def mention_row(document_id: int, ordinal: int, ark_id: int, request_url: str | None, **others: Any) -> dict[str, Any]:
     written = request_url or "ark:88435/x5"
     return {
         "document_id": document_id,
@@ -270,9 +264,7 @@ def write_world(path: Path) -> Path:
                     confidence="likely",
                 ),
                 mention_row(3, 2, 3, MUSEUM, page=2),
-                mention_row(
-                    3, 3, 9, None, page=3, confidence="ambiguous", alternatives=["ark:88435/x5y"]
-                ),
+                mention_row(3, 3, 9, None, page=3, confidence="ambiguous", alternatives=["ark:88435/x5y"]),
             ],
             schema.observation: [
                 observation_row(
@@ -288,12 +280,8 @@ def write_world(path: Path) -> Path:
                 observation_row(1, BTV_AT_GALLICA, "object", [hop(BTV_AT_GALLICA, 404)]),
                 observation_row(2, BPT, "object", [hop(BPT)]),
                 observation_row(3, MUSEUM, "object", [hop(MUSEUM, 404)]),
-                observation_row(
-                    4, SLOW, "object", [hop(SLOW, None, error="30 s passed")], chain_end="timeout"
-                ),
-                observation_row(
-                    5, GUARDED, "object", [hop(GUARDED, None, error="/ark:/")], chain_end="robots"
-                ),
+                observation_row(4, SLOW, "object", [hop(SLOW, None, error="30 s passed")], chain_end="timeout"),
+                observation_row(5, GUARDED, "object", [hop(GUARDED, None, error="/ark:/")], chain_end="robots"),
                 observation_row(8, TERM, "object", [hop(TERM)]),
             ],
             schema.tls_probe: [

@@ -18,9 +18,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 USER = "crawler"
 FORM = """<title>Members only</title><h1>Log in</h1><form method="post" action="">{% csrf_token %}{{ form.as_p }}
 <input type="hidden" name="next" value="{{ next }}"><input type="submit" value="log in"></form>"""
-ITEM = (
-    "<title>Plan of the harbour</title><h1>Plan of the harbour</h1><p>Ink on paper, 1784. Log out"
-)
+ITEM = "<title>Plan of the harbour</title><h1>Plan of the harbour</h1><p>Ink on paper, 1784. Log out"
 
 
 class Repository:
@@ -113,11 +111,7 @@ def __getattr__(name: str) -> Any:
     def object_at(request: Any, name: str) -> Any:
         if name.startswith("away"):
             return HttpResponseRedirect(request.GET.get("to") or f"http://other.example/{name}")
-        return (
-            HttpResponse(ITEM + str(request.META))
-            if name in ("x1", "x2")
-            else HttpResponseNotFound("no such item")
-        )
+        return HttpResponse(ITEM + str(request.META)) if name in ("x1", "x2") else HttpResponseNotFound("no such item")
 
     return [
         path("accounts/login/", LoginView.as_view()),
@@ -142,9 +136,7 @@ def main(log: Path) -> None:
         pairs = (each.partition("=") for each in environ.get("HTTP_COOKIE", "").split("; ") if each)
         told = {"method": environ["REQUEST_METHOD"], "path": environ["PATH_INFO"]}
         with log.open("a", encoding="utf-8") as file:
-            file.write(
-                json.dumps(told | {"cookies": {name: value for name, _, value in pairs}}) + "\n"
-            )
+            file.write(json.dumps(told | {"cookies": {name: value for name, _, value in pairs}}) + "\n")
         answer: Iterable[bytes] = serve(environ, start)
         return answer
 

@@ -67,8 +67,7 @@ def seen(body: str, **changed: Any) -> Observation:
 
 def test_long_texts_are_compared_as_a_whole() -> None:
     words = [
-        f"word{chr(97 + number % 26)}{chr(97 + number // 26 % 26)}{chr(97 + number // 676)}"
-        for number in range(4_000)
+        f"word{chr(97 + number % 26)}{chr(97 + number // 26 % 26)}{chr(97 + number // 676)}" for number in range(4_000)
     ]
     long = " ".join(words)
     changed_behind = " ".join([*words[:2_000], *reversed(words[2_000:])])
@@ -79,9 +78,7 @@ def test_long_texts_are_compared_as_a_whole() -> None:
 
 
 def test_an_empty_body_is_not_one_that_could_not_be_read() -> None:
-    empty, unread = (
-        seen("", text=None, body_bytes=0, body_complete=complete) for complete in (True, False)
-    )
+    empty, unread = (seen("", text=None, body_bytes=0, body_complete=complete) for complete in (True, False))
     assert same_answer(empty, empty)
     assert not same_answer(empty, unread)
     assert not same_answer(unread, unread)
@@ -239,10 +236,7 @@ def test_letters_are_counted_alike_in_ascii_and_beyond(text: str) -> None:
 
 def test_a_sentence_that_was_read_before_is_read_again_for_an_object_of_another_name() -> None:
     sentence = "Sonata in B flat was withdrawn."
-    found = [
-        list(withdrawals_in("", (), sentence, names=names))
-        for names in ((), ("Sonata in B flat",), ())
-    ]
+    found = [list(withdrawals_in("", (), sentence, names=names)) for names in ((), ("Sonata in B flat",), ())]
     assert [[each.words for each in said] for said in found] == [[], ["it was withdrawn"], []]
 
 
@@ -280,11 +274,7 @@ KINDS_OF_PHRASES = {
 def test_phrases_that_share_their_beginning_are_found_as_if_each_stood_alone(name: str) -> None:
     phrases = KINDS_OF_PHRASES[name]
     flat = _flat(phrases)
-    found = [
-        bare(plain(each.replace(" ... ", between)))
-        for each in phrases.phrases
-        for between in (" ", " a b ", "")
-    ]
+    found = [bare(plain(each.replace(" ... ", between))) for each in phrases.phrases for between in (" ", " a b ", "")]
     joined = [f"{one} {other}" for one, other in pairwise(found)]
     for text in [
         *found,
@@ -300,20 +290,14 @@ def test_words_that_the_control_has_too_say_nothing_of_the_object() -> None:
     phrases = Phrases.of(["is closed", "is restricted"])
     text = "The reading room is closed. This item is restricted."
     assert sure_words(phrases, text) == "is closed"
-    assert (
-        sure_words(phrases, text, PageWords(text="The reading room  IS closed.")) == "is restricted"
-    )
+    assert sure_words(phrases, text, PageWords(text="The reading room  IS closed.")) == "is restricted"
     assert sure_words(phrases, text, PageWords(text=text)) is None
 
 
 def test_what_the_control_says_of_a_withdrawal_says_nothing_of_any_object() -> None:
     control = PageWords(text="This item was withdrawn.")
     for name in ("x5", "x6"):
-        page = PageWords(
-            text=f"This item was withdrawn. This record was deleted. ark:/12x45/{name}"
-        )
-        of_all, of_own = (
-            [each.words for each in page.withdrawals(page.text, name, of)] for of in (None, control)
-        )
+        page = PageWords(text=f"This item was withdrawn. This record was deleted. ark:/12x45/{name}")
+        of_all, of_own = ([each.words for each in page.withdrawals(page.text, name, of)] for of in (None, control))
         assert of_all == ["this item was withdrawn", "this record was deleted"]
         assert of_own == ["this record was deleted"]

@@ -45,9 +45,7 @@ class World:
     def library(self, target: str) -> bytes:
         return reply(body=MAP) if self.works and target == "/item/x12" else GONE
 
-    def check(
-        self, url: str, timegate: str | None, *more: str, max_age: str = "30d"
-    ) -> dict[str, Any]:
+    def check(self, url: str, timegate: str | None, *more: str, max_age: str = "30d") -> dict[str, Any]:
         [row] = self.check_all([url], timegate, *more, max_age=max_age)
         return row
 
@@ -108,9 +106,7 @@ def captured(*years: int, good_until: int) -> list[Archived]:
 @pytest.mark.parametrize(
     "how", [{}, {"framed": True}, {"redirecting": True}], ids=["in place", "framed", "redirecting"]
 )
-def test_the_last_good_capture_is_found_in_a_real_archive(
-    world: World, how: dict[str, bool]
-) -> None:
+def test_the_last_good_capture_is_found_in_a_real_archive(world: World, how: dict[str, bool]) -> None:
     with Pywb(captured(2012, 2014, 2016, 2018, 2020, 2022, good_until=2018), **how) as archive:
         row, other = world.check_all([world.url, f"{world.base}/ark:/12148/z1"], archive.timegate)
         copy, none = row["archived_copy"], other["archived_copy"]
@@ -125,9 +121,7 @@ def test_the_last_good_capture_is_found_in_a_real_archive(
         assert any("asked by GET" in words for words in copy["evidence"])
         hops = [json.loads(str(each)) for (each,) in rows(world.store, "select hops from memento")]
         asked = sorted(
-            hop["url"].removeprefix(archive.timegate[: -len("/library/")])
-            for chain in hops
-            for hop in chain
+            hop["url"].removeprefix(archive.timegate[: -len("/library/")]) for chain in hops for hop in chain
         )
         assert asked == sorted(each for each in archive.requests if "robots.txt" not in each)
 
@@ -158,13 +152,8 @@ def test_what_it_led_to_when_it_worked_is_asked_for_near_that_time(world: World)
     with Pywb(captured(2018, 2019, 2021, 2025, good_until=2025)) as archive:
         copy = world.check(asked, archive.timegate)["archived_copy"]
     assert (copy["captured_at"][:4], copy["original_url"]) == ("2019", ITEM)
-    assert (
-        copy["reason"]
-        == "captured on 2019-03-04, when the ARK worked, as it did until 2019-06-01 at least"
-    )
-    assert rows(world.store, "select wanted_at from memento") == [
-        ("2019-06-01T00:00:00.000+00:00",)
-    ]
+    assert copy["reason"] == "captured on 2019-03-04, when the ARK worked, as it did until 2019-06-01 at least"
+    assert rows(world.store, "select wanted_at from memento") == [("2019-06-01T00:00:00.000+00:00",)]
 
 
 # -- with archives that are no good
@@ -284,9 +273,7 @@ def test_a_run_that_is_interrupted_there_keeps_its_verdicts_and_goes_on(world: W
         with sqlite3.connect(world.store) as raw:  # as a kill leaves it when two are answered
             raw.execute("update run set state = 'running', ended_at = null")
             last = "select request_url from memento order by memento_id desc limit 2"
-            raw.execute(
-                f"update frontier set state = 'claimed' where spider = 'mementos' and url in ({last})"
-            )
+            raw.execute(f"update frontier set state = 'claimed' where spider = 'mementos' and url in ({last})")
             raw.execute(
                 "delete from memento where memento_id in (select memento_id from memento order by 1 desc limit 2)"
             )
@@ -302,26 +289,18 @@ def test_a_run_that_is_interrupted_there_keeps_its_verdicts_and_goes_on(world: W
         )
         assert "resuming run 1" in done.stderr
         assert len(archive.targets) - asked in (2, 3)
-    assert rows(world.store, "select count(*), count(distinct request_url) from memento") == [
-        (4, 4)
-    ]
+    assert rows(world.store, "select count(*), count(distinct request_url) from memento") == [(4, 4)]
     assert rows(world.store, "select state, count(*) from run group by 1") == [("finished", 1)]
 
 
 @pytest.mark.parametrize(
     ("timegate", "words"),
     [
-        pytest.param(
-            "web.archive.org/web/", "not the http or https URL of a TimeGate", id="no scheme"
-        ),
-        pytest.param(
-            "https://me:pw@archive.example/", "credentials in a URL", id="with a password"
-        ),
+        pytest.param("web.archive.org/web/", "not the http or https URL of a TimeGate", id="no scheme"),
+        pytest.param("https://me:pw@archive.example/", "credentials in a URL", id="with a password"),
     ],
 )
-def test_a_timegate_that_can_not_be_one_is_told_in_one_line(
-    tmp_path: Path, timegate: str, words: str
-) -> None:
+def test_a_timegate_that_can_not_be_one_is_told_in_one_line(tmp_path: Path, timegate: str, words: str) -> None:
     configured = tmp_path / "arkaudit.toml"
     configured.write_text(f'[memento]\ntimegate = "{timegate}"\n')
     done = run_command("check", "ark:12148/x5", "-c", configured)
@@ -335,9 +314,7 @@ def test_a_timegate_that_can_not_be_one_is_told_in_one_line(
 
 @needs_pywb
 def test_the_report_shows_copies_in_cards_letters_tables_and_corrections(world: World) -> None:
-    page = (
-        f"<p>A map: <a href='{world.base}/ark:/12148/x12'>ARK</a>, and {world.base}/ark:/12148/nq3."
-    )
+    page = f"<p>A map: <a href='{world.base}/ark:/12148/x12'>ARK</a>, and {world.base}/ark:/12148/nq3."
     with (
         RawServer(lambda _: reply(body=page)) as site,
         Pywb(captured(2018, good_until=2018)) as archive,
@@ -363,8 +340,7 @@ def test_the_report_shows_copies_in_cards_letters_tables_and_corrections(world: 
     shown = [cell for card in cards for name, cell in card.facts if name == "Archived copy"]
     assert [cell.href for cell in shown] == [copy]
     assert any(
-        f"an archive has a copy of what it led to, of 4 March 2018: {copy}" in card.letter.body
-        for card in cards
+        f"an archive has a copy of what it led to, of 4 March 2018: {copy}" in card.letter.body for card in cards
     )
     write_report(frames, world.folder / "again")
     assert copy in (world.folder / "again" / "index.html").read_text("utf-8")

@@ -41,9 +41,7 @@ def read(data: bytes, name: str = "a.zip", **limits: int) -> tuple[dict[str, byt
     findings = [each for each in found if isinstance(each, Finding)]
     findings += [finding for member in documents for finding in member.findings]
     assert len({member.name for member in documents}) == len(documents)
-    return {member.name: member.data for member in documents}, [
-        finding.kind for finding in findings
-    ]
+    return {member.name: member.data for member in documents}, [finding.kind for finding in findings]
 
 
 def zip_of(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -69,9 +67,7 @@ def tar_of(files: dict[str, bytes], mode: str = "w") -> bytes:
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
 def test_a_zip_archive_is_the_documents_in_it(method: int) -> None:
-    data = zip_of(
-        {"b/c.html": b"<p>" + ARK, "a.txt": ARK, "folder/": b"", "empty.txt": b""}, method
-    )
+    data = zip_of({"b/c.html": b"<p>" + ARK, "a.txt": ARK, "folder/": b"", "empty.txt": b""}, method)
     assert read(data) == ({"a.zip!/b/c.html": b"<p>" + ARK, "a.zip!/a.txt": ARK}, [])
 
 
@@ -90,9 +86,7 @@ def test_a_zip_archive_is_the_documents_in_it(method: int) -> None:
     ],
 )
 def test_an_archive_in_which_nothing_is_was_read_and_says_so(data: bytes) -> None:
-    assert list(members(io.BytesIO(data), name="a")) == [
-        Finding("empty", "there is nothing to read in it")
-    ]
+    assert list(members(io.BytesIO(data), name="a")) == [Finding("empty", "there is nothing to read in it")]
 
 
 def test_archives_in_archives_are_read_down_to_the_limit() -> None:
@@ -118,9 +112,7 @@ def test_packages_are_documents_and_no_archives() -> None:
 
 def test_what_can_be_no_document_is_left_out_and_told_once() -> None:
     pictures = {f"{number}.jpg": b"\xff\xd8\xff" for number in range(50)}
-    documents, findings = read(
-        zip_of({**pictures, ".git/config": b"x", "__MACOSX/a.txt": b"x", "a.svg": ARK})
-    )
+    documents, findings = read(zip_of({**pictures, ".git/config": b"x", "__MACOSX/a.txt": b"x", "a.svg": ARK}))
     assert list(documents) == ["a.zip!/a.svg"]
     assert findings == ["members-skipped"]
 
@@ -132,9 +124,7 @@ def test_a_password_is_told_and_the_others_are_read() -> None:
     assert read(bytes(data)) == ({"a.zip!/b.txt": ARK}, ["encrypted"])
 
 
-@pytest.mark.parametrize(
-    "streamed", [False, True], ids=["sizes in the header", "sizes behind the content"]
-)
+@pytest.mark.parametrize("streamed", [False, True], ids=["sizes in the header", "sizes behind the content"])
 def test_a_zip_archive_that_was_cut_off_gives_what_had_arrived(streamed: bool) -> None:
     class Pipe(io.BytesIO):
         def seekable(self) -> bool:
@@ -270,9 +260,7 @@ def test_what_is_no_archive_is_its_own_document() -> None:
 
 def test_a_long_document_is_read_up_to_the_limit() -> None:
     assert read(ARK + bytes(1000), "a.txt", member_bytes=len(ARK)) == ({"a.txt": ARK}, ["cut-off"])
-    documents, findings = read(
-        zip_of({"a.txt": ARK + bytes(1000), "b.txt": ARK}), member_bytes=len(ARK)
-    )
+    documents, findings = read(zip_of({"a.txt": ARK + bytes(1000), "b.txt": ARK}), member_bytes=len(ARK))
     assert (documents, findings) == ({"a.zip!/a.txt": ARK, "a.zip!/b.txt": ARK}, ["cut-off"])
 
 
@@ -299,15 +287,11 @@ def record(number: int, **told: bytes | int) -> bytes:
 def numbers(data: bytes) -> tuple[list[int], list[str]]:
     """The numbers of the documents whose ARK came out whole, and the kinds of the findings."""
     documents, findings = read(data, "a.warc")
-    whole = [
-        name for name, body in documents.items() if b" " + ARK in body and body.count(ARK) == 1
-    ]
+    whole = [name for name, body in documents.items() if b" " + ARK in body and body.count(ARK) == 1]
     return [int(name.rpartition("/")[2]) for name in whole], findings
 
 
-@pytest.mark.parametrize(
-    "compress", [bytes, gzip.compress, zstd.compress], ids=["plain", "gzip", "zstd"]
-)
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, zstd.compress], ids=["plain", "gzip", "zstd"])
 def test_each_successful_response_is_a_document_by_its_archive_and_uri(compress) -> None:
     kinds = [b"warcinfo", b"request", b"metadata", b"revisit", b"continuation"]
     others = [record(number, kind=kind) for number, kind in enumerate(kinds)]
@@ -315,9 +299,7 @@ def test_each_successful_response_is_a_document_by_its_archive_and_uri(compress)
     picture = record(9, http=b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n")
     dns = record(10, media_type=b"text/dns", http=b"")
     data = b"".join(map(compress, [*others, record(11), missing, picture, dns, record(12)]))
-    found = [
-        each for each in members(io.BytesIO(data), name="a.warc") if isinstance(each, ArchiveMember)
-    ]
+    found = [each for each in members(io.BytesIO(data), name="a.warc") if isinstance(each, ArchiveMember)]
     assert [(each.name, each.url, each.media_type, each.charset) for each in found] == [
         (
             f"a.warc!/http://x.example/{number}",
@@ -333,14 +315,8 @@ def test_each_successful_response_is_a_document_by_its_archive_and_uri(compress)
 
 def test_texts_and_resources_are_documents_without_http() -> None:
     text = record(1, kind=b"conversion", media_type=b"text/plain", http=b"", body=ARK)
-    file = record(
-        2, kind=b"resource", media_type=b"text/html", http=b"", body=ARK, uri=b"<file:///a.html>"
-    )
-    found = [
-        each
-        for each in members(io.BytesIO(text + file), name="a.wet")
-        if isinstance(each, ArchiveMember)
-    ]
+    file = record(2, kind=b"resource", media_type=b"text/html", http=b"", body=ARK, uri=b"<file:///a.html>")
+    found = [each for each in members(io.BytesIO(text + file), name="a.wet") if isinstance(each, ArchiveMember)]
     assert [(each.name, each.url, each.media_type, each.data) for each in found] == [
         ("a.wet!/http://x.example/1", "http://x.example/1", "text/plain", ARK),
         ("a.wet!/file:///a.html", None, "text/html", ARK),
@@ -364,14 +340,10 @@ CHUNKED = b"Transfer-Encoding: chunked\r\n"
     ("fields", "body"),
     [
         pytest.param(b"Content-Encoding: gzip\r\n", gzip.compress(ARK), id="gzip"),
-        pytest.param(
-            b"Content-Encoding: x-gzip\r\n", gzip.compress(ARK), id="gzip by its old name"
-        ),
+        pytest.param(b"Content-Encoding: x-gzip\r\n", gzip.compress(ARK), id="gzip by its old name"),
         pytest.param(b"Content-Encoding: br\r\n", brotli.compress(ARK), id="Brotli"),
         pytest.param(b"Content-Encoding: zstd\r\n", zstd.compress(ARK), id="Zstandard"),
-        pytest.param(
-            b"Content-Encoding: deflate\r\n", zlib.compress(ARK), id="deflate as specified"
-        ),
+        pytest.param(b"Content-Encoding: deflate\r\n", zlib.compress(ARK), id="deflate as specified"),
         pytest.param(
             b"Content-Encoding: deflate\r\n",
             zlib.compress(ARK)[2:-4],
@@ -382,15 +354,11 @@ CHUNKED = b"Transfer-Encoding: chunked\r\n"
             gzip.compress(brotli.compress(ARK)),
             id="two encodings",
         ),
-        pytest.param(
-            b"Content-Encoding: gzip\r\n", ARK, id="an encoding that the archive has taken off"
-        ),
+        pytest.param(b"Content-Encoding: gzip\r\n", ARK, id="an encoding that the archive has taken off"),
         pytest.param(b"Content-Encoding: br\r\n", ARK, id="Brotli that the archive has taken off"),
         pytest.param(b"Content-Encoding: utf-8\r\n", ARK, id="an encoding that is none"),
         pytest.param(CHUNKED, b"4\r\nsee \r\n18;x=y\r\n" + ARK[4:] + b"\r\n0\r\n\r\n", id="chunks"),
-        pytest.param(
-            CHUNKED, b"4\nsee \n18\n" + ARK[4:] + b"\n0\n\n", id="chunks with bare line feeds"
-        ),
+        pytest.param(CHUNKED, b"4\nsee \n18\n" + ARK[4:] + b"\n0\n\n", id="chunks with bare line feeds"),
         pytest.param(CHUNKED, b"4\r\nsee \r\nffff\r\n" + ARK[4:], id="chunks that were cut off"),
         pytest.param(CHUNKED, ARK, id="chunks that the archive has joined"),
         pytest.param(
@@ -409,9 +377,7 @@ def test_a_body_is_read_as_it_was_meant(fields: bytes, body: bytes) -> None:
 
 def test_an_archive_inside_of_a_web_archive_is_named_by_both() -> None:
     inner = record(1, body=zip_of({"b.html": ARK}), uri=b"http://x.example/a.zip")
-    outer = record(
-        2, http=b"", kind=b"resource", media_type=b"application/warc", body=record(3) * 2
-    )
+    outer = record(2, http=b"", kind=b"resource", media_type=b"application/warc", body=record(3) * 2)
     assert list(read(inner + outer, "a.warc")[0]) == [
         "a.warc!/http://x.example/a.zip!/b.html",
         "a.warc!/http://x.example/2!/http://x.example/3",
@@ -430,12 +396,8 @@ WRONG = [
     pytest.param({"length": b"many"}, id="a length that is no number"),
     pytest.param({"end": b""}, id="no line break at the end"),
     pytest.param({"end": b"\n"}, id="one line feed at the end"),
-    pytest.param(
-        {"end": b"\r\n\r\n\0\0JUNK\r\nWARC/ is no record\r\n"}, id="junk behind the record"
-    ),
-    pytest.param(
-        {"http": b"HTTP/2 200\r\nContent-Type: text/html\r\n\r\n"}, id="a status line of HTTP/2"
-    ),
+    pytest.param({"end": b"\r\n\r\n\0\0JUNK\r\nWARC/ is no record\r\n"}, id="junk behind the record"),
+    pytest.param({"http": b"HTTP/2 200\r\nContent-Type: text/html\r\n\r\n"}, id="a status line of HTTP/2"),
     pytest.param({"http": b"HTTP/1.1 200\nContent-Type: text/html\n\n"}, id="bare line feeds"),
     pytest.param({"http": b"HTTP/1.1\r\n\r\n"}, id="a status line without a status"),
     pytest.param({"http": b""}, id="a response without its header"),
@@ -475,9 +437,7 @@ def test_records_may_share_a_gzip_member_or_stretch_over_several() -> None:
     data = b"".join(map(record, range(5)))
     assert numbers(gzip.compress(data)) == ([0, 1, 2, 3, 4], [])
     cuts = [0, 100, 700, 1500, len(data)]
-    assert numbers(b"".join(gzip.compress(data[start:end]) for start, end in pairwise(cuts)))[
-        0
-    ] == [0, 1, 2, 3, 4]
+    assert numbers(b"".join(gzip.compress(data[start:end]) for start, end in pairwise(cuts)))[0] == [0, 1, 2, 3, 4]
 
 
 def test_a_web_archive_of_bare_line_feeds_is_read() -> None:
@@ -489,10 +449,7 @@ def test_the_end_of_a_file_may_be_missing_anywhere() -> None:
     first, second = len(record(0)), len(record(0) + record(1))
     for size in range(len(data)):
         whole, _ = numbers(data[:size]) if size > 12 else ([], [])
-        assert (
-            whole[: (size >= first) + (size >= second)]
-            == [0, 1][: (size >= first) + (size >= second)]
-        )
+        assert whole[: (size >= first) + (size >= second)] == [0, 1][: (size >= first) + (size >= second)]
 
 
 def test_a_web_archive_without_a_record_is_unreadable() -> None:
@@ -514,14 +471,10 @@ def test_what_another_library_writes_is_read() -> None:
         warc = writer.WARCWriter(made, gzip=is_compressed)
         warc.write_record(warc.create_warcinfo_record("a.warc", {"software": "a test"}))
         for number in range(3):
-            told = headers.StatusAndHeaders(
-                "200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1"
-            )
+            told = headers.StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
             page = io.BytesIO(b"<p>%d %s" % (number, ARK))
             uri = f"http://x.example/{number}"
-            warc.write_record(
-                warc.create_warc_record(uri, "response", payload=page, http_headers=told)
-            )
+            warc.write_record(warc.create_warc_record(uri, "response", payload=page, http_headers=told))
         assert numbers(made.getvalue()) == ([0, 1, 2], [])
 
 
@@ -582,17 +535,13 @@ ZSTD_GIB = zstd.compress(bytes(2**26)) * 16
 BOMBS = [
     pytest.param(gzipped(deflated_zeros(TEN_GIB)), id="gzip"),
     pytest.param(gzip.compress(gzipped(deflated_zeros(TEN_GIB))), id="gzip in gzip"),
-    pytest.param(
-        zip_of({"a.gz": gzipped(deflated_zeros(TEN_GIB))}), id="gzip in ZIP: 10 GiB in 50 KB"
-    ),
+    pytest.param(zip_of({"a.gz": gzipped(deflated_zeros(TEN_GIB))}), id="gzip in ZIP: 10 GiB in 50 KB"),
     pytest.param(bz2.compress(bytes(2**24)) * 640, id="bzip2"),
     pytest.param(lzma.compress(bytes(2**24)) * 64, id="XZ"),
     pytest.param(ZSTD_GIB, id="Zstandard"),
     pytest.param(zip_of({f"{number}.zst": ZSTD_GIB for number in range(20)}), id="many in one"),
     pytest.param(
-        b"".join(
-            record(number, fields=b"Content-Encoding: br\r\n", body=BROTLI) for number in range(9)
-        ),
+        b"".join(record(number, fields=b"Content-Encoding: br\r\n", body=BROTLI) for number in range(9)),
         id="Brotli in WARC",
     ),
 ]
@@ -612,16 +561,10 @@ def test_what_stands_before_a_bomb_is_read() -> None:
 
 def test_files_that_overlap_are_unpacked_up_to_the_limit() -> None:
     kernel = deflated_zeros(64)
-    local = (
-        struct.pack("<4s5H3L2H", b"PK\x03\x04", 20, 0, 8, 0, 0, 0, len(kernel), 2**26, 1, 0) + b"a"
-    )
-    entry = struct.pack(
-        "<4s6H3L5H2L", b"PK\x01\x02", 20, 20, 0, 8, 0, 0, 0, len(kernel), 2**26, 1, 0, 0, 0, 0, 0, 0
-    )
+    local = struct.pack("<4s5H3L2H", b"PK\x03\x04", 20, 0, 8, 0, 0, 0, len(kernel), 2**26, 1, 0) + b"a"
+    entry = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, 20, 0, 8, 0, 0, 0, len(kernel), 2**26, 1, 0, 0, 0, 0, 0, 0)
     directory = (entry + b"a") * 30_000
-    end = struct.pack(
-        "<4s4H2LH", b"PK\x05\x06", 0, 0, 30_000, 30_000, len(directory), len(local + kernel), 0
-    )
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 30_000, 30_000, len(directory), len(local + kernel), 0)
     found = read_within_limits(local + kernel + directory + end)
     assert int(str(found["bytes"])) <= 300 * 2**20
     assert found["archive-limit"]
@@ -629,9 +572,7 @@ def test_files_that_overlap_are_unpacked_up_to_the_limit() -> None:
 
 def test_a_directory_of_millions_is_not_loaded() -> None:
     local = zip_of({"see.txt": ARK})[: -22 - 46 - 7]
-    entry = struct.pack(
-        "<4s6H3L5H2L", b"PK\x01\x02", 20, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
-    )
+    entry = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     directory = entry * 3_000_000
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 65535, 65535, len(directory), len(local), 0)
     assert read_within_limits(local + directory + end)["see.txt"] == ARK[:4]
@@ -698,9 +639,7 @@ EDITS = st.lists(
 
 @settings(max_examples=400)
 @given(st.sampled_from(SAMPLES), EDITS)
-def test_nothing_is_raised_whatever_the_bytes(
-    data: bytes, edits: list[tuple[float, int, bytes]]
-) -> None:
+def test_nothing_is_raised_whatever_the_bytes(data: bytes, edits: list[tuple[float, int, bytes]]) -> None:
     for where, size, put in edits:
         at = int(where * len(data))
         data = data[:at] + put + data[at + size :]
@@ -714,11 +653,7 @@ def test_nothing_is_raised_whatever_the_bytes(
 @given(st.binary(max_size=2000))
 def test_the_kind_is_told_of_any_bytes(data: bytes) -> None:
     if archive_kind(data) is None:
-        assert [
-            each.data
-            for each in members(io.BytesIO(data), name="a")
-            if isinstance(each, ArchiveMember)
-        ] == [data]
+        assert [each.data for each in members(io.BytesIO(data), name="a") if isinstance(each, ArchiveMember)] == [data]
 
 
 def test_a_file_of_gigabytes_is_not_loaded(tmp_path: Path) -> None:

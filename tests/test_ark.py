@@ -15,9 +15,7 @@ from tests.vectors import vectors
 
 naans = st.text(BETANUMERIC, min_size=5, max_size=16)
 parts = st.text(BETANUMERIC + "ABCDEF=~*+@_$", min_size=1, max_size=12)
-resolvers = st.sampled_from(
-    ["https://n2t.net/", "http://example.org/a/b/", "HTTPS://EXAMPLE.ORG:8443/", "/", ""]
-)
+resolvers = st.sampled_from(["https://n2t.net/", "http://example.org/a/b/", "HTTPS://EXAMPLE.ORG:8443/", "/", ""])
 labels = st.sampled_from(["ark:", "ark:/", "ARK:", "Ark:/", "aRk:"])
 inflections = st.sampled_from(["", "?info", "??", "?", "?a=b/c.d", "#part", "?info#part", "#a?b"])
 
@@ -26,9 +24,7 @@ inflections = st.sampled_from(["", "?info", "??", "?", "?a=b/c.d", "#part", "?in
 def arks(draw: st.DrawFn) -> Ark:
     components = draw(st.lists(parts, max_size=3))
     variants = draw(st.lists(parts, max_size=3))
-    qualifier = "".join(f"/{part}" for part in components) + "".join(
-        f".{part}" for part in variants
-    )
+    qualifier = "".join(f"/{part}" for part in components) + "".join(f".{part}" for part in variants)
     return Ark(draw(naans), draw(parts), qualifier)
 
 
@@ -69,9 +65,7 @@ def test_a_hyphen_anywhere_changes_nothing(ark: Ark, data: st.DataObject) -> Non
     text = str(ark)
     at = data.draw(st.integers(len("ark:"), len(text)))
     hyphens = data.draw(
-        st.text(
-            "-\N{HYPHEN}\N{NON-BREAKING HYPHEN}\N{FIGURE DASH}\N{EN DASH}\N{EM DASH}\N{HORIZONTAL BAR}"
-        )
+        st.text("-\N{HYPHEN}\N{NON-BREAKING HYPHEN}\N{FIGURE DASH}\N{EN DASH}\N{EM DASH}\N{HORIZONTAL BAR}")
     )
     assert Ark.parse(text[:at] + hyphens + text[at:]) == ark
 
@@ -120,12 +114,8 @@ def test_implied_arks_of_an_endless_path_cost_what_is_asked_for() -> None:
 def test_equal_under_another_profile_alone(vector: dict[str, Any]) -> None:
     one, other = Ark.parse(vector["one"]), Ark.parse(vector["other"])
     assert one != other
-    forms = {
-        profile.value: (one.form_under(profile), other.form_under(profile)) for profile in Profile
-    }
-    assert [
-        name for name, (form, other_form) in forms.items() if form and form == other_form
-    ] == vector["profiles"]
+    forms = {profile.value: (one.form_under(profile), other.form_under(profile)) for profile in Profile}
+    assert [name for name, (form, other_form) in forms.items() if form and form == other_form] == vector["profiles"]
 
 
 @pytest.mark.parametrize(

@@ -30,9 +30,7 @@ class Served:
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
     with RawServer(
-        lambda target: (
-            reply(body=PAGE) if target in ("/item/7", "/item/8") else reply("404 Not Found")
-        )
+        lambda target: reply(body=PAGE) if target in ("/item/7", "/item/8") else reply("404 Not Found")
     ) as landing:
         described = {
             "who": "Rossi, Ada",
@@ -42,8 +40,7 @@ def served() -> Iterator[Served]:
         }
         unknown = dict.fromkeys(described, "")
         rows = [
-            {"ark_location": f"{landing.url}/item/{number}", **told}
-            for number, told in ((7, described), (8, unknown))
+            {"ark_location": f"{landing.url}/item/{number}", **told} for number, told in ((7, described), (8, unknown))
         ]
         with ArkServer(rows) as server:
             resolver = f"http://127.0.0.1:{server.port}"
@@ -63,10 +60,7 @@ def test_the_query_is_lost_in_the_redirect_and_the_bare_inflection_is_answered(
     described, empty = served.rows[0]["metadata"], served.rows[1]["metadata"]
     assert described["outcome"] == "structured"
     assert any("?info was lost in the redirect" in words for words in described["evidence"])
-    assert any(
-        words.startswith("? gave application/json with who, what, when")
-        for words in described["evidence"]
-    )
+    assert any(words.startswith("? gave application/json with who, what, when") for words in described["evidence"])
     assert empty["outcome"] == "query-dropped"
     assert all("?info" not in target for target in served.landed)
 

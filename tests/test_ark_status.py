@@ -143,9 +143,7 @@ def test_checks_that_prove_nothing_change_no_strike_and_confirm_nothing(
     proving = [each for each in checks if each.works or each.is_strike]
     alone, told = status_of(proving)
     assert (ark_status.strikes if ark_status else 0) == (alone.strikes if alone else 0)
-    assert (ark_status.turns if ark_status and proving else ())[-1:] == (
-        alone.turns if alone else ()
-    )[-1:]
+    assert (ark_status.turns if ark_status and proving else ())[-1:] == (alone.turns if alone else ())[-1:]
     later = [event for event in events if event[1].kind is not EventKind.NEW]
     assert later == [event for event in told if event[1].kind is not EventKind.NEW]
 

@@ -43,9 +43,7 @@ def knowing(*names: str, page: bytes = PAGE) -> Callable[[str], bytes]:
     """Answers for ARKs of these names, whatever else is in the target, and for nothing else."""
 
     def respond(target: str) -> bytes:
-        return (
-            page if target.partition("?")[0].rpartition("/")[2] in names else reply("404 Not Found")
-        )
+        return page if target.partition("?")[0].rpartition("/")[2] in names else reply("404 Not Found")
 
     return respond
 
@@ -102,9 +100,7 @@ def test_what_may_pass_is_asked_again_and_each_attempt_is_a_row(
 ) -> None:
     seen, targets, _ = attempts[name]
     ends = PASSING[name][2]
-    assert [row[:3] for row in seen] == [
-        (attempt, *end) for attempt, end in enumerate(ends, start=1)
-    ]
+    assert [row[:3] for row in seen] == [(attempt, *end) for attempt, end in enumerate(ends, start=1)]
     assert targets.count("/ark:/12x45/x5") == len(ends)
 
 
@@ -127,16 +123,12 @@ def test_a_retry_after_beyond_our_patience_is_kept(
 def test_attempts_are_spaced_and_a_retry_after_is_heeded_by_the_whole_host() -> None:
     def respond(target: str) -> bytes:
         first = target.endswith("/x0") and server.targets.count(target) == 1
-        return (
-            reply("503 Service Unavailable", Retry_After="2s") if first else reply("404 Not Found")
-        )
+        return reply("503 Service Unavailable", Retry_After="2s") if first else reply("404 Not Found")
 
     with RawServer(respond) as server:
         check_rows(*(f"{server.url}/ark:/12x45/x{number}" for number in range(5)))
         moments = dict(zip(server.request_lines, server.times, strict=True))
-        busy = next(
-            at for line, at in zip(server.request_lines, server.times, strict=True) if "/x0" in line
-        )
+        busy = next(at for line, at in zip(server.request_lines, server.times, strict=True) if "/x0" in line)
         after = [at - busy for line, at in moments.items() if "/x" in line and at > busy]
     assert len(after) >= 5
     assert min(after) >= 1.9
@@ -163,10 +155,7 @@ def test_a_host_that_never_answers_is_not_asked_three_times_about_each() -> None
 
 
 def routed(**servers: RawServer) -> list[str]:
-    return [
-        f"--connect-to={name.replace('_', '.')}:80=127.0.0.1:{server.port}"
-        for name, server in servers.items()
-    ]
+    return [f"--connect-to={name.replace('_', '.')}:80=127.0.0.1:{server.port}" for name, server in servers.items()]
 
 
 def with_registry(folder: Path, target: str) -> dict[str, str]:
@@ -222,9 +211,7 @@ def test_compact_arks_go_straight_to_the_registrys_target_when_told_to(tmp_path:
 
     with RawServer(knowing("x5y7z")) as registered, RawServer(knowing("x5y7z")) as everywhere:
         routes = routed(registered_example=registered, global_example=everywhere)
-        [row] = check_rows(
-            "--direct", "--resolver", "http://global.example/", *routes, "ark:/98765/x5y7z", **cache
-        )
+        [row] = check_rows("--direct", "--resolver", "http://global.example/", *routes, "ark:/98765/x5y7z", **cache)
         assert everywhere.targets == []
         assert registered.targets[0] == "/item/x5y7z"
         controls = [target for target in registered.targets if "x5y7z" not in target]
@@ -238,9 +225,7 @@ def test_what_a_registrys_target_tells_everybody_is_held_against_it_though_no_la
 ) -> None:
     cache = with_registry(tmp_path, "http://registered.example/item/${value}")
     with RawServer(lambda _: PAGE) as registered:
-        [row] = check_rows(
-            "--direct", *routed(registered_example=registered), "ark:/98765/x5y7z", **cache
-        )
+        [row] = check_rows("--direct", *routed(registered_example=registered), "ark:/98765/x5y7z", **cache)
         [control] = [target for target in registered.targets if "x5y7z" not in target]
     assert outcomes([row]) == ["undetermined"]
     assert row["rests_on"] == [f"http://registered.example{control}"]
@@ -251,26 +236,16 @@ def test_what_a_landing_host_does_not_find_is_asked_nowhere_else() -> None:
         RawServer(lambda _: reply("404 Not Found")) as landing,
         RawServer(lambda _: PAGE) as everywhere,
     ):
-        with RawServer(
-            lambda target: reply("302 Found", Location="http://landing.example/items/5")
-        ) as resolver:
+        with RawServer(lambda target: reply("302 Found", Location="http://landing.example/items/5")) as resolver:
             routes = routed(landing_example=landing, r_example=resolver, global_example=everywhere)
-            [row] = check_rows(
-                "--resolver", "http://global.example/", *routes, "http://r.example/ark:/12x45/x5"
-            )
+            [row] = check_rows("--resolver", "http://global.example/", *routes, "http://r.example/ark:/12x45/x5")
         assert everywhere.targets == []
     assert outcomes([row]) == ["broken"]
 
 
-def test_a_global_resolver_is_held_against_its_own_control_where_the_first_one_showed_a_page_of_nothing() -> (
-    None
-):
-    home = reply(
-        body="<title>City Library</title><h1>City Library</h1><p>Opening hours and events.</p>"
-    )
-    register = reply(
-        body="<title>NAAN 12x45</title><h1>NAAN 12x45</h1><dl><dt>Organisation<dd>City Library</dl>"
-    )
+def test_a_global_resolver_is_held_against_its_own_control_where_the_first_one_showed_a_page_of_nothing() -> None:
+    home = reply(body="<title>City Library</title><h1>City Library</h1><p>Opening hours and events.</p>")
+    register = reply(body="<title>NAAN 12x45</title><h1>NAAN 12x45</h1><dl><dt>Organisation<dd>City Library</dl>")
 
     def leading_to(place: str, page: bytes) -> Callable[[str], bytes]:
         return lambda target: page if target == place else reply("302 Found", Location=place)
@@ -280,14 +255,8 @@ def test_a_global_resolver_is_held_against_its_own_control_where_the_first_one_s
         RawServer(leading_to("/naan/12x45", register)) as everywhere,
     ):
         routes = routed(old_example=old, global_example=everywhere)
-        [row] = check_rows(
-            "--resolver", "http://global.example/", *routes, "http://old.example/ark:/12x45/x5y7"
-        )
-        [control] = [
-            target
-            for target in everywhere.targets
-            if "x5y7" not in target and target.startswith("/ark:")
-        ]
+        [row] = check_rows("--resolver", "http://global.example/", *routes, "http://old.example/ark:/12x45/x5y7")
+        [control] = [target for target in everywhere.targets if "x5y7" not in target and target.startswith("/ark:")]
     assert outcomes([row]) == ["soft-404"]
     assert f"http://global.example{control}" in row["rests_on"]
 
@@ -317,11 +286,7 @@ def test_a_resolver_that_moved_within_its_host_is_found_by_the_hosts_own_word(
     def respond(target: str) -> bytes:
         if target == "/.well-known/ark":
             return reply(body="/index.php/ids/", media_type="text/plain")
-        return (
-            knowing("x5", "y6")(target)
-            if target.startswith("/index.php/ids/")
-            else reply("404 Not Found")
-        )
+        return knowing("x5", "y6")(target) if target.startswith("/index.php/ids/") else reply("404 Not Found")
 
     with RawServer(respond) as server:
         rows = check_rows(
@@ -330,9 +295,7 @@ def test_a_resolver_that_moved_within_its_host_is_found_by_the_hosts_own_word(
             *(f"{server.url}/ark:/12x45/{name}" for name in ("x5", "y6", "z7")),
         )
         assert server.targets.count("/.well-known/ark") == 1, "once a host"
-        assert {f"/index.php/ids/ark:/12x45/{name}" for name in ("x5", "y6", "z7")} <= set(
-            server.targets
-        )
+        assert {f"/index.php/ids/ark:/12x45/{name}" for name in ("x5", "y6", "z7")} <= set(server.targets)
         assert "/index.php/ids/ark:/12x45/x5?info" in server.targets
     assert outcomes(rows) == ["works-elsewhere", "works-elsewhere", "broken"]
 
@@ -346,9 +309,7 @@ def test_a_resolver_that_moved_within_its_host_is_found_by_the_hosts_own_word(
     ],
 )
 def test_a_host_that_names_no_other_path_is_asked_no_further(answer: bytes) -> None:
-    with RawServer(
-        lambda target: answer if "well-known" in target else reply("404 Not Found")
-    ) as server:
+    with RawServer(lambda target: answer if "well-known" in target else reply("404 Not Found")) as server:
         [row] = check_rows(f"{server.url}/ark:/12x45/x5")
         assert server.targets == ["/ark:/12x45/x5", "/ark:12x45/x5", "/.well-known/ark"]
     assert outcomes([row]) == ["broken"]
@@ -387,37 +348,21 @@ def budgets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Budget]:
     def mute(target: str) -> bytes:
         name = target.partition("?")[0].rpartition("/")[2]
         is_known = re.fullmatch(r"b7[0-9]{3}k", name)
-        return (
-            reply(body=f"<title>Notebook {name}</title><p>{name}")
-            if is_known
-            else reply("404 Not Found")
-        )
+        return reply(body=f"<title>Notebook {name}</title><p>{name}") if is_known else reply("404 Not Found")
 
     def describing(target: str) -> bytes:
         answer, name = mute(target), target.partition("?")[0].rpartition("/")[2]
         is_described = target.endswith("?info") and b"200 OK" in answer
-        return (
-            reply(body=RECORD.format(name=name), media_type="text/plain")
-            if is_described
-            else answer
-        )
+        return reply(body=RECORD.format(name=name), media_type="text/plain") if is_described else answer
 
     store = tmp_path_factory.mktemp("budget") / "a.db"
     with RawServer(describing) as first, RawServer(mute) as second:
         servers = {"describing": first, "mute": second}
-        arks = [
-            f"{server.url}/ark:/12x45/b7{number:03}k"
-            for server in servers.values()
-            for number in range(100)
-        ]
+        arks = [f"{server.url}/ark:/12x45/b7{number:03}k" for server in servers.values() for number in range(100)]
         rows = check_rows("--conformance", "--store", store, *arks)
         assert outcomes(rows) == ["resolved"] * 200
         questions = {
-            name: Counter(
-                row[0]
-                for row in observed(store, "question, request_url")
-                if row[1].startswith(server.url)
-            )
+            name: Counter(row[0] for row in observed(store, "question, request_url") if row[1].startswith(server.url))
             for name, server in servers.items()
         }
     return {name: (sum(counted.values()) / 100, counted) for name, counted in questions.items()}
@@ -462,9 +407,7 @@ def test_the_other_reading_of_a_doubtful_line_break_is_asked_only_when_the_first
         # The first is cut short by a line break behind which a word follows that may belong to it.
         text = f"See {server.url}/ark:/12x45/n3kp\n7w and {server.url}/ark:/12x45/b7x5 for more."
         (tmp_path / "letter.txt").write_text(text)
-        done = run_command(
-            "run", *ON_LOOPBACK, tmp_path / "letter.txt", "--store", tmp_path / "a.db"
-        )
+        done = run_command("run", *ON_LOOPBACK, tmp_path / "letter.txt", "--store", tmp_path / "a.db")
         assert done.returncode == 0, done.stderr
         with sqlite3.connect(tmp_path / "a.db") as raw:
             mentions = raw.execute("select request_url, alternatives from mention").fetchall()
@@ -522,13 +465,9 @@ def test_a_slash_at_the_end_of_a_url_is_sent_and_may_be_wrong(
 
 
 def test_a_name_that_cant_exist_is_asked_for_with_the_slash_that_the_others_have() -> None:
-    with RawServer(
-        lambda target: PAGE if target.partition("?")[0].endswith("/") else reply("404 Not Found")
-    ) as server:
+    with RawServer(lambda target: PAGE if target.partition("?")[0].endswith("/") else reply("404 Not Found")) as server:
         [row] = check_rows(server.url + "/ark:/12x45/x5/")
-    assert row["object"]["outcome"] == "undetermined", (
-        "everything that ends with a slash is answered alike"
-    )
+    assert row["object"]["outcome"] == "undetermined", "everything that ends with a slash is answered alike"
 
 
 @pytest.mark.parametrize(
@@ -541,9 +480,7 @@ def test_a_name_that_cant_exist_is_asked_for_with_the_slash_that_the_others_have
         ("ark:/12x45/CL010066723", "/ark:/12x45/cl010066723", None),
     ],
 )
-def test_an_ark_in_capitals_is_asked_in_lower_case_too(
-    written: str, lives: str, meant: str | None
-) -> None:
+def test_an_ark_in_capitals_is_asked_in_lower_case_too(written: str, lives: str, meant: str | None) -> None:
     with RawServer(paths(lives)) as server:
         [row] = check_rows(server.url + "/" + written)
     told = row["did_you_mean"]

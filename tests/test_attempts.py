@@ -33,9 +33,7 @@ def answer(
     status = told if isinstance(told, int) else None
     hop = Hop(URL, "GET", NOON, status, headers=headers, sent=is_sent)
     end = ChainEnd.ANSWERED if isinstance(told, int) else ChainEnd(told)
-    return Observation(
-        Ark.parse("ark:12x45/x5"), URL, Question(question), URL, (hop,), end, attempt=attempt
-    )
+    return Observation(Ark.parse("ark:12x45/x5"), URL, Question(question), URL, (hop,), end, attempt=attempt)
 
 
 @pytest.mark.parametrize("vector", vectors("attempts"))
@@ -51,11 +49,7 @@ def test_whether_and_when_a_question_is_put_again(vector: dict[str, Any]) -> Non
 
 
 def test_every_status_and_end_that_may_pass_is_named() -> None:
-    statuses = {
-        status
-        for status in range(100, 1000)
-        if next_attempt(answer(status, 1, None, "object"), PATIENCE)
-    }
+    statuses = {status for status in range(100, 1000) if next_attempt(answer(status, 1, None, "object"), PATIENCE)}
     ends = {end for end in ChainEnd if next_attempt(answer(end.value, 1, None, "object"), PATIENCE)}
     assert statuses == {429, 502, 503, 504}
     assert ends == {ChainEnd.TIMEOUT, ChainEnd.RESET}
@@ -83,10 +77,7 @@ def test_no_retry_after_is_too_odd(header: str) -> None:
 
 
 def test_the_waits_of_one_question_are_bounded() -> None:
-    waits = [
-        next_attempt(answer(503, attempt, None, "object"), Patience(10, 2.0, 60.0))
-        for attempt in range(1, 11)
-    ]
+    waits = [next_attempt(answer(503, attempt, None, "object"), Patience(10, 2.0, 60.0)) for attempt in range(1, 11)]
     assert waits == [2, 4, 8, 16, 32, None, None, None, None, None]
 
 
@@ -119,9 +110,7 @@ def test_an_address_is_no_name_to_look_up() -> None:
     connected: list[tuple[str, int]] = []
     guard = AddressGuard.allowing(["0.0.0.0/0", "::/0"])
     for host in ("192.0.2.7", "2001:db8::7", "0x7f.1"):
-        endpoint = GuardedEndpoint(
-            NoNames(), host, 80, guard=guard, routes=Routes(), timeout=5, bind=None
-        )
+        endpoint = GuardedEndpoint(NoNames(), host, 80, guard=guard, routes=Routes(), timeout=5, bind=None)
         if host.startswith("0x"):
             with pytest.raises(AssertionError, match="looked up"):
                 endpoint.connect(None)
@@ -130,15 +119,11 @@ def test_an_address_is_no_name_to_look_up() -> None:
     assert connected == [("192.0.2.7", 80), ("2001:db8::7", 80)]
 
 
-@pytest.mark.parametrize(
-    ("late", "probes", "trusted"), [(0, 1, True), (1, 2, True), (2, 3, True), (9, 3, None)]
-)
+@pytest.mark.parametrize(("late", "probes", "trusted"), [(0, 1, True), (1, 2, True), (2, 3, True), (9, 3, None)])
 def test_a_certificate_that_was_not_seen_in_time_is_looked_at_again(
     late: int, probes: int, trusted: bool | None
 ) -> None:
-    results = [not_probed("r.example", 443, NOT_IN_TIME)] * late + [
-        TlsResult("r.example", 443, True, "ok", NOON)
-    ]
+    results = [not_probed("r.example", 443, NOT_IN_TIME)] * late + [TlsResult("r.example", 443, True, "ok", NOON)]
 
     class Late(TlsProbePipeline):
         def __init__(self) -> None:
@@ -159,8 +144,4 @@ def test_a_certificate_that_was_never_seen_in_time_is_said() -> None:
     late = not_probed("r.example", 443, NOT_IN_TIME)
     [remark] = tls_remarks(hops, {("r.example", 443): late})
     assert remark.startswith("certificate not probed")
-    assert not list(
-        tls_remarks(
-            hops, {("r.example", 443): not_probed("r.example", 443, "the name has no route")}
-        )
-    )
+    assert not list(tls_remarks(hops, {("r.example", 443): not_probed("r.example", 443, "the name has no route")}))

@@ -29,9 +29,7 @@ class Site:
         return self.command("run", f"{self.server.url}/page")
 
     def report(self, *arguments: str | Path) -> dict[str, Any]:
-        done = run_command(
-            "report", "--store", self.store, "--format", "json", "--out", "-", *arguments
-        )
+        done = run_command("report", "--store", self.store, "--format", "json", "--out", "-", *arguments)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -49,9 +47,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
         if target in down:
             return reply("503 Service Unavailable")
         if target == "/page":
-            return reply(
-                body="".join(f"<p><a href='/ark:/12x45/{each}'>{each}</a>" for each in "abc")
-            )
+            return reply(body="".join(f"<p><a href='/ark:/12x45/{each}'>{each}</a>" for each in "abc"))
         return reply(body=f"<title>{name}</title>") if name in living else reply("404 Not Found")
 
     with RawServer(respond) as server:
@@ -72,9 +68,7 @@ def test_a_check_of_some_of_its_arks_changes_their_verdicts_and_nothing_else(sit
     assert "2 ARKs of 3 checked again since" in about["sentences"][1]
     moments = {row["ark"][-1]: row["judged_at"] for row in report["tables"]["arks"]["rows"]}
     assert moments["a"] < moments["b"] < moments["c"]
-    assert {row["measure"]: row["value"] for row in report["tables"]["summary"]["rows"]}[
-        "citations"
-    ] == 3
+    assert {row["measure"]: row["value"] for row in report["tables"]["summary"]["rows"]}["citations"] == 3
     assert {row["event"] for row in report["tables"]["changes"]["rows"]} == {"new", "recovered"}
 
 
@@ -103,9 +97,7 @@ def test_what_is_due_or_listed_is_merged_in_too(site: Site) -> None:
     site.command("check", "--resolver", f"{site.server.url}/", "--inventory", inventory)
     report = site.report("--inventory", inventory)
     presence = {row["ark"][-1]: row["presence"] for row in report["tables"]["inventory"]["rows"]}
-    assert presence == {"a": "seen", "z": "never-cited", "b": None, "c": None}, (
-        "b and c are cited and not listed"
-    )
+    assert presence == {"a": "seen", "z": "never-cited", "b": None, "c": None}, "b and c are cited and not listed"
     assert {row["ark"][-1] for row in report["tables"]["arks"]["rows"]} == {"a", "b", "c"}
 
 
@@ -116,10 +108,7 @@ def test_a_run_that_read_nothing_does_not_stand_for_the_audit(site: Site) -> Non
     report = site.report()
     assert report["audit"]["run"] == 1
     assert site.objects() == {"a": "resolved", "b": "resolved", "c": "broken"}
-    assert any(
-        "Run 2 of " in each and "could read no document" in each
-        for each in report["audit"]["sentences"]
-    )
+    assert any("Run 2 of " in each and "could read no document" in each for each in report["audit"]["sentences"])
     assert not [row for row in report["tables"]["changes"]["rows"] if row["event"] == "gone"]
 
 
@@ -133,10 +122,7 @@ def test_checks_alone_are_about_every_ark_that_was_ever_checked(site: Site) -> N
 
 def test_what_was_imported_is_reported_by_its_date_and_not_by_when_it_came(site: Site) -> None:
     other = site.folder / "other.db"
-    assert (
-        run_command("crawl", *ON_LOOPBACK, f"{site.server.url}/page", "--store", other).returncode
-        == 0
-    )
+    assert run_command("crawl", *ON_LOOPBACK, f"{site.server.url}/page", "--store", other).returncode == 0
     site.run()
     assert run_command("store", "import", other, "--store", site.store).returncode == 0
     assert site.objects() == {"a": "resolved", "b": "resolved", "c": "broken"}
@@ -150,9 +136,7 @@ def test_the_first_lines_say_what_is_reported_in_every_form(site: Site) -> None:
     done = run_command("report", "--store", site.store, "--out", out, *forms, COLUMNS="400")
     verdict, first, second = done.stdout.splitlines()[:3]
     assert verdict.startswith("1 of 3 judged ARKs fails;")
-    assert first.startswith(
-        f"Audit of {site.server.url}/page: run 1 (run) of the store audit.db, 20"
-    )
+    assert first.startswith(f"Audit of {site.server.url}/page: run 1 (run) of the store audit.db, 20")
     assert "links within the site of a seed" in first
     assert second.startswith("Current state: 1 ARK of 3 checked again since")
     page, text = (out / "index.html").read_text("utf-8"), (out / "report.md").read_text("utf-8")

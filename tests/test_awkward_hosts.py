@@ -71,12 +71,8 @@ def test_an_audit_of_few_arks_does_not_wait_for_one_of_many_at_a_slow_host(tmp_p
         since = [at for at, target in enumerate(asked) if target == "/robots.txt"][1]
         until = max(at for at, target in enumerate(asked) if "/y" in target)
         theirs = [target for target in asked[since:until] if "/x" in target]
-        ours = (
-            until - since - len(theirs)
-        )  # who has nothing to ask for a moment, as on a busy machine, has no turn
-        assert len(theirs) <= 10 * ours, (
-            "they take turns; the other has hundreds of requests to make"
-        )
+        ours = until - since - len(theirs)  # who has nothing to ask for a moment, as on a busy machine, has no turn
+        assert len(theirs) <= 10 * ours, "they take turns; the other has hundreds of requests to make"
         with audit(tmp_path / "after.db", *paced, *few, cache=cache) as third:
             _, errors = third.communicate(timeout=AT_MOST_S)
             assert third.returncode == 0, f"what a killed process held, nobody waits for: {errors}"
@@ -136,9 +132,7 @@ class Awkward:
         self._released.wait(20)
 
     def _dripping(self, _: str) -> bytes:
-        return (
-            b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n<title>x"
-        )
+        return b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n<title>x"
 
 
 def test_audits_at_once_of_awkward_hosts_come_to_their_end(tmp_path: Path) -> None:
@@ -161,9 +155,7 @@ def test_audits_at_once_of_awkward_hosts_come_to_their_end(tmp_path: Path) -> No
             *(ark for host in hosts.names for ark in arks(host, ["x1"])),
         ]
         first, second, killed = (
-            running.enter_context(
-                audit(tmp_path / f"{number}.db", *everything, cache=tmp_path / "cache")
-            )
+            running.enter_context(audit(tmp_path / f"{number}.db", *everything, cache=tmp_path / "cache"))
             for number in range(3)
         )
         time.sleep(4)
@@ -172,9 +164,7 @@ def test_audits_at_once_of_awkward_hosts_come_to_their_end(tmp_path: Path) -> No
             told, errors = each.communicate(timeout=AT_MOST_S)
             assert each.returncode == 0, errors
             assert len(json_lines(told)) == len(hosts.names)
-        again = running.enter_context(
-            audit(tmp_path / "2.db", *everything, cache=tmp_path / "cache")
-        )
+        again = running.enter_context(audit(tmp_path / "2.db", *everything, cache=tmp_path / "cache"))
         told, errors = again.communicate(timeout=AT_MOST_S)
         assert again.returncode == 0, errors
         assert len(json_lines(told)) == len(hosts.names)

@@ -36,15 +36,11 @@ def jsonl(number: int) -> str:
 
 
 def json(number: int) -> str:
-    return f'{"[" if number == 0 else ","}"ark:/12148/b{number}x"' + (
-        "]" if number == MANY - 1 else ""
-    )
+    return f'{"[" if number == 0 else ","}"ark:/12148/b{number}x"' + ("]" if number == MANY - 1 else "")
 
 
 def xml(number: int) -> str:
-    return f"{'<r>' if number == 0 else ''}<p>See ark:/12148/b{number}x.</p>" + (
-        "</r>" if number == MANY - 1 else ""
-    )
+    return f"{'<r>' if number == 0 else ''}<p>See ark:/12148/b{number}x.</p>" + ("</r>" if number == MANY - 1 else "")
 
 
 def html(number: int) -> str:
@@ -61,18 +57,12 @@ DOCUMENTS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "line", "words"), [(name, *each) for name, each in DOCUMENTS.items()]
-)
-def test_what_was_found_until_the_time_is_up_is_kept(
-    name: str, line: Callable[[int], str], words: str
-) -> None:
+@pytest.mark.parametrize(("name", "line", "words"), [(name, *each) for name, each in DOCUMENTS.items()])
+def test_what_was_found_until_the_time_is_up_is_kept(name: str, line: Callable[[int], str], words: str) -> None:
     document = "".join(map(line, range(MANY))).encode()
     everything = [str(mention.ark) for mention in extraction_of(document, name=name).mentions]
     assert len(everything) == MANY
-    with spending(
-        TimeBudget(90, clock=partial(next, count()))
-    ):  # a clock that goes on by one at each look
+    with spending(TimeBudget(90, clock=partial(next, count()))):  # a clock that goes on by one at each look
         cut = extraction_of(document, name=name)
     found = [str(mention.ark) for mention in cut.mentions]
     assert MANY / 20 < len(found) < MANY
@@ -93,9 +83,7 @@ def test_how_far_a_text_was_searched_is_true() -> None:
 
 def test_a_document_that_is_read_in_time_is_read_as_without_a_limit() -> None:
     document = "".join(map(text, range(100))).encode()
-    assert extract_in_time(document, cpu_s=1000, name="a.txt") == extraction_of(
-        document, name="a.txt"
-    )
+    assert extract_in_time(document, cpu_s=1000, name="a.txt") == extraction_of(document, name="a.txt")
 
 
 def test_a_worker_whose_time_is_up_gives_what_it_has() -> None:
@@ -117,14 +105,8 @@ def test_one_finding_says_how_much_of_all_blocks_was_searched() -> None:
     document = "".join(map(html, range(MANY)))
     with spending(TimeBudget(60, clock=partial(next, count()))):
         cut = extraction_of(document.encode(), name="a.html")
-    [finding] = [
-        each.detail
-        for each in cut.findings
-        if each.kind == "time-limit" and "searched" in each.detail
-    ]
-    searched, of_all = (
-        int(number.replace(",", "")) for number in re.findall(r"[0-9][0-9,]*", finding)[:2]
-    )
+    [finding] = [each.detail for each in cut.findings if each.kind == "time-limit" and "searched" in each.detail]
+    searched, of_all = (int(number.replace(",", "")) for number in re.findall(r"[0-9][0-9,]*", finding)[:2])
     assert 0 < searched < of_all == sum(len(block.text) for block in cut.reading.blocks)
 
 
@@ -146,9 +128,7 @@ def test_what_may_be_meant_is_looked_for_in_a_time_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Deciding on all documents works it out once more, also in the main process."""
-    names = "".join(
-        f"ark:/12148/btv1b{number:07}{'x' if number % 29 else 'w'} and\n" for number in range(300)
-    )
+    names = "".join(f"ark:/12148/btv1b{number:07}{'x' if number % 29 else 'w'} and\n" for number in range(300))
     member = ArchiveMember("a.txt", "a.txt", names.encode())
     monkeypatch.setattr(documents, "DECIDING_CPU_S", 0.0)
     with TwoPasses(suggested, jobs=1) as passes:

@@ -57,9 +57,7 @@ def test_a_letter_says_what_was_seen_and_what_would_help(vector: dict[str, Any])
         )
         for each in vector["seen"]
     ]
-    told = letter(
-        Cause(vector["cause"]), Fault(vector["fault"]), vector["host"], seen, vector["count"]
-    )
+    told = letter(Cause(vector["cause"]), Fault(vector["fault"]), vector["host"], seen, vector["count"])
     assert told.subject == vector["subject"]
     assert told.body == "\n\n".join(vector["body"]) + "\n"
 
@@ -74,19 +72,11 @@ def test_there_are_words_for_every_cause() -> None:
 @pytest.mark.parametrize(
     ("address", "href", "mail"),
     [
-        pytest.param(
-            "https://museum.example/", "https://museum.example/", False, id="a home page is a link"
-        ),
-        pytest.param(
-            "arks@museum.example", "mailto:arks@museum.example", True, id="a mailbox is a link, too"
-        ),
-        pytest.param(
-            "a@b.example?bcc=all@b.example", None, False, id="no more than a mailbox is written to"
-        ),
+        pytest.param("https://museum.example/", "https://museum.example/", False, id="a home page is a link"),
+        pytest.param("arks@museum.example", "mailto:arks@museum.example", True, id="a mailbox is a link, too"),
+        pytest.param("a@b.example?bcc=all@b.example", None, False, id="no more than a mailbox is written to"),
         pytest.param("javascript:alert(1)", None, False, id="what runs is no link"),
-        pytest.param(
-            "Rue de Rivoli, Paris", None, False, id="an address of stone is shown as it is"
-        ),
+        pytest.param("Rue de Rivoli, Paris", None, False, id="an address of stone is shown as it is"),
     ],
 )
 def test_the_responsible_have_an_address_where_the_registry_has_one(
@@ -98,9 +88,7 @@ def test_the_responsible_have_an_address_where_the_registry_has_one(
     soup = BeautifulSoup(page(changed, Tables(changed)), "html.parser")
     item = soup.select_one("ol.actions > li[data-cause=unknown-naan]")
     assert item is not None
-    facts = {
-        str(fact.dt.text): fact.dd for fact in item.select(".facts > div") if fact.dt and fact.dd
-    }
+    facts = {str(fact.dt.text): fact.dd for fact in item.select(".facts > div") if fact.dt and fact.dd}
     assert facts["Assigned by"].text == f"Musée du Louvre ({address})"
     found = facts["Assigned by"].select_one("a")
     assert (found["href"] if isinstance(found, Tag) else None) == href
@@ -126,9 +114,7 @@ def test_the_command_makes_it_a_known_problem(store: Path, frames: Frames, tmp_p
 
 
 @given(st.text(min_size=1), st.lists(st.text(min_size=1), min_size=1, max_size=20), st.text())
-def test_nothing_of_the_web_is_more_than_a_word_of_a_command(
-    host: str, arks: list[str], store: str
-) -> None:
+def test_nothing_of_the_web_is_more_than_a_word_of_a_command(host: str, arks: list[str], store: str) -> None:
     row = {"host": host, "arks": len(set(arks))}
     words = shlex.split(triage_command(row, arks, store))
     assert words[:3] == ["arkaudit", "triage", "acknowledge"]
@@ -147,9 +133,7 @@ def test_many_arks_are_named_by_their_host() -> None:
 
 
 def test_the_check_list_holds_every_card_and_marks_nothing_up(frames: Frames) -> None:
-    lines = list(
-        check_list(f"`evil`{RIGHT_TO_LEFT_OVERRIDE}", action_cards(frames, Tables(frames), 9))
-    )
+    lines = list(check_list(f"`evil`{RIGHT_TO_LEFT_OVERRIDE}", action_cards(frames, Tables(frames), 9)))
     assert lines[0] == "# To act on: `` `evil`[U+202E] ``"
     assert lines[2] == (
         "- [ ] **the resolver knows no ARK of this NAAN** (`the resolver: museum.example`): 2 citations of 1 ARK "
@@ -171,23 +155,14 @@ def opened(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator
 def test_what_is_done_is_ticked_off_by_keyboard_and_stays_so(opened: tuple[Page, Path]) -> None:
     browser, index = opened
     browser.open(index)
-    assert (
-        browser.value("document.querySelector('.check-list [role=status]').textContent")
-        == "0 of 3 done"
-    )
+    assert browser.value("document.querySelector('.check-list [role=status]').textContent") == "0 of 3 done"
     browser.value("document.querySelectorAll('[data-tick]')[1].focus()")
     browser.press(" ", 32, text=" ")
-    assert (
-        browser.value("document.querySelector('.check-list [role=status]').textContent")
-        == "1 of 3 done"
-    )
+    assert browser.value("document.querySelector('.check-list [role=status]').textContent") == "1 of 3 done"
     lines = browser.value("arkaudit.checkList()").splitlines()
     assert [line[:5] for line in lines[2:]] == ["- [ ]", "- [x]", "- [ ]"]
     browser.open(index)
-    assert (
-        browser.value("document.querySelector('.check-list [role=status]').textContent")
-        == "1 of 3 done"
-    )
+    assert browser.value("document.querySelector('.check-list [role=status]').textContent") == "1 of 3 done"
     browser.value("document.querySelectorAll('[data-tick]')[1].click()")
     assert browser.value("arkaudit.checkList().includes('[x]')") is False
     assert browser.complaints == []
@@ -221,9 +196,7 @@ def test_a_browser_that_keeps_its_clipboard_says_so(opened: tuple[Page, Path]) -
         "navigator.clipboard.writeText = () => Promise.reject(new Error('no')), document.execCommand = () => false, "
         "document.querySelector('[data-check-list=copy]').click()"
     )
-    browser.wait_for(
-        "document.querySelector('[data-check-list=copy]').textContent.includes('select the text')"
-    )
+    browser.wait_for("document.querySelector('[data-check-list=copy]').textContent.includes('select the text')")
 
 
 @pytest.mark.browser
@@ -232,9 +205,7 @@ def test_the_cards_say_their_places(opened: tuple[Page, Path]) -> None:
     browser, index = opened
     browser.open(index)
     told = json.loads(
-        browser.value(
-            "JSON.stringify([...document.querySelectorAll('.actions .show a')].map(a => a.textContent))"
-        )
+        browser.value("JSON.stringify([...document.querySelectorAll('.actions .show a')].map(a => a.textContent))")
     )
     assert told == ["Show 2 citations", "Show 1 citation", "Show 1 citation"]
 
@@ -251,19 +222,13 @@ def test_without_scripts_the_page_says_what_to_do_and_offers_no_button_that_does
         told = browser.value("document.querySelector('.actions').innerText")
         assert "Find out which resolver serves this NAAN" in told
         assert "Done" not in told
-        assert not browser.value(
-            "[...document.querySelectorAll('button')].some(each => each.offsetParent)"
-        )
+        assert not browser.value("[...document.querySelectorAll('button')].some(each => each.offsetParent)")
         browser.value("document.querySelector('[data-table=arks]').open = true")
-        assert "ark:53355/cl010120339" in browser.value(
-            "document.querySelector('[data-table=arks]').innerText"
-        )
+        assert "ark:53355/cl010120339" in browser.value("document.querySelector('[data-table=arks]').innerText")
     finally:
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
 def test_a_host_that_is_silent_is_no_culprit_yet(frames: Frames) -> None:
-    [card] = [
-        each for each in action_cards(frames, Tables(frames), 9) if each.cause == "silent-host"
-    ]
+    [card] = [each for each in action_cards(frames, Tables(frames), 9) if each.cause == "silent-host"]
     assert dict(card.facts)["Responsible"].text == "no one yet; no answer today from slow.example"

@@ -44,9 +44,7 @@ def failure(**told: Any) -> Failure:
 def test_a_failure_has_the_cause_the_fault_and_the_repair(vector: dict[str, Any]) -> None:
     told = diagnosed(failure(**vector.get("failure", {})), CauseContext(**vector.get("around", {})))
     assert (told.cause.value, told.fault.value) == (vector["cause"], vector["fault"])
-    assert told.should_be == vector.get(
-        "should_be", told.should_be if "should_be" not in vector else None
-    )
+    assert told.should_be == vector.get("should_be", told.should_be if "should_be" not in vector else None)
     assert told.host == vector.get("host", told.host)
     assert told.pattern == vector.get("pattern", told.pattern)
     assert bool(told.because) == (told.should_be is not None)
@@ -66,20 +64,14 @@ def test_every_cause_has_a_fault_an_advice_and_a_name_and_every_way_a_cause() ->
 
 
 outcomes = st.sampled_from(
-    [
-        outcome
-        for outcome, family in FAMILY_OF.items()
-        if family in (Family.FAILS, Family.UNREACHABLE)
-    ]
+    [outcome for outcome, family in FAMILY_OF.items() if family in (Family.FAILS, Family.UNREACHABLE)]
 )
 failures = st.builds(
     Failure,
     ark=st.sampled_from(["ark:12148/x5", "ark:61903/1:1:C4H82DW2", "ark:1/a.b/c", "no ARK"]),
     request_url=st.sampled_from([URL, "http://[broken/", "", "https://l.example/?q=x5#f"]),
     outcome=outcomes,
-    last_url=st.sampled_from(
-        [URL, "https://l.example/old/x5", "http://[broken/", "", "mailto:x@y"]
-    ),
+    last_url=st.sampled_from([URL, "https://l.example/old/x5", "http://[broken/", "", "mailto:x@y"]),
     status=st.sampled_from([None, 200, 302, 404, 410, 503]),
     check=st.sampled_from(["passes", "fails", "none", "unknown"]),
     suggestions=st.sampled_from([(), ("ark:12148/x6",)]),
@@ -104,11 +96,7 @@ def test_no_answer_is_nobodys_fault_until_it_has_lasted_or_another_address_works
     failed: Failure, around: CauseContext
 ) -> None:
     told = diagnosed(failed, around)
-    if (
-        FAMILY_OF[failed.outcome] is Family.UNREACHABLE
-        and not failed.has_lasted
-        and not around.works_at
-    ):
+    if FAMILY_OF[failed.outcome] is Family.UNREACHABLE and not failed.has_lasted and not around.works_at:
         assert told.fault is Fault.NOBODY
     if told.fault is Fault.CITATION:
         assert FAMILY_OF[failed.outcome] is Family.FAILS

@@ -48,9 +48,7 @@ def check(server: RawServer, folder: Path, ca: str = "ca.pem") -> dict[str, Any]
 
 def probes(store: Path) -> list[tuple[Any, ...]]:
     with sqlite3.connect(store) as raw:
-        return raw.execute(
-            "select run_id, host, port, at, reason, means from tls_probe order by run_id"
-        ).fetchall()
+        return raw.execute("select run_id, host, port, at, reason, means from tls_probe order by run_id").fetchall()
 
 
 def bare(server: CountingServer) -> int:
@@ -58,14 +56,10 @@ def bare(server: CountingServer) -> int:
     return server.connections - len(server.request_lines)
 
 
-def test_a_second_run_of_the_day_takes_over_what_the_first_saw(
-    expired: CountingServer, tmp_path: Path
-) -> None:
+def test_a_second_run_of_the_day_takes_over_what_the_first_saw(expired: CountingServer, tmp_path: Path) -> None:
     today = datetime.now(UTC).date()
     first, handshakes, second = check(expired, tmp_path), bare(expired), check(expired, tmp_path)
-    if (
-        datetime.now(UTC).date() != today
-    ):  # a new day began between the two: the next run is on that of the second
+    if datetime.now(UTC).date() != today:  # a new day began between the two: the next run is on that of the second
         first, handshakes, second = second, bare(expired), check(expired, tmp_path)
     assert handshakes >= 1
     assert bare(expired) == handshakes, "no further handshake"
@@ -92,9 +86,7 @@ def test_who_trusts_other_authorities_looks_again(expired: CountingServer, tmp_p
             "2026-11-21",
         ),
         (
-            TlsResult(
-                "a.example", 443, None, "not probed: timeout", "2026-11-20T10:00:00.000+00:00", "x"
-            ),
+            TlsResult("a.example", 443, None, "not probed: timeout", "2026-11-20T10:00:00.000+00:00", "x"),
             "2026-11-20",
         ),
         (
@@ -120,24 +112,18 @@ def test_who_trusts_other_authorities_looks_again(expired: CountingServer, tmp_p
 )
 def test_what_is_not_taken_over(kept: TlsResult, day: str) -> None:
     with Store.open(None) as store:
-        run = store.begin_run(
-            command="check", at="", version="", resolver="", user_agent="", seeds=[]
-        )
+        run = store.begin_run(command="check", at="", version="", resolver="", user_agent="", seeds=[])
         store.record(run, [kept])
         assert store.tls_result_of_day("a.example", 443, day=day, means="x") is None
 
 
 def test_the_latest_of_a_day_is_taken_over() -> None:
     results = [
-        TlsResult(
-            "a.example", 443, hour == 9, f"at {hour}", f"2026-11-20T{hour:02}:00:00.000+00:00", "x"
-        )
+        TlsResult("a.example", 443, hour == 9, f"at {hour}", f"2026-11-20T{hour:02}:00:00.000+00:00", "x")
         for hour in (8, 10, 9)
     ]
     with Store.open(None) as store:
         for result in results:
-            run = store.begin_run(
-                command="check", at="", version="", resolver="", user_agent="", seeds=[]
-            )
+            run = store.begin_run(command="check", at="", version="", resolver="", user_agent="", seeds=[])
             store.record(run, [result])
         assert store.tls_result_of_day("a.example", 443, day="2026-11-20", means="x") == results[1]

@@ -7,9 +7,7 @@ from itertools import pairwise
 from crawler.answers.likeness import sketch
 from crawler.history.ark_status import Seen, compared, described, place, promised
 
-WORDS = (
-    "the river has a bridge of seven arches that was built when the town was still inside its walls"
-)
+WORDS = "the river has a bridge of seven arches that was built when the town was still inside its walls"
 
 
 def words(known: Seen, seen: Seen) -> list[str]:

@@ -34,9 +34,7 @@ def respond(target: str) -> bytes | None:
 
 def test_an_explanation_tells_each_step_in_plain_words_no_wider_than_the_terminal() -> None:
     with RawServer(respond) as server:
-        done = run_command(
-            "check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/here", "--explain", COLUMNS="72"
-        )
+        done = run_command("check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/here", "--explain", COLUMNS="72")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1] == "Works: The ARK led to an answer for the object."
     told = " ".join(done.stdout.split())
@@ -67,9 +65,7 @@ def test_an_explanation_belongs_to_the_row_in_json() -> None:
     assert steps[0]["url"] == f"{server.url}/ark:/12x45/gone"
     assert any("404" in line for line in steps[0]["came"])
     assert "the resolver itself" in steps[0]["means"]
-    assert row["explanation"][-1]["conclusion"].startswith(
-        "What to do: compare the ARK with its source"
-    )
+    assert row["explanation"][-1]["conclusion"].startswith("What to do: compare the ARK with its source")
     assert "explanation" not in invalid
 
 
@@ -83,29 +79,21 @@ def test_an_explanation_is_no_table() -> None:
     assert (done.returncode, done.stdout) == (2, "")
 
 
-@pytest.mark.parametrize(
-    "options", [["--format", "table"], ["--explain"], []], ids=["table", "explained", "rows"]
-)
+@pytest.mark.parametrize("options", [["--format", "table"], ["--explain"], []], ids=["table", "explained", "rows"])
 def test_a_reader_that_has_seen_enough_is_no_failure(options: list[str]) -> None:
     lines = "\n".join(f"ark:/12345/x{number}" for number in range(3))
     read_end, write_end = os.pipe()
     os.close(read_end)
     try:
-        done = run_command(
-            "check", *ON_LOOPBACK, *options, "--from", "-", stdin=lines, stdout=write_end
-        )
+        done = run_command("check", *ON_LOOPBACK, *options, "--from", "-", stdin=lines, stdout=write_end)
     finally:
         os.close(write_end)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.skipif(
-    not Path("/dev/full").exists(), reason="this system has no device that is always full"
-)
-@pytest.mark.parametrize(
-    "options", [["--format", "table"], ["--explain"], []], ids=["table", "explained", "rows"]
-)
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("options", [["--format", "table"], ["--explain"], []], ids=["table", "explained", "rows"])
 def test_results_that_can_not_be_written_are_said_in_one_line(options: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = run_command("check", *ON_LOOPBACK, *options, "ark:/12345/x5", stdout=full.fileno())
@@ -132,19 +120,13 @@ def test_what_is_judged_is_printed_when_the_check_is_interrupted(tmp_path: Path)
     here, waiting = "http://quick.example/ark:/12x45/here", "http://slack.example/ark:/12x45/slow"
     with RawServer(respond) as quick, RawServer(slow) as slack:
         hosts = {"quick.example": quick, "slack.example": slack}
-        routes = [
-            f"--connect-to={name}:80=127.0.0.1:{server.port}" for name, server in hosts.items()
-        ]
+        routes = [f"--connect-to={name}:80=127.0.0.1:{server.port}" for name, server in hosts.items()]
         command = [*COMMAND, "--timeout", "900", *routes]
         alone, store = tmp_path / "alone.db", tmp_path / "a.db"
-        subprocess.run(
-            [*command, "--store", alone, here], capture_output=True, check=True, timeout=PATIENCE_S
-        )
+        subprocess.run([*command, "--store", alone, here], capture_output=True, check=True, timeout=PATIENCE_S)
         answers = f"select 1 from observation where request_url = '{here}'"
         command += ["--store", store, here, waiting]
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as running:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
             all_answers = len(rows_if_any(alone, answers))
             wait_until(
                 lambda: len(rows_if_any(store, answers)) == all_answers > 0,
@@ -180,19 +162,12 @@ def test_a_resolver_is_asked_for_other_forms_on_demand_only_and_each_has_its_lin
         assert (without.returncode, done.returncode) == (0, 0), done.stderr
         assert "/ARK:/12x45/here" in server.targets
         assert any(len(target) > 255 for target in server.targets)
-    assert (
-        "with the label in capitals (refused): answered 404, though it means the same ARK."
-        in done.stdout
-    )
+    assert "with the label in capitals (refused): answered 404, though it means the same ARK." in done.stdout
     report = run_command("report", "--store", tmp_path / "a.db", "--out", tmp_path / "report")
     assert report.returncode == 0, report.stderr
-    with (tmp_path / "report" / "tables" / "conformance.csv").open(
-        encoding="utf-8", newline=""
-    ) as file:
+    with (tmp_path / "report" / "tables" / "conformance.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    asked = [
-        words for form, words in FORMS.items() if form is not Question.HYPHENS
-    ]  # its name has none
+    asked = [words for form, words in FORMS.items() if form is not Question.HYPHENS]  # its name has none
     assert [row["form"].split(" (")[0] for row in rows] == [words.split(" (")[0] for words in asked]
     assert len(rows) <= len(CONFORMANCE)
     assert {row["resolver"] for row in rows} == {f"{server.url}/"}

@@ -65,14 +65,10 @@ def test_what_is_known_without_learning(vector: dict[str, Any]) -> None:
     st.text(BETANUMERIC, min_size=3, max_size=20),
     st.data(),
 )
-def test_a_check_character_sees_any_wrong_character(
-    zone: Zone, stem: str, data: st.DataObject
-) -> None:
+def test_a_check_character_sees_any_wrong_character(zone: Zone, stem: str, data: st.DataObject) -> None:
     whole = checked(zone, "12148", stem).name
     assert zone.passes("12148", whole)
-    at = data.draw(
-        st.integers(0, len(whole) - 1).filter(lambda at: (at + 7) % 29 and (at + 1) % 29)
-    )
+    at = data.draw(st.integers(0, len(whole) - 1).filter(lambda at: (at + 7) % 29 and (at + 1) % 29))
     other = data.draw(st.sampled_from(BETANUMERIC).filter(lambda char: char != whole[at]))
     assert not zone.passes("12148", whole[:at] + other + whole[at + 1 :])
 
@@ -82,9 +78,7 @@ def test_a_check_character_sees_any_wrong_character(
     st.text(BETANUMERIC, min_size=3, max_size=20),
     st.data(),
 )
-def test_a_check_character_sees_neighbours_swapped(
-    zone: Zone, stem: str, data: st.DataObject
-) -> None:
+def test_a_check_character_sees_neighbours_swapped(zone: Zone, stem: str, data: st.DataObject) -> None:
     whole = checked(zone, "12148", stem).name
     at = data.draw(st.integers(0, len(stem) - 2))
     swapped = whole[:at] + whole[at + 1] + whole[at] + whole[at + 2 :]
@@ -97,10 +91,7 @@ def test_known_starts_are_as_long_as_they_are_looked_up() -> None:
 
 def test_known_zones_are_those_of_the_claims() -> None:
     assert KNOWN_CLAIMS
-    assert all(
-        KNOWN.claim(naan, f"{start or ''}0000000") is claim
-        for (naan, start), claim in KNOWN_CLAIMS.items()
-    )
+    assert all(KNOWN.claim(naan, f"{start or ''}0000000") is claim for (naan, start), claim in KNOWN_CLAIMS.items())
 
 
 @pytest.mark.parametrize("claim", KNOWN_CLAIMS.values(), ids=map(str, KNOWN_CLAIMS))
@@ -120,9 +111,7 @@ def test_the_chance_of_few_names_is_the_binomial_tail() -> None:
 @pytest.mark.parametrize("zone", Zone)
 def test_a_zone_is_learned_from_enough_names(zone: Zone) -> None:
     arks = minted(zone, "54321", "4", ENOUGH_NAMES)
-    assert Zones.of(arks).learned == {
-        ("54321", "4"): CheckCharacterRule(zone, ENOUGH_NAMES, ENOUGH_NAMES)
-    }
+    assert Zones.of(arks).learned == {("54321", "4"): CheckCharacterRule(zone, ENOUGH_NAMES, ENOUGH_NAMES)}
     zones = Zones.of(arks)
     fresh = checked(zone, "54321", "4BCDF" if zone is Zone.UPPER_CASE else "4bcdf")
     assert zones.check(fresh) is CheckCharacter.PASSES
@@ -144,9 +133,7 @@ def test_mistyped_names_are_tolerated_up_to_the_share() -> None:
     arks = minted(Zone.NAME, "54321", "x5", 100)
     allowed = round(100 * (1 - PASSING_SHARE))
     spoilt = [*map(mistyped, arks[:allowed]), *arks[allowed:]]
-    assert Zones.of(spoilt).learned["54321", "x5"] == CheckCharacterRule(
-        Zone.NAME, 100, 100 - allowed
-    )
+    assert Zones.of(spoilt).learned["54321", "x5"] == CheckCharacterRule(Zone.NAME, 100, 100 - allowed)
     one_more = [*map(mistyped, arks[: allowed + 1]), *arks[allowed + 1 :]]
     assert Zones.of(one_more).learned == {}
 
@@ -174,9 +161,7 @@ def test_shoulders_are_learned_apart() -> None:
 
 
 def test_a_small_shoulder_takes_the_zone_of_its_naan_if_its_own_names_support_it() -> None:
-    arks = [
-        ark for digit in range(10) for ark in minted(Zone.NAAN_AND_NAME, "54321", f"t{digit}", 4)
-    ]
+    arks = [ark for digit in range(10) for ark in minted(Zone.NAAN_AND_NAME, "54321", f"t{digit}", 4)]
     zones = Zones.of(arks)
     assert zones.claim("54321", "t7xxxx") == CheckCharacterRule(Zone.NAAN_AND_NAME, 40, 40)
     assert zones.check(mistyped(arks[0])) is CheckCharacter.FAILS
@@ -205,11 +190,7 @@ def test_of_two_claims_the_one_with_more_names_speaks() -> None:
     assert no_longer.check(Ark("13030", "c7000001")) is CheckCharacter.NONE
 
 
-@given(
-    st.lists(
-        st.builds(Ark, st.sampled_from(["1", "%C3"]), st.text(min_size=1, max_size=5)), max_size=30
-    )
-)
+@given(st.lists(st.builds(Ark, st.sampled_from(["1", "%C3"]), st.text(min_size=1, max_size=5)), max_size=30))
 def test_learning_from_anything_never_fails(arks: list[Ark]) -> None:
     zones = Zones.of(arks)
     assert all(zones.check(ark) in CheckCharacter for ark in arks)

@@ -59,9 +59,7 @@ def test_a_naan(frames: Frames) -> None:
         ("https://elsewhere.example/", set()),
     ],
 )
-def test_documents_by_address_beginning_or_pattern(
-    frames: Frames, pattern: str, documents: set[str]
-) -> None:
+def test_documents_by_address_beginning_or_pattern(frames: Frames, pattern: str, documents: set[str]) -> None:
     part = chosen(frames, Choice(documents=(pattern,)))
     assert set(part.documents["url"]) == documents
     assert set(part.mentions["document"]) <= documents
@@ -92,9 +90,7 @@ def test_choices_of_different_kinds_must_all_fit(frames: Frames) -> None:
     assert arks(part) == []
 
 
-@pytest.mark.parametrize(
-    "choice", [Choice(naans=("00000",)), Choice(only=("flapping",)), Choice(documents=("x",))]
-)
+@pytest.mark.parametrize("choice", [Choice(naans=("00000",)), Choice(only=("flapping",)), Choice(documents=("x",))])
 def test_a_choice_that_leaves_nothing_gives_empty_tables(frames: Frames, choice: Choice) -> None:
     tables = Tables(chosen(frames, choice))
     assert list(tables) == [table.name for table in TABLES]
@@ -138,9 +134,7 @@ def test_states_and_events_are_chosen_by_what_is_kept_of_them(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("token", ["broken", "fails", "unknown-naan"])
-def test_of_a_run_that_is_compared_with_the_same_arks_are_chosen(
-    tmp_path: Path, token: str
-) -> None:
+def test_of_a_run_that_is_compared_with_the_same_arks_are_chosen(tmp_path: Path, token: str) -> None:
     path = write_world(tmp_path / "world.sqlite")
     before: dict[Any, Any] = {
         schema.observation: [

@@ -25,9 +25,7 @@ def page(markup: str) -> Extraction:
 
 def citations(extraction: Extraction) -> list[tuple[str, str, int]]:
     """Role, ARK and number of each mention."""
-    return [
-        (mention.role.value, str(mention.ark), mention.citation) for mention in extraction.mentions
-    ]
+    return [(mention.role.value, str(mention.ark), mention.citation) for mention in extraction.mentions]
 
 
 def found(extraction: Extraction) -> list[str]:
@@ -129,9 +127,7 @@ def test_many_links_that_browsers_cannot_follow_cost_one_look_at_each() -> None:
 
     read = page("".join(link(f"ark:/76543/p{number}x", "a scan") for number in range(50)))
     blocks = Counted(read.reading.blocks)
-    assert [finding.kind for finding in citation_findings(read.mentions, blocks)] == [
-        "dead-link"
-    ] * 50
+    assert [finding.kind for finding in citation_findings(read.mentions, blocks)] == ["dead-link"] * 50
     assert blocks.looks <= 2 * len(blocks)
 
 
@@ -145,15 +141,13 @@ def test_a_link_that_browsers_can_follow_is_none(target: str) -> None:
 
 def test_a_compact_ark_that_is_no_link_is_a_finding_where_others_are_links() -> None:
     extraction = page(link(TARGET, "ark:/76543/pf5") + "<p>and ark:/76543/pf7")
-    assert [
-        (finding.kind, "ark:/76543/pf7" in finding.detail) for finding in extraction.findings
-    ] == [("unlinked-ark", True)]
+    assert [(finding.kind, "ark:/76543/pf7" in finding.detail) for finding in extraction.findings] == [
+        ("unlinked-ark", True)
+    ]
 
 
 def test_an_url_that_is_no_link_is_none() -> None:
-    assert (
-        found(page(link(TARGET, "ark:/76543/pf5") + "<p>and https://n2t.net/ark:/76543/pf7")) == []
-    )
+    assert found(page(link(TARGET, "ark:/76543/pf5") + "<p>and https://n2t.net/ark:/76543/pf7")) == []
 
 
 def test_in_a_document_that_knows_no_links_nothing_is_unlinked() -> None:
@@ -203,9 +197,7 @@ def test_a_links_own_target_decides_about_its_text(text: str, ark: str, reason: 
     assert (str(shown.ark), shown.reason, shown.confidence.token) == (ark, reason, "certain")
 
 
-@pytest.mark.parametrize(
-    "text", ["ark:/76543/pf5", "ark:/76543/pf5<br>qqqz", "pf: ark:/76543/pf5q"]
-)
+@pytest.mark.parametrize("text", ["ark:/76543/pf5", "ark:/76543/pf5<br>qqqz", "pf: ark:/76543/pf5q"])
 def test_a_piece_that_is_cut_from_its_own_links_target_is_that_target(text: str) -> None:
     extraction = page(link("https://n2t.net/ark:/76543/pf5qqqq", text))
     [shown] = [mention for mention in extraction.mentions if mention.role is Role.TEXT]
@@ -216,9 +208,7 @@ def test_a_piece_that_is_cut_from_its_own_links_target_is_that_target(text: str)
 
 
 def test_a_repaired_target_is_no_evidence() -> None:
-    [mention] = scan(
-        Block("https://n2t.net/ark:/76543/pf5-\nqqqq", Role.LINK_TARGET, link=0), Evidence()
-    )
+    [mention] = scan(Block("https://n2t.net/ark:/76543/pf5-\nqqqq", Role.LINK_TARGET, link=0), Evidence())
     assert isinstance(mention, Mention)
     assert mention.repairs
     assert linked_arks([mention]) == {}
@@ -252,8 +242,6 @@ def test_findings_say_nothing_of_links_without_text() -> None:
 
 
 def test_findings_stand_in_order() -> None:
-    extraction = page(
-        link("ark:/76543/pf5", "ark:/76543/pf6") + "<p>ark:/76543/pf8 and ark:/76543/pf7"
-    )
+    extraction = page(link("ark:/76543/pf5", "ark:/76543/pf6") + "<p>ark:/76543/pf8 and ark:/76543/pf7")
     assert list(extraction.findings) == sorted(extraction.findings)
     assert [type(finding) for finding in extraction.findings] == [Finding] * 4

@@ -110,9 +110,7 @@ def test_a_long_text_gives_the_same(several: list[Block]) -> None:
     st.integers(0, 20),
     st.sampled_from(EVIDENCE),
 )
-def test_a_value_gives_the_same(
-    value: str, role: Role, page: int | None, linked_to: int, evidence: Evidence
-) -> None:
+def test_a_value_gives_the_same(value: str, role: Role, page: int | None, linked_to: int, evidence: Evidence) -> None:
     for block in (
         Block(value, role, page, "a/@href", 4),
         Block(value, role, page, "p", None, (Anchor(0, linked_to + 1, 4),)),
@@ -145,9 +143,7 @@ def test_all_vectors_give_the_same() -> None:
     for text in dict.fromkeys(met()):
         for role in (Role.TEXT, Role.LINK_TARGET):
             assert_same(Block(text, role))
-            if (
-                role is not Role.TEXT and "proofpoint.com/v2/" not in text
-            ):  # that `scan` reads in clear
+            if role is not Role.TEXT and "proofpoint.com/v2/" not in text:  # that `scan` reads in clear
                 assert list(scan(Block(text, role), EVIDENCE[0])) == list(
                     read_fully(Block(text, role), EVIDENCE[0], {})
                 )
@@ -201,9 +197,7 @@ def test_no_clean_ark_goes_to_the_full_reader(text: str, monkeypatch: pytest.Mon
 # -- values
 
 
-@pytest.mark.parametrize(
-    "value", [Ark("12148", "x5"), *find_arks("see ark:/12148/x5"), Block("x"), Anchor(1, 2, 3)]
-)
+@pytest.mark.parametrize("value", [Ark("12148", "x5"), *find_arks("see ark:/12148/x5"), Block("x"), Anchor(1, 2, 3)])
 def test_values_are_frozen_and_survive_pickling(value: Any) -> None:
     name = type(value).__slots__[0]
     with pytest.raises(FrozenInstanceError):

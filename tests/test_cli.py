@@ -137,9 +137,7 @@ def test_what_is_hidden_in_a_folder_is_told_and_read_where_it_is_named(tmp_path:
     [finding] = json_lines((tmp_path / "findings.jsonl").read_text())
     assert (finding["document"], finding["kind"]) == (str(papers), "members-skipped")
     assert finding["detail"].endswith(": .git, .hidden.txt, deep/.cache, node_modules")
-    named = run_command(
-        "extract", papers / ".hidden.txt", papers / ".git", papers / "deep" / ".cache"
-    )
+    named = run_command("extract", papers / ".hidden.txt", papers / ".git", papers / "deep" / ".cache")
     assert (named.returncode, named.stdout.count("\n"), "members-skipped" in named.stderr) == (
         0,
         3,
@@ -148,9 +146,7 @@ def test_what_is_hidden_in_a_folder_is_told_and_read_where_it_is_named(tmp_path:
     crawled = run_command("crawl", papers, "--store", tmp_path / "a.db")
     assert "members-skipped: hidden" in crawled.stderr
     with sqlite3.connect(tmp_path / "a.db") as raw:
-        assert raw.execute("select subject, kind from finding").fetchall() == [
-            (str(papers), "members-skipped")
-        ]
+        assert raw.execute("select subject, kind from finding").fetchall() == [(str(papers), "members-skipped")]
 
 
 def test_what_can_not_be_read_in_a_folder_is_told_and_not_passed_over(locked: Path) -> None:
@@ -172,9 +168,7 @@ def test_what_can_not_be_read_in_a_folder_is_told_and_not_passed_over(locked: Pa
         ("run", "a.txt", "--out", "closed/report"),
     ],
 )
-def test_what_may_not_be_read_is_a_mistake_in_one_line(
-    locked: Path, arguments: tuple[str, ...]
-) -> None:
+def test_what_may_not_be_read_is_a_mistake_in_one_line(locked: Path, arguments: tuple[str, ...]) -> None:
     done = arkaudit_as_anybody(locked, *arguments)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
     assert "closed" in done.stderr
@@ -208,10 +202,7 @@ def test_what_went_wrong_with_documents_is_a_finding_and_3_when_nothing_could_be
     assert (empty.returncode, empty.stdout) == (0, "")
     assert run_command("extract", tmp_path / "empty.txt", "--fail-on", "unreadable").returncode == 1
     done = run_command("extract", tmp_path, "--findings", tmp_path / "findings.jsonl")
-    found = {
-        Path(row["document"]).name: row["kind"]
-        for row in json_lines((tmp_path / "findings.jsonl").read_text())
-    }
+    found = {Path(row["document"]).name: row["kind"] for row in json_lines((tmp_path / "findings.jsonl").read_text())}
     assert done.returncode == 0  # the empty one was read
     assert "1 document read, 1 of them empty, 2 not readable" in done.stderr
     assert done.stdout == ""
@@ -255,17 +246,12 @@ def test_a_document_of_which_a_part_is_not_read_is_counted_and_fails(tmp_path: P
     (tmp_path / "mixed.pdf").write_bytes(pages(picture, text, picture))
     (tmp_path / "plate.pdf").write_bytes(pages(text, picture, text))
     done = run_command("extract", tmp_path)
-    assert (
-        "mixed.pdf: no-text: 2 of 3 pages are pictures without text (the first is page 1)"
-        in done.stderr
-    )
+    assert "mixed.pdf: no-text: 2 of 3 pages are pictures without text (the first is page 1)" in done.stderr
     assert "scan.pdf: no-text: 1 of 1 pages" in done.stderr
     assert "plate.pdf: picture-page: 1 of 3 pages" in done.stderr
     assert "2 documents read, 2 of them in part, 1 not readable; 3 citations" in done.stderr
     command = ("run", *ON_LOOPBACK, tmp_path / "mixed.pdf", "--store", tmp_path / "a.db")
-    assert [
-        run_command(*command, "--fail-on", token).returncode for token in ("never", "unreadable")
-    ] == [0, 1]
+    assert [run_command(*command, "--fail-on", token).returncode for token in ("never", "unreadable")] == [0, 1]
     for name in ("mixed.pdf", "plate.pdf"):
         assert run_command("extract", tmp_path / name, "--fail-on", "unreadable").returncode == 1
 
@@ -284,14 +270,10 @@ def test_a_pdf_that_kills_its_parser_costs_only_itself(tmp_path: Path) -> None:
         if target == "/bomb.pdf":
             head = f"HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\nContent-Length: {len(bomb)}\r\n\r\n"
             return head.encode() + bomb
-        return reply(
-            body="<a href='/bomb.pdf'>bomb</a> <a href='/other'>other</a> ark:/67531/metadc2846"
-        )
+        return reply(body="<a href='/bomb.pdf'>bomb</a> <a href='/other'>other</a> ark:/67531/metadc2846")
 
     with RawServer(respond) as server:
-        done = run_command(
-            "crawl", *ON_LOOPBACK, "--timeout", "60", f"{server.url}/", "--store", tmp_path / "a.db"
-        )
+        done = run_command("crawl", *ON_LOOPBACK, "--timeout", "60", f"{server.url}/", "--store", tmp_path / "a.db")
     assert done.returncode == 0, done.stderr
     assert "bomb.pdf: parser-crashed: killed by SIG" in done.stderr
     with sqlite3.connect(tmp_path / "a.db") as raw:
@@ -308,9 +290,7 @@ def test_a_password_is_a_finding_and_says_that_nothing_was_read() -> None:
 def test_a_reader_that_has_seen_enough_is_no_failure(letter: Path) -> None:
     letter.write_text("ark:/67531/metadc2846 " * 20_000)
     command = [sys.executable, "-m", "arkaudit", "extract", str(letter)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as running:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         assert running.stderr is not None
         running.stdout.readline()
@@ -343,9 +323,7 @@ def test_a_reader_that_is_gone_is_no_failure(
     arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "arkaudit.toml").write_text(
-        '[audits.maps]\nseeds = ["letter.txt"]\nschedule = "0 3 * * *"\n'
-    )
+    (tmp_path / "arkaudit.toml").write_text('[audits.maps]\nseeds = ["letter.txt"]\nschedule = "0 3 * * *"\n')
     if "a.db" in arguments:
         with RawServer(lambda _: reply(body="<title>A map</title>")) as server:
             check_rows("--store", "a.db", f"{server.url}/ark:/12x45/x5")
@@ -362,9 +340,7 @@ def test_a_reader_that_is_gone_is_no_failure(
     ), done.stderr
 
 
-@pytest.mark.parametrize(
-    "said", ["2>/dev/full", "2>&-", "2> >(true)", "2>/dev/full --log-file /dev/full"]
-)
+@pytest.mark.parametrize("said", ["2>/dev/full", "2>&-", "2> >(true)", "2>/dev/full --log-file /dev/full"])
 def test_a_run_goes_on_where_nobody_hears_what_is_said_of_it(tmp_path: Path, said: str) -> None:
     with RawServer(lambda _: reply(body="<p>ark:/12345/x5")) as server:
         run = ["run", *ON_LOOPBACK, server.url, "--store", "a.db", "--out", "out"]
@@ -385,9 +361,7 @@ def test_a_run_goes_on_where_nobody_hears_what_is_said_of_it(tmp_path: Path, sai
 
 def test_results_for_nobody_are_no_failure(tmp_path: Path) -> None:
     told = {**clean_environment(), "PYTHONPATH": str(Path(__file__).parents[1])}
-    command = shlex.join(
-        [sys.executable, "-m", "arkaudit", "check", "ark:/12345/x5", "--store", "a.db"]
-    )
+    command = shlex.join([sys.executable, "-m", "arkaudit", "check", "ark:/12345/x5", "--store", "a.db"])
     done = subprocess.run(
         ["bash", "-c", f"{command} <&- >&-"],
         cwd=tmp_path,
@@ -399,12 +373,8 @@ def test_results_for_nobody_are_no_failure(tmp_path: Path) -> None:
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
 
 
-@pytest.mark.parametrize(
-    "command", ["extract {0}", "check ark:99999/x5", "--version", "report --store {1}"]
-)
-def test_closed_output_is_one_line_and_no_success(
-    command: str, letter: Path, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("command", ["extract {0}", "check ark:99999/x5", "--version", "report --store {1}"])
+def test_closed_output_is_one_line_and_no_success(command: str, letter: Path, tmp_path: Path) -> None:
     from crawler.store.store import Store
 
     with Store.open(tmp_path / "a.db") as store:
@@ -416,9 +386,7 @@ def test_closed_output_is_one_line_and_no_success(
         stderr=subprocess.PIPE, check=False, preexec_fn=lambda: os.close(1),
     )  # fmt: skip
     assert done.returncode == 3, done.stderr
-    assert done.stderr.endswith(
-        "arkaudit: the results can't be written: standard output is closed\n"
-    )
+    assert done.stderr.endswith("arkaudit: the results can't be written: standard output is closed\n")
     assert "Traceback" not in done.stderr
 
 
@@ -437,9 +405,7 @@ def test_what_nobody_reads_counts_for_fail_on(tmp_path: Path) -> None:
     os.close(reading)
     try:
         for form in ((), ("--format", "md", "--out", "-")):
-            done = run_command(
-                "report", "--store", tmp_path / "a.db", *form, "--fail-on", "broken", stdout=writing
-            )
+            done = run_command("report", "--store", tmp_path / "a.db", *form, "--fail-on", "broken", stdout=writing)
             assert (done.returncode, "ipe" in done.stderr) == (1, False), done.stderr
     finally:
         os.close(writing)
@@ -448,9 +414,7 @@ def test_what_nobody_reads_counts_for_fail_on(tmp_path: Path) -> None:
 def test_tables_for_people_cut_nothing_off(letter: Path) -> None:
     for width in ("80", "20"):
         table = run_command("extract", "--format", "table", letter, COLUMNS=width).stdout
-        assert "ark:12148/bpt6k107371t" in [
-            line.split("│")[1].strip() for line in table.splitlines() if "│" in line
-        ]
+        assert "ark:12148/bpt6k107371t" in [line.split("│")[1].strip() for line in table.splitlines() if "│" in line]
 
 
 def test_extract_prints_a_table_on_a_terminal(letter: Path) -> None:
@@ -465,16 +429,12 @@ def test_extract_prints_a_table_on_a_terminal(letter: Path) -> None:
         "extract",
         str(letter),
     ]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
     assert "┏" in done.stdout
     assert " ark:12148/bpt6k107371t " in done.stdout
 
 
-def test_extract_prints_each_ark_once_where_only_those_are_wanted(
-    letter: Path, tmp_path: Path
-) -> None:
+def test_extract_prints_each_ark_once_where_only_those_are_wanted(letter: Path, tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("ark:/67531/metadc2846 and ark:/67531/metadc9")
     done = run_command("extract", "--unique", letter, tmp_path / "other.txt")
     assert done.stdout.split() == [
@@ -496,11 +456,7 @@ def test_check_takes_each_ark_of_a_line(tmp_path: Path) -> None:
 
 def test_check_answers_each_line_in_its_order(tmp_path: Path) -> None:
     def respond(target: str) -> bytes:
-        return (
-            reply(body="<title>Page</title>")
-            if target.startswith("/ark:/12x45/here")
-            else reply("404 Not Found")
-        )
+        return reply(body="<title>Page</title>") if target.startswith("/ark:/12x45/here") else reply("404 Not Found")
 
     with RawServer(respond) as server:
         lines = [
@@ -538,36 +494,24 @@ def test_check_answers_each_line_in_its_order(tmp_path: Path) -> None:
 
 def test_check_sends_compact_arks_to_the_resolver_and_keeps_a_store(tmp_path: Path) -> None:
     with RawServer(lambda _: reply(body="x")) as server:
-        [row] = check_rows(
-            "--resolver", f"{server.url}/r/", "--store", tmp_path / "audit.db", "ARK:/12x45/x5"
-        )
+        [row] = check_rows("--resolver", f"{server.url}/r/", "--store", tmp_path / "audit.db", "ARK:/12x45/x5")
         assert "/r/ark:/12x45/x5" in server.targets
         assert row["ark"] == "ark:12x45/x5"
     with sqlite3.connect(tmp_path / "audit.db") as raw:
         assert raw.execute("select count(*) from observation").fetchone()[0] == len(server.targets)
 
 
-@pytest.mark.parametrize(
-    ("threshold", "code"), [("never", 0), ("broken", 1), ("timeout", 1), ("soft-404", 1)]
-)
+@pytest.mark.parametrize(("threshold", "code"), [("never", 0), ("broken", 1), ("timeout", 1), ("soft-404", 1)])
 def test_fail_on_counts_an_outcome_and_all_graver_ones(threshold: str, code: int) -> None:
     with RawServer(lambda _: reply("404 Not Found")) as server:
         assert (
-            run_command(
-                "check", *ON_LOOPBACK, "--fail-on", threshold, f"{server.url}/ark:/12x45/x5"
-            ).returncode
-            == code
+            run_command("check", *ON_LOOPBACK, "--fail-on", threshold, f"{server.url}/ark:/12x45/x5").returncode == code
         )
 
 
 def test_fail_on_does_not_count_lighter_ones() -> None:
     with RawServer(lambda _: reply("403 Forbidden")) as server:
-        assert (
-            run_command(
-                "check", *ON_LOOPBACK, "--fail-on", "timeout", f"{server.url}/ark:/12x45/x5"
-            ).returncode
-            == 0
-        )
+        assert run_command("check", *ON_LOOPBACK, "--fail-on", "timeout", f"{server.url}/ark:/12x45/x5").returncode == 0
 
 
 MISTAKES = {
@@ -669,23 +613,16 @@ def test_a_seed_that_can_not_be_reached_is_a_row(tmp_path: Path) -> None:
     done = run_command("crawl", *ON_LOOPBACK, "http://127.0.0.1:9/", "--store", tmp_path / "a.db")
     assert done.returncode == 3
     assert "not-fetched" in done.stderr
-    assert (
-        done.stderr.splitlines()[-1]
-        == "arkaudit: no seed could be read: http://127.0.0.1:9/ (refused)"
-    )
+    assert done.stderr.splitlines()[-1] == "arkaudit: no seed could be read: http://127.0.0.1:9/ (refused)"
     with sqlite3.connect(tmp_path / "a.db") as raw:
-        assert raw.execute("select url, outcome from document").fetchall() == [
-            ("http://127.0.0.1:9/", "refused")
-        ]
+        assert raw.execute("select url, outcome from document").fetchall() == [("http://127.0.0.1:9/", "refused")]
 
 
 @pytest.mark.parametrize(
     ("answer", "why"),
     [(reply("404 Not Found"), "404"), (reply(media_type="image/png", body="x" * 9), "unreadable")],
 )
-def test_a_run_that_could_read_no_seed_ends_with_3_and_says_why(
-    answer: bytes, why: str, tmp_path: Path
-) -> None:
+def test_a_run_that_could_read_no_seed_ends_with_3_and_says_why(answer: bytes, why: str, tmp_path: Path) -> None:
     with RawServer(lambda _: answer) as server:
         run = [
             "run",
@@ -698,10 +635,7 @@ def test_a_run_that_could_read_no_seed_ends_with_3_and_says_why(
         ]
         done = run_command(*run, "--out", tmp_path / "out")
         assert done.returncode == 3
-        assert (
-            done.stderr.splitlines()[-1]
-            == f"arkaudit: no seed could be read: {server.url}/ ({why})"
-        )
+        assert done.stderr.splitlines()[-1] == f"arkaudit: no seed could be read: {server.url}/ ({why})"
         assert (tmp_path / "out" / "index.html").exists()
         assert run_command("extract", *ON_LOOPBACK, f"{server.url}/").returncode == 3
 
@@ -709,18 +643,14 @@ def test_a_run_that_could_read_no_seed_ends_with_3_and_says_why(
 def test_of_two_seeds_one_that_could_be_read_is_enough_unless_fail_on_says_otherwise(
     tmp_path: Path,
 ) -> None:
-    with RawServer(
-        lambda target: reply(body="ark:/12345/x5") if target == "/" else reply("404 Not Found")
-    ) as server:
+    with RawServer(lambda target: reply(body="ark:/12345/x5") if target == "/" else reply("404 Not Found")) as server:
         seeds = [f"{server.url}/", f"{server.url}/gone"]
         extracted = [
             run_command("extract", *ON_LOOPBACK, *seeds, *fail_on).returncode
             for fail_on in ((), ("--fail-on", "unreadable"), ("--fail-on", "never"))
         ]
         ran = [
-            run_command(
-                "run", *ON_LOOPBACK, *seeds, "--store", tmp_path / "a.db", *fail_on
-            ).returncode
+            run_command("run", *ON_LOOPBACK, *seeds, "--store", tmp_path / "a.db", *fail_on).returncode
             for fail_on in ((), ("--fail-on", "unreadable"), ("--fail-on", "broken"))
         ]
     assert extracted == [0, 1, 0]
@@ -740,9 +670,7 @@ def listing(kind: str, *urls: str) -> Page:
 
 
 @pytest.mark.parametrize("kind", ["sitemap", "feed", "list"])
-def test_a_source_of_which_all_documents_are_dead_is_a_seed_that_could_not_be_read(
-    kind: str, tmp_path: Path
-) -> None:
+def test_a_source_of_which_all_documents_are_dead_is_a_seed_that_could_not_be_read(kind: str, tmp_path: Path) -> None:
     urls = [f"http://w.example/{number}" for number in range(3)]
     pages: dict[str, Page] = {"/source": listing(kind, *urls), "/live": "ark:/12345/x5"}
     with Web({"w.example": pages}) as web:
@@ -765,9 +693,7 @@ def test_a_source_of_which_all_documents_are_dead_is_a_seed_that_could_not_be_re
                 ]
             )
         )
-        crawl = run_command(
-            "crawl", *ON_LOOPBACK, *web.routes, source, "--store", tmp_path / "c.db"
-        )
+        crawl = run_command("crawl", *ON_LOOPBACK, *web.routes, source, "--store", tmp_path / "c.db")
         pages["/1"] = "a page"
         live = run_command(
             "run",
@@ -816,13 +742,7 @@ def test_a_list_of_dead_documents_that_cites_an_ark_itself_was_read(tmp_path: Pa
 
 
 def test_a_record_of_a_repository_was_read_whatever_it_leads_to(tmp_path: Path) -> None:
-    with Web(
-        {
-            "w.example": lambda target: (
-                listing("oai", "http://w.example/1") if "verb" in target else None
-            )
-        }
-    ) as web:
+    with Web({"w.example": lambda target: listing("oai", "http://w.example/1") if "verb" in target else None}) as web:
         done = run_command(
             "crawl",
             *ON_LOOPBACK,
@@ -840,9 +760,7 @@ def test_an_empty_folder_is_said_to_be_empty(verb: str, tmp_path: Path) -> None:
     store = () if verb == "extract" else ("--store", tmp_path / "a.db")
     done = run_command(verb, tmp_path / "theses", *store)
     assert done.returncode == 3
-    assert f"{tmp_path / 'theses'}: empty: there is no file in this folder" in done.stderr.replace(
-        "arkaudit: ", ""
-    )
+    assert f"{tmp_path / 'theses'}: empty: there is no file in this folder" in done.stderr.replace("arkaudit: ", "")
 
 
 def test_a_file_without_a_byte_was_read_whatever_reads_it(tmp_path: Path) -> None:
@@ -865,10 +783,7 @@ def test_a_file_without_lines_is_named_as_what_has_nothing_to_check(tmp_path: Pa
 def test_one_document_is_not_many(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("ark:/12345/x5")
     done = run_command("crawl", tmp_path / "a.txt", "--store", tmp_path / "a.db")
-    assert (
-        done.stderr.splitlines()[-2]
-        == f"arkaudit: 1 document, 1 read, 1 citation, in {tmp_path}/a.db"
-    )
+    assert done.stderr.splitlines()[-2] == f"arkaudit: 1 document, 1 read, 1 citation, in {tmp_path}/a.db"
 
 
 def test_a_line_without_an_ark_is_said_and_if_there_is_no_other_a_mistake(tmp_path: Path) -> None:
@@ -885,9 +800,7 @@ def test_a_line_without_an_ark_is_said_and_if_there_is_no_other_a_mistake(tmp_pa
         (tmp_path / "arks.txt").write_text("\n".join(lines))
         for given in (lines, ["--from", tmp_path / "arks.txt"], ["--dry-run", *lines]):
             done = run_command("check", "--store", tmp_path / "a.db", *given)
-            assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), (
-                done.stderr
-            )
+            assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert not (tmp_path / "a.db").exists()
 
 
@@ -898,9 +811,7 @@ def test_a_crawl_stays_on_its_site_and_within_its_depth(tmp_path: Path) -> None:
         )
 
     with RawServer(respond) as server:
-        run_command(
-            "crawl", *ON_LOOPBACK, "--depth", "2", f"{server.url}/", "--store", tmp_path / "a.db"
-        )
+        run_command("crawl", *ON_LOOPBACK, "--depth", "2", f"{server.url}/", "--store", tmp_path / "a.db")
         assert server.targets == ["/", "/x/", "/x/x/"]
 
 
@@ -925,16 +836,9 @@ def test_run_reports_and_report_repeats_it_byte_for_byte(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     again = run_command("report", "--store", tmp_path / "a.db", "--out", tmp_path / "two")
     assert again.returncode == 0
-    files = sorted(
-        path.relative_to(tmp_path / "one")
-        for path in (tmp_path / "one").rglob("*")
-        if path.is_file()
-    )
+    files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*") if path.is_file())
     assert Path("index.html") in files
-    assert all(
-        (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-        for name in files
-    )
+    assert all((tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes() for name in files)
 
 
 def test_a_disk_that_fills_up_ends_the_run_with_3_and_keeps_what_was_seen(tmp_path: Path) -> None:
@@ -970,16 +874,14 @@ def test_results_go_to_standard_output_and_nothing_else_does(letter: Path) -> No
 
 OK = b"HTTP/1.1 200 OK\r\n"
 ODD_ANSWERS = {
-    "a charset that breaks the library's parser": OK
-    + b"Content-Type: a/b; charset*0=a; charset*=b\r\n\r\nx",
+    "a charset that breaks the library's parser": OK + b"Content-Type: a/b; charset*0=a; charset*=b\r\n\r\nx",
     "a length that is no number": OK + b"Content-Length: abc\r\n\r\nx",
     "two lengths": OK + b"Content-Length: 5\r\nContent-Length: 7\r\n\r\nhello",
     "an unknown transfer coding": OK + b"Transfer-Encoding: gzip, foo\r\n\r\nx",
     "a bad chunk": OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nx\r\n",
     "a body that is not gzip": OK + b"Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
     "a body that is too short": OK + b"Content-Length: 300\r\nConnection: close\r\n\r\nabc",
-    "JSON with a lone surrogate": OK
-    + b'Content-Type: a/json\r\nContent-Length: 21\r\n\r\n{"title": "\\ud800 x"}',
+    "JSON with a lone surrogate": OK + b'Content-Type: a/json\r\nContent-Length: 21\r\n\r\n{"title": "\\ud800 x"}',
     "XML with a lone surrogate": OK
     + b"Content-Type: text/xml\r\nContent-Length: 35\r\n\r\n<r><title>&#xD800; x</title></r>\r\n ",
     "words that are no status line": b"hello there\r\n\r\n",
@@ -1006,12 +908,7 @@ def test_whatever_a_server_answers_each_line_has_its_row() -> None:
     assert told["words that are no status line"] == "protocol-error"
     assert told["nothing"] == "reset"
     assert told["a Location that is no URL"] == "bad-redirect"
-    assert (
-        told["a body that is not gzip"]
-        == told["a bad chunk"]
-        == told["a body that is too short"]
-        == "resolved"
-    )
+    assert told["a body that is not gzip"] == told["a bad chunk"] == told["a body that is too short"] == "resolved"
 
 
 def test_the_name_of_a_file_may_hold_what_no_text_can(tmp_path: Path) -> None:
@@ -1039,15 +936,11 @@ def test_a_host_that_wants_its_cookie_back_gets_it_within_one_chain_only() -> No
 def test_an_ark_in_a_relative_link_is_asked_where_its_page_is(tmp_path: Path) -> None:
     def respond(target: str) -> bytes:
         return (
-            reply(body="<a href='/r/ark:/12x45/x5'>it</a>")
-            if target == "/"
-            else reply(body=f"<title>{target}</title>")
+            reply(body="<a href='/r/ark:/12x45/x5'>it</a>") if target == "/" else reply(body=f"<title>{target}</title>")
         )
 
     with RawServer(respond) as server:
-        run_command(
-            "run", *ON_LOOPBACK, "--depth", "0", f"{server.url}/", "--store", tmp_path / "a.db"
-        )
+        run_command("run", *ON_LOOPBACK, "--depth", "0", f"{server.url}/", "--store", tmp_path / "a.db")
         assert "/r/ark:/12x45/x5" in server.targets
     with sqlite3.connect(tmp_path / "a.db") as raw:
         assert raw.execute("select distinct request_url from mention").fetchall() == [
@@ -1056,9 +949,7 @@ def test_an_ark_in_a_relative_link_is_asked_where_its_page_is(tmp_path: Path) ->
 
 
 def test_a_link_that_is_no_url_does_not_take_the_others_with_it(tmp_path: Path) -> None:
-    page = (
-        "<a href='http://x:99999/'>bad</a> <a href='http://[::1'>worse</a> <a href='/good'>good</a>"
-    )
+    page = "<a href='http://x:99999/'>bad</a> <a href='http://[::1'>worse</a> <a href='/good'>good</a>"
     with RawServer(lambda target: reply(body=page if target == "/" else "x")) as server:
         done = run_command("crawl", *ON_LOOPBACK, f"{server.url}/", "--store", tmp_path / "a.db")
         assert server.targets == ["/", "/good"]
@@ -1134,9 +1025,7 @@ def test_the_help_of_a_run_has_its_options_in_groups_and_the_tokens_by_themselve
     from arkaudit.cli import cli
 
     text = CliRunner().invoke(cli, ["run", "--help"], terminal_width=100).output
-    headings = [
-        line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")
-    ]
+    headings = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert headings == [
         "Options:",
         "What is crawled:",

@@ -72,16 +72,12 @@ def store(tmp_path: Path) -> Iterator[Path]:
                 user_agent="t",
                 seeds=["a"],
             )
-            made.record_verdicts(
-                run_id, [skipped(Ark.parse("ark:99999/x"), "http://a/ark:99999/x", f"run {run_id}")]
-            )
+            made.record_verdicts(run_id, [skipped(Ark.parse("ark:99999/x"), "http://a/ark:99999/x", f"run {run_id}")])
             made.end_run(run_id, at=moment(at), state="finished")
     return path
 
 
-def test_report_shows_the_verdict_of_the_last_run(
-    store: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_report_shows_the_verdict_of_the_last_run(store: Path, caplog: pytest.LogCaptureFixture) -> None:
     before = store.read_bytes()
     stands = read(store, audit_as_it_stands)
     assert stands is not None
@@ -99,9 +95,7 @@ def test_next_command_sets_the_times_right_and_keeps_what_they_were(store: Path)
         assert known.checked_at <= datetime.now(UTC)
     with closing(sqlite3.connect(store)) as raw:
         [(kind, detail)] = raw.execute("select kind, detail from finding").fetchall()
-        assert raw.execute(
-            "select max(started_at) <= ? from run", (moment(datetime.now(UTC)),)
-        ).fetchone() == (1,)
+        assert raw.execute("select max(started_at) <= ? from run", (moment(datetime.now(UTC)),)).fetchone() == (1,)
     assert kind == "clock-ahead"
     assert str(datetime.now(UTC).year + 1) in detail
     assert read(store, lambda connection: list(problems(connection)), checks_values=False) == []

@@ -17,9 +17,7 @@ from tests.test_verdict import URL, facts
 CLOSED = ClosedCollection.of("12x45/x5", "on site only")
 
 
-def judged(
-    answer: dict[str, Any], control: dict[str, Any] | None, closed: ClosedCollection | None = CLOSED
-) -> Any:
+def judged(answer: dict[str, Any], control: dict[str, Any] | None, closed: ClosedCollection | None = CLOSED) -> Any:
     seen = None if control is None else facts(Question.CONTROL, {"asked": URL + "zz", **control})
     answers = {Question.OBJECT: facts(Question.OBJECT, answer)}
     return judge(answers, context=VerdictContext(control=seen, closed=closed)).object
@@ -41,9 +39,7 @@ def test_a_refusal_of_everything_stays_one_and_says_that_it_was_expected() -> No
     assert judged({"chain": [403]}, None).outcome == "blocked"
 
 
-@pytest.mark.parametrize(
-    "answer", [{"chain": [404]}, {"chain": [429]}, {"chain": [999]}, {"end": "timeout"}]
-)
+@pytest.mark.parametrize("answer", [{"chain": [404]}, {"chain": [429]}, {"chain": [999]}, {"end": "timeout"}])
 def test_what_is_no_closed_door_is_judged_as_ever(answer: dict[str, Any]) -> None:
     assert judged(answer, {"chain": [404]}) == judged(answer, {"chain": [404]}, None)
 
@@ -68,9 +64,7 @@ def test_what_names_no_arks_is_a_mistake(arks: str, tmp_path: Path) -> None:
 def test_it_is_configured_in_a_file_and_costs_a_closed_place_one_question_more(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "arkaudit.toml").write_text(
-        "[[closed]]\narks = '98765/k3'\nreason = 'in the reading room'\n"
-    )
+    (tmp_path / "arkaudit.toml").write_text("[[closed]]\narks = '98765/k3'\nreason = 'in the reading room'\n")
 
     def respond(target: str) -> bytes:
         is_held = target.partition("?")[0].rpartition("/")[2] in ("k3x7", "k3x8", "b5y7")
@@ -81,11 +75,7 @@ def test_it_is_configured_in_a_file_and_costs_a_closed_place_one_question_more(
         done = run_command("check", *ON_LOOPBACK, "-c", tmp_path / "arkaudit.toml", *arks)
         assert done.returncode == 0, done.stderr
         asked = {url.rpartition("/")[2] for url in arks}
-        invented = [
-            each
-            for each in server.targets
-            if each.partition("?")[0].rpartition("/")[2] not in asked
-        ]
+        invented = [each for each in server.targets if each.partition("?")[0].rpartition("/")[2] not in asked]
     rows = json_lines(done.stdout)
     assert [row["object"]["outcome"] for row in rows] == [
         "explained",
@@ -95,7 +85,5 @@ def test_it_is_configured_in_a_file_and_costs_a_closed_place_one_question_more(
     ]
     assert any("in the reading room" in words for words in rows[0]["object"]["evidence"])
     controls = [target for target in invented if "ark:" in target]
-    assert len(controls) == 1, (
-        "one control a shoulder, and none for what was not meant to be closed"
-    )
+    assert len(controls) == 1, "one control a shoulder, and none for what was not meant to be closed"
     assert rows[1]["rests_on"] == [f"{server.url}{controls[0]}"]

@@ -18,9 +18,7 @@ from tests.dataset_world import content_of, rows_in, write_documents
 from tests.loopback import run_command
 from tests.waiting import PATIENCE_S, wait_until
 
-pytestmark = pytest.mark.skipif(
-    not Path("/proc/self/task").exists(), reason="looks for processes in /proc"
-)
+pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
 ROOT = Path(__file__).parent.parent
 _PDFS = ROOT / "corpus" / "dev" / "documents" / "pdf"
 
@@ -48,9 +46,7 @@ def parts_read(out: Path) -> int:
     return len(list((out / READ).glob("*.json")))
 
 
-def test_workers_of_this_machine_make_the_same(
-    tmp_path: Path, papers: Path, whole: dict[str, list[str]]
-) -> None:
+def test_workers_of_this_machine_make_the_same(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
     code, said = ended(driver(tmp_path / "ds", "2", papers))
     assert (code, said.count("\n")) == (0, 2), said
     assert content_of(tmp_path / "ds") == whole
@@ -80,11 +76,7 @@ def test_a_poison_file_is_a_row_and_costs_no_other(tmp_path: Path) -> None:
     assert [row["ark"] for row in mentions] == ["ark:12148/bpt6k107371t"]
     rows = [row for row in rows_in(tmp_path / "ds", "documents") if row["outcome"] == "unreadable"]
     assert [Path(row["document"]).name for row in rows] == ["poison.txt"]
-    [finding] = [
-        row
-        for row in rows_in(tmp_path / "ds", "findings")
-        if row["document"] == rows[0]["document"]
-    ]
+    [finding] = [row for row in rows_in(tmp_path / "ds", "findings") if row["document"] == rows[0]["document"]]
     assert (finding["kind"], finding["detail"]) == ("parser-killed", "3 workers have ended over it")
 
 
@@ -106,17 +98,10 @@ def test_a_scheduler_that_is_killed_ends_the_command_which_goes_on(
         assert code == 0, said
         assert not {f"{key}.json" for key, _ in cluster.begun} & set(before)
     assert content_of(tmp_path / "ds") == whole
-    assert (
-        before.items()
-        <= {
-            path.name: path.stat().st_ino for path in (tmp_path / "ds" / READ).glob("*.json")
-        }.items()
-    )
+    assert before.items() <= {path.name: path.stat().st_ino for path in (tmp_path / "ds" / READ).glob("*.json")}.items()
 
 
-def test_a_scheduler_that_is_silent_for_a_while_is_not_gone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scheduler_that_is_silent_for_a_while_is_not_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arkaudit.datasets.cluster, "_ANSWERS_WITHIN_S", 0.5)
     with (
         Cluster(tmp_path / "cluster", 0) as cluster,
@@ -143,9 +128,7 @@ def test_a_cluster_without_workers_is_told_of(
     assert "the cluster has no worker: waiting for one\n" in capsys.readouterr().err
 
 
-def test_a_driver_that_is_killed_is_gone_on_with(
-    tmp_path: Path, papers: Path, whole: dict[str, list[str]]
-) -> None:
+def test_a_driver_that_is_killed_is_gone_on_with(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
     with Cluster(tmp_path / "cluster", 2, seconds=0.2) as cluster:
         for parts in (2, 5):
             process = driver(tmp_path / "ds", cluster.address, papers)
@@ -176,16 +159,12 @@ def test_a_worker_that_is_cut_off_publishes_nothing_twice(
 
 
 def test_pdfs_are_read_by_workers_as_dask_has_them(tmp_path: Path) -> None:
-    with Cluster(
-        tmp_path / "cluster", 1
-    ) as cluster:  # whose processes may not begin others by `multiprocessing`
+    with Cluster(tmp_path / "cluster", 1) as cluster:  # whose processes may not begin others by `multiprocessing`
         code, said = ended(driver(tmp_path / "ds", cluster.address, _PDFS))
         assert code == 0, said
     run_command("extract", _PDFS, "--out", tmp_path / "here")
     assert content_of(tmp_path / "ds") == content_of(tmp_path / "here")
-    assert (
-        sum(row["document"].endswith(".pdf") for row in rows_in(tmp_path / "ds", "mentions")) > 100
-    )
+    assert sum(row["document"].endswith(".pdf") for row in rows_in(tmp_path / "ds", "mentions")) > 100
 
 
 def test_a_worker_of_another_version_is_refused(tmp_path: Path, papers: Path) -> None:
@@ -196,9 +175,7 @@ def test_a_worker_of_another_version_is_refused(tmp_path: Path, papers: Path) ->
         assert not cluster.begun
 
 
-def test_an_interrupt_ends_all_with_one_line(
-    tmp_path: Path, papers: Path, whole: dict[str, list[str]]
-) -> None:
+def test_an_interrupt_ends_all_with_one_line(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
     process = driver(tmp_path / "ds", "2", papers)
     wait_until(lambda: parts_read(tmp_path / "ds") >= 1 or process.poll() is not None, "a part")
     left = children_of(process.pid)
@@ -210,9 +187,7 @@ def test_an_interrupt_ends_all_with_one_line(
         lambda: not [pid for pid in left if Path(f"/proc/{pid}").exists()],
         "an end of all processes",
     )
-    assert (
-        run_command("extract", papers, "--out", tmp_path / "ds", "--part-size", "1").returncode == 0
-    )
+    assert run_command("extract", papers, "--out", tmp_path / "ds", "--part-size", "1").returncode == 0
     assert content_of(tmp_path / "ds") == whole
 
 

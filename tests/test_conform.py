@@ -48,9 +48,7 @@ def unmet(rows: dict[str, Any], *others: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("broken", EXPECTATIONS)
-def test_what_one_resolver_breaks_is_found_in_that_row_alone(
-    broken: str, sound: dict[str, dict[str, Any]]
-) -> None:
+def test_what_one_resolver_breaks_is_found_in_that_row_alone(broken: str, sound: dict[str, dict[str, Any]]) -> None:
     with resolver(broken) as tested:
         rows = outcomes(tested, *(["--own"] if broken == "rate" else []))
     level = next(row.level for row in requirements() if row.name == broken)
@@ -61,9 +59,7 @@ def test_what_one_resolver_breaks_is_found_in_that_row_alone(
     assert others == {}, "of others nothing is found amiss; of some nothing can be told any more"
 
 
-@pytest.mark.parametrize(
-    "written", [f"ark:/{NAAN}/{HYPHENATED}", f"https://n2t.net/ARK:{NAAN.upper()}/{NAME}"]
-)
+@pytest.mark.parametrize("written", [f"ark:/{NAAN}/{HYPHENATED}", f"https://n2t.net/ARK:{NAAN.upper()}/{NAME}"])
 def test_an_ark_is_asked_for_as_it_is_written(written: str) -> None:
     with resolver() as tested:
         rows = outcomes(tested, ask=("--ark", written, *ON_LOOPBACK))
@@ -102,16 +98,10 @@ def test_what_another_resolver_answered_before_is_held_against_it(tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        pytest.param(
-            ["ark.example", "--ark", ARK], "not the http or https URL of a resolver", id="no URL"
-        ),
+        pytest.param(["ark.example", "--ark", ARK], "not the http or https URL of a resolver", id="no URL"),
         pytest.param(["http://127.0.0.1:9/"], "name an ARK that is there", id="no ARK"),
-        pytest.param(
-            ["http://127.0.0.1:9/", "--ark", "ark:12345/x1"], "never requested", id="an example"
-        ),
-        pytest.param(
-            ["http://127.0.0.1:9/", "--ark", ARK, "--only", "9"], "no section 9", id="no section"
-        ),
+        pytest.param(["http://127.0.0.1:9/", "--ark", "ark:12345/x1"], "never requested", id="an example"),
+        pytest.param(["http://127.0.0.1:9/", "--ark", ARK, "--only", "9"], "no section 9", id="no section"),
         pytest.param(["http://127.0.0.1:9/", "--from", "none.txt"], "none.txt", id="no file"),
     ],
 )
@@ -124,9 +114,7 @@ def test_mistakes_are_one_line(arguments: list[str], words: str, tmp_path: Path)
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        pytest.param(
-            [], "127.0.0.1 is a loopback address; --allow-address", id="a private address"
-        ),
+        pytest.param([], "127.0.0.1 is a loopback address; --allow-address", id="a private address"),
         pytest.param([*ON_LOOPBACK], "refused the connection", id="nothing listens"),
     ],
 )
@@ -183,6 +171,4 @@ def test_each_format_has_the_share_and_what_is_amiss(form: str) -> None:
 
 def test_the_page_of_the_documentation_is_made_of_the_requirements() -> None:
     made = Path(__file__).parent.parent / "docs" / "conformance.md"
-    assert made.read_text("utf-8") == page(), (
-        "run: python -m deploy.conformance_page docs/conformance.md"
-    )
+    assert made.read_text("utf-8") == page(), "run: python -m deploy.conformance_page docs/conformance.md"

@@ -27,9 +27,7 @@ def test_every_remark_is_seen_in_a_vector_or_below() -> None:
 
 def test_every_remark_has_a_rule_and_one_sentence() -> None:
     assert [*RULES, Remark.URL_GOES_ON] == list(Remark) == list(EXPLANATIONS)
-    assert all(
-        remark.explanation.endswith(".") and ". " not in remark.explanation for remark in Remark
-    )
+    assert all(remark.explanation.endswith(".") and ". " not in remark.explanation for remark in Remark)
 
 
 @given(arks())

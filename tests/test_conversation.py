@@ -57,9 +57,7 @@ class World:
         at = "2026-11-21T10:00:00.000+00:00"
         if isinstance(answered, tuple):
             url, body = answered
-            return observation_of(
-                ask, (Hop(ask.url, "GET", at, 302, location=url), Hop(url, "GET", at, 200)), body
-            )
+            return observation_of(ask, (Hop(ask.url, "GET", at, 302, location=url), Hop(url, "GET", at, 200)), body)
         status, body = (answered, "") if isinstance(answered, int) else (200, answered)
         return observation_of(ask, (Hop(ask.url, "GET", at, status),), body)
 
@@ -131,9 +129,7 @@ def test_the_same_answers_ask_the_same_questions() -> None:
 
 
 def test_what_may_pass_is_asked_again_after_a_pause_and_then_stands() -> None:
-    rules = AskingRules(
-        registry=Registry((), "a test"), resolver=R, patience=Patience(attempts=2, backoff_s=3.0)
-    )
+    rules = AskingRules(registry=Registry((), "a test"), resolver=R, patience=Patience(attempts=2, backoff_s=3.0))
     conversation = Conversation(lambda: [target("x5")], rules)
     ark, url = target("x5")
     [first] = conversation.begin(ark, url)
@@ -183,9 +179,7 @@ def test_a_closed_collection_that_refuses_is_asked_for_a_control() -> None:
 
 
 def test_spellings_are_asked_of_a_resolver_once_a_shoulder() -> None:
-    rules = AskingRules(
-        registry=Registry((), "a test"), resolver=R, patience=ONCE, conformance_from=2
-    )
+    rules = AskingRules(registry=Registry((), "a test"), resolver=R, patience=ONCE, conformance_from=2)
     asked = World(["x5a", "x5b", "x5c"], described, rules).talk()
     spelled = [question for _, question in asked if question in CONFORMANCE]
     assert len(spelled) == len(set(spelled)) > 5
@@ -201,11 +195,7 @@ def test_the_answer_of_a_finished_target_is_recalled_for_another() -> None:
         world.seen.append(world.observe(ask))
         begun = [
             *rest,
-            *(
-                each
-                for each in world.conversation.on_answer(world.seen[-1])
-                if isinstance(each, Ask)
-            ),
+            *(each for each in world.conversation.on_answer(world.seen[-1]) if isinstance(each, Ask)),
         ]
     [first] = world.conversation.begin(*world.targets[1])
     assert isinstance(first, Ask)
@@ -274,10 +264,7 @@ def judged(world: World, folder: Path) -> dict[str, ObjectOutcome]:
             seeds=[],
         )
         store.record(run_id, world.seen)
-        return {
-            each.ark.name: each.object.outcome
-            for each in verdicts_of_run(store, run_id, world.targets)
-        }
+        return {each.ark.name: each.object.outcome for each in verdicts_of_run(store, run_id, world.targets)}
 
 
 def test_a_page_of_nothing_and_one_elsewhere_are_each_held_against_the_control_of_their_place(
@@ -295,9 +282,7 @@ def test_a_page_of_nothing_and_one_elsewhere_are_each_held_against_the_control_o
 
 
 @pytest.mark.parametrize("names", [["x5"], ["x6", "x5"]])
-def test_what_the_global_resolver_confirms_is_held_against_its_own_control(
-    names: list[str], tmp_path: Path
-) -> None:
+def test_what_the_global_resolver_confirms_is_held_against_its_own_control(names: list[str], tmp_path: Path) -> None:
     def answer(url: str) -> str | int:
         if "n2t.example" in url:
             return HOME

@@ -55,13 +55,9 @@ def mentions(half: str) -> Any:
 def test_extraction_reaches_its_floor(half: str, table: str, row: str, floor: float) -> None:
     tally = reached(half)[table][row]
     quality = f"precision {tally.precision:.4f}, recall {tally.recall:.4f} over {tally.true} ARKs"
-    assert tally.f1 >= floor, (
-        f"F1 {tally.f1:.4f} is {floor - tally.f1:.4f} below its floor of {floor:.4f}: {quality}"
-    )
+    assert tally.f1 >= floor, f"F1 {tally.f1:.4f} is {floor - tally.f1:.4f} below its floor of {floor:.4f}: {quality}"
     if tally.f1 > floor + score.SLACK:
-        warnings.warn(
-            f"{half} {table} {row}: F1 {tally.f1:.4f}, floor {floor:.4f}; raise it", stacklevel=1
-        )
+        warnings.warn(f"{half} {table} {row}: F1 {tally.f1:.4f}, floor {floor:.4f}; raise it", stacklevel=1)
 
 
 @pytest.mark.parametrize(("confidence", "at_most"), [("certain", 1 / 200), ("likely", 1 / 20)])
@@ -74,10 +70,7 @@ def test_confidence_says_how_often_it_is_wrong(confidence: str, at_most: float) 
 
 @pytest.mark.parametrize("break_class", sorted(score.BREAK_CLASSES))
 def test_confidence_is_right_in_each_class_of_breaks(break_class: str) -> None:
-    both = [
-        score.calibration_by_class(DOCUMENTS[half], mentions(half))[break_class]
-        for half in score.HALVES
-    ]
+    both = [score.calibration_by_class(DOCUMENTS[half], mentions(half))[break_class] for half in score.HALVES]
     for confidence, at_most in (("certain", 1 / 200), ("likely", 1 / 20)):
         wrong, all_ = (sum(counts[confidence][at] for counts in both) for at in (0, 1))
         assert all_ >= 10, confidence
@@ -85,9 +78,7 @@ def test_confidence_is_right_in_each_class_of_breaks(break_class: str) -> None:
 
 
 def test_beside_breaks_and_marks_less_is_certain_and_it_is_right() -> None:
-    kinds = re.compile(
-        "marks|letterspaced|narrow|columns|gutter|soft-blank|comments|weasyprint-pages"
-    )
+    kinds = re.compile("marks|letterspaced|narrow|columns|gutter|soft-blank|comments|weasyprint-pages")
     for half, documents in DOCUMENTS.items():
         awkward = [document for document in documents if kinds.search(document.kind)]
         counts = score.calibration(awkward, mentions(half))
@@ -96,12 +87,9 @@ def test_beside_breaks_and_marks_less_is_certain_and_it_is_right() -> None:
 
 
 def test_each_figure_has_a_floor() -> None:
-    figures = {
-        half: {table: set(rows) for table, rows in reached(half).items()} for half in score.HALVES
-    }
+    figures = {half: {table: set(rows) for table, rows in reached(half).items()} for half in score.HALVES}
     assert figures == {
-        half: {table: set(rows) for table, rows in tables.items()}
-        for half, tables in score.floors().items()
+        half: {table: set(rows) for table, rows in tables.items()} for half, tables in score.floors().items()
     }
 
 
@@ -164,21 +152,14 @@ def bare(text: str) -> str:
 
 def test_no_two_documents_share_an_ark() -> None:
     """Else one that stands whole would settle another one's breaks."""
-    cited = Counter(
-        ark for documents in DOCUMENTS.values() for document in documents for ark in document.arks
-    )
+    cited = Counter(ark for documents in DOCUMENTS.values() for document in documents for ark in document.arks)
     assert [ark for ark, count in cited.items() if count > 1] == []
 
 
 def test_nothing_knows_the_unseen_naans() -> None:
     documents = [document for documents in DOCUMENTS.values() for document in documents]
     naans = {
-        known: {
-            ark[4:].partition("/")[0]
-            for each in documents
-            if each.naans == known
-            for ark in each.arks
-        }
+        known: {ark[4:].partition("/")[0] for each in documents if each.naans == known for ark in each.arks}
         for known in ("known", "unseen")
     }
     assert len(naans["unseen"]) >= 8

@@ -104,9 +104,7 @@ def test_no_correction_can_run_in_a_spreadsheet(tmp_path: Path) -> None:
                 )
             ],
             schema.observation: [observation_row(1, url, "object", [hop(url)])],
-            schema.verdict: [
-                {"ark_id": 1, "request_url": url, "object": "resolved", "final_url": url}
-            ],
+            schema.verdict: [{"ark_id": 1, "request_url": url, "object": "resolved", "final_url": url}],
         },
     )
     paths = write_report(load_frames(store), tmp_path / "out")
@@ -126,9 +124,7 @@ def test_a_resolver_is_told_where_each_ark_led_and_leads_now(tmp_path: Path) -> 
     table = Tables(frames)["arks"]
     rows = {
         row[0]: row[1:]
-        for row in rows_of(
-            table[["request_url", "last_good_url", "final_url", "object", "status", "expected_url"]]
-        )
+        for row in rows_of(table[["request_url", "last_good_url", "final_url", "object", "status", "expected_url"]])
     }
     assert rows[BTV_AT_N2T] == (None, LANDING, "resolved", 200, LANDING)
     assert rows[BTV_AT_GALLICA] == (None, BTV_AT_GALLICA, "broken", 404, LANDING)
@@ -137,9 +133,7 @@ def test_a_resolver_is_told_where_each_ark_led_and_leads_now(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("repair", [*_WRONG, *_LAYOUT])
 def test_why_one_fault_is_to_be_mended_is_said_in_every_language(repair: str) -> None:
-    place = Place(
-        "ark:/12148/x-\n5", "ark:/12148/x5", Role.LINK_TARGET, (repair,), family=Family.WORKS
-    )
+    place = Place("ark:/12148/x-\n5", "ark:/12148/x5", Role.LINK_TARGET, (repair,), family=Family.WORKS)
     found = correction(place)
     assert found is not None
     assert found.because in ONE_FAULT

@@ -122,23 +122,17 @@ def test_a_repository_is_harvested_record_by_record_with_landing_pages_and_their
             "/oai?verb=ListRecords&resumptionToken=p%202%2F%2B",
         ]
         assert web.targets(REPOSITORY) == (asked if seed.startswith("oai:") else ["/oai", *asked])
-        assert sorted(web.targets(WWW)) == ["/item/1", "/item/2"], (
-            "no link of a landing page is followed"
-        )
+        assert sorted(web.targets(WWW)) == ["/item/1", "/item/2"], "no link of a landing page is followed"
         assert sorted(web.targets(FILES)) == ["/1.pdf", "/bitstream/2"]
     listing = f"http://{REPOSITORY}{asked[0]}"
-    assert rows(
-        store, "select url, found_on, media_type from document where url like 'oai:%' order by url"
-    ) == [
+    assert rows(store, "select url, found_on, media_type from document where url like 'oai:%' order by url") == [
         ("oai:lib:1", listing, "application/xml"),
         ("oai:lib:2", f"http://{REPOSITORY}{asked[1]}", "application/xml"),
     ]
     assert rows(store, f"select url, found_on from document where url = '{HOME}item/1'") == [
         (f"{HOME}item/1", "oai:lib:1")
     ]
-    assert sorted(arks(store)) == [
-        f"ark:12148/{name}" for name in ("item1", "item2", "pdf1", "pdf2", "rec1", "rec2")
-    ]
+    assert sorted(arks(store)) == [f"ark:12148/{name}" for name in ("item1", "item2", "pdf1", "pdf2", "rec1", "rec2")]
     assert (listing, "oai-deleted", "records that the repository has deleted: 1") in found(store)
 
 
@@ -163,9 +157,7 @@ def test_files_that_are_named_lead_on_and_those_in_a_folder_do_not(tmp_path: Pat
     folder, store = tmp_path / "folder", tmp_path / "a.db"
     folder.mkdir()
     (folder / "urls.txt").write_text(f"{HOME}item/2\n")
-    (tmp_path / "urls.txt").write_text(
-        f"# ours\n{HOME}item/3\nark:/12148/listed1\nhttp://{IMAGES}/m1\n"
-    )
+    (tmp_path / "urls.txt").write_text(f"# ours\n{HOME}item/3\nark:/12148/listed1\nhttp://{IMAGES}/m1\n")
     (tmp_path / "sitemap.xml").write_text(sitemap(f"{HOME}item/1")[0])
     (tmp_path / "page.html").write_text(f"<a href='{HOME}maps'>maps</a>")
     with library() as web:
@@ -180,9 +172,7 @@ def test_files_that_are_named_lead_on_and_those_in_a_folder_do_not(tmp_path: Pat
         assert web.targets(IMAGES) == ["/m1"]
         assert web.targets(FILES) == ["/m1.pdf"]
     assert "ark:12148/listed1" in arks(store)
-    assert rows(store, f"select found_on from document where url = '{HOME}item/3'") == [
-        (str(tmp_path / "urls.txt"),)
-    ]
+    assert rows(store, f"select found_on from document where url = '{HOME}item/3'") == [(str(tmp_path / "urls.txt"),)]
 
 
 def test_a_list_of_arks_is_resolved_and_leads_nowhere(tmp_path: Path) -> None:
@@ -235,11 +225,7 @@ def test_a_repository_that_ignores_its_tokens_is_not_harvested_for_ever(tmp_path
 def test_a_feed_that_pages_for_ever_with_the_same_entries_ends(tmp_path: Path) -> None:
     def paging(target: str) -> Page:
         page = int(target.partition("page=")[2] or 1)
-        return (
-            feed("http://f.example/x", after=f"/feed?page={page + 1}")
-            if target.startswith("/feed")
-            else "x"
-        )
+        return feed("http://f.example/x", after=f"/feed?page={page + 1}") if target.startswith("/feed") else "x"
 
     with Web({"f.example": paging}) as web:
         web.crawl("http://f.example/feed", store=tmp_path / "a.db")
@@ -272,19 +258,13 @@ def test_a_repository_that_asks_for_a_pause_is_asked_again_after_it(tmp_path: Pa
         times.append(time.monotonic())
         if len(times) == 2:
             return reply("503 Service Unavailable", Retry_After="1"), "whole"
-        return (
-            records(record("oai:r:2"))
-            if "resumptionToken" in target
-            else records(record("oai:r:1"), token="x")
-        )
+        return records(record("oai:r:2")) if "resumptionToken" in target else records(record("oai:r:1"), token="x")
 
     with Web({"r.example": busy}) as web:
         web.crawl("oai:http://r.example/oai", store=tmp_path / "a.db")
     assert len(times) == 3
     assert times[2] - times[1] >= 0.9
-    [(hops,)] = rows(
-        tmp_path / "a.db", "select hops from document where url like '%resumptionToken%'"
-    )
+    [(hops,)] = rows(tmp_path / "a.db", "select hops from document where url like '%resumptionToken%'")
     assert [hop["status"] for hop in json.loads(str(hops))] == [503, 200], "the pause is on record"
     assert [name for name in documents(tmp_path / "a.db") if name.startswith("oai:")] == [
         "oai:r:1",
@@ -293,12 +273,8 @@ def test_a_repository_that_asks_for_a_pause_is_asked_again_after_it(tmp_path: Pa
 
 
 def test_what_was_to_be_a_source_and_is_none_is_told(tmp_path: Path) -> None:
-    with Web(
-        {"r.example": lambda _: "<title>Not found</title><a href='/x'>x</a> ark:/12148/x1"}
-    ) as web:
-        web.crawl(
-            "oai:http://r.example/oai", "sitemap:http://r.example/s.xml", store=tmp_path / "a.db"
-        )
+    with Web({"r.example": lambda _: "<title>Not found</title><a href='/x'>x</a> ark:/12148/x1"}) as web:
+        web.crawl("oai:http://r.example/oai", "sitemap:http://r.example/s.xml", store=tmp_path / "a.db")
         assert web.targets("r.example") == ["/oai?verb=ListRecords&metadataPrefix=oai_dc", "/s.xml"]
     assert [kind for _, kind, _ in found(tmp_path / "a.db")] == ["not-a-source", "not-a-source"]
     assert arks(tmp_path / "a.db") == ["ark:12148/x1", "ark:12148/x1"], "it is read as what it is"
@@ -307,9 +283,7 @@ def test_what_was_to_be_a_source_and_is_none_is_told(tmp_path: Path) -> None:
 def test_a_sitemap_of_50_mb_is_read_in_a_process_of_its_own_and_the_crawl_goes_on(
     tmp_path: Path,
 ) -> None:
-    entries = "".join(
-        f"<url><loc>http://s.example/unwanted/{n:0>4000}</loc></url>\n" for n in range(12_500)
-    )
+    entries = "".join(f"<url><loc>http://s.example/unwanted/{n:0>4000}</loc></url>\n" for n in range(12_500))
     big = f"<urlset>{entries}<url><loc>http://s.example/last</loc></url></urlset>"
     assert len(big) > 48 * 2**20
     pages: dict[str, Page] = {"/big.xml": (big, "text/xml"), "/last": "ark:/12148/x1"}
@@ -322,19 +296,13 @@ def test_a_sitemap_of_50_mb_is_read_in_a_process_of_its_own_and_the_crawl_goes_o
 def test_calendars_loops_and_wrong_types_do_not_keep_a_crawl(tmp_path: Path) -> None:
     def trapping(target: str) -> Page:
         if target == "/":
-            return "".join(
-                f"<a href='{link}'>x</a>" for link in ("/events/2026/01", "loop/", "/turn", "/type")
-            )
+            return "".join(f"<a href='{link}'>x</a>" for link in ("/events/2026/01", "loop/", "/turn", "/type"))
         if target.startswith("/events/"):
             year, month = (int(each) for each in target.split("/")[2:4])
             return f"<a href='/events/{year + month // 12}/{month % 12 + 1:02}'>next</a>"
         if target == "/turn":
             return reply("302 Found", Location="/turn"), "whole"
-        return (
-            "<a href='loop/'>deeper</a>"
-            if target != "/type"
-            else ("<a href='/no'>x</a>", "image/png")
-        )
+        return "<a href='loop/'>deeper</a>" if target != "/type" else ("<a href='/no'>x</a>", "image/png")
 
     with Web({"t.example": trapping}) as web:
         said = web.crawl("http://t.example/", store=tmp_path / "a.db")
@@ -373,9 +341,7 @@ def test_a_source_is_told_by_its_content_whatever_its_type(media_type: str, tmp_
 
 def endless(target: str) -> Page:
     number = int(target.strip("/") or 0)
-    return (
-        f"<a href='/{2 * number + 1}'>1</a> <a href='/{2 * number + 2}'>2</a> ark:/12148/n{number}"
-    )
+    return f"<a href='/{2 * number + 1}'>1</a> <a href='/{2 * number + 2}'>2</a> ark:/12148/n{number}"
 
 
 def test_the_most_pages_are_fetched_and_that_is_said_once(tmp_path: Path) -> None:
@@ -383,9 +349,7 @@ def test_the_most_pages_are_fetched_and_that_is_said_once(tmp_path: Path) -> Non
         said = web.crawl("http://e.example/", "--max-pages", "7", store=tmp_path / "a.db")
         assert web.targets("e.example") == [f"/{number or ''}" for number in range(7)]
     assert said.count("--max-pages") == 1
-    assert [(subject, kind) for subject, kind, _ in found(tmp_path / "a.db")] == [
-        ("this crawl", "max-pages")
-    ]
+    assert [(subject, kind) for subject, kind, _ in found(tmp_path / "a.db")] == [("this crawl", "max-pages")]
 
 
 def test_the_time_ends_a_crawl_and_what_is_in_flight_is_recorded(tmp_path: Path) -> None:
@@ -399,15 +363,11 @@ def test_the_time_ends_a_crawl_and_what_is_in_flight_is_recorded(tmp_path: Path)
         said = web.crawl("http://e.example/", "--max-time", "2s", store=store)
         targets = web.targets("e.example")
     assert 1 <= len(targets) <= 4
-    assert [f"http://e.example{target}" for target in targets] == documents(store), (
-        "each that was asked has its row"
-    )
+    assert [f"http://e.example{target}" for target in targets] == documents(store), "each that was asked has its row"
     assert rows(store, "select distinct outcome from document") == [("read",)]
     assert "--max-time" in said
     assert rows(store, "select state from run") == [("finished",)]
-    assert ("this crawl", "max-time", "the crawl ended after 2 seconds (--max-time)") in found(
-        store
-    )
+    assert ("this crawl", "max-time", "the crawl ended after 2 seconds (--max-time)") in found(store)
 
 
 def test_a_page_that_asks_not_to_be_followed_ends_a_crawl_visibly(tmp_path: Path) -> None:
@@ -449,9 +409,7 @@ def test_a_body_that_was_cut_off_leads_nowhere_by_half_a_url(tmp_path: Path) -> 
         (("oai:http://",), "not a URL that can be asked for"),
     ],
 )
-def test_a_mistake_is_one_line_and_nothing_is_written(
-    arguments: tuple[str, ...], words: str, tmp_path: Path
-) -> None:
+def test_a_mistake_is_one_line_and_nothing_is_written(arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:
     done = run_command("crawl", "http://a.example/", *arguments, "--store", tmp_path / "a.db")
     assert done.returncode == 2
     assert words in done.stderr
@@ -460,9 +418,7 @@ def test_a_mistake_is_one_line_and_nothing_is_written(
 
 
 def test_the_configuration_says_it_all_as_well(tmp_path: Path) -> None:
-    (tmp_path / "urls.txt").write_text(
-        "http://c.example/one and more\nhttp://c.example/two\nhttp://c.example/x\n"
-    )
+    (tmp_path / "urls.txt").write_text("http://c.example/one and more\nhttp://c.example/two\nhttp://c.example/x\n")
     (tmp_path / "a.toml").write_text(
         f"""seeds = ["list:urls.txt", "oai:http://c.example/oai"]
         store = "a.db"
@@ -543,14 +499,10 @@ def test_a_harvest_that_was_killed_goes_on_where_it_was_with_landing_pages_as_la
         web.crawl("oai:http://k.example/oai", store=store)
         targets = web.targets("k.example")
     names = [f"{page}-{n}" for page in range(4) for n in (1, 2)]
-    assert {name for name in documents(store) if name.startswith("oai:")} == {
-        f"oai:k:{name}" for name in names
-    }
+    assert {name for name in documents(store) if name.startswith("oai:")} == {f"oai:k:{name}" for name in names}
     assert {target for target in targets if not target.startswith("/oai")} == {
         f"/{name}{suffix}" for name in names for suffix in ("", ".pdf")
     }
     assert len(documents(store)) == len(set(documents(store))) == 4 + 3 * len(names)
-    assert len(targets) - 4 - 2 * len(names) <= 4, (
-        "what was in hand is asked once more, and nothing else"
-    )
+    assert len(targets) - 4 - 2 * len(names) <= 4, "what was in hand is asked once more, and nothing else"
     assert asked < len(targets)

@@ -36,9 +36,7 @@ def folder(tmp_path: Path, authority: trustme.CA) -> Iterator[Path]:
     (tmp_path / "arkaudit.toml").write_text(CONFIG)
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     yield tmp_path
-    for path in [
-        each for each in tmp_path.rglob("*") if each.is_file() and each.name != "arkaudit.toml"
-    ]:
+    for path in [each for each in tmp_path.rglob("*") if each.is_file() and each.name != "arkaudit.toml"]:
         assert b"open-sesame" not in path.read_bytes(), path
 
 
@@ -82,9 +80,7 @@ def repeating(server: RawServer) -> Callable[[str], bytes]:
     return respond
 
 
-def test_credentials_go_to_their_origin_only_and_are_kept_nowhere(
-    folder: Path, authority: trustme.CA
-) -> None:
+def test_credentials_go_to_their_origin_only_and_are_kept_nowhere(folder: Path, authority: trustme.CA) -> None:
     leaf = authority.issue_cert("own.example")
     with ExitStack() as stack:
         own, elsewhere = RawServer(lambda _: b"", tls=leaf), RawServer(lambda _: b"", tls=leaf)
@@ -97,7 +93,9 @@ def test_credentials_go_to_their_origin_only_and_are_kept_nowhere(
             server._respond = repeating(server)
             stack.enter_context(server)
             routes.append(f"--connect-to={place}=127.0.0.1:{server.port}")
-        start = "<a href='http://own.example/plain'>1</a> <a href='https://own.example:8443/'>2</a> <a href='/page'>3</a>"
+        start = (
+            "<a href='http://own.example/plain'>1</a> <a href='https://own.example:8443/'>2</a> <a href='/page'>3</a>"
+        )
         answer = own._respond
         own._respond = lambda target: reply(body=start) if target == "/" else answer(target)
         audit(
@@ -122,9 +120,7 @@ def test_a_host_with_a_bad_certificate_is_observed_and_told_nothing(
     fault: str, folder: Path, authority: trustme.CA
 ) -> None:
     now = datetime.datetime.now(datetime.UTC)
-    until = (
-        now - datetime.timedelta(days=1) if fault == "expired" else now + datetime.timedelta(days=9)
-    )
+    until = now - datetime.timedelta(days=1) if fault == "expired" else now + datetime.timedelta(days=9)
     leaf = (trustme.CA() if fault == "unknown issuer" else authority).issue_cert(
         "another.example" if fault == "another name" else "own.example",
         not_before=now - datetime.timedelta(days=30), not_after=until,
@@ -137,10 +133,7 @@ def test_a_host_with_a_bad_certificate_is_observed_and_told_nothing(
         assert server.targets == ["/"]
         assert not any("open-sesame" in head for head in server.heads)
     assert "1 document, 1 read" in said
-    assert (
-        "https://own.example:443: its certificate can't be trusted, so no credentials are sent there"
-        in said
-    )
+    assert "https://own.example:443: its certificate can't be trusted, so no credentials are sent there" in said
 
 
 def test_the_password_of_a_proxy_is_shown_to_nobody_else(folder: Path) -> None:
@@ -177,9 +170,7 @@ def test_the_password_of_a_proxy_is_taken_out_of_what_it_repeats(folder: Path) -
 def test_what_a_document_says_before_a_host_is_not_sent(folder: Path) -> None:
     with RawServer(lambda _: b"") as server:
         link = f"http://me:{PASSWORD}@127.0.0.1:{server.port}/next"
-        server._respond = lambda target: reply(
-            body=f"<a href='{link}'>next</a>" if target == "/" else "x"
-        )
+        server._respond = lambda target: reply(body=f"<a href='{link}'>next</a>" if target == "/" else "x")
         audit("crawl", folder, "--store", folder / "a.db", f"{server.url}/")
         assert server.targets == ["/", "/next"]
         assert not any("Authorization" in head or PASSWORD in head for head in server.heads)
@@ -227,9 +218,7 @@ def test_a_mistake_is_named_without_the_secret(lines: str, words: str, tmp_path:
         ("registry", "update", f"https://me:{PASSWORD}@own.example/"),
     ],
 )
-def test_credentials_in_a_url_of_the_user_are_a_mistake(
-    arguments: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_credentials_in_a_url_of_the_user_are_a_mistake(arguments: tuple[str, ...], tmp_path: Path) -> None:
     done = run_command(*arguments)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "[hosts]" in done.stderr
@@ -248,10 +237,7 @@ def test_a_password_in_basic_is_looked_for_in_each_of_its_forms() -> None:
 
 
 def test_a_short_word_is_left_in_the_pages_that_hold_it_by_chance() -> None:
-    assert (
-        Redactor.of(Credential(cookies={"seen": "1"}).secrets).bytes(b"at 1 o'clock")
-        == b"at 1 o'clock"
-    )
+    assert Redactor.of(Credential(cookies={"seen": "1"}).secrets).bytes(b"at 1 o'clock") == b"at 1 o'clock"
 
 
 @pytest.mark.parametrize(
@@ -261,7 +247,4 @@ def test_a_short_word_is_left_in_the_pages_that_hold_it_by_chance() -> None:
 def test_a_password_of_more_than_ascii_is_taken_out_as_well(password: str, encoding: str) -> None:
     token = base64.b64encode(f"me:{password}".encode()).decode()
     credential = Credential({"Authorization": f"Basic {token}"})
-    assert (
-        Redactor.of(credential.secrets).bytes(f"you are {password}".encode(encoding))
-        == b"you are [secret]"
-    )
+    assert Redactor.of(credential.secrets).bytes(f"you are {password}".encode(encoding)) == b"you are [secret]"

@@ -38,9 +38,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> bytes:
                 body=f"who: A\nwhat: B\nwhen: 2001\nwhere: {target}",
                 **{"Content-Type": "text/plain"},
             )
-        return reply(
-            body="<title>T</title> <a href='/b'>b</a> see ark:/12148/x5, ark:/12148/x6 and ark:/12148/bpt6k1"
-        )
+        return reply(body="<title>T</title> <a href='/b'>b</a> see ark:/12148/x5, ark:/12148/x6 and ark:/12148/bpt6k1")
 
     with RawServer(respond) as server:
         resolver = f"{server.url}/"
@@ -122,9 +120,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize(("statement", "words"), ROWS.values(), ids=ROWS.keys())
-def test_a_row_that_cant_be_read_is_named_and_copied_nowhere(
-    statement: str, words: str, store: Path
-) -> None:
+def test_a_row_that_cant_be_read_is_named_and_copied_nowhere(statement: str, words: str, store: Path) -> None:
     change(store, statement)
     checked = told(CHECK, store)
     assert (checked.returncode, words in checked.stdout) == (1, True), checked
@@ -133,16 +129,11 @@ def test_a_row_that_cant_be_read_is_named_and_copied_nowhere(
         assert (done.returncode, done.stderr.count("\n")) == (3, 1), (name, done.stderr)
     assert not any((store.parent / "new").rglob("*.parquet"))
     new = store.parent / "new.db"
-    assert (
-        not new.exists()
-        or read(new, lambda c: c.exec_driver_sql("SELECT count(*) FROM run").scalar()) == 0
-    )
+    assert not new.exists() or read(new, lambda c: c.exec_driver_sql("SELECT count(*) FROM run").scalar()) == 0
 
 
 @pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS.keys())
-def test_what_meets_a_row_that_cant_be_read_ends_in_one_line(
-    verb: tuple[str, ...], store: Path
-) -> None:
+def test_what_meets_a_row_that_cant_be_read_ends_in_one_line(verb: tuple[str, ...], store: Path) -> None:
     for statement, _ in ROWS.values():
         change(store, statement)
     done = told(verb, store)
@@ -186,9 +177,7 @@ def test_a_store_with_foreign_parts_is_refused(statements: tuple[str, ...], stor
     [*VERBS.values(), ("crawl", "http://127.0.0.1:9/", "--store", "{store}")],
     ids=[*VERBS, "crawl"],
 )
-def test_a_store_with_foreign_parts_is_refused_by_every_command(
-    verb: tuple[str, ...], store: Path
-) -> None:
+def test_a_store_with_foreign_parts_is_refused_by_every_command(verb: tuple[str, ...], store: Path) -> None:
     assert_refused(verb, FOREIGN["a trigger"], store)
 
 
@@ -206,10 +195,7 @@ def test_what_others_have_added_for_themselves_is_none_of_our_business(store: Pa
 def test_a_schema_may_not_run_functions(store: Path) -> None:
     with Store.open(store) as opened, opened.reading() as connection:
         assert connection.exec_driver_sql("PRAGMA trusted_schema").scalar() == 0
-    assert (
-        read(store, lambda connection: connection.exec_driver_sql("PRAGMA trusted_schema").scalar())
-        == 0
-    )
+    assert read(store, lambda connection: connection.exec_driver_sql("PRAGMA trusted_schema").scalar()) == 0
 
 
 def _flip(data: bytearray, chance: random.Random) -> None:
@@ -256,18 +242,14 @@ def test_no_damage_gives_a_traceback(number: int, world: bytes, tmp_path: Path) 
         store.write_bytes(data)
         done = told(verb, store)
         assert "Traceback" not in done.stderr, name
-        assert done.returncode in (
-            (0, 1, 2, 3) if name in ("store check", "history") else (0, 2, 3)
-        ), (
+        assert done.returncode in ((0, 1, 2, 3) if name in ("store check", "history") else (0, 2, 3)), (
             name,
             done.stderr,
         )
         assert done.returncode < 2 or done.stderr.count("\n") == 1, (name, done.stderr)
 
 
-def test_a_damaged_head_is_no_store_and_a_damaged_body_is_a_damaged_one(
-    store: Path, world: bytes
-) -> None:
+def test_a_damaged_head_is_no_store_and_a_damaged_body_is_a_damaged_one(store: Path, world: bytes) -> None:
     store.write_bytes(b"SQLite format 4" + world[15:])
     assert told(VERBS["report"], store).returncode == 2
     store.write_bytes(world[:5000])
@@ -279,9 +261,7 @@ def test_a_damaged_head_is_no_store_and_a_damaged_body_is_a_damaged_one(
         load_frames(store)
 
 
-def test_a_large_store_is_not_looked_through_whole(
-    store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_store_is_not_looked_through_whole(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     monkeypatch.setattr("crawler.store.files.LOOKED_THROUGH_BYTES", 10)
     read(store, lambda connection: asked.append("read"))
@@ -324,16 +304,13 @@ def test_what_is_no_file_is_no_store(verb: tuple[str, ...], no_file: Path) -> No
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
 
 
-@pytest.mark.parametrize(
-    "verb", ["report", "history", "triage list", "triage export", "store check"]
-)
+@pytest.mark.parametrize("verb", ["report", "history", "triage list", "triage export", "store check"])
 def test_a_store_that_nobody_may_write_to_is_read(verb: str, store: Path, tmp_path: Path) -> None:
     folder = tmp_path / "archive"
     folder.mkdir()
     shutil.move(store, folder / "a.db")
     arguments = [
-        each.format(store=folder / "a.db", new=tmp_path / "out")
-        for each in (VERBS | {"store check": CHECK})[verb]
+        each.format(store=folder / "a.db", new=tmp_path / "out") for each in (VERBS | {"store check": CHECK})[verb]
     ]
     expected = run_command(*arguments)
     assert expected.returncode == 0, expected.stderr
@@ -343,9 +320,7 @@ def test_a_store_that_nobody_may_write_to_is_read(verb: str, store: Path, tmp_pa
     assert [each.name for each in folder.iterdir()] == ["a.db"]
 
 
-def test_a_store_with_a_log_that_a_kill_has_left_is_read_where_nobody_may_write(
-    store: Path, tmp_path: Path
-) -> None:
+def test_a_store_with_a_log_that_a_kill_has_left_is_read_where_nobody_may_write(store: Path, tmp_path: Path) -> None:
     change(store, "PRAGMA journal_mode=WAL")
     with closing(sqlite3.connect(store)) as connection:
         connection.execute("UPDATE run SET version = 'of the log'")
@@ -373,9 +348,7 @@ with scratch_beside(Path(sys.argv[1])) as folder:
 
 
 def test_what_a_killed_import_has_left_is_cleared_and_what_is_held_is_not(store: Path) -> None:
-    held = subprocess.Popen(
-        [sys.executable, "-c", _HOLDING, store], stdout=subprocess.PIPE, text=True
-    )
+    held = subprocess.Popen([sys.executable, "-c", _HOLDING, store], stdout=subprocess.PIPE, text=True)
     assert held.stdout is not None
     folder = Path(held.stdout.readline().strip())
     try:

@@ -17,9 +17,7 @@ from reports.tables.definitions import TableDefinition
 from reports.tables.report_tables import TABLES
 
 PAGE = Path(__file__).parent.parent / "docs" / "data-dictionary.md"
-_TABLE = re.compile(
-    r"^### `(?P<name>[\w.]+)`\n\n(?P<caption>.+)\n\n(?P<rows>(?:\|.*\n)+)", re.MULTILINE
-)
+_TABLE = re.compile(r"^### `(?P<name>[\w.]+)`\n\n(?P<caption>.+)\n\n(?P<rows>(?:\|.*\n)+)", re.MULTILINE)
 
 Row = tuple[str, ...]
 
@@ -49,9 +47,7 @@ def described() -> dict[str, tuple[str, list[Row]]]:
 
 
 def test_the_page_is_made_from_the_definitions(tmp_path: Path) -> None:
-    assert PAGE.read_text("utf-8") == page(), (
-        "run: python -m deploy.data_dictionary docs/data-dictionary.md"
-    )
+    assert PAGE.read_text("utf-8") == page(), "run: python -m deploy.data_dictionary docs/data-dictionary.md"
     main([str(tmp_path / "page.md")])
     assert (tmp_path / "page.md").read_text("utf-8") == page()
 
@@ -60,9 +56,7 @@ def test_the_page_is_made_from_the_definitions(tmp_path: Path) -> None:
 def test_every_stored_table_and_column_has_its_meaning_in_the_schema(table: Table) -> None:
     assert table.comment
     assert all(column.comment for column in table.columns)
-    assert not any("|" in str(column.comment) for column in table.columns), (
-        "a cell of the page would end there"
-    )
+    assert not any("|" in str(column.comment) for column in table.columns), "a cell of the page would end there"
 
 
 def test_the_page_describes_the_stored_and_the_published_tables_and_no_other(
@@ -95,9 +89,7 @@ def test_every_column_of_a_dataset_has_the_type_unit_and_meaning_of_its_definiti
 
 
 @pytest.mark.parametrize("name", schema.tables.tables)
-def test_every_stored_column_has_its_type_and_a_meaning(
-    described: dict[str, tuple[str, list[Row]]], name: str
-) -> None:
+def test_every_stored_column_has_its_type_and_a_meaning(described: dict[str, tuple[str, list[Row]]], name: str) -> None:
     _, rows = described[name]
     assert [row[:2] for row in rows] == [
         (column.name, stored_type(column)) for column in schema.tables.tables[name].columns
@@ -111,17 +103,12 @@ def test_every_published_column_has_the_type_unit_and_meaning_of_its_definition(
 ) -> None:
     caption, rows = described[f"{definition.name}.csv"]
     assert caption == definition.caption
-    assert rows == [
-        (column.name, str(column.type), column.unit, column.meaning)
-        for column in definition.columns
-    ]
+    assert rows == [(column.name, str(column.type), column.unit, column.meaning) for column in definition.columns]
 
 
 def test_every_published_number_and_moment_has_a_unit() -> None:
     measured = (ColumnType.COUNT, ColumnType.NUMBER, ColumnType.SHARE, ColumnType.MOMENT)
-    columns = [
-        column for definition in TABLES for column in definition.columns if column.type in measured
-    ]
+    columns = [column for definition in TABLES for column in definition.columns if column.type in measured]
     assert columns
     assert all(column.unit for column in columns)
 

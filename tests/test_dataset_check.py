@@ -35,15 +35,11 @@ def test_each_ark_of_a_dataset_is_asked_for_once(tmp_path: Path) -> None:
     with RawServer(_answer) as server:
         for number in range(3):
             broken, whole = f"{_NAMES[1][:7]}\n{_NAMES[1][7:]}", _NAMES[1]
-            text = (
-                f"{server.url}/ark:/12148/{_NAMES[0]} and ark:/12148/{broken}, ark:/12148/{whole}"
-            )
+            text = f"{server.url}/ark:/12148/{_NAMES[0]} and ark:/12148/{broken}, ark:/12148/{whole}"
             (tmp_path / f"{number}.txt").write_text(text)
         make(tmp_path / "ds", [tmp_path / f"{number}.txt" for number in range(3)], part_bytes=10)
         assert len(rows_in(tmp_path / "ds", "mentions")) == 9
-        rows = check_rows(
-            "--from", tmp_path / "ds", "--resolver", server.url, "--store", tmp_path / "audit.db"
-        )
+        rows = check_rows("--from", tmp_path / "ds", "--resolver", server.url, "--store", tmp_path / "audit.db")
         asked = [line.split()[1] for line in server.request_lines]
     assert [row["ark"] for row in rows] == [f"ark:12148/{name}" for name in sorted(_NAMES)]
     assert outcomes(rows) == ["broken", "resolved"]
@@ -68,9 +64,7 @@ def test_what_is_no_finished_dataset_is_a_mistake(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_counts_the_arks_of_a_dataset(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(
-        "ark:/12148/btv1b8449691v https://b.example/ark:/12148/btv1b8449691v"
-    )
+    (tmp_path / "a.txt").write_text("ark:/12148/btv1b8449691v https://b.example/ark:/12148/btv1b8449691v")
     make(tmp_path / "ds", [tmp_path / "a.txt"])
     done = run_command("check", "--from", tmp_path / "ds", "--dry-run")
     assert done.returncode == 0
@@ -120,13 +114,9 @@ class Checked:
     def rows(self, report: str, definition: TableDefinition) -> list[dict[str, str]]:
         """The rows of a table without what differs: moments and how long things took; the row about an archive as such,
         which only a `run` has, and what counts it; and the name of the command."""
-        left_out = {
-            column.name for column in definition.columns if column.varies or column.type is MOMENT
-        }
+        left_out = {column.name for column in definition.columns if column.varies or column.type is MOMENT}
         left_out |= _LEFT_OUT.get(definition.name, set())
-        rows = csv.DictReader(
-            io.StringIO(_DATE.sub("", self.table(report, definition.name).decode()))
-        )
+        rows = csv.DictReader(io.StringIO(_DATE.sub("", self.table(report, definition.name).decode())))
         archive = f"{self.folder}/papers/web.warc.gz"
         return [
             {name: value for name, value in row.items() if name not in left_out}
@@ -169,9 +159,7 @@ def _write(papers: Path, url: str) -> None:
         "b.txt": f"ark:/12148/{gone} once, ark:/12148/{gone}x wrong; ark:/99999/fk4 and http://doi.org/ark:/12148/{gone}",
         "cut.txt": f"see ark:/76543/pf5\nb4x there, ark:/12148/{_CUT[:6]}\n    {_CUT[6:]} and ark:/76543/qq7 of it",
         "part.txt": f"{url}/ark:/12148/{fine}/f1.item",
-        "item.txt": _far_below(
-            "see ark:/76543/pf5\n    b4x there", "see ark:/76543/qq8\n    gg there"
-        ),
+        "item.txt": _far_below("see ark:/76543/pf5\n    b4x there", "see ark:/76543/qq8\n    gg there"),
         "whole.txt": "it is ark:/76543/pf5b4x here, ark:/76543/qq7gg as well",
         "c.html": f"<title>T</title><a href='/ark:/12148/{fine}'>x</a>",
         "none.txt": "nothing",
@@ -183,21 +171,15 @@ def _write(papers: Path, url: str) -> None:
         f"{url}/x/page": f"<p><a href='../ark:/12148/{_CUT}'>x</a>",
         "http://b.example/x/y": f"<base href='{url}/sub/'><a href='a/../b/ark:/12148/{_CUT}'>x</a>",
     }
-    held = (
-        record(page, html).replace(b"text/plain", b"text/html ") for page, html in pages.items()
-    )
+    held = (record(page, html).replace(b"text/plain", b"text/html ") for page, html in pages.items())
     (papers / "web.warc.gz").write_bytes(b"".join(map(gzip.compress, held)))
 
 
 def _far_below(*items: str) -> str:
     """*items* of a list whose other numbers stand farther above than what is kept of the text around a mention."""
-    above = "".join(
-        f"{number}.  kept since long ago, of which it is said that\n" for number in range(1, 5)
-    )
+    above = "".join(f"{number}.  kept since long ago, of which it is said that\n" for number in range(1, 5))
     lines = "    the plates of it are kept in the tower and seen\n" * 60
-    return (
-        above + lines + "".join(f"5.  kept in the hall and to be seen, {item}\n" for item in items)
-    )
+    return above + lines + "".join(f"5.  kept in the hall and to be seen, {item}\n" for item in items)
 
 
 def _done(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -207,9 +189,7 @@ def _done(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("definition", TABLES, ids=lambda definition: str(definition.name))
-def test_tables_of_a_checked_dataset_are_those_of_a_run(
-    checked: Checked, definition: TableDefinition
-) -> None:
+def test_tables_of_a_checked_dataset_are_those_of_a_run(checked: Checked, definition: TableDefinition) -> None:
     of_check, of_run = (checked.rows(report, definition) for report in ("check", "run"))
     assert of_check == of_run
     assert of_run or definition.name in _EMPTY
@@ -217,11 +197,7 @@ def test_tables_of_a_checked_dataset_are_those_of_a_run(
 
 def test_what_documents_decide_together_is_told_of_a_dataset(checked: Checked) -> None:
     rows = csv.DictReader(io.StringIO(checked.table("check", "citations").decode()))
-    again = {
-        (Path(row["document"]).name, row["ark"], row["as_written"])
-        for row in rows
-        if row["again"] == "true"
-    }
+    again = {(Path(row["document"]).name, row["ark"], row["as_written"]) for row in rows if row["again"] == "true"}
     assert again == {
         ("cut.txt", "ark:76543/pf5b4x", "ark:/76543/pf5\nb4x"),
         ("cut.txt", f"ark:12148/{_CUT}", f"ark:/12148/{_CUT[:6]}\n    {_CUT[6:]}"),
@@ -241,9 +217,7 @@ def test_a_check_of_a_dataset_asks_what_a_run_asks(checked: Checked) -> None:
 def test_the_ending_names_the_documents_that_cite_what_fails(checked: Checked) -> None:
     said = checked.check.stderr
     papers = checked.folder / "papers"
-    assert (
-        f"ark:12148/{_NAMES[1]} fails (broken), cited in {papers}/a.txt; {papers}/b.txt\n" in said
-    )
+    assert f"ark:12148/{_NAMES[1]} fails (broken), cited in {papers}/a.txt; {papers}/b.txt\n" in said
     assert (
         f"ark:12148/{_CUT} fails (broken), cited in {papers}/cut.txt; {papers}/web.warc.gz!/{checked.url}/x/page\n"
         in said
@@ -302,9 +276,7 @@ def test_a_check_that_is_finished_tells_the_same_again(checked: Checked) -> None
 def test_of_a_large_dataset_each_ark_has_some_documents(tmp_path: Path) -> None:
     papers = [tmp_path / f"{number}.txt" for number in range(9)]
     for number, path in enumerate(papers):
-        path.write_text(
-            f"ark:/12148/{_NAMES[0]}" + (f" ark:/12148/{_NAMES[1]} no" if number in (2, 7) else "")
-        )
+        path.write_text(f"ark:/12148/{_NAMES[0]}" + (f" ark:/12148/{_NAMES[1]} no" if number in (2, 7) else ""))
     make(tmp_path / "ds", [*papers], part_bytes=60)
     dataset = DatasetDocuments.at(str(tmp_path / "ds"))
     assert dataset.is_whole
@@ -337,9 +309,7 @@ def test_a_dataset_that_is_damaged_is_told_in_a_line(tmp_path: Path, damage: str
     for dry_run in ([], ["--dry-run"]):
         done = run_command("check", "--from", tmp_path / "ds", *dry_run, *ON_LOOPBACK)
         assert done.returncode == 2
-        assert re.search(
-            rf"^arkaudit: .*can't be read: mentions/{mentions.name} is ", done.stderr, re.MULTILINE
-        )
+        assert re.search(rf"^arkaudit: .*can't be read: mentions/{mentions.name} is ", done.stderr, re.MULTILINE)
         assert "Traceback" not in done.stderr
 
 
@@ -379,11 +349,7 @@ def test_a_dataset_with_other_columns_is_told_in_a_line(tmp_path: Path, column: 
     [path] = (tmp_path / "ds" / "mentions").iterdir()
     rows = pq.read_table(path)
     at = rows.schema.get_field_index(column)
-    changed = (
-        rows.remove_column(at)
-        if column == "ark"
-        else rows.set_column(at, column, pa.array(["x"], pa.string()))
-    )
+    changed = rows.remove_column(at) if column == "ark" else rows.set_column(at, column, pa.array(["x"], pa.string()))
     pq.write_table(changed, path)
     sign(tmp_path / "ds")
     with pytest.raises(UserMistake, match=f"its column {column} is not as it should be"):
@@ -402,15 +368,9 @@ def test_a_dataset_with_other_columns_is_told_in_a_line(tmp_path: Path, column: 
         pytest.param(lambda kept: "", id="empty"),
         pytest.param(lambda kept: "null", id="null"),
         pytest.param(lambda kept: "[" * 100_000, id="nested"),
-        pytest.param(
-            lambda kept: re.sub('"rows": [0-9]+', '"rows": "x"', kept), id="rows that are text"
-        ),
-        pytest.param(
-            lambda kept: re.sub('"rows": [0-9]+', '"rows": -1', kept), id="less than no rows"
-        ),
-        pytest.param(
-            lambda kept: kept.replace('"mentions/', '"../mentions/'), id="a file elsewhere"
-        ),
+        pytest.param(lambda kept: re.sub('"rows": [0-9]+', '"rows": "x"', kept), id="rows that are text"),
+        pytest.param(lambda kept: re.sub('"rows": [0-9]+', '"rows": -1', kept), id="less than no rows"),
+        pytest.param(lambda kept: kept.replace('"mentions/', '"../mentions/'), id="a file elsewhere"),
         pytest.param(lambda kept: kept.replace('"mentions/', '"/mentions/'), id="a file anywhere"),
         pytest.param(lambda kept: re.sub('"[0-9a-f]{64}"', "", kept), id="a file without a digest"),
         pytest.param(
@@ -419,9 +379,7 @@ def test_a_dataset_with_other_columns_is_told_in_a_line(tmp_path: Path, column: 
         ),
     ],
 )
-def test_a_manifest_that_is_none_is_a_mistake(
-    tmp_path: Path, manifest: Callable[[str], str]
-) -> None:
+def test_a_manifest_that_is_none_is_a_mistake(tmp_path: Path, manifest: Callable[[str], str]) -> None:
     (tmp_path / "a.txt").write_text("ark:/12148/btv1b8449691v")
     make(tmp_path / "ds", [tmp_path / "a.txt"])
     path = tmp_path / "ds" / "manifest.json"

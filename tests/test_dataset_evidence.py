@@ -30,9 +30,7 @@ _NAMES = st.one_of(
     st.builds(lambda stem: f"x6{stem}" + check_character(f"12345/x6{stem}"), st.integers(0, 200)),
 )
 _QUALIFIERS = st.sampled_from(["", "", "/f1.item", ".pdf", "/plan.Dumas"])
-ARKS = st.lists(
-    st.builds(Ark, st.sampled_from(["12345", "12148", "b5"]), _NAMES, _QUALIFIERS), max_size=60
-)
+ARKS = st.lists(st.builds(Ark, st.sampled_from(["12345", "12148", "b5"]), _NAMES, _QUALIFIERS), max_size=60)
 
 
 def parts_of(evidence: Evidence) -> tuple[object, ...]:
@@ -67,8 +65,7 @@ def _minted(chance: random.Random, seed: int) -> Ark:
     last = check_character(zone.covered(naan, stem), zone.alphabet)
     return Ark(
         naan,
-        stem
-        + (last if chance.random() < (0.97, 0.5, 0.9)[seed % 3] else chance.choice(BETANUMERIC)),
+        stem + (last if chance.random() < (0.97, 0.5, 0.9)[seed % 3] else chance.choice(BETANUMERIC)),
     )
 
 
@@ -82,15 +79,10 @@ def test_evidence_is_kept_whole(arks: list[Ark]) -> None:
 
 
 def test_a_file_of_names_is_mapped_and_looked_up(tmp_path: Path) -> None:
-    arks = [
-        Ark("12148", f"btv1b{number:05}", "/f1.item" if number % 7 == 0 else "")
-        for number in range(3_000)
-    ]
+    arks = [Ark("12148", f"btv1b{number:05}", "/f1.item" if number % 7 == 0 else "") for number in range(3_000)]
     column = column_of(map(str, arks))
     write_names(column, tmp_path / "whole.arrow")
-    kept = read_evidence(
-        tmp_path / "whole.arrow", learned_json(evidence_of(SortedNames.of_column(column)))
-    )
+    kept = read_evidence(tmp_path / "whole.arrow", learned_json(evidence_of(SortedNames.of_column(column))))
     assert parts_of(kept) == parts_of(Evidence.of(arks))
     assert kept.holds("ark:12148/btv1b00001")
     assert not kept.holds("ark:12148/btv1b0000")

@@ -72,9 +72,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A command; an argument that begins with @ is a path in *folder*."""
-    return run_command(
-        *(str(folder / each[1:]) if each.startswith("@") else each for each in arguments)
-    )
+    return run_command(*(str(folder / each[1:]) if each.startswith("@") else each for each in arguments))
 
 
 #: The tables that are made of a store, too.
@@ -90,14 +88,9 @@ def test_tables_are_those_of_a_store(folder: Path, name: str) -> None:
     of_store = (folder / "store" / "tables" / f"{name}.csv").read_bytes()
     if name == "summary":  # of the store, what is known without asking anybody
         known = set(ours.splitlines())
-        of_store = b"".join(
-            line for line in of_store.splitlines(keepends=True) if line.rstrip(b"\n") in known
-        )
+        of_store = b"".join(line for line in of_store.splitlines(keepends=True) if line.rstrip(b"\n") in known)
     assert ours == of_store
-    parquet = [
-        pq.read_table(folder / kind / "parquet" / f"{name}.parquet")
-        for kind in ("dataset", "store")
-    ]
+    parquet = [pq.read_table(folder / kind / "parquet" / f"{name}.parquet") for kind in ("dataset", "store")]
     assert parquet[0].schema.equals(parquet[1].schema, check_metadata=True)
     if name != "summary":
         assert parquet[0].equals(parquet[1])
@@ -127,9 +120,7 @@ def test_hosts_are_counted_by_what_is_cited(folder: Path) -> None:
     ]
     [found] = [row for row in rows if row["host"] == "n2t.net"]
     assert found["arks"] == len({mention["ark"] for mention in mentions})
-    assert found["citations"] == len(
-        {(mention["document"], mention["citation"]) for mention in mentions}
-    )
+    assert found["citations"] == len({(mention["document"], mention["citation"]) for mention in mentions})
     assert found["documents"] == len({mention["document"] for mention in mentions})
     assert [row["arks"] for row in rows] == sorted((row["arks"] for row in rows), reverse=True)
 
@@ -152,9 +143,7 @@ def test_what_is_shown_is_said_in_other_languages(folder: Path) -> None:
     assert _tables(folder / "french") == _tables(folder / "dataset")
 
 
-def test_a_report_on_a_large_dataset_does_not_repeat_it(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_on_a_large_dataset_does_not_repeat_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     registered = registered_names(Registry.builtin())
     [citations] = [table for table in DATASET_REPORT if table.definition is CITATIONS]
     with open_dataset(str(folder / "ds"), threads=1) as dataset:
@@ -175,15 +164,9 @@ def test_a_folder_above_a_dataset_is_no_column_of_it(folder: Path, tmp_path: Pat
 
 
 def test_two_reports_are_equal_byte_for_byte(folder: Path) -> None:
-    assert (
-        _run(folder, "report", "--dataset", "@ds", "--out", "@again", "--format", "csv").returncode
-        == 0
-    )
+    assert _run(folder, "report", "--dataset", "@ds", "--out", "@again", "--format", "csv").returncode == 0
     for path in (folder / "again").rglob("*.csv"):
-        assert (
-            path.read_bytes()
-            == (folder / "dataset" / path.relative_to(folder / "again")).read_bytes()
-        )
+        assert path.read_bytes() == (folder / "dataset" / path.relative_to(folder / "again")).read_bytes()
 
 
 def test_a_dataset_without_a_mention_has_a_report(tmp_path: Path) -> None:
@@ -232,15 +215,9 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 def test_only_the_files_of_the_manifest_are_read(folder: Path, tmp_path: Path) -> None:
     make(tmp_path / "ds", write_documents(tmp_path / "papers"))
-    assert (
-        run_command("report", "--dataset", tmp_path / "ds", "--out", tmp_path / "one").returncode
-        == 0
-    )
+    assert run_command("report", "--dataset", tmp_path / "ds", "--out", tmp_path / "one").returncode == 0
     (tmp_path / "ds" / "mentions" / "p000009-late-attempt.parquet").write_bytes(b"came too late")
-    assert (
-        run_command("report", "--dataset", tmp_path / "ds", "--out", tmp_path / "two").returncode
-        == 0
-    )
+    assert run_command("report", "--dataset", tmp_path / "ds", "--out", tmp_path / "two").returncode == 0
     assert _tables(tmp_path / "one") == _tables(tmp_path / "two")
 
 

@@ -54,29 +54,21 @@ def test_rows_are_those_of_extract_over_the_corpus(tmp_path: Path) -> None:
     places += sorted((ROOT / "tests" / "fixtures").glob("*.pdf"))
     findings = tmp_path / "findings.jsonl"
     extracted = run_command("extract", "--jobs", jobs, "--findings", findings, *places)
-    done = run_command(
-        "extract", "--jobs", jobs, "--part-size", "1", "--out", tmp_path / "ds", *places
-    )
+    done = run_command("extract", "--jobs", jobs, "--part-size", "1", "--out", tmp_path / "ds", *places)
     assert (extracted.returncode, done.returncode, done.stdout) == (0, 0, "")
     expected = [json.loads(line) for line in extracted.stdout.splitlines()]
     rows = extracted_rows(tmp_path / "ds")
     assert len(rows) > 1_500
-    assert rows == sorted(
-        expected, key=lambda row: row["document"]
-    )  # stable: the order within a document stays
+    assert rows == sorted(expected, key=lambda row: row["document"])  # stable: the order within a document stays
     said = [json.loads(line) for line in findings.read_text().splitlines()]
     found = rows_in(tmp_path / "ds", "findings")
     keys = ("document", "kind", "detail")
-    assert sorted([row[key] for key in keys] for row in found) == sorted(
-        [row[key] for key in keys] for row in said
-    )
+    assert sorted([row[key] for key in keys] for row in found) == sorted([row[key] for key in keys] for row in said)
     documents = rows_in(tmp_path / "ds", "documents")
     unreadable = sum(row["outcome"] == "unreadable" for row in documents)
     assert unreadable
     assert f"{unreadable} documents could not be read" in done.stderr
-    assert (
-        len(json.loads((tmp_path / "ds" / MANIFEST).read_text())["tables"]["mentions"]["files"]) > 1
-    )
+    assert len(json.loads((tmp_path / "ds" / MANIFEST).read_text())["tables"]["mentions"]["files"]) > 1
 
 
 def test_columns_are_as_the_dictionary_says(tmp_path: Path) -> None:
@@ -90,9 +82,7 @@ def test_columns_are_as_the_dictionary_says(tmp_path: Path) -> None:
     }
     manifest = json.loads((tmp_path / "ds" / MANIFEST).read_text())
     for table in DATASET_TABLES:
-        expected = [
-            (column.name, types[column.kind], column.is_optional) for column in table.columns
-        ]
+        expected = [(column.name, types[column.kind], column.is_optional) for column in table.columns]
         for name in manifest["tables"][table.name]["files"]:
             schema = pq.read_schema(tmp_path / "ds" / name)
             found = [(field.name, field.type, field.nullable) for field in schema]
@@ -121,22 +111,14 @@ def test_source_and_record_tell_where_a_document_is(tmp_path: Path) -> None:
     assert whole
     assert all(row["document"] == row["source"] and row["url"] is None for row in whole)
     for table in ("documents", "mentions", "findings"):
-        named = {
-            row["document"]: (row["source"], row["record"])
-            for row in rows_in(tmp_path / "ds", "documents")
-        }
-        assert all(
-            named[row["document"]] == (row["source"], row["record"])
-            for row in rows_in(tmp_path / "ds", table)
-        )
+        named = {row["document"]: (row["source"], row["record"]) for row in rows_in(tmp_path / "ds", "documents")}
+        assert all(named[row["document"]] == (row["source"], row["record"]) for row in rows_in(tmp_path / "ds", table))
 
 
 def test_a_process_that_ends_at_any_step_changes_nothing(tmp_path: Path) -> None:
     write_documents(tmp_path / "papers")
     command = [sys.executable, "-m", "tests.dataset_world", str(tmp_path), str(tmp_path / "papers")]
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=300
-    )
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["wrong"] == []
@@ -149,17 +131,13 @@ def test_a_command_that_is_killed_goes_on(tmp_path: Path) -> None:
     paths = write_documents(tmp_path / "papers", 30)
     for path in paths[:10]:
         path.write_text(path.read_text() * 20)  # so that processes are at work
-    whole = run_command(
-        "extract", tmp_path / "papers", "--out", tmp_path / "whole", "--part-size", "1"
-    )
+    whole = run_command("extract", tmp_path / "papers", "--out", tmp_path / "whole", "--part-size", "1")
     assert whole.returncode == 0, whole.stderr
     command = [sys.executable, "-m", "arkaudit", "extract", "--jobs", "2", "--part-size", "1"]
     command += [str(tmp_path / "papers"), "--out", str(tmp_path / "ds")]
     ends = []
     for _ in range(3):
-        with subprocess.Popen(
-            command, stderr=subprocess.DEVNULL, env=clean_environment(), cwd=ROOT
-        ) as process:
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=clean_environment(), cwd=ROOT) as process:
             wait_until(
                 lambda p=process: (tmp_path / "ds" / "work").exists() or p.poll() is not None,
                 "a beginning",
@@ -168,9 +146,7 @@ def test_a_command_that_is_killed_goes_on(tmp_path: Path) -> None:
             process.send_signal(signal.SIGKILL)
             ends.append(process.wait())
     assert ends[0] == -signal.SIGKILL, "later ones may have come to their end"
-    done = subprocess.run(
-        command, stderr=subprocess.PIPE, text=True, env=clean_environment(), cwd=ROOT, check=False
-    )
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, env=clean_environment(), cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr
     assert content_of(tmp_path / "ds") == content_of(tmp_path / "whole")
 
@@ -183,10 +159,7 @@ def test_new_inputs_repeat_the_second_pass_only(tmp_path: Path) -> None:
     assert {path: path.stat().st_ino for path in records} == records
     make(tmp_path / "whole", [*first, *second])
     assert content_of(tmp_path / "ds") == content_of(tmp_path / "whole")
-    files = {
-        str(path.relative_to(tmp_path / "ds"))
-        for path in (tmp_path / "ds").glob("[dmf]*/*.parquet")
-    }
+    files = {str(path.relative_to(tmp_path / "ds")) for path in (tmp_path / "ds").glob("[dmf]*/*.parquet")}
     tables = json.loads((tmp_path / "ds" / MANIFEST).read_text())["tables"]
     assert files == {name for table in tables.values() for name in table["files"]}
 
@@ -233,9 +206,7 @@ def test_a_list_names_files_and_may_be_compressed(tmp_path: Path) -> None:
     named = run_command("extract", tmp_path / "papers", "--out", tmp_path / "other")
     assert (listed.returncode, named.returncode) == (0, 0)
     assert content_of(tmp_path / "ds") == content_of(tmp_path / "other")
-    told = run_command(
-        "extract", "--from", tmp_path / "list.gz", "--out", tmp_path / "none", "--dry-run"
-    )
+    told = run_command("extract", "--from", tmp_path / "list.gz", "--out", tmp_path / "none", "--dry-run")
     assert (told.returncode, told.stderr) == (0, "")
     assert told.stdout.startswith("11 files, 0.0 MB, 1 part, about 0.000 hours of one core")
     assert not (tmp_path / "none").exists()
@@ -295,9 +266,7 @@ def test_nothing_but_what_cannot_be_read_ends_with_3(tmp_path: Path) -> None:
     )
     assert [row["outcome"] for row in rows_in(tmp_path / "ds", "documents")] == ["unreadable"]
     (tmp_path / "b.txt").write_text("text")
-    done = run_command(
-        "extract", tmp_path / "b.txt", "--out", tmp_path / "ds", "--fail-on", "unreadable"
-    )
+    done = run_command("extract", tmp_path / "b.txt", "--out", tmp_path / "ds", "--fail-on", "unreadable")
     assert done.returncode == 1
 
 
@@ -368,9 +337,7 @@ def test_another_version_or_a_broken_plan_is_a_mistake(tmp_path: Path) -> None:
     ("change", "is_refused"),
     [
         pytest.param(lambda text: text, False, id="the same code elsewhere"),
-        pytest.param(
-            lambda text: text.replace(b"\n", b"\r\n"), False, id="with the ends of lines of Windows"
-        ),
+        pytest.param(lambda text: text.replace(b"\n", b"\r\n"), False, id="with the ends of lines of Windows"),
         pytest.param(lambda text: text + b"\n_CHANGED = True\n", True, id="a changed extractor"),
     ],
 )
@@ -417,9 +384,7 @@ def test_one_command_at_a_time_makes_a_dataset(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no limits for files")
 def test_a_storage_that_fails_is_told_in_a_line_and_gone_on_with(tmp_path: Path) -> None:
     chance = random.Random(1)
-    arks = (
-        f"ark:/12148/b{''.join(chance.choices('bcdfghjkmnpqrstvwxz', k=9))}" for _ in range(1_500)
-    )
+    arks = (f"ark:/12148/b{''.join(chance.choices('bcdfghjkmnpqrstvwxz', k=9))}" for _ in range(1_500))
     (tmp_path / "a.txt").write_text(" and ".join(arks))
     command = [
         sys.executable,
@@ -431,21 +396,14 @@ def test_a_storage_that_fails_is_told_in_a_line_and_gone_on_with(tmp_path: Path)
         str(tmp_path / "ds"),
     ]
     small_files = ["sh", "-c", 'ulimit -f 16; exec "$@"', "-", *command]
-    done = subprocess.run(
-        small_files, capture_output=True, text=True, check=False, env=clean_environment()
-    )
+    done = subprocess.run(small_files, capture_output=True, text=True, check=False, env=clean_environment())
     *tries, last = done.stderr.splitlines()
     assert (done.returncode, len(tries)) == (3, 3), done.stderr
     assert len({line.partition(" File too large")[0] for line in tries}) == 1
     assert last.startswith("arkaudit: the dataset is not finished: part p000001: ")
     assert last.endswith("; the same command resumes it")
     assert not any((tmp_path / "ds" / "work").rglob("*p000001*"))
-    assert (
-        subprocess.run(
-            command, check=False, capture_output=True, env=clean_environment()
-        ).returncode
-        == 0
-    )
+    assert subprocess.run(command, check=False, capture_output=True, env=clean_environment()).returncode == 0
     assert len(rows_in(tmp_path / "ds", "mentions")) == 1_500
 
 
@@ -491,9 +449,7 @@ def flipped(path: Path) -> None:
         "work/decided/*/*.json", "work/evidence/*/*",
     ],
 )  # fmt: skip
-def test_what_is_damaged_is_made_again(
-    tmp_path: Path, files: str, damage: Callable[[Path], object]
-) -> None:
+def test_what_is_damaged_is_made_again(tmp_path: Path, files: str, damage: Callable[[Path], object]) -> None:
     paths = write_documents(tmp_path / "papers")
     make(tmp_path / "ds", paths)
     expected = content_of(tmp_path / "ds")
@@ -510,10 +466,7 @@ def test_what_is_damaged_is_made_again(
 def test_what_no_command_has_written_stays(tmp_path: Path) -> None:
     paths = write_documents(tmp_path / "papers")
     make(tmp_path / "ds", paths)
-    foreign = [
-        tmp_path / "ds" / name
-        for name in ("mentions/notes.txt", "work/read/mine.json", "work/scratch/draft")
-    ]
+    foreign = [tmp_path / "ds" / name for name in ("mentions/notes.txt", "work/read/mine.json", "work/scratch/draft")]
     for path in foreign:
         path.parent.mkdir(exist_ok=True)
         path.write_text("mine")

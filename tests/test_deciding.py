@@ -24,17 +24,13 @@ ENDED = "Kept as ark:/81985/b7q2\n4 times a year.\n"
 
 
 @pytest.mark.parametrize("texts", list(permutations([WHOLE, BROKEN, ENDED])))
-def test_a_folder_gives_the_same_whatever_the_order_of_its_files(
-    tmp_path: Path, texts: tuple[str, ...]
-) -> None:
+def test_a_folder_gives_the_same_whatever_the_order_of_its_files(tmp_path: Path, texts: tuple[str, ...]) -> None:
     for number, text in enumerate(texts):
         (tmp_path / f"{number}.txt").write_text(text, "utf-8")
     done = run_command("extract", str(tmp_path))
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    told = {
-        (Path(row["document"]).read_text("utf-8"), row["ark"], row["confidence"]) for row in rows
-    }
+    told = {(Path(row["document"]).read_text("utf-8"), row["ark"], row["confidence"]) for row in rows}
     assert told == {
         (WHOLE, "ark:81985/x5k3", "certain"),
         (WHOLE, "ark:81985/b7q2", "certain"),
@@ -121,9 +117,7 @@ def test_what_is_decided_again_is_asked_for_where_it_was(
 ) -> None:
     [before] = find_arks("ark:/81985/x5")
     before = replace(before, role=role, resolver=resolver)
-    again = replace(
-        before, ark=Ark.parse("ark:81985/x5k3"), repaired=f"{resolver or ''}ark:/81985/x5k3"
-    )
+    again = replace(before, ark=Ark.parse("ark:81985/x5k3"), repaired=f"{resolver or ''}ark:/81985/x5k3")
     assert url_again(before, again, url, resolver="https://n2t.net/") == asked_again
     assert url_again(before, before, url, resolver="https://n2t.net/") == url
 
@@ -137,16 +131,12 @@ def test_what_the_registry_does_not_know_is_a_finding_and_no_copy_knows_nothing(
         "who": {"name": "A library"},
         "naan": "12148",
     }
-    registry = read_registry(
-        json.dumps({"data": [record]}).encode(), source="a copy", fetched_at=None
-    )
+    registry = read_registry(json.dumps({"data": [record]}).encode(), source="a copy", fetched_at=None)
     with Store.open(crawled) as store:
         record_registry_findings(store, 1, Registry.builtin())
         record_registry_findings(store, 1, registry)
     with sqlite3.connect(crawled) as store_file:
-        found = store_file.execute(
-            "select subject, kind from finding where kind = 'unregistered-naan'"
-        ).fetchall()
+        found = store_file.execute("select subject, kind from finding where kind = 'unregistered-naan'").fetchall()
     assert found == [("NAAN 81985", "unregistered-naan")]
 
 
@@ -166,6 +156,4 @@ def test_a_crawl_decides_as_extract_does(kind: str, tmp_path: Path) -> None:
     last = {(url, ordinal): (ark, reason) for url, ordinal, ark, reason in kept}
     rows = [json.loads(line) for line in run_command("extract", *files).stdout.splitlines()]
     assert rows
-    assert [(row["ark"].removeprefix("ark:"), row["reason"]) for row in rows] == [
-        last[key] for key in sorted(last)
-    ]
+    assert [(row["ark"].removeprefix("ark:"), row["reason"]) for row in rows] == [last[key] for key in sorted(last)]

@@ -78,17 +78,13 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
             env={**os.environ, CACHE_VARIABLE: str(folder)},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        yield Shown(
-            done.stdout, done.stderr, folder / "audit.db", folder / "report", list(web.requests)
-        )
+        yield Shown(done.stdout, done.stderr, folder / "audit.db", folder / "report", list(web.requests))
 
 
 @pytest.mark.parametrize("name", sorted(TRUTH))
 def test_every_ark_of_a_real_document_is_found_whole_and_none_is_invented(name: str) -> None:
     mentions = extraction_of((SITE / name).read_bytes(), name=name).mentions
-    assert {str(mention.ark) for mention in mentions} == {
-        entry["ark"] for entry in TRUTH[name]["arks"]
-    }
+    assert {str(mention.ark) for mention in mentions} == {entry["ark"] for entry in TRUTH[name]["arks"]}
 
 
 def test_the_documents_are_what_the_demo_promises() -> None:
@@ -113,22 +109,14 @@ def test_the_crawl_reaches_every_document_and_finds_there_what_is_there(shown: S
         "select url, ark from mention join document using (document_id) join ark using (ark_id)"
     ):
         found[urlsplit(url).path.rpartition("/")[2] or "index.html"].add(ark)
-    assert dict(found) == {
-        name: {entry["ark"] for entry in document["arks"]} for name, document in TRUTH.items()
-    }
+    assert dict(found) == {name: {entry["ark"] for entry in document["arks"]} for name, document in TRUTH.items()}
 
 
 def test_each_host_gets_the_verdict_that_it_deserves(shown: Shown) -> None:
-    verdicts = shown.rows(
-        "select request_url, object, metadata, commitment from verdict where object != 'skipped'"
-    )
+    verdicts = shown.rows("select request_url, object, metadata, commitment from verdict where object != 'skipped'")
     judged = [(urlsplit(url).hostname, services) for url, *services in verdicts]
     assert {host for host, _ in judged} >= set(EXPECTED)
-    wrong = [
-        (host, services)
-        for host, services in judged
-        if host in EXPECTED and tuple(services) != EXPECTED[host]
-    ]
+    wrong = [(host, services) for host, services in judged if host in EXPECTED and tuple(services) != EXPECTED[host]]
     assert wrong == []
 
 
@@ -152,18 +140,12 @@ def test_what_the_store_says_was_asked_is_what_the_hosts_were_asked(shown: Shown
         for hop in json.loads(hops):
             told.append((urlsplit(hop["url"]).hostname, request_target(hop["url"])))
     # arklet's server decodes and rebuilds what it was asked, so a bare question mark is not to be seen in its log.
-    heard = [
-        (host, target)
-        for host, target in shown.requests
-        if target != "/robots.txt" and host != "ark.archive.org"
-    ]
+    heard = [(host, target) for host, target in shown.requests if target != "/robots.txt" and host != "ark.archive.org"]
     assert sorted(heard) == sorted(ask for ask in told if ask[0] != "ark.archive.org")
 
 
 def test_examples_and_tests_are_recorded_and_never_requested(shown: Shown) -> None:
-    skipped = shown.rows(
-        "select distinct ark from verdict join ark using (ark_id) where object = 'skipped'"
-    )
+    skipped = shown.rows("select distinct ark from verdict join ark using (ark_id) where object = 'skipped'")
     assert {Ark.parse(ark).naan for (ark,) in skipped} == {"12345", "99999"}
     assert not any("12345" in target or "99999" in target for _, target in shown.requests)
 
@@ -202,20 +184,14 @@ def test_the_demo_fits_on_a_screen_and_tells_what_fails_where_and_where_to_look(
     assert len(failing) == 7
     assert all(", cited in https://library.example/" in line for line in failing)
     assert any(re.search(r"\.pdf, p\. \d", line) for line in failing)
-    assert (
-        ended[-2]
-        .removeprefix("arkaudit: ")
-        .startswith("7 of 55 judged ARKs fail; 2 gave no answer today")
-    )
+    assert ended[-2].removeprefix("arkaudit: ").startswith("7 of 55 judged ARKs fail; 2 gave no answer today")
     assert ended[-1] == "arkaudit: the report is at report/index.html"
 
 
 def test_the_report_counts_the_arks_that_the_documents_cite_and_no_others(shown: Shown) -> None:
     with (shown.report / "tables" / "naans.csv").open(encoding="utf-8-sig") as table:
         counted = sum(int(row["arks"]) for row in csv.DictReader(table))
-    assert counted == len(
-        {entry["ark"] for document in TRUTH.values() for entry in document["arks"]}
-    )
+    assert counted == len({entry["ark"] for document in TRUTH.values() for entry in document["arks"]})
 
 
 EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
@@ -227,11 +203,7 @@ ALWAYS_THE_SAME = ("naans.csv", "citations.csv", "documents.csv", "services.csv"
 
 def test_the_report_is_the_one_in_the_documentation(shown: Shown) -> None:
     found = examples(shown.store)
-    written = {
-        path.name: path.read_bytes().decode()
-        for path in EXAMPLES.iterdir()
-        if path.name != "README.md"
-    }
+    written = {path.name: path.read_bytes().decode() for path in EXAMPLES.iterdir() if path.name != "README.md"}
     advice = "if it is meant to be otherwise: make examples"
     assert found.keys() == written.keys(), advice
     for name in ALWAYS_THE_SAME:
@@ -272,9 +244,7 @@ def test_every_link_of_the_report_arrives_also_where_all_tables_are_open(
 
 @pytest.mark.browser
 @needs_browser
-def test_the_report_of_the_demo_is_printed_on_a_dozen_sheets_and_parts_nothing(
-    shown: Shown, tmp_path: Path
-) -> None:
+def test_the_report_of_the_demo_is_printed_on_a_dozen_sheets_and_parts_nothing(shown: Shown, tmp_path: Path) -> None:
     with browser_page(tmp_path / "profile") as browser:
         browser.open(shown.report / "index.html")
         printed = sheets(browser)
@@ -283,9 +253,7 @@ def test_the_report_of_the_demo_is_printed_on_a_dozen_sheets_and_parts_nothing(
     assert len(titles) >= 5
     for sheet in printed:
         last = sheet.strip().splitlines()[-1].strip()
-        assert last not in titles, (
-            sheet
-        )  # a heading at the foot of a sheet, without what it is the heading of
+        assert last not in titles, sheet  # a heading at the foot of a sheet, without what it is the heading of
     cards = next(sheet for sheet in printed if "To act on" in sheet)
     assert "The resolver knows no ARK of this NAAN".lower() in cards.lower()
 
@@ -360,8 +328,6 @@ def test_what_is_shown_of_pandas_duckdb_and_datasette_works(reader: Path) -> Non
     printed = follow(reader, "analysis.md")
     assert '"object":"resolved"' in printed.replace(": ", ":")
     for block in page_blocks("analysis.md", "python"):
-        done = subprocess.run(
-            [sys.executable, "-c", block], cwd=reader, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([sys.executable, "-c", block], cwd=reader, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert len(done.stdout.splitlines()) > 3

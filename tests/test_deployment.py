@@ -25,9 +25,7 @@ TOOLS = Path(sys.executable).parent
 
 def tool(*command: str | Path) -> subprocess.CompletedProcess[str]:
     name, *arguments = command
-    return subprocess.run(
-        [TOOLS / name, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    return subprocess.run([TOOLS / name, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def test_the_dockerfile_has_nothing_unwise() -> None:
@@ -40,10 +38,7 @@ SCHEMAS = [
     ("github-actions", "action.yml"),
     ("citation-file-format", "CITATION.cff"),
     ("github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"),
-    *(
-        ("github-workflows", f".github/workflows/{path.name}")
-        for path in (ROOT / ".github/workflows").iterdir()
-    ),
+    *(("github-workflows", f".github/workflows/{path.name}") for path in (ROOT / ".github/workflows").iterdir()),
     *(
         ("github-issue-forms", f".github/ISSUE_TEMPLATE/{path.name}")
         for path in (ROOT / ".github/ISSUE_TEMPLATE").iterdir()
@@ -64,16 +59,9 @@ def test_the_action_and_the_workflows_have_nothing_unsafe() -> None:
 
 
 def test_the_image_is_made_of_all_that_the_package_is_made_of() -> None:
-    sent = {
-        line[1:]
-        for line in (ROOT / ".dockerignore").read_text().splitlines()
-        if line.startswith("!")
-    }
+    sent = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    packages = {
-        name.removesuffix("*")
-        for name in project["tool"]["setuptools"]["packages"]["find"]["include"]
-    }
+    packages = {name.removesuffix("*") for name in project["tool"]["setuptools"]["packages"]["find"]["include"]}
     files = {
         project["project"]["readme"],
         *project["project"]["license-files"],
@@ -116,9 +104,7 @@ def run_action(folder: Path, **inputs: str) -> tuple[int, str, dict[str, str]]:
         **{f"INPUT_{name.upper()}": value for name, value in inputs.items()},
     }
     script = ROOT / "deploy" / "action.sh"
-    done = subprocess.run(
-        [script], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([script], cwd=folder, env=environment, capture_output=True, text=True, check=False)
     told = dict(line.split("=", 1) for line in outputs.read_text().splitlines())
     assert int(told.pop("exit-code")) == done.returncode, done.stderr
     return done.returncode, summary.read_text() if summary.exists() else "", told
@@ -134,14 +120,8 @@ def config_on_loopback(folder: Path) -> str:
 
 def site(target: str) -> bytes:
     if target == "/page":
-        return reply(
-            body="<title>Maps</title><p><a href='/ark:/12x45/a'>a</a> <a href='/ark:/12x45/gone'>gone</a>"
-        )
-    return (
-        reply(body="<title>a</title>")
-        if target.startswith("/ark:/12x45/a")
-        else reply("404 Not Found")
-    )
+        return reply(body="<title>Maps</title><p><a href='/ark:/12x45/a'>a</a> <a href='/ark:/12x45/gone'>gone</a>")
+    return reply(body="<title>a</title>") if target.startswith("/ark:/12x45/a") else reply("404 Not Found")
 
 
 def test_the_action_audits_reports_and_fails_where_it_is_told_to(tmp_path: Path) -> None:
@@ -162,9 +142,7 @@ def test_the_action_audits_reports_and_fails_where_it_is_told_to(tmp_path: Path)
     ("inputs", "code"),
     [
         pytest.param({"seeds": "--help"}, 2, id="a seed that looks like an option"),
-        pytest.param(
-            {"seeds": "$(touch made)\n`touch made`"}, 2, id="a seed that looks like a command"
-        ),
+        pytest.param({"seeds": "$(touch made)\n`touch made`"}, 2, id="a seed that looks like a command"),
         pytest.param(
             {"seeds": "x; touch made", "report": 'r"; touch made; "'},
             2,
@@ -174,9 +152,7 @@ def test_the_action_audits_reports_and_fails_where_it_is_told_to(tmp_path: Path)
         pytest.param({}, 2, id="nothing to audit"),
     ],
 )
-def test_the_action_runs_nothing_that_stands_in_its_inputs(
-    tmp_path: Path, inputs: dict[str, str], code: int
-) -> None:
+def test_the_action_runs_nothing_that_stands_in_its_inputs(tmp_path: Path, inputs: dict[str, str], code: int) -> None:
     found, summary, outputs = run_action(tmp_path, **inputs, config=config_on_loopback(tmp_path))
     assert (found, summary, outputs) == (code, "", {})
     assert not list(tmp_path.rglob("made"))
@@ -193,9 +169,7 @@ def test_the_action_runs_nothing_that_stands_in_its_inputs(
         pytest.param("nothing to see", 0, id="no ARK"),
     ],
 )
-def test_the_hook_fails_for_an_ark_that_was_never_assigned(
-    tmp_path: Path, text: str, code: int
-) -> None:
+def test_the_hook_fails_for_an_ark_that_was_never_assigned(tmp_path: Path, text: str, code: int) -> None:
     [hook] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     (tmp_path / "-a file.md").write_text(f"# A title\n\n{text}")
     done = subprocess.run(
@@ -225,14 +199,9 @@ def release_check(name: str = "release_check") -> Any:
 
 def test_a_tag_is_released_that_version_changelog_and_citation_name() -> None:
     checks = release_check()
-    texts = {
-        name: (ROOT / name).read_text()
-        for name in ("CHANGELOG.md", "CITATION.cff", "arkaudit/__init__.py")
-    }
+    texts = {name: (ROOT / name).read_text() for name in ("CHANGELOG.md", "CITATION.cff", "arkaudit/__init__.py")}
     assert checks.version_of(texts["arkaudit/__init__.py"]) == __version__
-    released = re.sub(
-        r"^(## [\d.]+), .*$", r"\1, 2026-12-01", texts["CHANGELOG.md"], count=1, flags=re.MULTILINE
-    )
+    released = re.sub(r"^(## [\d.]+), .*$", r"\1, 2026-12-01", texts["CHANGELOG.md"], count=1, flags=re.MULTILINE)
     of = {"version": __version__, "citation": texts["CITATION.cff"]}
     assert list(checks.faults(f"v{__version__}", changelog=released, **of)) == []
     assert len(list(checks.faults("v9.9.9", changelog=released, **of))) == 1
@@ -242,32 +211,22 @@ def test_a_tag_is_released_that_version_changelog_and_citation_name() -> None:
     ("changelog", "citation", "faults"),
     [
         pytest.param("## 1.2.0, not released yet\n", "version: 1.2.0\n", 1, id="without a date"),
-        pytest.param(
-            "## 1.2.0, 2026-12-01\n", "version: 1.1.0\n", 1, id="the citation of another version"
-        ),
+        pytest.param("## 1.2.0, 2026-12-01\n", "version: 1.1.0\n", 1, id="the citation of another version"),
         pytest.param("see ## 1.2.0, 2026-12-01\n", "", 2, id="in neither"),
         pytest.param("## 1x2.0, 2026-12-01\n", "version: 1.2.0\n", 1, id="a dot is a dot"),
     ],
 )
-def test_what_names_another_version_keeps_a_tag_from_being_released(
-    changelog: str, citation: str, faults: int
-) -> None:
-    found = list(
-        release_check().faults("v1.2.0", version="1.2.0", changelog=changelog, citation=citation)
-    )
+def test_what_names_another_version_keeps_a_tag_from_being_released(changelog: str, citation: str, faults: int) -> None:
+    found = list(release_check().faults("v1.2.0", version="1.2.0", changelog=changelog, citation=citation))
     assert len(found) == faults
 
 
 def test_what_is_published_leads_to_the_repository_that_publishes_it() -> None:
     links = release_check("release_links")
-    description = links.linked_description(
-        (ROOT / "README.md").read_text(), "https://code.example/o/a", "v1.2.0"
-    )
+    description = links.linked_description((ROOT / "README.md").read_text(), "https://code.example/o/a", "v1.2.0")
     targets = re.findall(r"\]\(([^)\s]+)", description)
     assert "https://code.example/o/a/blob/v1.2.0/docs/tutorial.md" in targets
     assert "https://code.example/o/a/raw/v1.2.0/docs/images/report.png" in targets
     assert not [target for target in targets if not target.startswith("https://")]
-    urls = tomllib.loads(links.project_urls("https://code.example/o/a", "v1.2.0"))["project"][
-        "urls"
-    ]
+    urls = tomllib.loads(links.project_urls("https://code.example/o/a", "v1.2.0"))["project"]["urls"]
     assert urls["Source"] == "https://code.example/o/a"

@@ -78,15 +78,11 @@ def test_the_base_of_an_ark_is_that_of_its_parsed_form() -> None:
 
 def test_a_function_is_asked_once_for_each_different_value() -> None:
     asked: list[str] = []
-    found = mapped(
-        series(["a", None, "b", "a"]), lambda value: asked.append(value) or value.upper()
-    )
+    found = mapped(series(["a", None, "b", "a"]), lambda value: asked.append(value) or value.upper())
     assert values_of(found) == ["A", None, "B", "A"]
     assert asked == ["a", "b"]
     one, other = {"x": 1}, {"x": 1}
-    made = by_identity(
-        pd.Series([one, None, other, one]), lambda each: None if each is None else str(each["x"])
-    )
+    made = by_identity(pd.Series([one, None, other, one]), lambda each: None if each is None else str(each["x"]))
     assert values_of(made) == ["1", None, "1", "1"]
 
 
@@ -97,23 +93,15 @@ def tally(values: Iterable[str], most: int | None) -> str:
 
 
 @pytest.mark.parametrize("dtype", ["str", "category"])
-@given(
-    rows=st.lists(
-        st.tuples(st.sampled_from("ab"), st.sampled_from("xyzé")), min_size=1, max_size=30
-    )
-)
+@given(rows=st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xyzé")), min_size=1, max_size=30))
 def test_tallies_of_groups_are_those_of_each_group(dtype: str, rows: list[tuple[str, str]]) -> None:
     frame = pd.DataFrame(rows, columns=["group", "word"]).astype({"group": "str", "word": dtype})
     for most in (None, 2):
-        expected = {
-            name: tally(words.astype("str"), most) for name, words in frame.groupby("group")["word"]
-        }
+        expected = {name: tally(words.astype("str"), most) for name, words in frame.groupby("group")["word"]}
         assert tallied(frame, ["group"], "word", most=most).to_dict() == expected
 
 
 @pytest.mark.parametrize("dtype", ["str", "category", "Int64", "boolean", "Float64", "object"])
 def test_values_are_plain_and_what_is_missing_is_none(dtype: str) -> None:
-    values = {"str": ["a", None], "category": ["a", None], "object": [{"a": 1}, None]}.get(
-        dtype, [1, None]
-    )
+    values = {"str": ["a", None], "category": ["a", None], "object": [{"a": 1}, None]}.get(dtype, [1, None])
     assert values_of(pd.Series(values, dtype=dtype)) == values

@@ -61,10 +61,7 @@ def test_archives_and_log_ins_are_told_and_secrets_never(tmp_path: Path) -> None
     done = run_command("doctor", "-c", config, COLUMNS="300", **secrets)
     assert done.returncode == 1, done.stdout
     assert "https://archive.example/timegate/ is asked about ARKs that fail" in done.stdout
-    assert (
-        "logs in at https://login.example; shows headers or cookies to https://ours.example"
-        in done.stdout
-    )
+    assert "logs in at https://login.example; shows headers or cookies to https://ours.example" in done.stdout
     assert "there is no environment variable MAIL" in done.stdout
     assert "s3cr3t" not in done.stdout + done.stderr
     whole = run_command("doctor", "-c", config, COLUMNS="300", MAIL="s3cr3t-mail", **secrets)
@@ -82,9 +79,7 @@ def test_archives_and_log_ins_are_told_and_secrets_never(tmp_path: Path) -> None
         pytest.param("--store", "", "store", id="an empty file"),
     ],
 )
-def test_what_would_make_an_audit_fail_is_a_fault(
-    tmp_path: Path, option: str, text: str, faulty: str
-) -> None:
+def test_what_would_make_an_audit_fail_is_a_fault(tmp_path: Path, option: str, text: str, faulty: str) -> None:
     (tmp_path / "file").write_text(text)
     assert states(option, tmp_path / "file", code=1)[faulty] == "fault"
 
@@ -120,9 +115,7 @@ def test_a_store_is_counted_and_left_as_it_is(tmp_path: Path) -> None:
     assert (store.read_bytes(), sorted(tmp_path.iterdir())) == before
 
 
-@pytest.mark.parametrize(
-    ("days", "state"), [(0, State.GOOD), (OLD_DAYS, State.GOOD), (OLD_DAYS + 1, State.NOTE)]
-)
+@pytest.mark.parametrize(("days", "state"), [(0, State.GOOD), (OLD_DAYS, State.GOOD), (OLD_DAYS + 1, State.NOTE)])
 def test_a_registry_grows_old(days: int, state: State) -> None:
     now = datetime(2026, 11, 20, tzinfo=UTC)
     registry = Registry((), "https://n2t.example/", fetched_at=now - timedelta(days=days))
@@ -138,17 +131,13 @@ def test_a_parsing_process_that_dies_is_a_fault_and_one_less_confined_a_note() -
 
 
 def test_the_password_of_a_proxy_is_not_shown() -> None:
-    found = examined_proxies(
-        {"http": "http://me:open-sesame@proxy.example:3128", "no": "localhost"}
-    )
+    found = examined_proxies({"http": "http://me:open-sesame@proxy.example:3128", "no": "localhost"})
     assert "open-sesame" not in found.words
     assert "proxy.example:3128" in found.words
 
 
 def test_each_extra_of_the_package_is_looked_for() -> None:
-    project = tomllib.loads(Path(__file__).parent.parent.joinpath("pyproject.toml").read_text())[
-        "project"
-    ]
+    project = tomllib.loads(Path(__file__).parent.parent.joinpath("pyproject.toml").read_text())["project"]
     assert set(EXTRAS) == set(project["optional-dependencies"])
     brought = {
         name: {Requirement(each).name for each in project["optional-dependencies"][name]}

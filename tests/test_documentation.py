@@ -22,9 +22,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def made(*command: str | Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
@@ -47,17 +45,13 @@ def address(site: Path) -> Iterator[str]:
         server.shutdown()
 
 
-def test_our_own_crawl_reaches_whatever_the_site_links_to(
-    address: str, site: Path, tmp_path: Path
-) -> None:
+def test_our_own_crawl_reaches_whatever_the_site_links_to(address: str, site: Path, tmp_path: Path) -> None:
     store = tmp_path / "docs.db"
     done = run_command("crawl", *ON_LOOPBACK, address, "--store", store)
     assert done.returncode == 0, done.stderr
     with closing(sqlite3.connect(store)) as connection:
         rows = connection.execute("select url, outcome from document").fetchall()
-    assert {
-        url for url, outcome in rows if outcome not in ("read", "redirected", "unreadable")
-    } == set()
+    assert {url for url, outcome in rows if outcome not in ("read", "redirected", "unreadable")} == set()
     read = {url.removeprefix(address) or "index.html" for url, _ in rows}
     pages = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
     assert pages - {"404.html"} <= read, "a page that no other one leads to"
@@ -74,9 +68,7 @@ def test_the_page_about_commands_has_each_of_them(site: Path) -> None:
     ):
         assert words in page
     code = [block.get_text() for block in BeautifulSoup(page, "html.parser").select("pre code")]
-    assert any("--out report\narkaudit run -c arkaudit.toml\n" in each for each in code), (
-        "examples stand one a line"
-    )
+    assert any("--out report\narkaudit run -c arkaudit.toml\n" in each for each in code), "examples stand one a line"
     assert "Sentinel" not in page
 
 
@@ -97,9 +89,7 @@ def test_each_command_has_a_manual_page(tmp_path: Path) -> None:
     made("deploy.documented_commands", tmp_path)
     page = (tmp_path / "arkaudit-extract.1").read_text("utf-8")
     assert "arkaudit extract thesis.pdf\n" in page
-    assert {"arkaudit.1", "arkaudit-run.1", "arkaudit-triage-ignore.1"} <= {
-        path.name for path in tmp_path.iterdir()
-    }
+    assert {"arkaudit.1", "arkaudit-run.1", "arkaudit-triage-ignore.1"} <= {path.name for path in tmp_path.iterdir()}
 
 
 @pytest.mark.parametrize(
@@ -112,9 +102,7 @@ def test_each_command_has_a_manual_page(tmp_path: Path) -> None:
     ],
 )
 def test_each_module_that_a_page_names_is_there(page: str) -> None:
-    named = re.findall(
-        r"`((?:[\w-]+/)+[\w-]+\.(?:py|toml|json))`", (ROOT / page).read_text("utf-8")
-    )
+    named = re.findall(r"`((?:[\w-]+/)+[\w-]+\.(?:py|toml|json))`", (ROOT / page).read_text("utf-8"))
     folders = [
         ROOT,
         *(ROOT / package for package in ("extractors", "crawler", "reports", "arkaudit")),

@@ -27,24 +27,18 @@ def targets(**counts: int) -> list[tuple[Ark, str]]:
 
 def test_the_slowest_host_bounds_the_whole() -> None:
     plan = plan_of_arks(targets(own=200, big=100, small=1), each_second)
-    assert [host.host for host in plan.hosts] == [
-        f"https://{name}.example" for name in ("big", "own", "small")
-    ]
+    assert [host.host for host in plan.hosts] == [f"https://{name}.example" for name in ("big", "own", "small")]
     assert plan.slowest is not None
     assert (plan.slowest.arks, plan.slowest.least, plan.slowest.most) == (100, 222, 422)
     assert plan.slowest.seconds(plan.slowest.most) == 421.0
 
 
 def test_examples_and_tests_are_not_counted() -> None:
-    assert plan_of_arks(
-        [(Ark("12345", "x"), "https://n2t.net/ark:/12345/x")], each_second
-    ) == Forecast(())
+    assert plan_of_arks([(Ark("12345", "x"), "https://n2t.net/ark:/12345/x")], each_second) == Forecast(())
 
 
 def test_a_crawl_takes_what_it_took_last_time_at_the_interval_that_the_host_wanted() -> None:
-    past = PastRun(
-        1, "2026-11-20T10:00:00.000+00:00", (HostTraffic("https://a.example", 300, 0, 1.0, 5.0),)
-    )
+    past = PastRun(1, "2026-11-20T10:00:00.000+00:00", (HostTraffic("https://a.example", 300, 0, 1.0, 5.0),))
     plan = plan_of_crawl(["https://a.example/"], past, each_second)
     assert plan.hosts == (HostPlan("https://a.example", None, 300, 300, Allowance(5.0)),)
 
@@ -75,30 +69,20 @@ def forbidden(tmp_path: Path) -> list[str]:
 def test_nothing_is_sent_or_written(tmp_path: Path, forbidden: list[str]) -> None:
     with RawServer(lambda _: reply(body="x")) as server:
         route = f"--connect-to=r.example:80=127.0.0.1:{server.port}"
-        check = run_command(
-            "check", "--dry-run", route, *forbidden, "http://r.example/ark:/12x45/x5", "ark:12345/x"
-        )
-        run = run_command(
-            "run", "--dry-run", route, *forbidden, "http://r.example/", "--out", tmp_path / "out"
-        )
+        check = run_command("check", "--dry-run", route, *forbidden, "http://r.example/ark:/12x45/x5", "ark:12345/x")
+        run = run_command("run", "--dry-run", route, *forbidden, "http://r.example/", "--out", tmp_path / "out")
         assert server.request_lines == []
     assert list(tmp_path.iterdir()) == []
     for done in (check, run):
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.endswith("nothing was sent\n")
-    assert (
-        "1 host, 3 to 5 requests, at least 2 to 4 s: http://r.example takes longest" in check.stdout
-    )
+    assert "1 host, 3 to 5 requests, at least 2 to 4 s: http://r.example takes longest" in check.stdout
     assert "is not known before the first run over these seeds" in run.stdout
 
 
-def test_what_the_last_run_over_the_same_seeds_took_is_known(
-    tmp_path: Path, forbidden: list[str]
-) -> None:
+def test_what_the_last_run_over_the_same_seeds_took_is_known(tmp_path: Path, forbidden: list[str]) -> None:
     links = "".join(f"<a href='/{number}'>x</a>" for number in range(3))
-    with RawServer(
-        lambda target: reply(body=links if target == "/" else "ark:/12x45/x5")
-    ) as server:
+    with RawServer(lambda target: reply(body=links if target == "/" else "ark:/12x45/x5")) as server:
         seeds = [
             "--only-routed",
             "--delay",
@@ -115,9 +99,7 @@ def test_what_the_last_run_over_the_same_seeds_took_is_known(
         assert done.returncode == 0, done.stderr
         assert len(server.request_lines) == sent
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    assert "2 hosts, 9 to 11 requests" in done.stdout, (
-        "the documents, and what is to be asked at n2t.net"
-    )
+    assert "2 hosts, 9 to 11 requests" in done.stdout, "the documents, and what is to be asked at n2t.net"
     assert "over these seeds took" in done.stdout
 
 

@@ -55,11 +55,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def ending(done: subprocess.CompletedProcess[str]) -> list[str]:
     """What a command said for people, but for its progress."""
     assert done.returncode == 0, done.stderr
-    return [
-        line.removeprefix("arkaudit: ")
-        for line in done.stderr.splitlines()
-        if line.startswith("arkaudit: ")
-    ]
+    return [line.removeprefix("arkaudit: ") for line in done.stderr.splitlines() if line.startswith("arkaudit: ")]
 
 
 def test_a_crawl_names_what_it_could_not_read_and_the_command_that_asks_for_the_arks(
@@ -100,25 +96,17 @@ def test_a_run_names_what_fails_and_leaves_out_what_is_known(site: Site, tmp_pat
     ]
     assert ending(french)[-4].startswith(f"ark:12x45/{GONE} échoue (broken), cité dans ")
     assert ending(french)[-1] == f"le rapport est dans {tmp_path}/report/index.html"
-    assert (
-        run_command("triage", "acknowledge", f"ark:12x45/{GONE}", "--store", store).returncode == 0
-    )
+    assert run_command("triage", "acknowledge", f"ark:12x45/{GONE}", "--store", store).returncode == 0
     assert not any(GONE in line for line in ending(run_command(*run)))
     quiet = run_command(*run, "-q")
     assert (quiet.returncode, quiet.stderr) == (0, "")
 
 
-def test_a_check_names_the_line_of_its_file_and_a_command_that_explains(
-    site: Site, tmp_path: Path
-) -> None:
+def test_a_check_names_the_line_of_its_file_and_a_command_that_explains(site: Site, tmp_path: Path) -> None:
     url = f"{site.url}/ark:/12x45/{GONE}"
     (tmp_path / "arks.txt").write_text(f"{site.url}/ark:/12x45/{FINE}\n\n{url}\nno ark\n{url}\n")
-    done = run_command(
-        "check", *ON_LOOPBACK, "--from", "-", stdin=(tmp_path / "arks.txt").read_text()
-    )
-    same = run_command(
-        "check", *ON_LOOPBACK, "--from", tmp_path / "arks.txt", "--store", tmp_path / "a.db"
-    )
+    done = run_command("check", *ON_LOOPBACK, "--from", "-", stdin=(tmp_path / "arks.txt").read_text())
+    same = run_command("check", *ON_LOOPBACK, "--from", tmp_path / "arks.txt", "--store", tmp_path / "a.db")
     explained = run_command("check", *ON_LOOPBACK, "--explain", url)
     fails, total = (
         f"ark:12x45/{GONE} fails (broken)",
@@ -136,9 +124,7 @@ def test_a_check_names_the_line_of_its_file_and_a_command_that_explains(
 
 
 def test_an_extract_names_mistyped_arks_and_the_command_that_asks_for_all(tmp_path: Path) -> None:
-    (tmp_path / "a thesis.txt").write_text(
-        "ark:/12148/btv1b8449691w and ark:/12148/btv1b84\n49691v"
-    )
+    (tmp_path / "a thesis.txt").write_text("ark:/12148/btv1b8449691w and ark:/12148/btv1b84\n49691v")
     (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0nothing")
     done = run_command("extract", tmp_path / "a thesis.txt", tmp_path / "photo.jpg")
     assert ending(done)[1:] == [
@@ -190,12 +176,7 @@ def test_a_decision_that_fits_no_ark_is_named_with_its_place(site: Site, tmp_pat
     (tmp_path / "arkaudit.toml").write_text(f'triage = "triage.toml"\nstore = "{store}"\n')
     shown = run_command("report", *config)
     assert [line for line in ending(shown) if "fits no ARK" in line] == words
-    assert (
-        run_command(
-            "triage", "assign", "--host", "x.example", "--to", "anna", "--store", store
-        ).returncode
-        == 0
-    )
+    assert run_command("triage", "assign", "--host", "x.example", "--to", "anna", "--store", store).returncode == 0
     check = run_command("check", *ON_LOOPBACK, *config, "--naan", "12x45", "--attempts", "1")
     suggested = f"arkaudit triage forget --host x.example --store {store}"
     by_command = f"assign host x.example fits no ARK of {store}; {suggested} takes it back"

@@ -66,9 +66,7 @@ def test_without_a_package_document_all_pages_are_read_in_natural_order():
 
 def test_a_broken_package_document_costs_nothing_but_its_end():
     broken = "<package><metadata><title>T</title></metadata><manifest><item id='b' href='b.xhtml'"
-    reading = read_epub(
-        epub({"a.xhtml": "<p>ark:/12148/one</p>"}, others={"EPUB/book.opf": broken})
-    )
+    reading = read_epub(epub({"a.xhtml": "<p>ark:/12148/one</p>"}, others={"EPUB/book.opf": broken}))
     assert (texts(reading), reading.title, kinds(reading)) == (
         ["ark:/12148/one"],
         "T",
@@ -80,9 +78,7 @@ def test_a_locked_chapter_is_encrypted_and_the_others_are_read():
     method = "<EncryptionMethod Algorithm='http://www.w3.org/2001/04/xmlenc#aes128-cbc'/>"
     data = f"<EncryptedData>{method}<CipherReference URI='EPUB/a.xhtml'/></EncryptedData>"
     others = {"META-INF/encryption.xml": f"<encryption>{data}</encryption>"}
-    reading = read_epub(
-        epub({"a.xhtml": "\x05\x17" * 50, "b.xhtml": "<p>ark:/12148/two</p>"}, others=others)
-    )
+    reading = read_epub(epub({"a.xhtml": "\x05\x17" * 50, "b.xhtml": "<p>ark:/12148/two</p>"}, others=others))
     assert (texts(reading), kinds(reading)) == (["ark:/12148/two"], ["encrypted"])
 
 
@@ -95,9 +91,7 @@ def test_what_is_wrong_with_a_chapter_says_with_which():
 
 def test_a_book_of_too_many_pieces_is_read_up_to_a_limit(monkeypatch):
     monkeypatch.setattr(reader, "_MOST_BLOCKS", 5)
-    reading = read_epub(
-        epub({"a.xhtml": "<p>ark:/12148/x</p>" * 4, "b.xhtml": "<p>ark:/12148/x</p>" * 4})
-    )
+    reading = read_epub(epub({"a.xhtml": "<p>ark:/12148/x</p>" * 4, "b.xhtml": "<p>ark:/12148/x</p>" * 4}))
     assert len(reading.blocks) == 5
     assert kinds(reading) == ["cut-off"]
 

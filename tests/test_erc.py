@@ -84,9 +84,7 @@ def test_what_the_encoding_does_not_know_stays(text: str) -> None:
 
 @given(
     st.text(
-        alphabet=st.characters(
-            exclude_characters="%|,[(\r\n", exclude_categories=["Cs", "Zs", "Cc"]
-        ),
+        alphabet=st.characters(exclude_characters="%|,[(\r\n", exclude_categories=["Cs", "Zs", "Cc"]),
         min_size=1,
     )
 )

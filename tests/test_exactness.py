@@ -23,10 +23,7 @@ from tests.test_ark_status import status_of
 
 #: Everything printable that can stand in a path, each once; what extraction emits is a part of this.
 ODD = "".join(sorted(set(string.printable) - set(string.whitespace) - set("#?%"))) + "%7d%7D%2e%zz%"
-URLS = tuple(
-    f"ark:/12x45/{name}"
-    for name in (f"x{ODD}", "x/./../y//z.b.a", "=~*+@_$:", "caf%C3%A9%20x", "x--y.")
-)
+URLS = tuple(f"ark:/12x45/{name}" for name in (f"x{ODD}", "x/./../y//z.b.a", "=~*+@_$:", "caf%C3%A9%20x", "x--y."))
 INFLECTIONS = ("", "?info", "??", "?")
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
 
@@ -45,13 +42,9 @@ with Store.open(None) as store:
 """
 
 
-def ask(
-    urls: list[str], *, proxy: str | None = None, connect_to: list[str] | None = None
-) -> list[str]:
+def ask(urls: list[str], *, proxy: str | None = None, connect_to: list[str] | None = None) -> list[str]:
     """Asks about each URL; returns every URL that the store says was asked first in a chain."""
-    environment = {
-        name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")
-    }
+    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     if proxy:
         environment |= {"http_proxy": proxy, "https_proxy": proxy}
     config = {
@@ -114,16 +107,12 @@ def test_each_character_arrives_as_it_was_asked(scheme: str) -> None:
     with RawServer(lambda _: PAGE, tls=tls) as server:
         told = ask([f"{server.url}/{url}" for url in URLS])
         assert expected() <= set(server.targets)
-        assert {url.removeprefix(server.url) for url in told} == set(server.targets), (
-            "the store says what was sent"
-        )
+        assert {url.removeprefix(server.url) for url in told} == set(server.targets), "the store says what was sent"
 
 
 def test_each_character_of_a_location_is_followed_as_it_came() -> None:
     with RawServer(lambda _: PAGE) as landing:
-        with RawServer(
-            lambda target: reply("302 Found", Location=f"{landing.url}/land{target}")
-        ) as resolver:
+        with RawServer(lambda target: reply("302 Found", Location=f"{landing.url}/land{target}")) as resolver:
             ask([f"{resolver.url}/{url}" for url in URLS])
         assert expected("/land") <= set(landing.targets)
 
@@ -155,27 +144,21 @@ def test_a_user_and_a_password_are_never_sent() -> None:
 def test_a_host_in_another_script_is_asked_for_in_ascii() -> None:
     with RawServer(lambda _: PAGE) as server:
         route = f"--connect-to=xn--bcher-kva.example:80=127.0.0.1:{server.port}"
-        check_rows(
-            route, "http://b\N{LATIN SMALL LETTER U WITH DIAERESIS}cher.example/ark:/12x45/x5"
-        )
+        check_rows(route, "http://b\N{LATIN SMALL LETTER U WITH DIAERESIS}cher.example/ark:/12x45/x5")
         assert all("Host: xn--bcher-kva.example\r\n" in head for head in server.heads)
         assert server.targets[0] == "/ark:/12x45/x5"
 
 
 def test_a_host_with_an_empty_port_is_asked_at_the_schemes_own() -> None:
     with RawServer(lambda _: PAGE) as server:
-        [row] = check_rows(
-            f"--connect-to=r.example:80=127.0.0.1:{server.port}", "http://r.example:/ark:/12x45/x5"
-        )
+        [row] = check_rows(f"--connect-to=r.example:80=127.0.0.1:{server.port}", "http://r.example:/ark:/12x45/x5")
         assert "Host: r.example\r\n" in server.heads[0]
     assert row["final_url"] == "http://r.example/ark:/12x45/x5"
 
 
 def test_a_long_url_is_sent_and_the_host_says_whether_it_is_too_long() -> None:
     name = "x5" * 3_900
-    with RawServer(
-        lambda target: reply("414 URI Too Long") if len(target) > 7_000 else PAGE
-    ) as server:
+    with RawServer(lambda target: reply("414 URI Too Long") if len(target) > 7_000 else PAGE) as server:
         [row] = check_rows(f"{server.url}/ark:/12x45/{name}")
         assert server.targets[0] == f"/ark:/12x45/{name}"
     assert row["hops"][-1]["status"] == 414
@@ -189,9 +172,7 @@ def test_a_url_beyond_all_measure_is_not_sent_and_counts_against_nobody() -> Non
     assert "8000 are the most that are asked for" in row["hops"][-1]["error"]
     assert row["hops"][-1]["sent"] is False
     outcome = ObjectOutcome(row["object"]["outcome"])
-    ark_status, _ = status_of(
-        DatedVerdict(datetime(2026, 1, day, tzinfo=UTC), outcome) for day in (1, 9, 17)
-    )
+    ark_status, _ = status_of(DatedVerdict(datetime(2026, 1, day, tzinfo=UTC), outcome) for day in (1, 9, 17))
     assert ark_status is not None
     assert (ark_status.strikes, ark_status.state) == (0, ArkState.UNDETERMINED)
 
@@ -206,15 +187,11 @@ def test_a_redirect_beyond_all_measure_is_not_followed_and_counts_against_nobody
 def test_a_long_header_is_read(tmp_path: Path) -> None:
     long = "l" * 200_000
     with RawServer(
-        lambda _: reply(
-            body="<title>An object</title>", Link=f"<https://x.example/{long}>; rel=next"
-        )
+        lambda _: reply(body="<title>An object</title>", Link=f"<https://x.example/{long}>; rel=next")
     ) as server:
         [row] = check_rows(f"{server.url}/ark:/12x45/x5")
     assert row["hops"][-1]["status"] == 200
-    assert 1_000 < len(row["hops"][-1]["headers"]["Link"]) < 10_000, (
-        "kept as far as anybody needs it"
-    )
+    assert 1_000 < len(row["hops"][-1]["headers"]["Link"]) < 10_000, "kept as far as anybody needs it"
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])

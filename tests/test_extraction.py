@@ -29,9 +29,7 @@ def test_the_shape_of_whole_names_joins_a_broken_one() -> None:
 
 
 def test_the_shape_of_whole_names_keeps_the_next_line_out() -> None:
-    assert (
-        arks(WHOLE + "It ends here: ark:/76543/pf5qqqq\n4to is a size.")[-1] == "ark:76543/pf5qqqq"
-    )
+    assert arks(WHOLE + "It ends here: ark:/76543/pf5qqqq\n4to is a size.")[-1] == "ark:76543/pf5qqqq"
 
 
 def test_a_link_target_settles_its_broken_text() -> None:
@@ -49,6 +47,4 @@ def test_a_namespace_is_a_finding_and_no_mention() -> None:
 
 def test_a_line_of_metadata_ends_an_ark_as_a_line_of_text_does() -> None:
     page = "<meta name='description' content='Scans: ark:/76543/x5abc\nThe letters'>"
-    assert [
-        str(mention.ark) for mention in extraction_of(page.encode(), name="a.html").mentions
-    ] == ["ark:76543/x5abc"]
+    assert [str(mention.ark) for mention in extraction_of(page.encode(), name="a.html").mentions] == ["ark:76543/x5abc"]

@@ -27,14 +27,10 @@ def test_a_machine_that_is_out_of_sockets_does_not_blame_the_host() -> None:
 
 def test_the_exceptions_own_words_stand_behind_the_plain_ones() -> None:
     refused = FAILURES["ConnectionRefusedError"]
-    assert (
-        failure_text(refused, "Connection was refused.")
-        == f"{refused.words} (Connection was refused)"
-    )
+    assert failure_text(refused, "Connection was refused.") == f"{refused.words} (Connection was refused)"
     assert failure_text(refused, "") == refused.words
     assert (
-        failure_text(FAILURES["AddressRefused"], "127.0.0.1 is a loopback address")
-        == "127.0.0.1 is a loopback address"
+        failure_text(FAILURES["AddressRefused"], "127.0.0.1 is a loopback address") == "127.0.0.1 is a loopback address"
     )
 
 

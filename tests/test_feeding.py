@@ -31,9 +31,7 @@ class Crawl:
         self.frontier = Frontier(store, self.run_id, DOCUMENTS)
         self.failures: list[StoreUnwritable] = []
         self.recorder = Recorder(store, self.run_id, failed=self.failures.append)
-        self.feed = Feed(
-            self.frontier, self.recorder, bounds, is_idle=lambda: not self.busy, lost=self.lose
-        )
+        self.feed = Feed(self.frontier, self.recorder, bounds, is_idle=lambda: not self.busy, lost=self.lose)
         self.busy: set[asyncio.Task[None]] = set()
         self.order: list[str] = []
         self.lost: list[str] = []
@@ -69,9 +67,7 @@ class Crawl:
         self.recorder.commit()
 
 
-def crawled(
-    store: Store, work: Work, leads: Iterable[CrawlRequest], bounds: Bounds | None = None
-) -> Crawl:
+def crawled(store: Store, work: Work, leads: Iterable[CrawlRequest], bounds: Bounds | None = None) -> Crawl:
     crawl = Crawl(store, bounds or Bounds())
     crawl.frontier.add(leads)
     asyncio.run(crawl.run(work))
@@ -94,9 +90,7 @@ async def answer(crawl: Crawl, entry: FrontierEntry) -> None:
     st.lists(st.tuples(st.sampled_from("abcd"), st.booleans()), max_size=60),
     st.integers(1, 3),
 )
-def test_hosts_take_turns_and_none_has_more_out_than_it_may(
-    steps: list[tuple[str, bool]], per_host: int
-) -> None:
+def test_hosts_take_turns_and_none_has_more_out_than_it_may(steps: list[tuple[str, bool]], per_host: int) -> None:
     rotation: Rotation[int] = Rotation(per_host)
     waiting: dict[str, list[int]] = {host: [] for host in "abcd"}
     out: Counter[str] = Counter()
@@ -128,11 +122,7 @@ def test_everything_is_handed_out_once_and_what_it_leads_to_as_well() -> None:
         number = int(entry.crawl_request.url.rpartition("/")[2])
         crawl.settle(
             entry,
-            [
-                page(f"h{each % 7}.example", each)
-                for each in (2 * number, 2 * number + 1)
-                if each < 200
-            ],
+            [page(f"h{each % 7}.example", each) for each in (2 * number, 2 * number + 1) if each < 200],
         )
 
     with Store.open(None) as store:
@@ -165,18 +155,11 @@ def test_of_a_host_that_does_not_answer_only_a_few_entries_are_out() -> None:
                 for crawl_request in (each.crawl_request for each in crawl.feed._in_hand.values())
             ):
                 await asyncio.sleep(0.01)
-            out.append(
-                sum(
-                    each.crawl_request.host == "slow.example"
-                    for each in crawl.feed._in_hand.values()
-                )
-            )
+            out.append(sum(each.crawl_request.host == "slow.example" for each in crawl.feed._in_hand.values()))
         crawl.settle(entry)
 
     out: list[int] = []
-    leads = [
-        page(host, number) for number in range(40) for host in ("slow.example", "quick.example")
-    ]
+    leads = [page(host, number) for number in range(40) for host in ("slow.example", "quick.example")]
     with Store.open(None) as store:
         crawled(store, work, leads, Bounds(per_host=3))
     assert max(out) <= 3
@@ -212,9 +195,7 @@ def test_a_limit_holds_whatever_the_number_of_hosts_and_files_do_not_count(hosts
 
 def test_with_a_limit_on_one_host_pages_are_fetched_in_the_order_of_their_discovery() -> None:
     with Store.open(None) as store:
-        crawl = crawled(
-            store, answer, [page("h.example", number) for number in range(30)], Bounds(most=7)
-        )
+        crawl = crawled(store, answer, [page("h.example", number) for number in range(30)], Bounds(most=7))
     assert crawl.order == [f"http://h.example/{number}" for number in range(7)]
 
 
@@ -295,9 +276,7 @@ def test_records_are_committed_within_a_moment_and_in_their_order(tmp_path: Path
         seen = []
         recorder.on_commit = lambda items: seen.append(len(items))
         for number in range(130):
-            recorder.add(
-                DocumentRecord(f"http://h.example/{number}", None, AT, DocumentOutcome.READ)
-            )
+            recorder.add(DocumentRecord(f"http://h.example/{number}", None, AT, DocumentOutcome.READ))
         assert seen == [100], "a hundred are enough"
         await asyncio.sleep(0.3)
         assert seen == [100, 30]
@@ -310,11 +289,7 @@ def test_records_are_committed_within_a_moment_and_in_their_order(tmp_path: Path
         run_id = begun(store)
         assert asyncio.run(main(store, run_id)) == [100, 30, 2]
         with store.reading() as connection:
-            urls = (
-                connection.exec_driver_sql("select url from document order by document_id")
-                .scalars()
-                .all()
-            )
+            urls = connection.exec_driver_sql("select url from document order by document_id").scalars().all()
         assert urls == [f"http://h.example/{number}" for number in range(130)]
 
 

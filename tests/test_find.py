@@ -33,9 +33,7 @@ class Case:
 _SPELLED = re.compile(r"\\N\{(?:U\+(?P<number>[0-9A-F]{4,6})|(?P<name>[A-Z0-9 -]+))\}")
 
 
-@pytest.mark.parametrize(
-    "glued", ["12148/bpt6k107371t1803", "67531/metadc107835Letters"], ids=["fails", "unknown"]
-)
+@pytest.mark.parametrize("glued", ["12148/bpt6k107371t1803", "67531/metadc107835Letters"], ids=["fails", "unknown"])
 def test_what_may_be_glued_to_a_name_on_a_page_is_not_certain(glued: str) -> None:
     [mention] = scan(Block(f"see ark:/{glued} there", page=1), Evidence())
     assert isinstance(mention, Mention)
@@ -59,11 +57,7 @@ def cases() -> Iterator[Case]:
 
 
 def _spelled_out(spelled: re.Match[str]) -> str:
-    return (
-        chr(int(spelled["number"], 16))
-        if spelled["number"]
-        else unicodedata.lookup(spelled["name"])
-    )
+    return chr(int(spelled["number"], 16)) if spelled["number"] else unicodedata.lookup(spelled["name"])
 
 
 def _expectation(line: str) -> tuple[str, dict[str, str]]:
@@ -143,9 +137,7 @@ def spans_are_true(mention: Mention, text: str) -> bool:
     """Whether the spans of *mention* show what was written, in order and apart."""
     inside = all(0 <= first < last <= len(text) for first, last in mention.spans)
     apart = all(one[1] < other[0] for one, other in pairwise(mention.spans))
-    return (
-        inside and apart and text[mention.spans[0][0] : mention.spans[-1][1]] == mention.as_written
-    )
+    return inside and apart and text[mention.spans[0][0] : mention.spans[-1][1]] == mention.as_written
 
 
 @settings(max_examples=300)
@@ -225,15 +217,11 @@ def what_was_found(text: str, offset: int = 0) -> list[tuple[object, ...]]:
 
 
 @given(names, st.sampled_from(WRITTEN_AS), prose, prose)
-def test_the_text_around_an_ark_changes_nothing(
-    name: str, form: str, before: str, behind: str
-) -> None:
+def test_the_text_around_an_ark_changes_nothing(name: str, form: str, before: str, behind: str) -> None:
     written = form.format(name)
     text = f"{before} {written} {behind}"
     assert what_was_found(text, len(before) + 1) == what_was_found(f" {written} ", 1)
-    assert [str(mention.ark) for mention in find_arks(text)] == [
-        str(Ark.parse(f"ark:/67531/{name}"))
-    ]
+    assert [str(mention.ark) for mention in find_arks(text)] == [str(Ark.parse(f"ark:/67531/{name}"))]
 
 
 @given(
@@ -253,9 +241,7 @@ def test_an_ark_is_the_same_however_much_stands_around_it(
 
 @given(st.sampled_from(["ark:/12148/bpt6k10\n7371t", "https://gallica.\nbnf.fr/ar\nk:/12148/bpt6k10-\n7371t"]),
        st.integers(0, 5000), st.integers(0, 5000))  # fmt: skip
-def test_a_broken_ark_is_the_same_however_much_stands_around_it(
-    written: str, before: int, behind: int
-) -> None:
+def test_a_broken_ark_is_the_same_however_much_stands_around_it(written: str, before: int, behind: int) -> None:
     head, tail = "x" * before + " ", " " + "x" * behind
     assert what_was_found(head + written + tail, len(head)) == what_was_found(f" {written} ", 1)
 
@@ -401,9 +387,7 @@ def test_what_follows_decides(right: str, joins: bool) -> None:
         ),
     ],
 )
-def test_the_slash_at_the_end_of_a_url_is_sent_and_makes_no_other_ark(
-    text: str, role: Role, sent: str
-) -> None:
+def test_the_slash_at_the_end_of_a_url_is_sent_and_makes_no_other_ark(text: str, role: Role, sent: str) -> None:
     [mention] = (each for each in scan(Block(text, role), Evidence()) if isinstance(each, Mention))
     assert (mention.repaired, str(mention.ark)) == (sent, "ark:12148/btv1b84")
 
@@ -452,15 +436,11 @@ TABLES = {
 def test_a_name_goes_on_in_its_own_column(text: str, arks: list[str]) -> None:
     found = find_arks(text)
     for mention, ark in zip(found, arks, strict=True):
-        assert str(mention.ark) == ark or (
-            mention.confidence < Confidence.CERTAIN and ark in mention.alternatives
-        )
+        assert str(mention.ark) == ark or (mention.confidence < Confidence.CERTAIN and ark in mention.alternatives)
         shown = "".join(text[start:end] for start, end in mention.spans)
         assert re.sub(r"\s", "", mention.as_written) == shown
 
 
 def test_each_mention_of_a_long_table_is_found_once() -> None:
     rows = "".join(f"2026-11-22  ark:/12148/b{number}x   {number}  GET\n" for number in range(1000))
-    assert [str(mention.ark) for mention in find_arks(rows)] == [
-        f"ark:12148/b{number}x" for number in range(1000)
-    ]
+    assert [str(mention.ark) for mention in find_arks(rows)] == [f"ark:12148/b{number}x" for number in range(1000)]

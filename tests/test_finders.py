@@ -37,17 +37,13 @@ PATIENCE_S = 30
 Graph = Mapping[int, Sequence[int]]
 
 
-def found_in(
-    seeds: Sequence[int], links: Graph, redirects: Mapping[int, int] | None = None
-) -> dict[int, int | None]:
+def found_in(seeds: Sequence[int], links: Graph, redirects: Mapping[int, int] | None = None) -> dict[int, int | None]:
     """Where each document was found, by numbers instead of keys and URLs."""
     keys = {document_key(str(each)): each for each in links}
     by_number = {number: key for key, number in keys.items()}
     led_to = {key: by_number.get((redirects or {}).get(number, -1)) for key, number in keys.items()}
     stored = {
-        by_number[number]: [
-            Outlinks.to(str(number), b"".join(document_key(str(each)) for each in targets))
-        ]
+        by_number[number]: [Outlinks.to(str(number), b"".join(document_key(str(each)) for each in targets))]
         for number, targets in links.items()
     }
     found = finders(
@@ -154,10 +150,7 @@ def test_the_store_gives_the_same_finders_in_whatever_order_documents_came(
             store.record(run_id, [answered(name)])
         store.note_finders(run_id)
         with store.reading() as connection:
-            found = {
-                url.removeprefix(HOME): finder
-                for url, finder in connection.exec_driver_sql(FINDERS)
-            }
+            found = {url.removeprefix(HOME): finder for url, finder in connection.exec_driver_sql(FINDERS)}
     assert found == {"": None, "a": HOME, "b": HOME, "c": f"{HOME}a", "d": f"{HOME}b"}
 
 
@@ -197,11 +190,7 @@ class HeldBack:
 
 
 def found_on(store: Path) -> dict[str, object]:
-    return {
-        str(url).removeprefix(HOME): finder
-        for url, finder in rows(store, FINDERS)
-        if str(url).startswith(HOME)
-    }
+    return {str(url).removeprefix(HOME): finder for url, finder in rows(store, FINDERS) if str(url).startswith(HOME)}
 
 
 @pytest.mark.parametrize(
@@ -220,14 +209,10 @@ def test_it_makes_no_difference_whether_a_page_or_a_sitemap_is_answered_last(
 
 
 @pytest.mark.parametrize("late", ["a", "b"])
-def test_a_record_of_two_harvests_was_found_in_the_one_that_was_named_first(
-    tmp_path: Path, late: str
-) -> None:
+def test_a_record_of_two_harvests_was_found_in_the_one_that_was_named_first(tmp_path: Path, late: str) -> None:
     answers = HeldBack(f"/{late}?verb=ListRecords&metadataPrefix=oai_dc", "/item")
     listed = records(record("oai:r:1", f"{HOME}item", text="ark:/12148/r1"))
-    pages: dict[str, Page] = {
-        f"/{name}?verb=ListRecords&metadataPrefix=oai_dc": listed for name in "ab"
-    }
+    pages: dict[str, Page] = {f"/{name}?verb=ListRecords&metadataPrefix=oai_dc": listed for name in "ab"}
     with Web({WWW: answers.of(pages | {"/item": "ark:/12148/i1"})}) as web:
         web.crawl(f"oai:{HOME}a", f"oai:{HOME}b", store=tmp_path / "a.db")
     assert answers.asked.is_set()

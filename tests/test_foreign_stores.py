@@ -25,9 +25,7 @@ def store(tmp_path: Path) -> Path:
     """A small store with a row in each table that the tests change."""
     path = tmp_path / "a.db"
     with Store.open(path) as made:
-        run = made.begin_run(
-            command="run", at=AT, version="0", resolver="", user_agent="t", seeds=["a"]
-        )
+        run = made.begin_run(command="run", at=AT, version="0", resolver="", user_agent="t", seeds=["a"])
         with made.transaction() as connection:
             for statement in ROWS:
                 connection.exec_driver_sql(statement)
@@ -83,9 +81,7 @@ VALUES = {
 def test_wrong_values_are_refused_by_whatever_opens_a_store(statement: str, store: Path) -> None:
     change(store, statement)
     before = store.read_bytes()
-    with pytest.raises(
-        StoreDamaged, match=r"(run|document|frontier|triage|ark|provenance) row 1: "
-    ):
+    with pytest.raises(StoreDamaged, match=r"(run|document|frontier|triage|ark|provenance) row 1: "):
         Store.open(store)
     with pytest.raises(StoreDamaged):
         load_frames(store)
@@ -147,9 +143,7 @@ OBSTACLES: dict[str, Callable[[Path], None]] = {
 
 @pytest.mark.parametrize("suffix", ["-wal", "-journal", "-shm", ".lock"])
 @pytest.mark.parametrize("put", OBSTACLES.values(), ids=OBSTACLES.keys())
-def test_only_files_lie_next_to_a_store(
-    put: Callable[[Path], None], suffix: str, store: Path, tmp_path: Path
-) -> None:
+def test_only_files_lie_next_to_a_store(put: Callable[[Path], None], suffix: str, store: Path, tmp_path: Path) -> None:
     if put is OBSTACLES["a file of two names"]:
         (tmp_path / "other").write_bytes(b"")
         (tmp_path / f"a.db{suffix}").hardlink_to(tmp_path / "other")
@@ -192,20 +186,14 @@ CUT_OFF: dict[str, Callable[[Path], None]] = {
     "no byte": lambda path: path.write_bytes(b"") and None,
     "an empty page": _sql("PRAGMA journal_mode=WAL", "VACUUM"),
     "a name": _sql("PRAGMA application_id=1095912257"),
-    "half a schema": _sql(
-        "PRAGMA application_id=1095912257", "CREATE TABLE run (run_id INTEGER PRIMARY KEY)"
-    ),
-    "a hundred bytes": lambda path: (
-        path.write_bytes(path.with_name("whole.db").read_bytes()[:100]) and None
-    ),
+    "half a schema": _sql("PRAGMA application_id=1095912257", "CREATE TABLE run (run_id INTEGER PRIMARY KEY)"),
+    "a hundred bytes": lambda path: path.write_bytes(path.with_name("whole.db").read_bytes()[:100]) and None,
     "five bytes": lambda path: path.write_bytes(b"SQLit") and None,
 }
 
 
 @pytest.mark.parametrize("make", CUT_OFF.values(), ids=CUT_OFF.keys())
-def test_store_that_was_cut_off_is_said_to_be(
-    make: Callable[[Path], None], store: Path, tmp_path: Path
-) -> None:
+def test_store_that_was_cut_off_is_said_to_be(make: Callable[[Path], None], store: Path, tmp_path: Path) -> None:
     shutil.copy(store, tmp_path / "whole.db")
     path = tmp_path / "cut.db"
     make(path)

@@ -31,16 +31,10 @@ TEI = b"<TEI xmlns='http://www.tei-c.org/ns/1.0'/>"
 @pytest.mark.parametrize(
     ("data", "said", "name", "read_as"),
     [
-        pytest.param(
-            b"<!doctype html><p>x", PLAIN, "a.txt", HTML, id="a doctype of HTML beats every claim"
-        ),
-        pytest.param(
-            b"<!-- x --><!DOCTYPE HTML PUBLIC ''>x", XML, "", HTML, id="a doctype behind a comment"
-        ),
+        pytest.param(b"<!doctype html><p>x", PLAIN, "a.txt", HTML, id="a doctype of HTML beats every claim"),
+        pytest.param(b"<!-- x --><!DOCTYPE HTML PUBLIC ''>x", XML, "", HTML, id="a doctype behind a comment"),
         pytest.param(b"\n<html lang=fr>x", None, "a.xml", HTML, id="a root of HTML"),
-        pytest.param(
-            b"<?xml version='1.0'?>\n<html xmlns='x'/>", XML, "", HTML, id="XHTML is HTML"
-        ),
+        pytest.param(b"<?xml version='1.0'?>\n<html xmlns='x'/>", XML, "", HTML, id="XHTML is HTML"),
         pytest.param("<html><p>é".encode("utf-16"), None, "", HTML, id="HTML in UTF-16"),
         pytest.param(b"<?xml version='1.0'?><a/>", HTML, "a.html", XML, id="a declaration of XML"),
         pytest.param(b"\xef\xbb\xbf" + TEI, HTML, "", XML, id="a namespace"),
@@ -51,9 +45,7 @@ TEI = b"<TEI xmlns='http://www.tei-c.org/ns/1.0'/>"
             XML,
             id="a doctype that isn't HTML's",
         ),
-        pytest.param(
-            "<?xml version='1.0'?><a/>".encode("utf-16"), None, "", XML, id="XML in UTF-16"
-        ),
+        pytest.param("<?xml version='1.0'?><a/>".encode("utf-16"), None, "", XML, id="XML in UTF-16"),
         pytest.param(b"%PDF-1.4\n", HTML, "a.html", PDF, id="a header of PDF"),
         pytest.param(
             b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n%PDF-1.7\r\n",
@@ -79,9 +71,7 @@ TEI = b"<TEI xmlns='http://www.tei-c.org/ns/1.0'/>"
         pytest.param(b"<someone@example.org> wrote:", None, "", PLAIN, id="no likeness of XML"),
         pytest.param(b"<unknown> is", None, "README", PLAIN, id="no likeness either"),
         pytest.param(b"see ark:/12148/a", None, "", PLAIN, id="anything else is text"),
-        pytest.param(
-            b"00714cam\x1e001\x1fa\x1d", None, "", PLAIN, id="MARC has separators, and is text"
-        ),
+        pytest.param(b"00714cam\x1e001\x1fa\x1d", None, "", PLAIN, id="MARC has separators, and is text"),
         pytest.param(
             "ark:/12148/a".encode("utf-16-le"),
             None,
@@ -117,13 +107,9 @@ TEI = b"<TEI xmlns='http://www.tei-c.org/ns/1.0'/>"
             BIBTEX,
             id="an entry of BibTeX behind a comment",
         ),
-        pytest.param(
-            b"Cite as:\n  @book{key,\n title={T}}", None, "", BIBTEX, id="one behind text"
-        ),
+        pytest.param(b"Cite as:\n  @book{key,\n title={T}}", None, "", BIBTEX, id="one behind text"),
         pytest.param(b"@someone, see ark:/12148/a", None, "", PLAIN, id="an at sign is no entry"),
-        pytest.param(
-            b"% x\n\n\\documentclass{article}", PLAIN, "", LATEX, id="a document class of LaTeX"
-        ),
+        pytest.param(b"% x\n\n\\documentclass{article}", PLAIN, "", LATEX, id="a document class of LaTeX"),
         pytest.param(b"\\section{A}\ntext", None, "", LATEX, id="a heading of LaTeX"),
         pytest.param(
             b"\\def\\a{b}\n\\begin{document}",
@@ -175,9 +161,7 @@ ODF = "application/vnd.oasis.opendocument."
     ("data", "kind"),
     [
         pytest.param(zipped(**WORD), Format.DOCX, id="Word"),
-        pytest.param(
-            zipped(**{"xl/workbook.xml": "", "[Content_Types].xml": ""}), Format.XLSX, id="Excel"
-        ),
+        pytest.param(zipped(**{"xl/workbook.xml": "", "[Content_Types].xml": ""}), Format.XLSX, id="Excel"),
         pytest.param(
             zipped(**{"[Content_Types].xml": "", "ppt/presentation.xml": ""}),
             Format.PPTX,
@@ -199,9 +183,7 @@ ODF = "application/vnd.oasis.opendocument."
             id="the same of ODT",
         ),
         pytest.param(zipped(**WORD)[:-30], Format.DOCX, id="a directory that was cut off"),
-        pytest.param(
-            zipped(**{"a.docx": zipped(**WORD)}), None, id="an archive with a document in it"
-        ),
+        pytest.param(zipped(**{"a.docx": zipped(**WORD)}), None, id="an archive with a document in it"),
         pytest.param(
             zipped(**{"a/[Content_Types].xml": "", "a/word/document.xml": ""}),
             None,
@@ -221,16 +203,16 @@ def test_package(data, kind):
 @pytest.mark.parametrize("kind", ["text", "spreadsheet", "presentation"])
 def test_flat_opendocument_is_read_as_what_it_is(kind):
     names = 'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"'
-    flat = f'<?xml version="1.0"?><office:document {names} office:mimetype="{ODF}{kind}"><office:body/></office:document>'
+    flat = (
+        f'<?xml version="1.0"?><office:document {names} office:mimetype="{ODF}{kind}"><office:body/></office:document>'
+    )
     assert read_document(flat.encode(), media_type="text/xml").media_type == ODF + kind
 
 
 @pytest.mark.parametrize(
     ("data", "media_type", "detail"),
     [
-        pytest.param(
-            bytes(range(256)) * 9, "application/octet-stream", "binary data", id="anything"
-        ),
+        pytest.param(bytes(range(256)) * 9, "application/octet-stream", "binary data", id="anything"),
         pytest.param(b"PK\x03\x04.....", "application/zip", "looks like a ZIP archive", id="ZIP"),
         pytest.param(
             b"PK\x05\x06" + bytes(18),
@@ -250,9 +232,7 @@ def test_flat_opendocument_is_read_as_what_it_is(kind):
 def test_unknown_format_says_what_it_looks_like(data, media_type, detail):
     reading = read_document(data, media_type="text/html", name="page.html")
     assert (reading.media_type, reading.blocks) == (media_type, ())
-    assert [(finding.kind, finding.detail) for finding in reading.findings] == [
-        ("unknown-format", detail)
-    ]
+    assert [(finding.kind, finding.detail) for finding in reading.findings] == [("unknown-format", detail)]
 
 
 def test_an_empty_document_is_said_to_be():

@@ -20,9 +20,7 @@ AT = "2026-11-21T00:00:00.000+00:00"
 SITE = "https://library.example"
 
 
-def page_requests(
-    urls: Iterable[str], *, depth: int, found_on: str | None
-) -> Iterator[CrawlRequest]:
+def page_requests(urls: Iterable[str], *, depth: int, found_on: str | None) -> Iterator[CrawlRequest]:
     """The requests that *urls* give, in their order, once each; what is no URL leads nowhere."""
     keys: set[str] = set()
     for url in urls:
@@ -36,9 +34,7 @@ def page_requests(
 
 
 def begun(store: Store) -> int:
-    return store.begin_run(
-        command="run", at=AT, version="0", resolver="https://n2t.net/", user_agent="t", seeds=["a"]
-    )
+    return store.begin_run(command="run", at=AT, version="0", resolver="https://n2t.net/", user_agent="t", seeds=["a"])
 
 
 def pages(*paths: str, host: str = "library.example") -> list[CrawlRequest]:
@@ -97,16 +93,10 @@ def test_what_a_document_leads_to_and_that_it_is_done_are_recorded_with_it() -> 
         [seed] = pages("")
         frontier.add([seed])
         frontier.claim({"library.example": 1})
-        leads = tuple(
-            page_requests([f"{SITE}/b", f"{SITE}/a", f"{SITE}/b#x"], depth=1, found_on=seed.url)
-        )
+        leads = tuple(page_requests([f"{SITE}/b", f"{SITE}/a", f"{SITE}/b#x"], depth=1, found_on=seed.url))
         store.record(
             run_id,
-            [
-                DocumentRecord(
-                    seed.url, None, AT, DocumentOutcome.READ, leads=leads, settles=seed.canonical
-                )
-            ],
+            [DocumentRecord(seed.url, None, AT, DocumentOutcome.READ, leads=leads, settles=seed.canonical)],
         )
         assert frontier.counts() == {
             FrontierState.WAITING: 2,
@@ -114,10 +104,7 @@ def test_what_a_document_leads_to_and_that_it_is_done_are_recorded_with_it() -> 
             FrontierState.DONE: 1,
         }
         found = frontier.claim({"library.example": 9})
-    assert [
-        (each.crawl_request.url, each.crawl_request.depth, each.crawl_request.found_on)
-        for each in found
-    ] == [
+    assert [(each.crawl_request.url, each.crawl_request.depth, each.crawl_request.found_on) for each in found] == [
         (f"{SITE}/b", 1, seed.url),
         (f"{SITE}/a", 1, seed.url),
     ]
@@ -133,9 +120,7 @@ def test_when_a_document_can_not_be_recorded_nothing_of_it_is(tmp_path: Path) ->
         with store.transaction() as connection:
             count = connection.exec_driver_sql("pragma page_count").scalar_one()
         store._engine.raw_connection().execute(f"pragma max_page_count={count + 2}")
-        leads = tuple(
-            page_requests((f"{SITE}/{n}" for n in range(1000)), depth=1, found_on=seed.url)
-        )
+        leads = tuple(page_requests((f"{SITE}/{n}" for n in range(1000)), depth=1, found_on=seed.url))
         with pytest.raises(StoreUnwritable, match="full"):
             store.record(
                 run_id,
@@ -167,9 +152,7 @@ def test_after_a_crash_what_was_claimed_is_known(tmp_path: Path) -> None:
         store.record(run_id, [SettledEntry(DOCUMENTS, f"{SITE}/a")])
     with Store.open(tmp_path / "a.db") as store:
         frontier = Frontier(store, run_id, DOCUMENTS)
-        assert [(entry.crawl_request.url, entry.attempts) for entry in frontier.claim_again()] == [
-            (f"{SITE}/b", 2)
-        ]
+        assert [(entry.crawl_request.url, entry.attempts) for entry in frontier.claim_again()] == [(f"{SITE}/b", 2)]
         assert urls(frontier) == [f"{SITE}/c"]
 
 
@@ -188,12 +171,8 @@ def test_where_redirects_lead_is_theirs_unless_it_was_found_before_or_is_asked_f
             False,
         ]
         states = (FrontierState.WAITING, FrontierState.CLAIMED)
-        assert [frontier.take_over(before, state, by=way) for state in states] == [False, False], (
-            "found before"
-        )
-        assert [frontier.take_over(new, state, by=way) for state in states] == [False, False], (
-            "they are there already"
-        )
+        assert [frontier.take_over(before, state, by=way) for state in states] == [False, False], "found before"
+        assert [frontier.take_over(new, state, by=way) for state in states] == [False, False], "they are there already"
         assert frontier.take_over(after, FrontierState.WAITING, by=way)
         assert urls(frontier) == [f"{SITE}/before", f"{SITE}/way"]
         assert frontier.handed_out() == 2
@@ -201,9 +180,7 @@ def test_where_redirects_lead_is_theirs_unless_it_was_found_before_or_is_asked_f
     with Store.open(tmp_path / "a.db") as store:
         frontier = Frontier(store, run_id, DOCUMENTS)
         assert [entry.crawl_request.url for entry in frontier.claim_again()] == [f"{SITE}/before"]
-        assert urls(frontier) == [f"{SITE}/way", f"{SITE}/after", f"{SITE}/new"], (
-            "after a crash they wait again"
-        )
+        assert urls(frontier) == [f"{SITE}/way", f"{SITE}/after", f"{SITE}/new"], "after a crash they wait again"
 
 
 def test_hosts_come_in_the_order_in_which_they_were_come_by() -> None:
@@ -235,12 +212,8 @@ def test_claiming_looks_at_no_more_rows_than_it_takes() -> None:
         frontier.claim({"library.example": 5})
         [(sql, values)] = statements
         with store.reading() as connection:
-            steps = [
-                row[3] for row in connection.exec_driver_sql(f"explain query plan {sql}", values)
-            ]
-    assert any("frontier_waiting (run_id=? AND spider=? AND host=?)" in step for step in steps), (
-        steps
-    )
+            steps = [row[3] for row in connection.exec_driver_sql(f"explain query plan {sql}", values)]
+    assert any("frontier_waiting (run_id=? AND spider=? AND host=?)" in step for step in steps), steps
     assert not any(step.startswith("SCAN") for step in steps), steps
 
 

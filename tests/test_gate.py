@@ -56,9 +56,7 @@ def test_the_form_of_a_form_is_itself(url: str) -> None:
     assert same_document(once) == once
 
 
-@pytest.mark.parametrize(
-    "url", ["http://[::1", "http://a.example:x/", "http://a.example:99999999999/é"]
-)
+@pytest.mark.parametrize("url", ["http://[::1", "http://a.example:x/", "http://a.example:99999999999/é"])
 def test_what_is_no_url_has_no_form_or_one_that_does_no_harm(url: str) -> None:
     with contextlib.suppress(ValueError):
         same_document(url)
@@ -211,10 +209,7 @@ def test_a_link_of_one_page_leads_one_step_further_and_a_turned_page_none() -> N
         crawl_request=CrawlRequest.to_page(at, found_on=HOME, depth=3),
         url=at,
     )
-    assert [
-        (crawl_request.url.removeprefix(HOME), crawl_request.depth)
-        for crawl_request in passed.leads
-    ] == [
+    assert [(crawl_request.url.removeprefix(HOME), crawl_request.depth) for crawl_request in passed.leads] == [
         ("browse?page=2", 3),
         ("item/1", 4),
     ]
@@ -223,17 +218,8 @@ def test_a_link_of_one_page_leads_one_step_further_and_a_turned_page_none() -> N
 def test_the_depth_that_the_user_gives_ends_a_crawl_without_a_word() -> None:
     limited = gate(rules=Rules(depth=2))
     html = "<a href='/a'>a</a>"
-    assert urls(
-        from_page(
-            html, at=limited, crawl_request=CrawlRequest.to_page(HOME, found_on=HOME, depth=1)
-        )
-    ) == ["a"]
-    assert (
-        from_page(
-            html, at=limited, crawl_request=CrawlRequest.to_page(HOME, found_on=HOME, depth=2)
-        )
-        == Passed()
-    )
+    assert urls(from_page(html, at=limited, crawl_request=CrawlRequest.to_page(HOME, found_on=HOME, depth=1))) == ["a"]
+    assert from_page(html, at=limited, crawl_request=CrawlRequest.to_page(HOME, found_on=HOME, depth=2)) == Passed()
 
 
 def test_the_depth_that_keeps_from_traps_is_told() -> None:
@@ -277,9 +263,7 @@ def test_a_page_that_asks_not_to_be_followed_is_not_and_that_is_told(told: str) 
     if told == "meta":
         html = f"<meta name=Robots content='NOINDEX, NoFollow'>{html}"
     else:
-        headers = Headers(
-            x_robots_tag=("nofollow" if told == "header" else "otherbot: all", "arkaudit: none")
-        )
+        headers = Headers(x_robots_tag=("nofollow" if told == "header" else "otherbot: all", "arkaudit: none"))
     passed = from_page(html, headers=headers)
     assert passed.leads == ()
     [finding] = [finding for finding in passed.findings if finding.kind == "nofollow-page"]
@@ -290,9 +274,7 @@ def test_a_page_that_asks_not_to_be_followed_is_not_and_that_is_told(told: str) 
 
 def test_what_others_are_asked_is_not_asked_of_us() -> None:
     headers = Headers(x_robots_tag=("googlebot: nofollow", "unavailable_after: 2027-01-01"))
-    assert urls(
-        from_page("<meta name=googlebot content=nofollow><a href='/a'>a</a>", headers=headers)
-    ) == ["a"]
+    assert urls(from_page("<meta name=googlebot content=nofollow><a href='/a'>a</a>", headers=headers)) == ["a"]
 
 
 def test_links_marked_nofollow_are_counted_where_they_would_be_followed() -> None:
@@ -343,10 +325,7 @@ def test_from_a_content_host_everything_is_fetched_and_nothing_followed() -> Non
     [crawl_request] = from_page("<a href='https://cdn.example/bitstream/1'>1</a>", at=here).leads
     assert crawl_request.reach is Reach.LEAF
     assert (
-        from_page(
-            "<a href='/more'>more</a>", at=here, crawl_request=crawl_request, url=crawl_request.url
-        ).leads
-        == ()
+        from_page("<a href='/more'>more</a>", at=here, crawl_request=crawl_request, url=crawl_request.url).leads == ()
     )
 
 
@@ -355,9 +334,7 @@ def test_a_landing_page_leads_to_its_documents_and_nowhere_else() -> None:
     html = """<meta name=citation_pdf_url content='https://repository.elsewhere.example/bitstream/7'>
         <a href='/'>home</a> <a href='thesis.pdf'>PDF</a> <a href='https://files.elsewhere.example/data.CSV'>data</a>
         <a href='https://third.example/other.pdf'>cited</a>"""
-    headers = Headers(
-        link=('<https://repository.elsewhere.example/item/7/docx>; rel="item"; type="x"',)
-    )
+    headers = Headers(link=('<https://repository.elsewhere.example/item/7/docx>; rel="item"; type="x"',))
     passed = from_page(
         html,
         crawl_request=CrawlRequest.to_page(landing, found_on="oai:r:7", depth=1, reach=Reach.ITEM),
@@ -374,9 +351,7 @@ def test_a_landing_page_leads_to_its_documents_and_nowhere_else() -> None:
 
 
 def test_a_landing_page_that_goes_on_by_itself_stays_a_landing_page() -> None:
-    crawl_request = CrawlRequest.to_page(
-        "https://r.example/1", found_on="x", depth=1, reach=Reach.ITEM
-    )
+    crawl_request = CrawlRequest.to_page("https://r.example/1", found_on="x", depth=1, reach=Reach.ITEM)
     [further] = from_page(
         "<meta http-equiv=refresh content='0; url=/2'>",
         crawl_request=crawl_request,
@@ -388,9 +363,7 @@ def test_a_landing_page_that_goes_on_by_itself_stays_a_landing_page() -> None:
 # -- sources
 
 
-def test_what_a_named_source_lists_is_asked_for_wherever_it_is_and_its_further_parts_come_first() -> (
-    None
-):
+def test_what_a_named_source_lists_is_asked_for_wherever_it_is_and_its_further_parts_come_first() -> None:
     read = SourceReading(
         SourceKind.FEED,
         (ListedItem("https://elsewhere.example/1"), ListedItem(HOME + "2")),
@@ -409,13 +382,9 @@ def test_what_a_named_source_lists_is_asked_for_wherever_it_is_and_its_further_p
 
 
 def test_a_source_that_a_crawl_comes_upon_stays_in_its_scope() -> None:
-    read = SourceReading(
-        SourceKind.SITEMAP, (ListedItem("https://elsewhere.example/1"), ListedItem(HOME + "2"))
-    )
+    read = SourceReading(SourceKind.SITEMAP, (ListedItem("https://elsewhere.example/1"), ListedItem(HOME + "2")))
     passed = gate().source(CrawlRequest.to_page(HOME + "sitemap.xml", found_on=HOME, depth=1), read)
-    assert [(crawl_request.url, crawl_request.reach) for crawl_request in passed.leads] == [
-        (HOME + "2", Reach.SITE)
-    ]
+    assert [(crawl_request.url, crawl_request.reach) for crawl_request in passed.leads] == [(HOME + "2", Reach.SITE)]
 
 
 def test_links_of_a_record_that_are_not_its_own_place_are_followed_in_scope_only() -> None:
@@ -423,9 +392,7 @@ def test_links_of_a_record_that_are_not_its_own_place_are_followed_in_scope_only
         ListedItem("https://doi.example/1", "r:1"),
         ListedItem("https://rights.example/by", "r:1", is_elsewhere=False),
     )
-    read = SourceReading(
-        SourceKind.OAI, (*items, ListedItem(HOME + "galley/1", "r:1", is_elsewhere=False))
-    )
+    read = SourceReading(SourceKind.OAI, (*items, ListedItem(HOME + "galley/1", "r:1", is_elsewhere=False)))
     passed = gate().source(CrawlRequest.to_page(HOME + "oai", source=SourceKind.OAI), read)
     assert [(crawl_request.url, crawl_request.found_on) for crawl_request in passed.leads] == [
         ("https://doi.example/1", "r:1"), (HOME + "galley/1", "r:1"),
@@ -448,12 +415,8 @@ def test_pictures_examples_and_traps_are_not_asked_for_by_a_source_either() -> N
 
 
 def test_without_depth_nothing_is_followed_and_what_a_source_says_of_itself_is_told() -> None:
-    read = read_nothing = SourceReading(
-        SourceKind.SITEMAP, (ListedItem(HOME + "1"),), (HOME + "s2.xml",)
-    )
-    assert gate(rules=Rules(depth=0)).source(CrawlRequest.to_page(HOME), read) == Passed(
-        findings=read_nothing.findings
-    )
+    read = read_nothing = SourceReading(SourceKind.SITEMAP, (ListedItem(HOME + "1"),), (HOME + "s2.xml",))
+    assert gate(rules=Rules(depth=0)).source(CrawlRequest.to_page(HOME), read) == Passed(findings=read_nothing.findings)
 
 
 @given(st.lists(st.text(max_size=40), max_size=6), st.text(max_size=60))
@@ -462,8 +425,7 @@ def test_no_link_and_no_header_is_too_odd(links: list[str], header: str) -> None
     told = Headers((header,), (header,), (header,))
     passed = gate().page(CrawlRequest.to_page(HOME), reading, url=HOME, headers=told)
     assert all(
-        crawl_request.url.isascii() and crawl_request.url.startswith(("http", "HTTP"))
-        for crawl_request in passed.leads
+        crawl_request.url.isascii() and crawl_request.url.startswith(("http", "HTTP")) for crawl_request in passed.leads
     )
 
 
@@ -471,9 +433,7 @@ SLOW = r"(a|a|aa)+$"
 
 
 def test_a_pattern_that_takes_too_long_is_a_finding_and_no_hang() -> None:
-    page = (
-        "".join(f"<a href='/{'a' * 60}{n}!'>x</a>" for n in range(300)) + "<a href='/item/b'>b</a>"
-    )
+    page = "".join(f"<a href='/{'a' * 60}{n}!'>x</a>" for n in range(300)) + "<a href='/item/b'>b</a>"
     for rules in (
         Rules(exclude=LinkPatterns([SLOW])),
         Rules(include=LinkPatterns([SLOW, "/item/"])),
@@ -482,9 +442,7 @@ def test_a_pattern_that_takes_too_long_is_a_finding_and_no_hang() -> None:
         kinds = {finding.kind: finding.detail for finding in passed.findings}
         assert kinds["slow-pattern"].startswith("links not followed: 30")
         assert "a pattern of --include or --exclude takes too long" in kinds["slow-pattern"]
-        assert [crawl_request.url for crawl_request in passed.leads] == (
-            [f"{HOME}item/b"] if rules.include else []
-        )
+        assert [crawl_request.url for crawl_request in passed.leads] == ([f"{HOME}item/b"] if rules.include else [])
 
 
 def test_a_pattern_that_was_cut_off_some_times_is_searched_for_no_more() -> None:

@@ -95,12 +95,8 @@ def private() -> Iterator[Private]:
         yield running
 
 
-def with_names(
-    names: dict[str, list[list[str]]], *arguments: str | Path, stdin: str = "", **environment: str
-) -> Any:
-    clean = {
-        name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")
-    }
+def with_names(names: dict[str, list[list[str]]], *arguments: str | Path, stdin: str = "", **environment: str) -> Any:
+    clean = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     return subprocess.run(
         [sys.executable, "-c", LOOK_UPS, json.dumps(names), *map(str, arguments)],
         capture_output=True, text=True, check=False, timeout=120, input=stdin,
@@ -111,11 +107,7 @@ def with_names(
 def an_object(target: str) -> bytes:
     """One ARK leads to something, and no other does."""
     is_there = target.endswith((ARK, "/landing"))
-    return (
-        reply(body="<title>An object</title><p>Forty leaves")
-        if is_there
-        else reply("404 Not Found")
-    )
+    return reply(body="<title>An object</title><p>Forty leaves") if is_there else reply("404 Not Found")
 
 
 def bracketed(host: str) -> str:
@@ -127,9 +119,7 @@ def test_no_notation_of_an_address_is_connected_to(private: Private) -> None:
     urls = [f"http://{host}:{private.port}/{ARK}" for host in hosts]
     rows = json_lines(with_names({}, "check", "--from", "-", *QUICK, stdin="\n".join(urls)).stdout)
     assert len(rows) == len(urls) > 20
-    assert {row["asked"]: row["object"]["outcome"] for row in rows} == dict.fromkeys(
-        urls, "refused-address"
-    )
+    assert {row["asked"]: row["object"]["outcome"] for row in rows} == dict.fromkeys(urls, "refused-address")
     assert private.connections == 0
     assert {row["requests"] for row in rows} == {0}
 
@@ -140,22 +130,18 @@ def test_a_redirect_to_any_notation_is_not_followed_there(private: Private) -> N
     def respond(target: str) -> bytes:
         number = int(target.partition("?")[0].rpartition("x")[2])
         host = hosts[number].encode().decode("latin-1")
-        return (
-            reply("302 Found", Location=f"http://{host}:{private.port}/").decode().encode("latin-1")
-        )
+        return reply("302 Found", Location=f"http://{host}:{private.port}/").decode().encode("latin-1")
 
     with RawServer(respond) as public:
         routed = ("--connect-to", f"r.example:80=127.0.0.1:{public.port}")
         urls = [f"http://r.example/ark:/12x45/x{number}" for number in range(len(hosts))]
-        rows = json_lines(
-            with_names({}, "check", "--from", "-", *QUICK, *routed, stdin="\n".join(urls)).stdout
-        )
+        rows = json_lines(with_names({}, "check", "--from", "-", *QUICK, *routed, stdin="\n".join(urls)).stdout)
     assert len(rows) == len(urls)
     # The octets of a Location outside ASCII are escaped one by one: no host is made of those.
     as_sent = {url: host for url, host in zip(urls, hosts, strict=True) if host.isascii()}
-    assert {
-        row["asked"]: row["object"]["outcome"] for row in rows if row["asked"] in as_sent
-    } == dict.fromkeys(as_sent, "refused-address")
+    assert {row["asked"]: row["object"]["outcome"] for row in rows if row["asked"] in as_sent} == dict.fromkeys(
+        as_sent, "refused-address"
+    )
     assert set(outcomes(rows)) <= {"refused-address", "bad-redirect", "dns"}
     assert private.connections == 0
 
@@ -166,9 +152,7 @@ def test_a_name_that_leads_inside_is_not_connected_to(private: Private) -> None:
         "both.example": [["127.0.0.1", "::1"]], "metadata.example": [["169.254.169.254"]],
     }  # fmt: skip
     urls = [f"http://{name}:{private.port}/{ARK}" for name in names]
-    rows = json_lines(
-        with_names(names, "check", "--from", "-", *QUICK, stdin="\n".join(urls)).stdout
-    )
+    rows = json_lines(with_names(names, "check", "--from", "-", *QUICK, stdin="\n".join(urls)).stdout)
     assert outcomes(rows) == ["refused-address"] * len(names)
     assert private.connections == 0
     assert "127.0.0.1 is a loopback address" in rows[0]["hops"][-1]["error"]

@@ -28,11 +28,7 @@ from tests.vectors import vectors
 
 @pytest.mark.parametrize("vector", vectors("headlines"))
 def test_the_verdict_is_a_sentence(vector: dict[str, Any]) -> None:
-    days = {
-        name: date.fromisoformat(value)
-        for name, value in vector["counts"].items()
-        if name in ("day", "since")
-    }
+    days = {name: date.fromisoformat(value) for name, value in vector["counts"].items() if name in ("day", "since")}
     assert headline(Counts(**{**vector["counts"], **days})) == vector["says"]
 
 
@@ -66,15 +62,10 @@ def test_it_is_compared_with_the_run_before_or_with_the_one_that_was_chosen(tmp_
             )
     frames = load_frames(path)
     said = headline(counts_of(frames, Tables(frames)))
-    assert (
-        said == "Both judged ARKs work; nothing to act on; since 1 May, none broke and 1 recovered."
-    )
+    assert said == "Both judged ARKs work; nothing to act on; since 1 May, none broke and 1 recovered."
     frames = load_frames(path, since=2)
     said = headline(counts_of(frames, Tables(frames)))
-    assert (
-        said
-        == "Both judged ARKs work; nothing to act on; since 31 January, 1 broke and 1 recovered."
-    )
+    assert said == "Both judged ARKs work; nothing to act on; since 31 January, 1 broke and 1 recovered."
 
 
 # -- the badge
@@ -82,9 +73,7 @@ def test_it_is_compared_with_the_run_before_or_with_the_one_that_was_chosen(tmp_
 
 @pytest.mark.parametrize("vector", vectors("badges"))
 def test_a_badge_claims_no_more_than_is_known(vector: dict[str, Any]) -> None:
-    days = {
-        name: date.fromisoformat(value) for name, value in vector["counts"].items() if name == "day"
-    }
+    days = {name: date.fromisoformat(value) for name, value in vector["counts"].items() if name == "day"}
     counts = Counts(**{**vector["counts"], **days})
     made = badge(counts, is_suspect=vector.get("is_suspect", False))
     assert (made.message, made.colour) == (vector["message"], vector["colour"])

@@ -35,9 +35,7 @@ GUIDE = "http://library.example/guide"
 
 
 def moment(day: float) -> str:
-    return (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=day)).isoformat(
-        timespec="milliseconds"
-    )
+    return (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=day)).isoformat(timespec="milliseconds")
 
 
 def seen(url: str, day: float, status: int | None) -> Observation:
@@ -68,18 +66,11 @@ def audit(
         seeds=seeds,
     )
     for url, text in (documents or {}).items():
-        outcome, _, led_to = (
-            text.strip("[]").partition(" ") if text.startswith("[") else ("read", "", "")
-        )
-        mentions = tuple(
-            CitedMention(each, each.repaired)
-            for each in find_arks("" if outcome != "read" else text)
-        )
+        outcome, _, led_to = text.strip("[]").partition(" ") if text.startswith("[") else ("read", "", "")
+        mentions = tuple(CitedMention(each, each.repaired) for each in find_arks("" if outcome != "read" else text))
         hops = (Hop(url, "GET", moment(day), 200),)
         became = (DocumentOutcome if outcome in set(DocumentOutcome) else ObjectOutcome)(outcome)
-        row = DocumentRecord(
-            url, None, moment(day), became, hops=hops, mentions=mentions, led_to=led_to or None
-        )
+        row = DocumentRecord(url, None, moment(day), became, hops=hops, mentions=mentions, led_to=led_to or None)
         store.record(run_id, [row])
     store.record(run_id, [seen(url, day, status) for url, status in (answers or {}).items()])
     judge_run(store, run_id, [(Ark.parse(url), url) for url in answers or {}])
@@ -90,19 +81,14 @@ def audit(
 def events(store: Store) -> list[tuple[int, str, str]]:
     event = schema.event
     with store._engine.connect() as connection:
-        query = select(event.c.run_id, event.c.request_url, event.c.event).order_by(
-            event.c.event_id
-        )
+        query = select(event.c.run_id, event.c.request_url, event.c.event).order_by(event.c.event_id)
         return [tuple(row) for row in connection.execute(query)]
 
 
 def derived(store: Store) -> list[object]:
     with store._engine.connect() as connection:
         return [
-            sorted(
-                tuple(row)[table is not schema.assessment :]
-                for row in connection.execute(select(table)).all()
-            )
+            sorted(tuple(row)[table is not schema.assessment :] for row in connection.execute(select(table)).all())
             for table in (schema.latest, schema.event, schema.contact, schema.assessment)
         ]
 
@@ -130,9 +116,7 @@ def test_what_the_documents_no_longer_cite_is_gone_and_comes_back_as_new() -> No
         audit(store, 0, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 200, OTHER: 200})
         gone = audit(store, 1, documents={GUIDE: f"see {OTHER}"}, answers={OTHER: 200})
         assert [each.is_cited for each in store.known_arks()] == [False, True]
-        again = audit(
-            store, 2, documents={GUIDE: f"see {ONE}, {OTHER}"}, answers={ONE: 200, OTHER: 200}
-        )
+        again = audit(store, 2, documents={GUIDE: f"see {ONE}, {OTHER}"}, answers={ONE: 200, OTHER: 200})
         assert [each for each in events(store) if each[1] == ONE][1:] == [
             (gone, ONE, "gone"),
             (again, ONE, "new"),
@@ -170,9 +154,7 @@ OTHER_PAGE = "http://library.example/other"
         ("nothing leads to the page any more", {OTHER_PAGE: "nothing"}, True),
     ],
 )
-def test_gone_is_only_what_was_seen_to_be_gone(
-    why: str, documents: dict[str, str], is_gone: bool
-) -> None:
+def test_gone_is_only_what_was_seen_to_be_gone(why: str, documents: dict[str, str], is_gone: bool) -> None:
     with Store.open(None) as store:
         audit(store, 0, documents={GUIDE: f"see {ONE}"}, answers={ONE: 200})
         audit(store, 1, documents=documents)
@@ -302,10 +284,7 @@ def test_the_command_tells_a_life_in_lines(kept: Path) -> None:
     assert f"cited in {GUIDE}: 1 citation, 2026-01-01 to 2026-02-16" in lines
     assert "  █▁▁▁▄█" in lines
     assert any("failing > confirmed-broken: broken 404" in line for line in lines)
-    assert any(
-        "recovered: after 3 failures since 2026-01-31; it had been confirmed broken" in line
-        for line in lines
-    )
+    assert any("recovered: after 3 failures since 2026-01-31; it had been confirmed broken" in line for line in lines)
     in_ascii = run_command("history", "ark:12x45/x5", "--store", kept, PYTHONIOENCODING="ascii")
     assert "  #___-#" in in_ascii.stdout.splitlines()
     assert in_ascii.stdout.isascii()
@@ -323,9 +302,7 @@ def test_the_command_tells_a_life_as_json(kept: Path) -> None:
     ("asked", "store", "code"),
     [("ark:12x45/never", "audit.db", 1), ("no ark", "audit.db", 2), ("ark:1/x5", "no.db", 2)],
 )
-def test_what_the_store_can_not_tell_is_one_line(
-    kept: Path, asked: str, store: str, code: int
-) -> None:
+def test_what_the_store_can_not_tell_is_one_line(kept: Path, asked: str, store: str, code: int) -> None:
     before = kept.read_bytes()
     done = run_command("history", asked, "--store", kept.with_name(store))
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (code, "", 1)

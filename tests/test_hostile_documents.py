@@ -34,18 +34,12 @@ OK = b"HTTP/1.1 200 OK\r\n"
 
 
 def body(data: bytes, *headers: str) -> bytes:
-    lines = "".join(
-        f"{line}\r\n" for line in (*headers, f"Content-Length: {len(data)}", "Connection: close")
-    )
+    lines = "".join(f"{line}\r\n" for line in (*headers, f"Content-Length: {len(data)}", "Connection: close"))
     return OK + lines.encode("latin-1") + b"\r\n" + data
 
 
 def chunked(*chunks: bytes) -> bytes:
-    return (
-        OK
-        + b"Transfer-Encoding: chunked\r\n\r\n"
-        + b"".join(b"%x\r\n%s\r\n" % (len(each), each) for each in chunks)
-    )
+    return OK + b"Transfer-Encoding: chunked\r\n\r\n" + b"".join(b"%x\r\n%s\r\n" % (len(each), each) for each in chunks)
 
 
 PAGE = f"<!DOCTYPE html><title>A page</title><p>{ARK} Forty leaves, with drawings.".encode()
@@ -121,9 +115,7 @@ ANSWERS: Mapping[str, tuple[bytes, str, str]] = {
 class Repository(Zoo):
     """The zoo, of which every animal gives its page also as a file, below ``/files``."""
 
-    def _given(
-        self, animal: Animal, host: str, target: str, *, is_secure: bool
-    ) -> tuple[Answer, ...]:
+    def _given(self, animal: Animal, host: str, target: str, *, is_secure: bool) -> tuple[Answer, ...]:
         given = super()._given(animal, host, target.removeprefix("/files"), is_secure=is_secure)
         return tuple(map(_as_file, given)) if target.startswith("/files/") else given
 
@@ -131,9 +123,7 @@ class Repository(Zoo):
 def _as_file(answer: Answer) -> Answer:
     has_page = answer.status == 200 and answer.raw is None and answer.location is None
     return (
-        replace(answer, type="application/pdf", body=PDF.decode("latin-1"), encoding="latin-1")
-        if has_page
-        else answer
+        replace(answer, type="application/pdf", body=PDF.decode("latin-1"), encoding="latin-1") if has_page else answer
     )
 
 
@@ -174,9 +164,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
     paths = {f"/{number}": answer for number, (answer, _, _) in enumerate(ANSWERS.values())}
     with ExitStack() as stack:
         repository = stack.enter_context(Repository(ANIMALS, authority))
-        server = stack.enter_context(
-            RawServer(lambda target: paths.get(target, reply("404 Not Found")))
-        )
+        server = stack.enter_context(RawServer(lambda target: paths.get(target, reply("404 Not Found"))))
         urls = {why: f"{server.url}{path}" for why, path in zip(ANSWERS, paths, strict=True)}
         (folder / "arkaudit.toml").write_text(f"[network]\nconnect_to = {repository.routes!r}\n")
         done = run_command(
@@ -190,12 +178,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
         for subject, kind, detail in store.execute("select subject, kind, detail from finding"):
             findings.setdefault(subject, []).append(f"{kind}: {detail}")
         rows = store.execute("select url, outcome from document").fetchall()
-        landings = {
-            url
-            for (url,) in store.execute(
-                "select final_url from document where outcome = 'redirected'"
-            )
-        }
+        landings = {url for (url,) in store.execute("select final_url from document where outcome = 'redirected'")}
     return Audit(rows, findings, urls, done.stderr, landings)
 
 
@@ -212,9 +195,7 @@ def test_there_is_one_row_for_each_document_and_no_exception(audit: Audit) -> No
 
 def test_what_was_not_read_has_its_reason(audit: Audit) -> None:
     told = {"read", "redirected"}
-    assert [
-        url for url, outcome in audit.rows if outcome not in told and not audit.findings.get(url)
-    ] == []
+    assert [url for url, outcome in audit.rows if outcome not in told and not audit.findings.get(url)] == []
     assert audit.landings <= {url for url, _ in audit.rows}, "that tells where it led"
 
 
@@ -223,14 +204,10 @@ def test_what_was_not_read_has_its_reason(audit: Audit) -> None:
     [animal for animal in ANIMALS if animal.object in OF_A_CHAIN],
     ids=lambda animal: f"{animal.name}: {animal.why}",
 )
-def test_a_document_that_no_answer_gave_is_told_as_an_ark_would_be(
-    animal: Animal, audit: Audit
-) -> None:
+def test_a_document_that_no_answer_gave_is_told_as_an_ark_would_be(animal: Animal, audit: Audit) -> None:
     assert audit.outcome(animal.url) == animal.object, audit.findings.get(animal.url)
     if animal.object != ChainEnd.ROBOTS:  # rules are for paths, and the file has another
-        assert audit.outcome(as_file(animal.url)) == animal.object, audit.findings.get(
-            as_file(animal.url)
-        )
+        assert audit.outcome(as_file(animal.url)) == animal.object, audit.findings.get(as_file(animal.url))
 
 
 @pytest.mark.parametrize("why", ANSWERS)
@@ -242,16 +219,10 @@ def test_an_answer_makes_a_document_or_a_reason(why: str, audit: Audit) -> None:
 
 
 def test_the_same_answers_are_told_alike_of_an_ark(tmp_path: Path) -> None:
-    paths = {
-        f"/ark:/12x45/n{number}": answer for number, (answer, _, _) in enumerate(ANSWERS.values())
-    }
-    with RawServer(
-        lambda target: paths.get(target.partition("?")[0], reply("404 Not Found"))
-    ) as server:
+    paths = {f"/ark:/12x45/n{number}": answer for number, (answer, _, _) in enumerate(ANSWERS.values())}
+    with RawServer(lambda target: paths.get(target.partition("?")[0], reply("404 Not Found"))) as server:
         urls = [f"{server.url}{path}" for path in paths]
-        rows = check_rows(
-            "--attempts", "1", "--resolver", server.url, "--store", tmp_path / "a.db", *urls
-        )
+        rows = check_rows("--attempts", "1", "--resolver", server.url, "--store", tmp_path / "a.db", *urls)
     assert [row["asked"] for row in rows] == urls
     with sqlite3.connect(tmp_path / "a.db") as store:
         seen = store.execute(

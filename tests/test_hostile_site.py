@@ -42,9 +42,7 @@ def archive() -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as members:
         for number, attack in enumerate(ATTACKS):
-            members.writestr(
-                f"{number} {attack}.txt".replace("\x00", ""), f"ark:/12x45/z{number} {attack}"
-            )
+            members.writestr(f"{number} {attack}.txt".replace("\x00", ""), f"ark:/12x45/z{number} {attack}")
             members.writestr(f"{number} {attack}.pdf", b"%PDF-1.7 " + attack.encode())
     return packed.getvalue()
 
@@ -59,9 +57,7 @@ def site(target: str) -> bytes:
             for number, attack in enumerate(ATTACKS)
         )
         links = "<a href='/archive.zip'>z</a> <a href=\"/a'><script>x</script>\">s</a> <a href='/gone\x1b[31m'>g</a>"
-        return reply(
-            body=f"<title>{ALL}</title>{mentions}{links}", Server=ATTACKS[0], media_type="text/html"
-        )
+        return reply(body=f"<title>{ALL}</title>{mentions}{links}", Server=ATTACKS[0], media_type="text/html")
     if path == "/archive.zip":
         data = archive()
         head = f"HTTP/1.1 200 OK\r\nContent-Type: application/zip\r\nContent-Length: {len(data)}\r\n\r\n"
@@ -71,9 +67,7 @@ def site(target: str) -> bytes:
     if name == "x0":
         return reply("302 Found", Location="javascript:document.title='owned'//<script>")
     if name == "x1":
-        return reply(
-            "302 Found", Location="data:text/html,<script>parent.document.title='owned'</script>"
-        )
+        return reply("302 Found", Location="data:text/html,<script>parent.document.title='owned'</script>")
     if name == "x2":
         return reply("302 Found", Location="http://'\"><script>owned()</script>.example/")
     if name == "x3":
@@ -171,9 +165,7 @@ def test_json_lines_hold_every_character_all_the_same(audit: Audit) -> None:
 
 def test_no_cell_of_a_table_begins_a_formula(audit: Audit) -> None:
     files = sorted(audit.report.rglob("*.csv"))
-    texts = {path.name: path.read_text("utf-8") for path in files} | {
-        "extract": audit.said["extract csv"]
-    }
+    texts = {path.name: path.read_text("utf-8") for path in files} | {"extract": audit.said["extract csv"]}
     assert len(texts) > 5
     for name, text in texts.items():
         cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
@@ -194,9 +186,6 @@ def test_a_browser_runs_nothing_of_it_and_has_no_complaint(audit: Audit, tmp_pat
         assert links
         assert {link.partition(":")[0] for link in links} <= {"http", "https", "file"}
         assert (
-            browser.value(
-                "document.querySelectorAll('[onerror],[onload],svg script,iframe,object,embed').length"
-            )
-            == 0
+            browser.value("document.querySelectorAll('[onerror],[onload],svg script,iframe,object,embed').length") == 0
         )
         assert invisible(browser.value("document.body.innerText").replace("\t", " ")) == set()

@@ -30,11 +30,7 @@ def kinds(reading):
 def shown(reading):
     """Each piece of text that is a link, and where that link leads."""
     targets = {block.link: block.text for block in reading.blocks if block.link is not None}
-    return [
-        [block.text[a.start : a.end], targets[a.link]]
-        for block in reading.blocks
-        for a in block.anchors
-    ]
+    return [[block.text[a.start : a.end], targets[a.link]] for block in reading.blocks for a in block.anchors]
 
 
 @pytest.mark.parametrize("vector", vectors("html_reader"))
@@ -70,9 +66,7 @@ def test_html_vector(vector):
             "no-such-charset",
             id="an unknown charset is passed over",
         ),
-        pytest.param(
-            "<p>ark:/1/a\N{EN DASH}b".encode("utf-16-le"), None, id="UTF-16 without a mark"
-        ),
+        pytest.param("<p>ark:/1/a\N{EN DASH}b".encode("utf-16-le"), None, id="UTF-16 without a mark"),
         pytest.param("<p>ark:/1/a\N{EN DASH}b".encode("utf-16"), "utf-8", id="UTF-16 with a mark"),
         pytest.param(
             "<meta charset=utf-16><p>ark:/1/a\N{EN DASH}b".encode(),
@@ -101,25 +95,19 @@ def test_one_stray_byte_does_not_garble_a_page_in_utf8():
 def test_a_page_over_the_limit_is_cut_and_said_to_be(monkeypatch):
     monkeypatch.setattr(html, "MOST_BYTES", len("<p>é: ark:/12148/a".encode()) + 1)
     reading = read_html("<p>é: ark:/12148/aé</p><p>ark:/12148/b</p>".encode())
-    assert texts(reading) == [
-        "é: ark:/12148/a"
-    ]  # the cut character is dropped, and spoils no charset
+    assert texts(reading) == ["é: ark:/12148/a"]  # the cut character is dropped, and spoils no charset
     assert kinds(reading) == ["cut-off"]
 
 
 def test_json_ld_cannot_smuggle_in_what_no_text_can_hold():
     reading = read_html(rb'<script type=application/ld+json>"ark:/1/\ud83d\ude00\ud800"</script>')
-    assert texts(reading, Role.STRUCTURED_DATA) == [
-        "ark:/1/\N{GRINNING FACE}\N{REPLACEMENT CHARACTER}"
-    ]
+    assert texts(reading, Role.STRUCTURED_DATA) == ["ark:/1/\N{GRINNING FACE}\N{REPLACEMENT CHARACTER}"]
 
 
 def test_surrogates_in_a_program_are_joined_or_replaced():
     reading = read_html(rb'<script>x = "ark:/1/\uD83D\uDE00\u{1F600}\u{110000}\ud800"</script>')
     faces = "\N{GRINNING FACE}" * 2
-    assert texts(reading, Role.STRUCTURED_DATA) == [
-        f"ark:/1/{faces}" + "\N{REPLACEMENT CHARACTER}" * 2
-    ]
+    assert texts(reading, Role.STRUCTURED_DATA) == [f"ark:/1/{faces}" + "\N{REPLACEMENT CHARACTER}" * 2]
 
 
 # -- hostile pages
@@ -127,18 +115,14 @@ def test_surrogates_in_a_program_are_joined_or_replaced():
 
 @pytest.mark.parametrize("depth", [300, 3_000, 200_000])
 def test_text_below_any_number_of_elements_is_found(depth):
-    reading = read_html(
-        b"<div>" * depth + b"ark:/12148/a" + b"</div>" * depth + b"<p><b>ark:/12148/</b>b</p>"
-    )
+    reading = read_html(b"<div>" * depth + b"ark:/12148/a" + b"</div>" * depth + b"<p><b>ark:/12148/</b>b</p>")
     assert texts(reading) == ["ark:/12148/a", "ark:/12148/b"]
     assert kinds(reading) == ["malformed-markup"] * (depth > 2048)
 
 
 def test_links_title_and_metadata_below_any_number_of_elements_are_found():
     reading = read_html(
-        b"<title>T</title>"
-        + b"<b>" * 3000
-        + b"<a href=/x title=ark:/1/t>ark:/1/a</a> <i id=ark:/1/i>b</i>"
+        b"<title>T</title>" + b"<b>" * 3000 + b"<a href=/x title=ark:/1/t>ark:/1/a</a> <i id=ark:/1/i>b</i>"
     )
     assert texts(reading, Role.METADATA) == ["ark:/1/t", "ark:/1/i"]
     assert shown(reading) == [["ark:/1/a", "/x"]]
@@ -180,14 +164,10 @@ def test_a_long_value_and_a_long_program_are_no_long_tags():
         pytest.param(b"<!--" * 250_000, id="comments without end"),
         pytest.param(b"<a href='" * 250_000, id="values without end"),
         pytest.param(b"<" * 2_000_000, id="tags without names"),
-        pytest.param(
-            b"<p " + b" ".join(b"a%d='>'" % i for i in range(300_000)) + b">", id="attributes"
-        ),
+        pytest.param(b"<p " + b" ".join(b"a%d='>'" % i for i in range(300_000)) + b">", id="attributes"),
         pytest.param(b"<b>" * 1500 + b"</i>" * 100_000, id="end tags that fit nowhere"),
         pytest.param(b"<p>" + b":" * 2_000_000, id="signs of a label"),
-        pytest.param(
-            b"<p>ark" + b"<b></b>" * 100_000 + b":" * 9, id="tags between the letters and the colon"
-        ),
+        pytest.param(b"<p>ark" + b"<b></b>" * 100_000 + b":" * 9, id="tags between the letters and the colon"),
         pytest.param(b"<p>ark" + b"&shy;" * 300_000 + b":", id="soft hyphens between them"),
         pytest.param(b"<body>" + b"ark:/1/x<p></p>" * 30_000, id="texts between blocks"),
         pytest.param(b"<p>" + b"<a href=/x>ark:/12345/x</a>y" * 30_000, id="links in one run"),
@@ -344,9 +324,7 @@ def test_arks_in_comments_are_named_in_a_finding_and_not_cited():
     extraction = extraction_of(page, name="a.html")
     assert [str(mention.ark) for mention in extraction.mentions] == ["ark:12148/x5"]
     [finding] = [finding for finding in extraction.findings if finding.kind == "hidden-ark"]
-    assert (
-        finding.detail == "in comments, which the page does not show: ark:/12148/x6, ark:12148/x7"
-    )
+    assert finding.detail == "in comments, which the page does not show: ark:/12148/x6, ark:12148/x7"
 
 
 @pytest.mark.parametrize(
@@ -358,6 +336,4 @@ def test_arks_in_comments_are_named_in_a_finding_and_not_cited():
     ],
 )
 def test_comments_without_an_ark_are_no_finding(page):
-    assert "hidden-ark" not in {
-        finding.kind for finding in extraction_of(page, name="a.html").findings
-    }
+    assert "hidden-ark" not in {finding.kind for finding in extraction_of(page, name="a.html").findings}

@@ -40,11 +40,7 @@ def signature_base(inputs: str, derived: dict[str, str], fields: dict[str, str])
     for name, key in re.findall(r'"([^"]+)"(?:;key="(\w+)")?', parameters[: parameters.index(")")]):
         value = derived[name] if name.startswith("@") else fields[name]
         if key:
-            value = next(
-                part.removeprefix(f"{key}=")
-                for part in value.split(", ")
-                if part.startswith(f"{key}=")
-            )
+            value = next(part.removeprefix(f"{key}=") for part in value.split(", ") if part.startswith(f"{key}="))
         lines.append(f'"{name}"' + (f';key="{key}"' if key else "") + f": {value}")
     return "\n".join([*lines, f'"@signature-params": {parameters}'])
 
@@ -56,22 +52,15 @@ def signature_bytes(header: str) -> bytes:
 class Verifier:
     """A host that lets only signed requests in, by a directory of keys."""
 
-    def __init__(
-        self, directory: dict[str, Any], *, clock: Callable[[], float] = time.time
-    ) -> None:
-        self.keys = {
-            row["kid"]: base64.urlsafe_b64decode(row["x"] + "=") for row in directory["keys"]
-        }
+    def __init__(self, directory: dict[str, Any], *, clock: Callable[[], float] = time.time) -> None:
+        self.keys = {row["kid"]: base64.urlsafe_b64decode(row["x"] + "=") for row in directory["keys"]}
         self.clock = clock
         self.nonces: list[str] = []
 
     def refusal(self, head: str) -> str:
         """Why the request with this head is not let in; empty if it is."""
         _, *lines = head.strip().split("\r\n")
-        fields = {
-            name.lower(): value.strip()
-            for name, _, value in (line.partition(":") for line in lines)
-        }
+        fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         if not {"signature", "signature-input", "signature-agent"} <= fields.keys():
             return "it is not signed"
         inputs = fields["signature-input"]
@@ -146,14 +135,8 @@ def test_a_key_is_its_owners_alone_and_never_overwritten(tmp_path: Path) -> None
 
 
 def pem(key: Any, password: bytes | None = None) -> bytes:
-    hidden = (
-        serialization.BestAvailableEncryption(password)
-        if password
-        else serialization.NoEncryption()
-    )
-    data: bytes = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, hidden
-    )
+    hidden = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
+    data: bytes = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, hidden)
     return data
 
 
@@ -164,15 +147,11 @@ def pem(key: Any, password: bytes | None = None) -> bytes:
         pytest.param(pem(TEST_KEY), 0o640, "others can read", id="readable by a group"),
         pytest.param(pem(TEST_KEY), 0o604, "others can read", id="readable by anyone"),
         pytest.param(pem(TEST_KEY, b"x"), 0o600, "is no Ed25519", id="with a password"),
-        pytest.param(
-            pem(rsa.generate_private_key(65537, 2048)), 0o600, "is no Ed25519", id="of another kind"
-        ),
+        pytest.param(pem(rsa.generate_private_key(65537, 2048)), 0o600, "is no Ed25519", id="of another kind"),
         pytest.param(b"\x00 no key", 0o600, "is no Ed25519", id="no key at all"),
     ],
 )
-def test_a_key_that_can_not_be_used_is_one_line(
-    content: bytes | None, mode: int, words: str, tmp_path: Path
-) -> None:
+def test_a_key_that_can_not_be_used_is_one_line(content: bytes | None, mode: int, words: str, tmp_path: Path) -> None:
     file = tmp_path / "key.pem"
     if content is not None:
         file.write_bytes(content)
@@ -204,9 +183,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "arkaudit.toml").write_text(
         f'[politeness]\ncontact = "ada@library.example"\n[identity]\nkey = "key.pem"\nagent = "{AGENT}"\n'
     )
-    done = run_command(
-        "identity", "page", "-c", tmp_path / "arkaudit.toml", "--out", tmp_path / "public"
-    )
+    done = run_command("identity", "page", "-c", tmp_path / "arkaudit.toml", "--out", tmp_path / "public")
     assert done.returncode == 0, done.stderr
     assert "application/http-message-signatures-directory+json" in done.stderr
     return tmp_path
@@ -219,14 +196,10 @@ def folder(tmp_path: Path) -> Path:
         (f'[identity]\nkey = "key.pem"\nagent = "{AGENT}"\n', "the page says who asks"),
     ],
 )
-def test_a_page_without_an_identity_or_a_contact_is_a_mistake(
-    content: str, words: str, tmp_path: Path
-) -> None:
+def test_a_page_without_an_identity_or_a_contact_is_a_mistake(content: str, words: str, tmp_path: Path) -> None:
     new_key(tmp_path / "key.pem")
     (tmp_path / "arkaudit.toml").write_text(content)
-    done = run_command(
-        "identity", "page", "-c", tmp_path / "arkaudit.toml", "--out", tmp_path / "public"
-    )
+    done = run_command("identity", "page", "-c", tmp_path / "arkaudit.toml", "--out", tmp_path / "public")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert words in done.stderr
     assert not (tmp_path / "public").exists()
@@ -258,9 +231,7 @@ class Door:
         self.refusals: list[str] = []
         self.servers: list[RawServer] = []
 
-    def server(
-        self, respond: Callable[[str], bytes], tls: trustme.LeafCert | None = None
-    ) -> RawServer:
+    def server(self, respond: Callable[[str], bytes], tls: trustme.LeafCert | None = None) -> RawServer:
         def guarded(target: str) -> bytes:
             self.refusals.append(self.verifier.refusal(server.heads[-1]))
             return reply("403 Forbidden") if self.refusals[-1] else respond(target)
@@ -328,9 +299,7 @@ def test_a_signature_is_soon_no_longer_valid(folder: Path) -> None:
 
 def test_the_key_is_nowhere_but_in_its_file(folder: Path) -> None:
     checked(Door(Verifier(published(folder))), folder, "-c", folder / "arkaudit.toml")
-    done = run_command(
-        "report", "--store", folder / "a.db", "--out", folder / "report", "--format", "all"
-    )
+    done = run_command("report", "--store", folder / "a.db", "--out", folder / "report", "--format", "all")
     assert done.returncode == 0, done.stderr
     doctor = run_command("doctor", "-c", folder / "arkaudit.toml")
     (folder / "more").write_text(done.stdout + done.stderr + doctor.stdout + doctor.stderr)

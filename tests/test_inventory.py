@@ -33,10 +33,7 @@ def test_what_is_expected_is_so_or_is_not_or_is_open(vector: dict[str, Any]) -> 
         assert found == vector["landing"]
     if "access" in vector:
         asks = vector.get("asks_password", False)
-        assert (
-            access(vector["closed"], outcome, vector.get("status"), asks_password=asks)
-            == vector["access"]
-        )
+        assert access(vector["closed"], outcome, vector.get("status"), asks_password=asks) == vector["access"]
 
 
 @given(
@@ -63,11 +60,7 @@ def test_any_url_is_the_same_object_by_the_other_scheme_and_with_a_fragment(url:
     assert same_object(url, url)
     assert same_object(url, f"{url}#page=2")
     if ":" not in url.partition("://")[2]:
-        other = (
-            url.replace("https:", "http:")
-            if url.startswith("https:")
-            else url.replace("http:", "https:")
-        )
+        other = url.replace("https:", "http:") if url.startswith("https:") else url.replace("http:", "https:")
         assert same_object(url, other)
 
 
@@ -128,9 +121,7 @@ def test_only_the_arks_are_needed_and_without_its_column_nothing_is_said_of_clos
         (b"ark,title\nark:1/x5,caf\xe9\n", 2, "is not UTF-8"),
     ],
 )
-def test_a_bad_line_is_one_line_that_says_which(
-    tmp_path: Path, text: str | bytes, line: int, words: str
-) -> None:
+def test_a_bad_line_is_one_line_that_says_which(tmp_path: Path, text: str | bytes, line: int, words: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(InventoryUnreadable) as told:
         read_inventory(path)
@@ -142,9 +133,7 @@ def test_a_bad_line_is_one_line_that_says_which(
         ("check", *ON_LOOPBACK),
     ):
         done = run_command(*command, "--inventory", path)
-        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), (
-            done.stderr
-        )
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
         assert f"{path}:{line}: " in done.stderr
     assert not (tmp_path / "out").exists()
 
@@ -190,9 +179,7 @@ def test_each_line_of_the_inventory_is_held_against_what_is_known(tmp_path: Path
         (None, "ark:13960/t2s47dp7t", "seen", "undetermined", "undetermined", 1),
         (None, "ark:53355/cl010120339", "seen", "undetermined", "undetermined", 2),
     ]
-    collections = {
-        row[1]: row[2:7] for row in rows_of(tables["collections"]) if row[0] == "inventory"
-    }
+    collections = {row[1]: row[2:7] for row in rows_of(tables["collections"]) if row[0] == "inventory"}
     assert collections == {
         "Books": (1, 1, 0, 0, 0),
         "Maps": (1, 1, 0, 0, 0),
@@ -207,9 +194,7 @@ def test_each_line_of_the_inventory_is_held_against_what_is_known(tmp_path: Path
         "elsewhere": 1, "wrongly-open": 1, "wrongly-closed": 0, "never-seen": 1, "never-checked": 1,
         "never-cited": 0, "extra": 0,
     }  # fmt: skip
-    words = (
-        "Of 6 ARKs of the inventory: 1 elsewhere, 1 wrongly-open, 1 never-seen, 1 never-checked."
-    )
+    words = "Of 6 ARKs of the inventory: 1 elsewhere, 1 wrongly-open, 1 never-seen, 1 never-checked."
     assert words in sentences(tables["summary"])
     text = markdown(Report.of(frames))
     assert words in text
@@ -268,16 +253,10 @@ def test_an_inventory_is_checked_and_reported_over_real_sockets(tmp_path: Path) 
         name = target.partition("?")[0].rpartition("/")[2]
         if "/ark:" in target and name in ("x5", "x7", "xb2"):
             return reply("302 Found", Location=f"/view/{name if name != 'x7' else 'x5'}")
-        if name == "xe5" and not target.startswith(
-            ("/ark:12x45", "/viewer/")
-        ):  # only with the old form of the label
-            return reply(
-                "302 Found", Location="/viewer/xe5" if target.startswith("/view/") else "/view/xe5"
-            )
+        if name == "xe5" and not target.startswith(("/ark:12x45", "/viewer/")):  # only with the old form of the label
+            return reply("302 Found", Location="/viewer/xe5" if target.startswith("/view/") else "/view/xe5")
         if target.startswith(("/view/", "/viewer/")):
-            return reply(
-                body=f"<title>Object {name}</title><p>The whole text of object {name}, and nothing else."
-            )
+            return reply(body=f"<title>Object {name}</title><p>The whole text of object {name}, and nothing else.")
         if name == "xc3":
             return reply("401 Unauthorized", WWW_Authenticate='Basic realm="reading room"')
         return reply("404 Not Found", "<p>not here")

@@ -29,9 +29,7 @@ def target(ark: str) -> tuple[Ark, str]:
     return Ark.parse(ark), R + ark
 
 
-def verdicts(
-    targets: Iterable[tuple[Ark, str]], seen: Iterable[Observation | TlsResult]
-) -> list[Verdict]:
+def verdicts(targets: Iterable[tuple[Ark, str]], seen: Iterable[Observation | TlsResult]) -> list[Verdict]:
     with Store.open(None) as store:
         run = begun(store)
         store.record(run, seen)
@@ -49,16 +47,11 @@ AT = "2026-11-21T00:00:00.000+00:00"
 
 
 def begun(store: Store, plan: dict[str, Any] | None = None) -> int:
-    return store.begin_run(
-        command="x", at=AT, version="", resolver="", user_agent="", seeds=[], plan=plan
-    )
+    return store.begin_run(command="x", at=AT, version="", resolver="", user_agent="", seeds=[], plan=plan)
 
 
 def test_the_last_attempt_is_the_answer_whatever_the_order() -> None:
-    attempts = [
-        replace(about("ark:12x45/x5", chain=[status]), attempt=n)
-        for n, status in ((2, 200), (1, 503))
-    ]
+    attempts = [replace(about("ark:12x45/x5", chain=[status]), attempt=n) for n, status in ((2, 200), (1, 503))]
     [verdict] = verdicts([target("ark:12x45/x5")], attempts)
     assert (verdict.object.outcome, verdict.requests) == ("resolved", 2)
     assert "asked 2 times; before: 503" in verdict.object.evidence
@@ -72,10 +65,7 @@ def test_the_control_of_the_own_shoulder_counts() -> None:
         about("ark:12x45/x51", Question.CONTROL, chain=[404], asked=R + "ark:12x45/x5zzz"),
         about("ark:12x45/k51", Question.CONTROL, **viewer, asked=R + "ark:12x45/k5zzz"),
     ]
-    outcomes = [
-        each.object.outcome
-        for each in verdicts([target("ark:12x45/x51"), target("ark:12x45/k51")], seen)
-    ]
+    outcomes = [each.object.outcome for each in verdicts([target("ark:12x45/x51"), target("ark:12x45/k51")], seen)]
     assert outcomes == ["resolved", "undetermined"]
 
 
@@ -97,9 +87,7 @@ def test_a_control_of_another_resolver_or_naan_counts_for_nobody() -> None:
 
 def test_examples_and_tests_are_skipped_and_what_was_not_asked_has_no_verdict() -> None:
     judged = list(verdicts([target("ark:12345/x5"), target("ark:12x45/x5")], []))
-    assert [(str(each.ark), each.object.outcome) for each in judged] == [
-        ("ark:12345/x5", "skipped")
-    ]
+    assert [(str(each.ark), each.object.outcome) for each in judged] == [("ark:12345/x5", "skipped")]
 
 
 def test_the_sample_for_conformance_costs_no_ark_a_verdict_or_a_request() -> None:
@@ -109,17 +97,16 @@ def test_the_sample_for_conformance_costs_no_ark_a_verdict_or_a_request() -> Non
 
 
 def test_the_page_of_a_policy_is_told_beside_every_commitment_that_names_it() -> None:
-    record = "erc: A | B | 1784 | {ark}\nerc-support: Library | Not Guaranteed | 2019 03 04 | https://r.example/policy\n"
+    record = (
+        "erc: A | B | 1784 | {ark}\nerc-support: Library | Not Guaranteed | 2019 03 04 | https://r.example/policy\n"
+    )
     arks = ["ark:12x45/x5", "ark:12x45/x7"]
     seen = [about(ark, text="Map") for ark in arks]
     seen += [about(ark, Question.INFO, body=record.format(ark=ark)) for ark in arks]
     seen.append(about(arks[0], Question.POLICY_LINK, chain=[404], asked="https://r.example/policy"))
     for verdict in verdicts(map(target, arks), seen):
         assert verdict.commitment.outcome == "stated"
-        assert (
-            verdict.commitment.evidence[-1]
-            == "the fuller statement at https://r.example/policy answered 404"
-        )
+        assert verdict.commitment.evidence[-1] == "the fuller statement at https://r.example/policy answered 404"
         assert (verdict.commitment.parsed["since"], verdict.metadata.parsed["dates"]) == (
             "20190304",
             "1784",
@@ -145,17 +132,9 @@ def test_arks_that_land_together_and_parts_of_one_object() -> None:
 def test_one_ark_that_leads_to_two_objects() -> None:
     ark = Ark.parse("ark:12x45/x5")
     other = "https://other.example/ark:12x45/x5"
-    second = observation(
-        Question.OBJECT, {"chain": [302, 200], "urls": [other, "https://land.example/2"]}, other
-    )
-    judged = list(
-        verdicts(
-            [target(str(ark)), (ark, other)], [landing(str(ark), "https://land.example/1"), second]
-        )
-    )
-    assert {subject: each.kind for subject, [each] in run_findings(judged).items()} == {
-        str(ark): "split-object"
-    }
+    second = observation(Question.OBJECT, {"chain": [302, 200], "urls": [other, "https://land.example/2"]}, other)
+    judged = list(verdicts([target(str(ark)), (ark, other)], [landing(str(ark), "https://land.example/1"), second]))
+    assert {subject: each.kind for subject, [each] in run_findings(judged).items()} == {str(ark): "split-object"}
 
 
 def test_a_record_and_a_page_that_are_another_arks() -> None:
@@ -178,7 +157,9 @@ def test_a_record_and_a_page_that_are_another_arks() -> None:
 
 
 def test_a_record_that_says_what_its_object_is_about_is_its_own() -> None:
-    record = "erc:\nwho: Rossi, Ada\nwhat: Chart of the coast\nwhen: 1784\nwhere: ark:12x45/x5\nabout: ark:12x45/harbours\n"
+    record = (
+        "erc:\nwho: Rossi, Ada\nwhat: Chart of the coast\nwhen: 1784\nwhere: ark:12x45/x5\nabout: ark:12x45/harbours\n"
+    )
     seen = [about("ark:12x45/x5"), about("ark:12x45/x5", Question.INFO, body=record)]
     assert run_findings(verdicts([target("ark:12x45/x5")], seen)) == {}
 
@@ -211,9 +192,7 @@ def test_a_plain_ark_of_a_record_is_that_ark_without_looking_for_it(where: str) 
 def test_interrupted_judging_keeps_its_batches_and_resumes_to_the_same(tmp_path: Path) -> None:
     names = ["ark:12x45/x5", *(f"ark:99999/x{number}" for number in range(1200)), "ark:12x45/k7"]
     targets = [target(name) for name in names]
-    landed = [
-        landing(names[place], "https://land.example/volume", text="Maps") for place in (0, -1)
-    ]
+    landed = [landing(names[place], "https://land.example/volume", text="Maps") for place in (0, -1)]
     kept: list[int] = []
 
     def judged(path: Path, *interrupts: int) -> tuple[dict[str, list[Any]], int]:
@@ -240,9 +219,7 @@ def test_interrupted_judging_keeps_its_batches_and_resumes_to_the_same(tmp_path:
                     store.go_on_with_run(run)
             with store.reading() as connection:
                 rows = {
-                    table: [
-                        tuple(row) for row in connection.exec_driver_sql(f"select * from {table}")
-                    ]
+                    table: [tuple(row) for row in connection.exec_driver_sql(f"select * from {table}")]
                     for table in ("verdict", "finding", "latest", "event", "contact", "assessment")
                 }
         return rows, count

@@ -27,16 +27,12 @@ WORDS = ["ark", "ARK", "Ark", "a\nrk", "ar-\nk", "a\N{SOFT HYPHEN}rk", "ar\N{ZER
 @pytest.mark.parametrize("word", WORDS, ids=ascii)
 @pytest.mark.parametrize("colon", COLONS, ids=ascii)
 def test_every_spelling_of_the_label_is_found(word: str, colon: str) -> None:
-    for before, slash in product(
-        BEFORE_COLON, SLASHES if "%" not in colon else [*SLASHES, *ENCODED_SLASHES]
-    ):
+    for before, slash in product(BEFORE_COLON, SLASHES if "%" not in colon else [*SLASHES, *ENCODED_SLASHES]):
         if "%2" in slash and "%" not in colon:
             continue
         text = f"see {word}{before}{colon}{slash}12148/btv1b8449691v there"
         assert list(label_signs(text)), ascii(text)
-        assert [str(mention.ark) for mention in find_arks(text)] == ["ark:12148/btv1b8449691v"], (
-            ascii(text)
-        )
+        assert [str(mention.ark) for mention in find_arks(text)] == ["ark:12148/btv1b8449691v"], ascii(text)
 
 
 @pytest.mark.parametrize(
@@ -70,9 +66,7 @@ def test_signs_of_labels(text: str, signs: list[int]) -> None:
 def test_signs_are_the_same_where_colons_are_many(text: str, more: int) -> None:
     dense = text + "x:" * (151 + more)
     at_end = len(text)
-    assert [at for at in label_signs(dense) if at < at_end - 5] == [
-        at for at in label_signs(text) if at < at_end - 5
-    ]
+    assert [at for at in label_signs(dense) if at < at_end - 5] == [at for at in label_signs(text) if at < at_end - 5]
 
 
 @given(st.text(max_size=200))
@@ -100,17 +94,11 @@ def test_what_makes_another_word_of_it(before: str) -> None:
 @pytest.mark.parametrize(
     ("text", "written"),
     [
-        pytest.param(
-            "all names begin with ark:/12148/ there", "ark:/12148", id="with a slash at the end"
-        ),
+        pytest.param("all names begin with ark:/12148/ there", "ark:/12148", id="with a slash at the end"),
         pytest.param("our NAAN is ark:12148.", "ark:12148", id="in the new form"),
-        pytest.param(
-            "at https://n2t.net/ark:/12148/", "https://n2t.net/ark:/12148", id="with a resolver"
-        ),
+        pytest.param("at https://n2t.net/ark:/12148/", "https://n2t.net/ark:/12148", id="with a resolver"),
         pytest.param("ark:/12148/{name}", "ark:/12148", id="before a placeholder"),
-        pytest.param(
-            "ark:/12148/<name>", "ark:/12148", id="before a placeholder in angle brackets"
-        ),
+        pytest.param("ark:/12148/<name>", "ark:/12148", id="before a placeholder in angle brackets"),
         pytest.param("ark:/12148/...", "ark:/12148", id="before an ellipsis"),
         pytest.param("ark:/12148/--", "ark:/12148", id="before hyphens, which are nothing"),
     ],
@@ -121,18 +109,14 @@ def test_a_naan_alone_is_recorded_as_that(text: str, written: str) -> None:
     assert found.as_written == written == text[slice(*found.span)]
 
 
-@pytest.mark.parametrize(
-    "text", ["ark:/1214", "ark:/", "ark:/x", "ark:/123456/", "Ark: 1898", "ark:/abcde/"]
-)
+@pytest.mark.parametrize("text", ["ark:/1214", "ark:/", "ark:/x", "ark:/123456/", "Ark: 1898", "ark:/abcde/"])
 def test_what_is_not_even_a_naan(text: str) -> None:
     assert list(scan(Block(text), Evidence())) == []
 
 
 @pytest.mark.parametrize("role", Role)
 def test_an_ark_is_found_in_every_part_of_a_document(role: Role) -> None:
-    [mention] = scan(
-        Block("https://n2t.net/ark:/12148/btv1b8449691v", role, place="a/@href"), Evidence()
-    )
+    [mention] = scan(Block("https://n2t.net/ark:/12148/btv1b8449691v", role, place="a/@href"), Evidence())
     assert isinstance(mention, Mention)
     assert (str(mention.ark), mention.role, mention.place) == (
         "ark:12148/btv1b8449691v",
@@ -151,42 +135,24 @@ def test_an_ark_is_found_in_every_part_of_a_document(role: Role) -> None:
             id="an address",
         ),
         pytest.param("HTTPS://N2T.NET/ark:/67531/x5", "HTTPS://N2T.NET/", id="in capitals"),
-        pytest.param(
-            "https://a.org/b_(c)/ark:/67531/x5", "https://a.org/b_(c)/", id="brackets in a path"
-        ),
+        pytest.param("https://a.org/b_(c)/ark:/67531/x5", "https://a.org/b_(c)/", id="brackets in a path"),
         pytest.param("(https://a.org/ark:/67531/x5)", "https://a.org/", id="brackets around it"),
-        pytest.param(
-            "[text](https://a.org/ark:/67531/x5)", "https://a.org/", id="a link of Markdown"
-        ),
-        pytest.param(
-            "https://a.org/?u=https://b.org/ark:/67531/x5", "https://b.org/", id="a URL in a query"
-        ),
+        pytest.param("[text](https://a.org/ark:/67531/x5)", "https://a.org/", id="a link of Markdown"),
+        pytest.param("https://a.org/?u=https://b.org/ark:/67531/x5", "https://b.org/", id="a URL in a query"),
         pytest.param("https://a.org/?id=ark:/67531/x5", None, id="a value in a query"),
         pytest.param("https://a.org/?x=/ark:/67531/x5", None, id="a path in a query"),
         pytest.param("https://a.org/#/ark:/67531/x5", None, id="a path in a fragment"),
         pytest.param("n2t.net/ark:/67531/x5", "n2t.net/", id="a host without a scheme"),
-        pytest.param(
-            "see n2t.net/r/ark:/67531/x5", "n2t.net/r/", id="a host without a scheme, and a path"
-        ),
+        pytest.param("see n2t.net/r/ark:/67531/x5", "n2t.net/r/", id="a host without a scheme, and a path"),
         pytest.param("a/b/ark:/67531/x5", None, id="a path that is no host"),
         pytest.param("user@n2t.net/ark:/67531/x5", None, id="an address of mail"),
         pytest.param("file:///srv/ark:/67531/x5", None, id="a file"),
-        pytest.param(
-            "https://n2t.net/\nark:/67531/x5", "https://n2t.net/", id="a wrap before the label"
-        ),
-        pytest.param(
-            "https://n2t.\nnet/ark:/67531/x5", "https://n2t.net/", id="a wrap in the host"
-        ),
-        pytest.param(
-            "https://\nn2t.net/ark:/67531/x5", "https://n2t.net/", id="a wrap behind the scheme"
-        ),
-        pytest.param(
-            "https://a.org/\nsee ark:/67531/x5", None, id="a URL on the line before, and a word"
-        ),
+        pytest.param("https://n2t.net/\nark:/67531/x5", "https://n2t.net/", id="a wrap before the label"),
+        pytest.param("https://n2t.\nnet/ark:/67531/x5", "https://n2t.net/", id="a wrap in the host"),
+        pytest.param("https://\nn2t.net/ark:/67531/x5", "https://n2t.net/", id="a wrap behind the scheme"),
+        pytest.param("https://a.org/\nsee ark:/67531/x5", None, id="a URL on the line before, and a word"),
         pytest.param("https://a.org/ ark:/67531/x5", None, id="a URL before, and a blank"),
-        pytest.param(
-            "https%3A%2F%2Fa.org%2Fark%3A%2F67531%2Fx5", "https://a.org/", id="percent-encoded"
-        ),
+        pytest.param("https%3A%2F%2Fa.org%2Fark%3A%2F67531%2Fx5", "https://a.org/", id="percent-encoded"),
     ],
 )
 def test_the_resolver_that_is_written_before(text: str, resolver: str | None) -> None:

@@ -82,12 +82,8 @@ def test_what_a_table_and_its_columns_mean_is_said_in_every_language(code: str) 
     for definition in TABLES:
         said = [definition.caption, *(column.meaning for column in definition.columns)]
         same = [sentence for sentence in said if language.gettext(sentence) == sentence]
-        assert [sentence for sentence in same if not _FORMULA.fullmatch(sentence)] == [], (
-            definition.name
-        )
-        assert {column.unit for column in definition.columns} <= {*UNITS, "", "1", "UTC"}, (
-            definition.name
-        )
+        assert [sentence for sentence in same if not _FORMULA.fullmatch(sentence)] == [], definition.name
+        assert {column.unit for column in definition.columns} <= {*UNITS, "", "1", "UTC"}, definition.name
 
 
 #: What is said in the names of columns alone.
@@ -97,12 +93,7 @@ _FORMULA = re.compile(r"[a-z_ ()+/-]+|text, link-target.*")
 def test_the_numbers_in_captions_are_those_of_the_code() -> None:
     most = f"at most {len(CONFORMANCE)} questions per shoulder and {SHOULDERS_A_RESOLVER} shoulders"
     assert most in SPELLING_TABLE.caption
-    meanings = [
-        column.meaning
-        for definition in TABLES
-        for column in definition.columns
-        if column.name == "members"
-    ]
+    meanings = [column.meaning for definition in TABLES for column in definition.columns if column.name == "members"]
     assert meanings
     assert all(meaning.endswith(f"; {MOST_NAMED} at most") for meaning in meanings)
 
@@ -139,9 +130,7 @@ def test_a_language_has_one_word_for_each_thing(code: str) -> None:
     for message in catalogue:
         said = message.id if code == "en" else message.string
         for sentence in said if isinstance(said, tuple) else (said,):
-            assert not [
-                pattern for pattern in never if message.id and re.search(pattern, sentence)
-            ], sentence
+            assert not [pattern for pattern in never if message.id and re.search(pattern, sentence)], sentence
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
@@ -181,9 +170,7 @@ def places(sentence: str) -> frozenset[str]:
         pytest.param("{a} of {b}.", "{a} von {b}.", "", id="the same places"),
         pytest.param("{a} of {b}.", "{b}: {a}.", "", id="in another order"),
         pytest.param("{a} of {b}.", "{a} von {c}.", "other places", id="a place with another name"),
-        pytest.param(
-            "Rows _START_", "Zeilen", "other places", id="a place of DataTables that is lost"
-        ),
+        pytest.param("Rows _START_", "Zeilen", "other places", id="a place of DataTables that is lost"),
         pytest.param(("one", "{number}"), ("eins",), "not as many forms", id="a form too few"),
         pytest.param("Done.", "Fertig", "another end", id="a full stop that is lost"),
     ],
@@ -195,22 +182,14 @@ def test_a_careless_translation_is_found(sentence: Any, said: Any, what: str) ->
 
 def test_no_sentence_hides_where_the_tool_does_not_look() -> None:
     """A sentence inside of an f-string, or put together from parts, would be in no catalogue."""
-    ids = [
-        message.id if isinstance(message.id, tuple) else (message.id,) for message in extracted()
-    ]
+    ids = [message.id if isinstance(message.id, tuple) else (message.id,) for message in extracted()]
     known = {sentence for forms in ids for sentence in forms}
     texts = {"gettext": 1, "N_": 1, "pgettext": 2, "ngettext": 2, "npgettext": 3, "Forms": 2}
     for path in Path(reports.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call):
-                name = (
-                    node.func.attr
-                    if isinstance(node.func, ast.Attribute)
-                    else getattr(node.func, "id", "")
-                )
-                given = node.args[: texts.get(name, 0)][
-                    (1 if name in ("pgettext", "npgettext") else 0) :
-                ]
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                given = node.args[: texts.get(name, 0)][(1 if name in ("pgettext", "npgettext") else 0) :]
                 assert not any(isinstance(each, ast.JoinedStr | ast.BinOp) for each in given), (
                     path,
                     node.lineno,
@@ -234,27 +213,14 @@ def test_numbers_and_days_are_written_as_people_write_them_there(vector: dict[st
     assert [language.number(each) for each in (1, 1234, 12345, 1234567)] == vector["numbers"]
     assert [language.share(each) for each in (0, 0.0625, 0.875, 1)] == vector["shares"]
     assert language.day(date(2026, 11, 1)) == vector["day"]
-    assert (
-        language.day(date(2026, 11, 1), compared_with=date(2026, 12, 31))
-        == vector["day of this year"]
-    )
+    assert language.day(date(2026, 11, 1), compared_with=date(2026, 12, 31)) == vector["day of this year"]
     assert language.moment(pd.Timestamp("2026-11-01T08:05:09Z")) == vector["moment"]
     assert language.shown(1234.5, ColumnType.NUMBER) == vector["number with digits"]
-    assert (
-        headline(Counts(48, 7, 2, 5, 7, date(2026, 11, 23), date(2026, 11, 1), 2, 1), language)
-        == vector["verdict"]
-    )
-    assert (
-        headline(Counts(9, 1, causes=1, day=date(2026, 11, 23)), language)
-        == vector["verdict of one"]
-    )
+    assert headline(Counts(48, 7, 2, 5, 7, date(2026, 11, 23), date(2026, 11, 1), 2, 1), language) == vector["verdict"]
+    assert headline(Counts(9, 1, causes=1, day=date(2026, 11, 23)), language) == vector["verdict of one"]
 
 
-@given(
-    st.builds(
-        Counts, *(st.integers(0, 3) for _ in range(5)), st.just(date(2026, 11, 23)), st.dates()
-    )
-)
+@given(st.builds(Counts, *(st.integers(0, 3) for _ in range(5)), st.just(date(2026, 11, 23)), st.dates()))
 def test_a_verdict_is_whole_in_every_language(counts: Counts) -> None:
     said = {code: headline(counts, language) for code, language in LANGUAGES.items()}
     assert len(set(said.values())) == len(said)
@@ -330,21 +296,15 @@ def test_what_programs_read_is_in_no_language(report: Report, tmp_path: Path, na
         ("es", "ARK: 75\N{NO-BREAK SPACE}% funcionan, nov 2026"),
     ],
 )
-def test_a_badge_speaks_to_those_who_look_at_it(
-    report: Report, tmp_path: Path, code: str, message: str
-) -> None:
-    picture, told = write_report(
-        replace(report, spoken=Spoken(LANGUAGES[code])), tmp_path / code, ["badge"]
-    ).files
+def test_a_badge_speaks_to_those_who_look_at_it(report: Report, tmp_path: Path, code: str, message: str) -> None:
+    picture, told = write_report(replace(report, spoken=Spoken(LANGUAGES[code])), tmp_path / code, ["badge"]).files
     shown = json.loads(told.read_text("utf-8"))
     assert f"{shown['label']}: {shown['message']}" == message
     assert f'aria-label="{message}"' in picture.read_text("utf-8")
 
 
 @pytest.mark.parametrize("code", NAMES)
-def test_markdown_begins_with_the_verdict_and_keeps_its_columns_and_tokens(
-    report: Report, code: str
-) -> None:
+def test_markdown_begins_with_the_verdict_and_keeps_its_columns_and_tokens(report: Report, code: str) -> None:
     spoken = Spoken(LANGUAGES[code])
     english, said = (text_of(replace(report, spoken=each), "md") for each in (Spoken(), spoken))
     title, _, verdict, *_ = said.splitlines()
@@ -362,9 +322,7 @@ def test_a_report_does_not_depend_on_the_environment_unless_it_is_asked_to(
     arguments = ("report", "--store", store, "--format", "md", "--out", "-")
     assert run_command(*arguments).stdout.startswith("# Which ARKs persist?")
     assert run_command(*arguments, "--lang", "auto").stdout.startswith("# Quels ARK sont pérennes")
-    assert run_command(*arguments, "--lang", "de").stdout.startswith(
-        "# Welche ARKs sind beständig?"
-    )
+    assert run_command(*arguments, "--lang", "de").stdout.startswith("# Welche ARKs sind beständig?")
 
 
 def test_the_configuration_has_a_language_and_the_option_wins(store: Path, tmp_path: Path) -> None:
@@ -375,18 +333,13 @@ def test_the_configuration_has_a_language_and_the_option_wins(store: Path, tmp_p
     assert "el informe está en" in done.stderr
     soup = BeautifulSoup((tmp_path / "report" / "index.html").read_text("utf-8"), "html.parser")
     assert soup.select_one("html[lang=es]")
-    assert run_command("report", "-c", config, "--lang", "fr").stdout.startswith(
-        "1 ARK évalué sur 4 échoue"
-    )
+    assert run_command("report", "-c", config, "--lang", "fr").stdout.startswith("1 ARK évalué sur 4 échoue")
 
 
 def test_a_mistyped_language_is_answered_with_the_nearest(tmp_path: Path) -> None:
     done = run_command("report", "--lang", "deu")
     assert done.returncode == 2
-    assert (
-        done.stderr
-        == "arkaudit: Invalid value for '--lang': there is no 'deu'; did you mean 'de'?\n"
-    )
+    assert done.stderr == "arkaudit: Invalid value for '--lang': there is no 'deu'; did you mean 'de'?\n"
     config = tmp_path / "arkaudit.toml"
     config.write_text('[report]\nlang = "fra"\n', "utf-8")
     words = r"arkaudit\.toml: report\.lang: there is no language 'fra'; did you mean 'fr'"
@@ -400,24 +353,18 @@ def test_a_mistyped_language_is_answered_with_the_nearest(tmp_path: Path) -> Non
 def test_what_differs_between_languages_is_told_by_its_place() -> None:
     texts = Texts("en")
     title, text = (
-        texts.mark(lambda each, words=words: words[each.code != "en"])
-        for words in (("a", "b"), ("x < y", "z > y"))
+        texts.mark(lambda each, words=words: words[each.code != "en"]) for words in (("a", "b"), ("x < y", "z > y"))
     )
     name = texts.mark(lambda each: "k")
     hello = texts.gettext("Dear colleagues,")
-    page = (
-        f'<p title="{title}">{text}</p>\n<textarea>\n{hello}</textarea>'
-        f'<script></script><i class="{name}">same</i>'
-    )
+    page = f'<p title="{title}">{text}</p>\n<textarea>\n{hello}</textarea><script></script><i class="{name}">same</i>'
     places = texts.places(page)
     assert places["en"] == {"texts": {}, "attributes": {}}
     assert places["fr"] == {
         "texts": {0: "z > y", 1: "Chères et chers collègues,"},
         "attributes": {0: {"title": "b"}},
     }
-    assert texts.written(page).startswith(
-        '<p title="a">x &lt; y</p>\n<textarea>\nDear colleagues,<'
-    )
+    assert texts.written(page).startswith('<p title="a">x &lt; y</p>\n<textarea>\nDear colleagues,<')
 
 
 def test_all_languages_in_one_say_what_each_says() -> None:
@@ -436,11 +383,7 @@ def test_all_languages_in_one_say_what_each_says() -> None:
     assert texts.written(texts.made(str.upper, day)) == "1. NOVEMBER 2026"
 
 
-@given(
-    st.recursive(
-        st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
-    )
-)
+@given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
 def test_no_change_is_told_of_what_is_the_same(value: Any) -> None:
     assert changes({"a": value}, {"a": value}) == []
 
@@ -499,9 +442,7 @@ def test_a_page_that_is_switched_says_what_it_would_if_it_were_written_so(
 
 @pytest.mark.browser
 @needs_browser
-def test_the_browser_chooses_unless_a_language_was_asked_for(
-    browser: Page, written: dict[str, Path]
-) -> None:
+def test_the_browser_chooses_unless_a_language_was_asked_for(browser: Page, written: dict[str, Path]) -> None:
     agent = browser.value("navigator.userAgent")
     for asked, spoken in {
         "de-AT,fr;q=0.5": "de",
@@ -538,13 +479,8 @@ def test_a_choice_is_kept_and_what_was_done_stays(browser: Page, written: dict[s
     browser.settled("arkaudit.renewed()")
     assert browser.value("document.documentElement.lang") == "fr"
     assert browser.value("document.querySelector('h1').textContent").startswith("Quels ARK")
-    assert (
-        browser.value("document.querySelector('.check-list [role=status]').textContent")
-        == "1 sur 3 traitées"
-    )
-    assert browser.value(
-        "arkaudit.checkList().includes('- [x] **le résolveur ne connaît aucun ARK')"
-    )
+    assert browser.value("document.querySelector('.check-list [role=status]').textContent") == "1 sur 3 traitées"
+    assert browser.value("arkaudit.checkList().includes('- [x] **le résolveur ne connaît aucun ARK')")
     assert browser.value("document.getElementById('letter-1').value").endswith(
         "Anna"
     )  # a letter that was changed stays
@@ -555,22 +491,16 @@ def test_a_choice_is_kept_and_what_was_done_stays(browser: Page, written: dict[s
     assert browser.value("document.querySelector('[data-table=arks] input').value") == "gallica"
     browser.open(written["de"], fragment="#ark=ark:12148/btv1b8449691v")
     assert browser.value("document.documentElement.lang") == "fr"
-    browser.wait_for(
-        "document.querySelector('dialog[open]').innerText.includes('Le chemin jusqu’à l’objet')"
-    )
+    browser.wait_for("document.querySelector('dialog[open]').innerText.includes('Le chemin jusqu’à l’objet')")
     choose(browser, "es")
-    browser.wait_for(
-        "document.querySelector('dialog[open]').innerText.includes('El camino hasta el objeto')"
-    )
+    browser.wait_for("document.querySelector('dialog[open]').innerText.includes('El camino hasta el objeto')")
     browser.value("localStorage.clear()")
     assert browser.complaints == []
 
 
 @pytest.mark.browser
 @needs_browser
-def test_a_browser_that_keeps_nothing_still_lets_choose(
-    browser: Page, written: dict[str, Path]
-) -> None:
+def test_a_browser_that_keeps_nothing_still_lets_choose(browser: Page, written: dict[str, Path]) -> None:
     refuse = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('no'); } })"
     script = browser.call("Page.addScriptToEvaluateOnNewDocument", source=refuse)["identifier"]
     try:
@@ -604,35 +534,25 @@ MOMENTS = ["2026-11-01T08:05:09Z", "1999-12-31T23:59:59Z"]
 
 @pytest.mark.browser
 @needs_browser
-def test_scripts_and_python_write_numbers_and_days_alike(
-    browser: Page, written: dict[str, Path]
-) -> None:
+def test_scripts_and_python_write_numbers_and_days_alike(browser: Page, written: dict[str, Path]) -> None:
     browser.open(written["any"])
     for code, language in LANGUAGES.items():
         browser.value(f"arkaudit.speak({code!r})")
         for kind, values in {"count": VALUES, "number": FRACTIONS, "share": FRACTIONS}.items():
-            told = json.loads(
-                browser.value(f"JSON.stringify({json.dumps(values)}.map(arkaudit.shown.{kind}))")
-            )
+            told = json.loads(browser.value(f"JSON.stringify({json.dumps(values)}.map(arkaudit.shown.{kind}))"))
             assert told == [language.shown(value, ColumnType(kind)) for value in values], (
                 code,
                 kind,
             )
         told = json.loads(
-            browser.value(
-                f"JSON.stringify({json.dumps(MOMENTS)}.map(Date.parse).map(arkaudit.shown.moment))"
-            )
+            browser.value(f"JSON.stringify({json.dumps(MOMENTS)}.map(Date.parse).map(arkaudit.shown.moment))")
         )
         assert told == [language.moment(pd.Timestamp(moment)) for moment in MOMENTS]
         chosen = json.loads(
-            browser.value(
-                f"JSON.stringify({VALUES}.map(each => new Intl.PluralRules({code!r}).select(each)))"
-            )
+            browser.value(f"JSON.stringify({VALUES}.map(each => new Intl.PluralRules({code!r}).select(each)))")
         )
         forms = language.forms(Forms("{number} citation", "{number} citations"))
-        assert [
-            language.ngettext("{number} citation", "{number} citations", value) for value in VALUES
-        ] == [
+        assert [language.ngettext("{number} citation", "{number} citations", value) for value in VALUES] == [
             forms.get(name, forms["other"]).format(number=language.number(value))
             for name, value in zip(chosen, VALUES, strict=True)
         ]
@@ -651,9 +571,7 @@ def test_the_heading_of_a_column_tells_its_meaning_in_the_language_of_the_page(
         browser.settled("arkaudit.renewed()")
         assert browser.value(told) == language.gettext(NAAN_COLUMN.meaning)
         caption = browser.value("document.querySelector('#table-naans caption').textContent")
-        assert caption == language.gettext(
-            next(each.caption for each in TABLES if each.name == "naans")
-        )
+        assert caption == language.gettext(next(each.caption for each in TABLES if each.name == "naans"))
 
 
 #: How many links of the navigation one would have to scroll for.
@@ -676,9 +594,7 @@ def test_nothing_is_cut_and_axe_finds_no_barrier(
     browser.value("arkaudit.drawCharts()")
     assert json.loads(browser.value(TEXTS_AMISS)) == []
     assert json.loads(browser.value(CUT)) == []
-    assert browser.value(
-        "[...document.querySelectorAll('.picture')].every(one => one.scrollWidth <= one.clientWidth)"
-    )
+    assert browser.value("[...document.querySelectorAll('.picture')].every(one => one.scrollWidth <= one.clientWidth)")
     for narrow in (width, min(width, 1024), min(width, 768)):
         browser.call(
             "Emulation.setDeviceMetricsOverride",

@@ -47,9 +47,7 @@ def test_every_public_name_is_there_and_described(name: str) -> None:
 
 def imported_by(code: str) -> set[str]:
     names = "import sys, json; print(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{code}\n{names}"], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", f"{code}\n{names}"], capture_output=True, text=True, check=True)
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -134,17 +132,13 @@ def test_documents_that_are_read_together_are_evidence_for_one_another() -> None
     broken = b"see ark:/76543/pf5qqqq\nb4x and more of it, which goes on for a while here\nand ends"
     whole = b"see ark:/76543/pf5qqqqb4x there"
     alone = [str(ark) for document in extract([broken, whole]) for ark in document.arks]
-    together = [
-        str(ark) for document in extract([broken, whole], together=True) for ark in document.arks
-    ]
+    together = [str(ark) for document in extract([broken, whole], together=True) for ark in document.arks]
     assert together == ["ark:76543/pf5qqqqb4x"] * 2
     assert alone[1:] == ["ark:76543/pf5qqqqb4x"]
     assert list(extract([whole, broken], together=True))[1].arks == (Ark.parse(together[0]),)
 
 
-@pytest.mark.parametrize(
-    "source", ["nowhere", "", "https://www.example.org/a.pdf", "HTTP://www.example.org/"]
-)
+@pytest.mark.parametrize("source", ["nowhere", "", "https://www.example.org/a.pdf", "HTTP://www.example.org/"])
 def test_a_source_that_is_none_is_a_mistake_at_once(source: str) -> None:
     with pytest.raises(SourceUnreadable):
         extract(source)
@@ -155,10 +149,7 @@ def test_values_can_be_kept_and_shown() -> None:
     assert pickle.loads(pickle.dumps(document)) == document
     assert repr(document) == "<Document 'a.txt': 1 mentions, 0 findings>"
     assert isinstance(document, Document)
-    assert (
-        repr(find_arks("see ark:/12148/btv1b8449691v"))
-        == "[<Mention ark:12148/btv1b8449691v, certain>]"
-    )
+    assert repr(find_arks("see ark:/12148/btv1b8449691v")) == "[<Mention ark:12148/btv1b8449691v, certain>]"
 
 
 def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
@@ -169,9 +160,7 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
         "print('once')\nfrom arkaudit import extract\n"
         "for document in extract('paper.pdf'):\n    print(document.name, document.findings[0].kind)\n"
     )
-    done = subprocess.run(
-        [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("once\npaper.pdf unreadable\n", "")
 
 
@@ -195,17 +184,13 @@ def test_a_check_gives_the_verdict_that_the_command_gives(tmp_path: Path) -> Non
             settings=settings,
         )
         options = (*ON_LOOPBACK, "--resolver", f"{server.url}/")
-        said = run_command(
-            "check", *options, "--format", "jsonl", "ark:/12148/btv1b8449691v", "ark:12148/gone1"
-        )
+        said = run_command("check", *options, "--format", "jsonl", "ark:/12148/btv1b8449691v", "ark:12148/gone1")
     rows = [json.loads(line) for line in said.stdout.splitlines()]
     assert [one.object.outcome, two[0].object.outcome] == [row["object"]["outcome"] for row in rows]
     assert one.object.outcome is ObjectOutcome.RESOLVED
     assert two[1].object.outcome == one.object.outcome
     assert str(one.ark) in repr(one)
-    assert load_report(tmp_path / "a.db").table("arks")["ark"].tolist() == [
-        "ark:12148/btv1b8449691v"
-    ]
+    assert load_report(tmp_path / "a.db").table("arks")["ark"].tolist() == ["ark:12148/btv1b8449691v"]
 
 
 def test_a_check_may_be_made_again_and_where_a_loop_runs() -> None:
@@ -278,9 +263,7 @@ def test_a_report_is_frames_and_tables(tmp_path: Path) -> None:
 def test_the_loopback_web_may_be_had_again() -> None:
     for _ in range(2):
         with loopback_audit() as config:
-            assert (
-                check("ark:13960/t1pg22p71", config=config).object.outcome is ObjectOutcome.RESOLVED
-            )
+            assert check("ark:13960/t1pg22p71", config=config).object.outcome is ObjectOutcome.RESOLVED
 
 
 def test_the_tree_of_errors_is_as_drawn() -> None:

@@ -137,9 +137,7 @@ def checked(names: Sequence[str], timeout_s: float) -> dict[str, tuple[dict[str,
             "--timeout", str(timeout_s), "--attempts", "1",
             *(f"http://127.0.0.1:{port}/ark:/12x45/x5" for port, _ in served),
         )  # fmt: skip
-        return {
-            name: (row, sum(sent)) for name, row, (_, sent) in zip(names, rows, served, strict=True)
-        }
+        return {name: (row, sum(sent)) for name, row, (_, sent) in zip(names, rows, served, strict=True)}
 
 
 @pytest.mark.parametrize("name", ENDLESS)
@@ -194,28 +192,18 @@ ROBOTS_WITHOUT_END: dict[str, tuple[Sender, set[str]]] = {
 def test_a_robots_txt_that_never_ends_is_ended() -> None:
     name = "k" * 300
     with ExitStack() as hosts:
-        served = [
-            hosts.enter_context(sending(sender, None)) for sender, _ in ROBOTS_WITHOUT_END.values()
-        ]
+        served = [hosts.enter_context(sending(sender, None)) for sender, _ in ROBOTS_WITHOUT_END.values()]
         rows = check_rows(
             "--timeout", str(TIMEOUT_S), "--attempts", "1",
             *(f"http://127.0.0.1:{port}/ark:/12x45/{name}" for port, _ in served),
         )  # fmt: skip
-    told = {
-        name: row["object"]["outcome"] for name, row in zip(ROBOTS_WITHOUT_END, rows, strict=True)
-    }
-    assert {
-        name: outcome
-        for name, outcome in told.items()
-        if outcome not in ROBOTS_WITHOUT_END[name][1]
-    } == {}
+    told = {name: row["object"]["outcome"] for name, row in zip(ROBOTS_WITHOUT_END, rows, strict=True)}
+    assert {name: outcome for name, outcome in told.items() if outcome not in ROBOTS_WITHOUT_END[name][1]} == {}
 
 
 def test_a_handshake_that_never_ends_is_ended() -> None:
     with sending(silence, silence) as (port, _):
-        [row] = check_rows(
-            "--timeout", "2", "--attempts", "1", f"https://127.0.0.1:{port}/ark:/12x45/x5"
-        )
+        [row] = check_rows("--timeout", "2", "--attempts", "1", f"https://127.0.0.1:{port}/ark:/12x45/x5")
     assert row["object"]["outcome"] == "timeout"
 
 

@@ -43,9 +43,7 @@ def configured(
     return file
 
 
-def check(
-    folder: Path, *arguments: str | Path, password: str = PASSWORD
-) -> tuple[list[dict[str, Any]], str]:
+def check(folder: Path, *arguments: str | Path, password: str = PASSWORD) -> tuple[list[dict[str, Any]], str]:
     """The rows of a check, and what it said."""
     done = run_command(
         "check", *ON_LOOPBACK, "-c", folder / "arkaudit.toml", "--store", folder / "audit.db", "--explain",
@@ -60,9 +58,7 @@ def check(
 
 def assert_nothing_is_kept(folder: Path, secrets: set[str]) -> None:
     """Look through every byte that was written for what nobody is to be shown."""
-    for file in (
-        each for each in folder.rglob("*") if each.is_file() and each.name != "repository.log"
-    ):
+    for file in (each for each in folder.rglob("*") if each.is_file() and each.name != "repository.log"):
         content = file.read_bytes()
         for secret in secrets:
             for form in (secret, json.dumps(secret)[1:-1]):
@@ -76,21 +72,13 @@ def test_who_has_logged_in_sees_what_members_see(repository: Repository, tmp_pat
     assert [row["object"]["outcome"] for row in found] == ["resolved", "resolved", "broken"]
     at_form = [each for each in repository.requests if each["path"] == "/accounts/login/"]
     assert [each["method"] for each in at_form] == ["GET", "POST"]
-    assert all(
-        "sessionid" in each["cookies"]
-        for each in repository.requests
-        if each["path"].startswith("/ark:")
-    )
-    done = run_command(
-        "report", "--store", tmp_path / "audit.db", "--format", "all", "--out", tmp_path / "report"
-    )
+    assert all("sessionid" in each["cookies"] for each in repository.requests if each["path"].startswith("/ark:"))
+    done = run_command("report", "--store", tmp_path / "audit.db", "--format", "all", "--out", tmp_path / "report")
     assert done.returncode == 0, done.stderr
     assert_nothing_is_kept(tmp_path, {PASSWORD, *repository.cookies()})
 
 
-def test_one_log_in_is_enough_for_documents_and_arks(
-    repository: Repository, tmp_path: Path
-) -> None:
+def test_one_log_in_is_enough_for_documents_and_arks(repository: Repository, tmp_path: Path) -> None:
     configured(tmp_path, repository.url, success='status = 302, text = "Log out"')
     done = run_command(
         "run", f"{repository.url}/ark:12148/x1", *ON_LOOPBACK, "-c", tmp_path / "arkaudit.toml", "--resolver",
@@ -98,9 +86,7 @@ def test_one_log_in_is_enough_for_documents_and_arks(
         REPOSITORY_PASSWORD=PASSWORD,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert [
-        each["method"] for each in repository.requests if each["path"] == "/accounts/login/"
-    ] == ["GET", "POST"]
+    assert [each["method"] for each in repository.requests if each["path"] == "/accounts/login/"] == ["GET", "POST"]
     assert sum(each["path"].startswith("/ark:") for each in repository.requests) > 2
     assert_nothing_is_kept(tmp_path, {PASSWORD, *repository.cookies()})
 
@@ -144,15 +130,10 @@ def test_a_log_in_that_fails_is_said_once_and_nothing_is_held_against_the_arks(
     urls = [f"{repository.url}/ark:12148/{name}" for name in ("x1", "x2", "q9")]
     found, _ = check(tmp_path, *urls, password=password)
     log = (tmp_path / "a.log").read_text("utf-8")
-    assert (
-        log.count("the log-in failed") - log.count("the log-in failed, so nothing is asked there")
-        == 1
-    )
+    assert log.count("the log-in failed") - log.count("the log-in failed, so nothing is asked there") == 1
     for row in found:
         assert row["object"]["outcome"] == "undetermined"
-        assert any(
-            "the log-in failed" in each and words in each for each in row["object"]["evidence"]
-        )
+        assert any("the log-in failed" in each and words in each for each in row["object"]["evidence"])
         assert [hop["sent"] for hop in row["hops"]] == [False]
     assert not any(each["path"].startswith("/ark:") for each in repository.requests)
     assert_nothing_is_kept(tmp_path, {password, *repository.cookies()})
@@ -200,10 +181,7 @@ def test_a_form_behind_a_bad_certificate_is_sent_nothing(tmp_path: Path) -> None
         route = f"--connect-to=own.example:443=127.0.0.1:{host.port}"
         [row], _ = check(tmp_path, route, "https://own.example/ark:12148/x1")
         assert row["object"]["outcome"] == "undetermined"
-        assert (
-            "its certificate can't be trusted, so the form is not sent"
-            in row["object"]["evidence"][0]
-        )
+        assert "its certificate can't be trusted, so the form is not sent" in row["object"]["evidence"][0]
         assert {line.split(" ")[1] for line in host.request_lines} <= {"/robots.txt"}
 
 
@@ -231,16 +209,12 @@ def test_of_a_host_that_gives_a_new_cookie_with_each_answer_the_last_ones_are_se
     sessions = Sessions(Credentials(), [LOG_IN])
     request = Request(LOG_IN.url)
     for number in range(100):
-        answer = Response(
-            LOG_IN.url, headers={"Set-Cookie": f"s=s3ssion-{number}; Domain=.example; Path=/x"}
-        )
+        answer = Response(LOG_IN.url, headers={"Set-Cookie": f"s=s3ssion-{number}; Domain=.example; Path=/x"})
         cookies = CookieJar().make_cookies(answer, request)
         assert sessions.keep(LOG_IN.origin, cookies) == ["s"]
     _, found = sessions.find("https://repo.example/ark:12148/x1") or (None, Credential())
     assert found.cookie == "s=s3ssion-99"
-    assert set(found.secrets) == {
-        f"s3ssion-{number}" for number in range(96, 100)
-    }  # and no word of five letters
+    assert set(found.secrets) == {f"s3ssion-{number}" for number in range(96, 100)}  # and no word of five letters
     assert sessions.find("https://other.example/") is None
     assert sessions.find("http://repo.example/") is None
 
@@ -307,9 +281,7 @@ def test_a_page_without_a_form_for_it_gets_nothing(page: bytes, words: str) -> N
                      "no environment variable NO_SUCH", id="an environment without it"),
     ],
 )  # fmt: skip
-def test_a_log_in_that_can_not_be_is_a_mistake_of_one_line(
-    tmp_path: Path, login: str, words: str
-) -> None:
+def test_a_log_in_that_can_not_be_is_a_mistake_of_one_line(tmp_path: Path, login: str, words: str) -> None:
     (tmp_path / "a.toml").write_text(f'[hosts."own.example".login]\n{login}\n')
     with pytest.raises(ConfigError, match=words):
         load(tmp_path / "a.toml", {})

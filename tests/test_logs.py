@@ -18,25 +18,19 @@ from arkaudit.exits import say
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 
 ARK = "ark:/12x45/x5"
-LINE = re.compile(
-    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (DEBUG|INFO|WARNING|ERROR|CRITICAL) [a-z_.]+: .+"
-)
+LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (DEBUG|INFO|WARNING|ERROR|CRITICAL) [a-z_.]+: .+")
 
 
 def respond(target: str) -> bytes:
     if target == f"/{ARK}":
         return reply("302 Found", Location="/landed")
-    return (
-        reply(body="<title>It</title>") if target == "/landed" else reply("503 Service Unavailable")
-    )
+    return reply(body="<title>It</title>") if target == "/landed" else reply("503 Service Unavailable")
 
 
 def test_each_request_is_a_line_at_the_level_of_details(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     with RawServer(respond) as server:
-        done = run_command(
-            "check", *ON_LOOPBACK, "--log-file", log, "--log-level", "debug", f"{server.url}/{ARK}"
-        )
+        done = run_command("check", *ON_LOOPBACK, "--log-file", log, "--log-level", "debug", f"{server.url}/{ARK}")
         asked = [f"{server.url}{line.split(' ')[1]}" for line in server.request_lines]
     lines = log.read_text().splitlines()
     assert all(LINE.fullmatch(line) for line in lines)
@@ -84,12 +78,8 @@ def test_without_a_file_only_warnings_are_said_and_a_level_says_more() -> None:
 def test_how_a_command_ends_is_written_down_too(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     (tmp_path / "arkaudit.toml").write_text("[log]\nfile = 'a.log'\n")
-    done = run_command(
-        "check", "-c", tmp_path / "arkaudit.toml", *ON_LOOPBACK, "http://127.0.0.1:9/ark:/12x45/x5"
-    )
-    missing = run_command(
-        "check", "-c", tmp_path / "arkaudit.toml", "--from", tmp_path / "none.txt"
-    )
+    done = run_command("check", "-c", tmp_path / "arkaudit.toml", *ON_LOOPBACK, "http://127.0.0.1:9/ark:/12x45/x5")
+    missing = run_command("check", "-c", tmp_path / "arkaudit.toml", "--from", tmp_path / "none.txt")
     assert (done.returncode, missing.returncode) == (0, 2)
     assert "ERROR arkaudit.exits: " in log.read_text()
     assert missing.stderr.count("none.txt") == 1

@@ -11,9 +11,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def test_the_processes_of_a_test_run_leave_no_cache_behind(tmp_path: Path) -> None:
-    inherited = {
-        name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")
-    }
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     one = "tests/test_resuming.py::test_a_document_over_which_our_own_code_stumbles_gets_a_row_and_the_run_its_end"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-n", "1", "-p", "no:cacheprovider", one],

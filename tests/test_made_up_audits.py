@@ -58,13 +58,8 @@ def test_the_same_ways_are_drawn_in_every_language(
         [series] = chart.option["series"]
         places = {node["name"]: at for at, node in enumerate(series["data"])}
         assert len(places) == len(series["data"])
-        links = [
-            (places[link["source"]], places[link["target"]], link["value"])
-            for link in series["links"]
-        ]
-        rows = [
-            (places[source], places[target], value) for source, target, value in chart.numbers.rows
-        ]
+        links = [(places[link["source"]], places[link["target"]], link["value"]) for link in series["links"]]
+        rows = [(places[source], places[target], value) for source, target, value in chart.numbers.rows]
         drawn.append((chart.height, links, rows))
     assert all(each == drawn[0] for each in drawn)
 
@@ -78,13 +73,9 @@ SUBJECTS = st.tuples(
 )
 
 
-@settings(
-    max_examples=4, phases=(Phase.explicit, Phase.generate)
-)  # a shrunk example would take minutes
+@settings(max_examples=4, phases=(Phase.explicit, Phase.generate))  # a shrunk example would take minutes
 @given(st.lists(SUBJECTS, min_size=1, max_size=30), st.integers(1, 3))
-def test_the_parts_of_a_report_agree(
-    subjects: list[tuple[int, int, int, tuple[int | None, ...]]], runs: int
-) -> None:
+def test_the_parts_of_a_report_agree(subjects: list[tuple[int, int, int, tuple[int | None, ...]]], runs: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "audit.db")
         with Store.open(path) as store:
@@ -94,21 +85,16 @@ def test_the_parts_of_a_report_agree(
         assert_parts_agree(frames)
 
 
-def audited(
-    store: Store, run: int, subjects: list[tuple[int, int, int, tuple[int | None, ...]]]
-) -> None:
+def audited(store: Store, run: int, subjects: list[tuple[int, int, int, tuple[int | None, ...]]]) -> None:
     urls = {
         f"https://h{host}.example/ark:/1234{naan}/x{number}z": (documents, answers[run])
         for number, (host, naan, documents, answers) in enumerate(subjects)
     }
     texts = {
-        f"https://library.example/{at}.html": "see "
-        + " ".join(url for url, (most, _) in urls.items() if at < most)
+        f"https://library.example/{at}.html": "see " + " ".join(url for url, (most, _) in urls.items() if at < most)
         for at in range(3)
     }
-    audit(
-        store, 30 * run, documents=texts, answers={url: answer for url, (_, answer) in urls.items()}
-    )
+    audit(store, 30 * run, documents=texts, answers={url: answer for url, (_, answer) in urls.items()})
 
 
 def assert_parts_agree(frames: Frames) -> None:
@@ -121,16 +107,10 @@ def assert_parts_agree(frames: Frames) -> None:
     assert counts.fails == len(failing) == summary.loc["ARKs: fails", "value"]
     if frames.previous is not None:
         more = failing - fails(frames.previous)
-        first, broke = (
-            set(changes.loc[changes["event"].eq(event), "ark"]) for event in ("failing", "broke")
-        )
-        assert first <= more <= first | broke, (
-            "each ARK that fails now and did not then is a change"
-        )
+        first, broke = (set(changes.loc[changes["event"].eq(event), "ark"]) for event in ("failing", "broke"))
+        assert first <= more <= first | broke, "each ARK that fails now and did not then is a change"
         assert (counts.failing, counts.broke, len(first & broke)) == (len(first), len(broke), 0)
-        assert summary.loc["ARKs: fails", "change"] == len(more) - len(
-            fails(frames.previous) - failing
-        )
+        assert summary.loc["ARKs: fails", "change"] == len(more) - len(fails(frames.previous) - failing)
     assert_nothing_dead_is_proposed(tables)
     html = page(frames, tables)
     soup = BeautifulSoup(html, "html.parser")
@@ -159,11 +139,7 @@ def test_failures_at_one_host_are_one_cause_whatever_their_naans_and_what_gave_n
 ) -> None:
     path = tmp_path / "audit.db"
     hosts = {"a": 12, "b": 9, "silent": 20}
-    urls = [
-        f"https://{host}.example/ark:/1234{at % 5}/x{at}z"
-        for host, most in hosts.items()
-        for at in range(most)
-    ]
+    urls = [f"https://{host}.example/ark:/1234{at % 5}/x{at}z" for host, most in hosts.items() for at in range(most)]
     text = {"https://library.example/": "see " + " ".join(urls)}
     with Store.open(path) as store:
         audit(store, 0, documents=text, answers=dict.fromkeys(urls, 200))
@@ -174,9 +150,7 @@ def test_failures_at_one_host_are_one_cause_whatever_their_naans_and_what_gave_n
             answers={url: None if "silent" in url else 404 for url in urls},
         )
     tables = Tables(load_frames(path))
-    rows = (
-        tables["causes"][["host", "cause", "arks", "should_be"]].fillna("").itertuples(index=False)
-    )
+    rows = tables["causes"][["host", "cause", "arks", "should_be"]].fillna("").itertuples(index=False)
     assert [tuple(row) for row in rows] == [
         ("a.example", "unknown-naan", 12, ""),
         ("b.example", "unknown-naan", 9, ""),

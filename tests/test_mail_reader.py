@@ -41,9 +41,7 @@ def found(data: bytes) -> list[tuple[str, str, str]]:
 def test_the_transfer_encoding_is_undone(encoding: str, end: str) -> None:
     made = message()
     made.set_content(f"{'The scan is there, ' * 3}{LONG} as you know.\n", cte=encoding)
-    data = made.as_bytes(
-        policy=made.policy.clone(linesep=end, max_line_length=0 if encoding == "7bit" else 78)
-    )
+    data = made.as_bytes(policy=made.policy.clone(linesep=end, max_line_length=0 if encoding == "7bit" else 78))
     if encoding == "quoted-printable":
         assert LONG.encode() not in data
     assert found(data) == [("ark:12148/bpt6k107371t/f29.item", "text", "")]
@@ -52,7 +50,9 @@ def test_the_transfer_encoding_is_undone(encoding: str, end: str) -> None:
 @given(st.integers(0, 70))
 def test_a_soft_line_break_cuts_no_ark_wherever_it_stands(before: int) -> None:
     body = quopri.encodestring(f"{'x' * before} {LONG} é".encode())
-    head = b"MIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\n"
+    head = (
+        b"MIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\n"
+    )
     [mention] = extraction_of(HEAD + head + body, name="a.eml").mentions
     assert (str(mention.ark), mention.repairs, mention.confidence.token) == (
         "ark:12148/bpt6k107371t/f29.item", (), "certain",
@@ -63,9 +63,7 @@ def test_fields_parts_and_attachments_have_their_places() -> None:
     made = message("About ark:/12148/btv1b8449691v, é")
     made.set_content("nothing here")
     made.add_alternative(f"<p>See <a href='{LONG}'>{LONG}</a>.", subtype="html")
-    made.add_attachment(
-        b"id,ark\n1,ark:/12345/x5\n", maintype="text", subtype="csv", filename="liste.csv"
-    )
+    made.add_attachment(b"id,ark\n1,ark:/12345/x5\n", maintype="text", subtype="csv", filename="liste.csv")
     inner = message("ark:/12345/x6")
     inner.set_content("see ark:/12345/x7")
     made.add_attachment(inner)
@@ -81,9 +79,7 @@ def test_fields_parts_and_attachments_have_their_places() -> None:
 
 def test_links_of_different_parts_are_different_links() -> None:
     made = message()
-    made.set_content(
-        "<a href='https://n2t.net/ark:/12345/x5'>https://n2t.net/ark:/12345/x5</a>", subtype="html"
-    )
+    made.set_content("<a href='https://n2t.net/ark:/12345/x5'>https://n2t.net/ark:/12345/x5</a>", subtype="html")
     made.add_attachment(
         b"<a href='https://n2t.net/ark:/12345/x6'>https://n2t.net/ark:/12345/x6</a>",
         maintype="text", subtype="html", filename="b.html",
@@ -106,9 +102,7 @@ def test_of_several_forms_of_a_text_one_counts() -> None:
     assert [place for _, _, place in found(made.as_bytes())] == ["p"]
 
 
-@pytest.mark.parametrize(
-    ("delsp", "cut"), [("", "see \nark:/12345/x5"), ("; delsp=yes", "see  \nark:/12345/x \n5")]
-)
+@pytest.mark.parametrize(("delsp", "cut"), [("", "see \nark:/12345/x5"), ("; delsp=yes", "see  \nark:/12345/x \n5")])
 def test_flowed_lines_go_on(delsp: str, cut: str) -> None:
     data = HEAD + f"Content-Type: text/plain; format=flowed{delsp}\n\n{cut}\n-- \nAda\n".encode()
     assert found(data) == [("ark:12345/x5", "text", "")]
@@ -171,14 +165,10 @@ def worker_of() -> Worker[..., Any]:
     return Worker(partial(extract_in_time, cpu_s=60), memory_bytes=2**30)
 
 
-@given(
-    st.binary(max_size=300), st.sampled_from([HEAD, b"From a Sun Nov 22 10:00:00 2026\n" + HEAD])
-)
+@given(st.binary(max_size=300), st.sampled_from([HEAD, b"From a Sun Nov 22 10:00:00 2026\n" + HEAD]))
 def test_whatever_stands_in_a_mail_it_is_read(data: bytes, head: bytes) -> None:
     content_type = b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n"
-    assume(
-        b"%PDF-" not in data and min(data, default=32) >= 32
-    )  # which make a file of it, and no mail
+    assume(b"%PDF-" not in data and min(data, default=32) >= 32)  # which make a file of it, and no mail
     for more in (b"", content_type):
         read = extraction_of(head + more + b"Subject: ark:/12345/x5\n" + data, name="a.eml")
         assert "unreadable" not in {finding.kind for finding in read.findings}
@@ -190,10 +180,7 @@ def test_what_stands_around_the_parts_is_read():
         b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\nFor programs without MIME: ark:/12345/x5.\n"
         b"--b\nContent-Type: text/plain\n\nSee ark:/12345/x6.\n--b--\nAnd ark:/12345/x7 at the end.\n"
     )
-    found = [
-        (str(mention.ark), mention.place)
-        for mention in extraction_of(message, name="a.eml").mentions
-    ]
+    found = [(str(mention.ark), mention.place) for mention in extraction_of(message, name="a.eml").mentions]
     assert found == [
         ("ark:12345/x5", "preamble"),
         ("ark:12345/x7", "epilogue"),

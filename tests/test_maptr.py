@@ -79,10 +79,7 @@ def test_what_the_registry_knows_is_not_looked_up() -> None:
 
 def test_a_host_that_can_not_be_is_no_resolver() -> None:
     odd = [Naptr("h", "ark", "", host) for host in ("localhost", "a b.example", "x@y.example")]
-    assert (
-        with_resolvers(Registry((), "a test"), ["12026"], lambda _: odd).target(Ark("12026", "x5"))
-        is None
-    )
+    assert with_resolvers(Registry((), "a test"), ["12026"], lambda _: odd).target(Ark("12026", "x5")) is None
 
 
 @pytest.fixture

@@ -48,12 +48,8 @@ def kinds(reading):
             ("metadata", "024$a", "ark:12345/x5"),
             id="one without a label",
         ),
-        pytest.param(
-            ("003", ARK), ("metadata", "003", ARK), id="a control field, as the BnF's permalinks"
-        ),
-        pytest.param(
-            ("500", ("a", f"At {ARK}.")), ("text", "500$a", f"At {ARK}."), id="a note is prose"
-        ),
+        pytest.param(("003", ARK), ("metadata", "003", ARK), id="a control field, as the BnF's permalinks"),
+        pytest.param(("500", ("a", f"At {ARK}.")), ("text", "500$a", f"At {ARK}."), id="a note is prose"),
     ],
 )
 def test_field(field, block):
@@ -77,18 +73,12 @@ def test_links_are_kept_whether_they_name_an_ark_or_not():
     [
         pytest.param("00000nam a2200000 a 4500", "caf\u00e9".encode(), id="UTF-8"),
         pytest.param("00000nam  2200000 a 4500", b"caf\xe2e", id="MARC-8: the accent comes first"),
-        pytest.param(
-            "00000nam  2200000 a 4500", "caf\u00e9".encode(), id="UTF-8 that says it is MARC-8"
-        ),
-        pytest.param(
-            "00000nam  2200000 a 4500", b"caf\x1b(B\xe2e", id="MARC-8 with an escape sequence"
-        ),
+        pytest.param("00000nam  2200000 a 4500", "caf\u00e9".encode(), id="UTF-8 that says it is MARC-8"),
+        pytest.param("00000nam  2200000 a 4500", b"caf\x1b(B\xe2e", id="MARC-8 with an escape sequence"),
     ],
 )
 def test_character_sets(leader, raw):
-    data = record(("500", ("a", "?" * len(raw) + " ark:/12345/x5")), leader=leader).replace(
-        b"?" * len(raw), raw
-    )
+    data = record(("500", ("a", "?" * len(raw) + " ark:/12345/x5")), leader=leader).replace(b"?" * len(raw), raw)
     assert seen(read_marc(data)) == [("text", "500$a", "caf\u00e9 ark:/12345/x5")]
 
 
@@ -108,12 +98,8 @@ def test_a_torn_multibyte_run_costs_its_characters_and_says_nothing_on_stderr(ca
 @pytest.mark.parametrize(
     "damage",
     [
-        pytest.param(
-            lambda good: b"99999" + good[5:12] + b"00030" + good[17:], id="a wrong base address"
-        ),
-        pytest.param(
-            lambda good: good[:27] + b"9999" + good[31:], id="a field longer than the record"
-        ),
+        pytest.param(lambda good: b"99999" + good[5:12] + b"00030" + good[17:], id="a wrong base address"),
+        pytest.param(lambda good: good[:27] + b"9999" + good[31:], id="a field longer than the record"),
         pytest.param(lambda good: good[:24] + b"\xff\xff\xff" + good[27:], id="a tag that is none"),
         pytest.param(lambda good: good[:12] + b"     " + good[17:], id="no base address"),
         pytest.param(
@@ -126,10 +112,7 @@ def test_a_torn_multibyte_run_costs_its_characters_and_says_nothing_on_stderr(ca
 def test_a_bad_record_costs_no_other(damage):
     good = record(("245", ("a", "A map")), ("856", ("u", ARK)))
     reading = read_marc(
-        record(("856", ("u", ARK + "1")))
-        + damage(good)[:-1]
-        + b"\x1d"
-        + record(("856", ("u", ARK + "2")))
+        record(("856", ("u", ARK + "1"))) + damage(good)[:-1] + b"\x1d" + record(("856", ("u", ARK + "2")))
     )
     found = [block.text for block in reading.blocks]
     assert (found[0], found[-1]) == (ARK + "1", ARK + "2")
@@ -156,13 +139,7 @@ def test_what_stands_between_records_is_no_fault(between):
 def test_a_field_under_many_entries_is_no_bomb():
     field = b"40\x1fu" + ARK.encode() * 200 + b"\x1e"
     entries = b"856%04d00000" % len(field) * 20_000
-    data = (
-        b"00000nam a22%05d a 4500" % min(24 + len(entries) + 1, 99999)
-        + entries
-        + b"\x1e"
-        + field
-        + b"\x1d"
-    )
+    data = b"00000nam a22%05d a 4500" % min(24 + len(entries) + 1, 99999) + entries + b"\x1e" + field + b"\x1d"
     reading = read_marc(data)
     assert sum(len(block.text) for block in reading.blocks) <= len(data)
     assert kinds(reading) == ["malformed-record"]
@@ -189,9 +166,7 @@ VALID = record(
 
 
 @given(
-    st.lists(
-        st.tuples(st.integers(0, len(VALID)), st.integers(0, 5), st.binary(max_size=4)), max_size=8
-    )
+    st.lists(st.tuples(st.integers(0, len(VALID)), st.integers(0, 5), st.binary(max_size=4)), max_size=8)
     | st.binary(max_size=200)
 )
 def test_no_bytes_raise(changes):
@@ -201,8 +176,4 @@ def test_no_bytes_raise(changes):
     reading = read_marc(data)
     assert_sound(reading)
     if data == VALID:
-        assert (
-            [block.text for block in reading.blocks]
-            == [block.text for block in read_marc(VALID).blocks]
-            != []
-        )
+        assert [block.text for block in reading.blocks] == [block.text for block in read_marc(VALID).blocks] != []

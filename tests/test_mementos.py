@@ -61,17 +61,13 @@ def answer_in(asked: str, chain: list[dict[str, Any]]) -> ArchiveAnswer:
             )
         )
         end, detail = ChainEnd(told.get("end", "answered")), told.get("detail", "")
-    return ArchiveAnswer(
-        tuple(hops), end, detail, in_full(chain[-1].get("text", "")), chain[-1].get("fault")
-    )
+    return ArchiveAnswer(tuple(hops), end, detail, in_full(chain[-1].get("text", "")), chain[-1].get("fault"))
 
 
 @pytest.mark.parametrize("vector", vectors("mementos"))
 def test_an_archive_is_understood(vector: dict[str, Any]) -> None:
     worked_at = datetime.fromisoformat(vector["worked_at"]) if "worked_at" in vector else None
-    search = capture_search(
-        CaptureWish(ARK, URL, tuple(vector["originals"]), worked_at), f"{GATE}/"
-    )
+    search = capture_search(CaptureWish(ARK, URL, tuple(vector["originals"]), worked_at), f"{GATE}/")
     archive = {in_full(url): chain for url, chain in vector["archive"].items()}
     ask, asked = next(search), []
     while True:
@@ -87,9 +83,7 @@ def test_an_archive_is_understood(vector: dict[str, Any]) -> None:
     )
     for name in ("reason", "memento_at", "original_url"):
         assert getattr(record, name) == vector.get(name, getattr(record, name))
-    assert record.memento_url == (
-        in_full(vector["memento_url"]) if "memento_url" in vector else None
-    )
+    assert record.memento_url == (in_full(vector["memento_url"]) if "memento_url" in vector else None)
     assert list(record.evidence) == vector.get("evidence", list(record.evidence))
     assert asked == [in_full(url) for url in vector.get("asked", asked)]
 
@@ -124,17 +118,13 @@ class Archive:
         return f'<{GATE}/{number}>; rel="memento"; datetime="{moment}"'
 
     @staticmethod
-    def _answered(
-        url: str, headers: dict[str, str], text: str = "", status: int = 200
-    ) -> ArchiveAnswer:
+    def _answered(url: str, headers: dict[str, str], text: str = "", status: int = 200) -> ArchiveAnswer:
         hop = Hop(url, "GET", "2026-11-23T00:00:00+00:00", status, headers=headers)
         return ArchiveAnswer((hop,), ChainEnd.ANSWERED, text=text)
 
 
 @given(good=st.integers(0, 40), bad=st.integers(0, 23), worked_days=st.none() | st.integers(0, 70))
-def test_the_last_good_capture_is_found_by_looking_at_few(
-    good: int, bad: int, worked_days: int | None
-) -> None:
+def test_the_last_good_capture_is_found_by_looking_at_few(good: int, bad: int, worked_days: int | None) -> None:
     if not good + bad:
         return
     archive = Archive(good, bad)
@@ -147,11 +137,7 @@ def test_the_last_good_capture_is_found_by_looking_at_few(
         except StopIteration as over:
             record: MementoRecord = over.value
             break
-    in_time = [
-        number
-        for number in range(good)
-        if worked_days is None or good + bad - number >= worked_days
-    ]
+    in_time = [number for number in range(good) if worked_days is None or good + bad - number >= worked_days]
     best = max(in_time, default=None)
     assert len(set(archive.looked_at)) <= MOST_CAPTURES + 1
     if best is not None and len(archive.looked_at) <= MOST_CAPTURES:
@@ -186,9 +172,7 @@ def test_any_text_can_be_links(text: str, other: str) -> None:
         pytest.param({"led_to": URL}, (URL,), id="each address once"),
     ],
 )
-def test_what_was_captured_is_looked_for_under_its_addresses(
-    known: dict[str, str], originals: tuple[str, ...]
-) -> None:
+def test_what_was_captured_is_looked_for_under_its_addresses(known: dict[str, str], originals: tuple[str, ...]) -> None:
     assert capture_wish(ARK, URL, **known).originals == originals
 
 
@@ -207,9 +191,4 @@ def test_an_archive_is_asked_again_when_its_answer_is_old(
 ) -> None:
     worked_at = None if worked_days is None else NOW - timedelta(days=worked_days)
     asked_at = NOW - timedelta(days=days)
-    assert (
-        is_due(
-            MementoOutcome(outcome), asked_at, now=NOW, max_age_s=30 * 86_400, worked_at=worked_at
-        )
-        is due
-    )
+    assert is_due(MementoOutcome(outcome), asked_at, now=NOW, max_age_s=30 * 86_400, worked_at=worked_at) is due

@@ -31,9 +31,7 @@ def test_it_is_due(case):
     assert found == (Due(utc(case["due"]), case.get("resumes", False)) if case["due"] else None)
 
 
-@pytest.mark.parametrize(
-    "expression", ["", "* * * *", "61 * * * *", "every day", "0 3 31 2 *", "* * * * * * *"]
-)
+@pytest.mark.parametrize("expression", ["", "* * * *", "61 * * * *", "every day", "0 3 31 2 *", "* * * * * * *"])
 def test_what_is_no_schedule_is_refused(expression):
     with pytest.raises(BadSchedule):
         Schedule.parse(expression)

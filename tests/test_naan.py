@@ -71,17 +71,12 @@ def test_a_record_is_kept_in_whatever_state_it_is(vector: dict[str, Any]) -> Non
         ("2024", None),
     ],
 )
-def test_the_registry_knows_its_date_whatever_the_field_is_called(
-    metadata: Any, dated: datetime | None
-) -> None:
+def test_the_registry_knows_its_date_whatever_the_field_is_called(metadata: Any, dated: datetime | None) -> None:
     assert registry_of(metadata=metadata).dated == (dated.replace(tzinfo=UTC) if dated else None)
 
 
 def test_the_longest_shoulder_comes_first_and_then_the_naan() -> None:
-    records = [
-        {"what": what, "who": {"name": what}}
-        for what in ("99152/p0", "99152", "99152/p01", "99152/q9")
-    ]
+    records = [{"what": what, "who": {"name": what}} for what in ("99152/p0", "99152", "99152/p01", "99152/q9")]
     registry = registry_of(*records)
     asked = (
         "ark:/99152/p012/x",
@@ -101,9 +96,7 @@ def test_the_longest_shoulder_comes_first_and_then_the_naan() -> None:
 
 
 def test_of_two_records_about_the_same_the_later_holds() -> None:
-    registry = registry_of(
-        {"what": "54321", "who": {"name": "before"}}, {"what": "54321", "who": {"name": "after"}}
-    )
+    registry = registry_of({"what": "54321", "who": {"name": "before"}}, {"what": "54321", "who": {"name": "after"}})
     entry = registry.entry("54321")
     assert entry is not None
     assert entry.organization == "after"
@@ -122,9 +115,7 @@ def test_an_unregistered_naan_is_a_remark_with_the_age_of_the_registry() -> None
     assert [registry.unregistered(naan) for naan in SHARED_NAANS] == [None] * 4
 
 
-def test_without_a_copy_the_well_known_naans_are_known_and_no_other_is_called_unregistered() -> (
-    None
-):
+def test_without_a_copy_the_well_known_naans_are_known_and_no_other_is_called_unregistered() -> None:
     registry = Registry.builtin()
     assert all(registry.knows(naan) for naan in (*SHARED_NAANS, *WELL_KNOWN_NAANS))
     assert not registry.knows("54321")
@@ -164,13 +155,8 @@ def test_what_is_no_registry_is_refused_with_the_reason(data: bytes, fault: str)
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32-le"])
 def test_the_encodings_of_json_are_read(encoding: str) -> None:
-    text = json.dumps(
-        {"data": [{"what": "12148", "who": {"name": "Bibliothèque"}}]}, ensure_ascii=False
-    )
-    assert (
-        read_registry(text.encode(encoding), source="a test").entries[0].organization
-        == "Bibliothèque"
-    )
+    text = json.dumps({"data": [{"what": "12148", "who": {"name": "Bibliothèque"}}]}, ensure_ascii=False)
+    assert read_registry(text.encode(encoding), source="a test").entries[0].organization == "Bibliothèque"
 
 
 @pytest.mark.parametrize(
@@ -183,15 +169,11 @@ def test_the_encodings_of_json_are_read(encoding: str) -> None:
         ("ark:12148/?info", ("12148", "")),
     ],
 )
-def test_a_naan_is_found_with_or_without_label_resolver_and_name(
-    text: str, means: tuple[str, str]
-) -> None:
+def test_a_naan_is_found_with_or_without_label_resolver_and_name(text: str, means: tuple[str, str]) -> None:
     assert naan_and_name(text) == means
 
 
-@pytest.mark.parametrize(
-    "text", ["", "ark:/", "hello world", "https://example.org/", "ark:/../", "é"]
-)
+@pytest.mark.parametrize("text", ["", "ark:/", "hello world", "https://example.org/", "ark:/../", "é"])
 def test_what_has_no_naan_is_refused(text: str) -> None:
     with pytest.raises(NotAnArk):
         naan_and_name(text)
@@ -199,9 +181,7 @@ def test_what_has_no_naan_is_refused(text: str) -> None:
 
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4)
-    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
     max_leaves=12,
 )
 FIELDS = (
@@ -270,7 +250,5 @@ def test_a_target_either_leads_to_its_host_or_says_what_is_wrong(template: str) 
 
 
 def test_a_copy_that_is_made_to_be_slow_is_looked_up_all_the_same() -> None:
-    registry = Registry(
-        tuple(RegistryEntry("54321", "x" * length) for length in range(1, 2_000)), "a test"
-    )
+    registry = Registry(tuple(RegistryEntry("54321", "x" * length) for length in range(1, 2_000)), "a test")
     assert registry.entry(Ark.parse("ark:/54321/" + "x" * 1_500 + "5")) is registry.entries[1_499]

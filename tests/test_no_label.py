@@ -170,9 +170,7 @@ def letter(of):
 
 
 BETWEEN = st.just("") | st.just("") | st.sampled_from(TAGS) | st.sampled_from(MARKS)
-WORDS = st.tuples(
-    letter("a"), BETWEEN, letter("r"), BETWEEN, letter("k"), BETWEEN, st.sampled_from(SIGNS)
-).map("".join)
+WORDS = st.tuples(letter("a"), BETWEEN, letter("r"), BETWEEN, letter("k"), BETWEEN, st.sampled_from(SIGNS)).map("".join)
 SOURCES = st.lists(WORDS | st.sampled_from(AROUND + TAGS + MARKS + SIGNS), max_size=8).map("".join)
 
 
@@ -196,9 +194,7 @@ def without_links(reading):
 def test_a_page_that_is_not_parsed_gives_what_it_gives_when_parsed(source):
     data = source.encode()
     parsed = read_html(data, charset="utf-8")
-    assert without_links(read_html(data, charset="utf-8", with_links=False)) == without_links(
-        parsed
-    )
+    assert without_links(read_html(data, charset="utf-8", with_links=False)) == without_links(parsed)
 
 
 @given(SOURCES)

@@ -24,9 +24,7 @@ from tests.vectors import vectors
 RAISES = {"NotAnArk": NotAnArk, "NamespaceOnly": NamespaceOnly}
 
 #: Text in which everything that the steps look at is likely.
-tails = st.one_of(
-    st.text(), st.text("ark:/.-%?#12AZaz7dD\u2010\u2212\u212a\u0431\ud800\0 ", max_size=40)
-)
+tails = st.one_of(st.text(), st.text("ark:/.-%?#12AZaz7dD\u2010\u2212\u212a\u0431\ud800\0 ", max_size=40))
 
 
 def steps_one_by_one(text: str) -> str | None:
@@ -112,18 +110,12 @@ def test_nothing_else_is_raised_on_any_text(tail: str, profile: Profile) -> None
         assert form.startswith("ark:/" if profile is Profile.DRAFT_2005 else "ark:")
 
 
-@given(
-    st.sampled_from(["ark:12345/x", "ark:/1"]), tails, st.integers(0, 40), st.sampled_from(Profile)
-)
-def test_a_hyphen_outside_escapes_changes_nothing(
-    start: str, tail: str, at: int, profile: Profile
-) -> None:
+@given(st.sampled_from(["ark:12345/x", "ark:/1"]), tails, st.integers(0, 40), st.sampled_from(Profile))
+def test_a_hyphen_outside_escapes_changes_nothing(start: str, tail: str, at: int, profile: Profile) -> None:
     tail = tail.replace("%", "").replace("?", "").replace("#", "")
     whole = normal_form(start + tail, profile)
     hyphenated = normal_form(start + tail[:at] + "-" + tail[at:], profile)
-    if (
-        profile is Profile.SCHEME_2020 and whole is None
-    ):  # a hyphen may make a part of "//", and leave it empty
+    if profile is Profile.SCHEME_2020 and whole is None:  # a hyphen may make a part of "//", and leave it empty
         assert hyphenated is None
     else:
         assert hyphenated == whole

@@ -34,9 +34,7 @@ from tests.loopback import RawServer, reply, run_command
 URL = "https://n2t.net/ark:12148/btv1b8449691v"
 
 
-def item(
-    kind: str, *, ark: str = "ark:12148/btv1b8449691v", detail: str = "", citations: int = 0
-) -> NewsItem:
+def item(kind: str, *, ark: str = "ark:12148/btv1b8449691v", detail: str = "", citations: int = 0) -> NewsItem:
     return NewsItem(kind, ark, f"https://n2t.net/{ark}", "failing", detail, citations)
 
 
@@ -57,14 +55,10 @@ def test_new_trouble_comes_first_and_what_was_known_is_counted() -> None:
     assert "Known before and unchanged: 12 ARKs with problems." in told.text
 
 
-def test_an_ark_counts_once_as_in_the_report_with_its_document_its_cause_and_a_link_into_the_page() -> (
-    None
-):
+def test_an_ark_counts_once_as_in_the_report_with_its_document_its_cause_and_a_link_into_the_page() -> None:
     broken, elsewhere, silent = "ark:12148/x1", "ark:12148/x2", "ark:12148/x3"
     facts = {
-        broken: ArkFacts(
-            Family.FAILS, "the resolver knows no ARK of this NAAN (r.example)", ("a.pdf", "b.pdf")
-        ),
+        broken: ArkFacts(Family.FAILS, "the resolver knows no ARK of this NAAN (r.example)", ("a.pdf", "b.pdf")),
         elsewhere: ArkFacts(Family.WORKS, "the same ARK works at another address (r.example)"),
         silent: ArkFacts(Family.UNREACHABLE, "the host gives no answer (s.example)"),
     }
@@ -80,10 +74,7 @@ def test_an_ark_counts_once_as_in_the_report_with_its_document_its_cause_and_a_l
     assert said is not None
     assert said.subject == "arkaudit: theses: 1 failing, 1 silent"
     assert "cited 3 times in `a.pdf` and 1 other document" in said.text
-    assert (
-        "`the resolver knows no ARK of this NAAN (r.example)`; see `report/index.html#ark=ark:12148/x1`"
-        in said.text
-    )
+    assert "`the resolver knows no ARK of this NAAN (r.example)`; see `report/index.html#ark=ark:12148/x1`" in said.text
     assert elsewhere not in said.text
 
 
@@ -113,9 +104,7 @@ def test_a_long_list_is_cut_and_says_so() -> None:
 
 
 def test_that_a_run_proves_nothing_is_said() -> None:
-    told = message(
-        news(item("new"), suspect="9 of 10 hosts gave no answer"), kinds=["new"], audit="theses"
-    )
+    told = message(news(item("new"), suspect="9 of 10 hosts gave no answer"), kinds=["new"], audit="theses")
     assert told is not None
     assert "count for nothing: 9 of 10 hosts gave no answer" in told.text
 
@@ -161,15 +150,11 @@ class Mailbox:
 def mailbox() -> Iterator[tuple[Mailbox, str]]:
     box = Mailbox()
 
-    def authenticate(
-        server: Any, session: Any, envelope: Any, mechanism: Any, data: Any
-    ) -> AuthResult:
+    def authenticate(server: Any, session: Any, envelope: Any, mechanism: Any, data: Any) -> AuthResult:
         is_known = isinstance(data, LoginPassword) and data.password == b"open sesame"
         return AuthResult(success=is_known, handled=False)  # the server answers
 
-    server = MailServer(
-        box, hostname="127.0.0.1", port=0, authenticator=authenticate, auth_require_tls=False
-    )
+    server = MailServer(box, hostname="127.0.0.1", port=0, authenticator=authenticate, auth_require_tls=False)
     server.start()
     try:
         yield box, f"127.0.0.1:{server.port}"
@@ -196,9 +181,7 @@ def broken(tmp_path: Path) -> tuple[Path, int]:
             ("21", "broken"),
         ):
             at = f"2026-11-{day}T10:00:00.000+00:00"
-            run_id = store.begin_run(
-                command="run", at=at, version="0", resolver="", user_agent="", seeds=[]
-            )
+            run_id = store.begin_run(command="run", at=at, version="0", resolver="", user_agent="", seeds=[])
             found = ServiceVerdict(ObjectOutcome(outcome))
             store.record_verdicts(
                 run_id,
@@ -228,9 +211,7 @@ def test_a_mail_says_what_broke(mailbox: tuple[Mailbox, str], broken: tuple[Path
         assert "ark:12148/btv1b8449691v" in sent.as_string()
 
 
-def test_a_server_that_is_busy_is_asked_again(
-    mailbox: tuple[Mailbox, str], broken: tuple[Path, int]
-) -> None:
+def test_a_server_that_is_busy_is_asked_again(mailbox: tuple[Mailbox, str], broken: tuple[Path, int]) -> None:
     box, server = mailbox
     box.refusals = 2
     assert send_news(Config(notify=mail(server)), *broken)
@@ -271,9 +252,7 @@ def test_a_service_that_is_not_known_is_a_mistake_of_the_user(broken: tuple[Path
         send_news(Config(notify=Notify(urls=["pigeon://loft"])), *broken)
 
 
-def test_a_command_gets_the_news_and_a_file_keeps_them(
-    broken: tuple[Path, int], tmp_path: Path
-) -> None:
+def test_a_command_gets_the_news_and_a_file_keeps_them(broken: tuple[Path, int], tmp_path: Path) -> None:
     script = "import os, sys; open('heard', 'w').write(os.environ['ARKAUDIT_SUBJECT'] + sys.stdin.read())"
     command = [sys.executable, "-c", f"import os; os.chdir({str(tmp_path)!r}); {script}"]
     assert send_news(Config(notify=Notify(command=command, file=tmp_path / "news.md")), *broken)

@@ -46,9 +46,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     for name, value in told.items():
         monkeypatch.setenv(name, value)
     reset = urllib.request.Request(f"http://127.0.0.1:{port}/moto-api/reset", method="POST")
-    urllib.request.urlopen(
-        reset, timeout=30
-    ).close()  # all servers of a process have the same buckets
+    urllib.request.urlopen(reset, timeout=30).close()  # all servers of a process have the same buckets
     files = _forgetful()
     files.mkdir("bucket")
     yield files
@@ -75,9 +73,7 @@ def sent(files: Any, folder: Path) -> list[Path]:
 
 def make_there(places: list[str], out: str, *, part_bytes: int = 1_500) -> None:
     storage = open_storage(out)
-    parts = planned(
-        storage, objects_of(places), made_by=[f"arkaudit {VERSION}"], part_bytes=part_bytes
-    )
+    parts = planned(storage, objects_of(places), made_by=[f"arkaudit {VERSION}"], part_bytes=part_bytes)
     with PartWorker(1) as worker:
         Making(storage, parts, worker, VERSION).made()
 
@@ -108,9 +104,7 @@ def test_objects_make_the_rows_of_files(tmp_path: Path, bucket: Any) -> None:
     before = bucket.ls("bucket/ds/work/read", detail=False)
     make_there(["s3://bucket/papers/"], "s3://bucket/ds")
     assert bucket.ls("bucket/ds/work/read", detail=False) == before
-    assert not [
-        name for name in bucket.find("bucket/ds") if _SECRET.encode() in bucket.cat_file(name)
-    ]
+    assert not [name for name in bucket.find("bucket/ds") if _SECRET.encode() in bucket.cat_file(name)]
 
 
 def test_the_first_who_makes_an_object_has_made_it(bucket: Any) -> None:
@@ -188,27 +182,19 @@ def test_a_command_reads_and_writes_there(tmp_path: Path, bucket: Any) -> None:
         **clean_environment(),
         **{name: os.environ[name] for name in os.environ if name.startswith("AWS_")},
     }
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=environment, cwd=ROOT, check=False, timeout=120
-    )
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT, check=False, timeout=120)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (0, "", 2), done.stderr
     assert "next: arkaudit check --from s3://bucket/ds" in done.stderr
     assert len(rows_there("s3://bucket/ds", tmp_path)["documents"]) == 2
     dry = [sys.executable, "-m", "arkaudit", "check", "--from", "s3://bucket/ds", "--dry-run"]
-    done = subprocess.run(
-        dry, capture_output=True, text=True, env=environment, cwd=ROOT, check=False, timeout=120
-    )
+    done = subprocess.run(dry, capture_output=True, text=True, env=environment, cwd=ROOT, check=False, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
     assert "n2t.net" in done.stdout
     environment["AWS_ENDPOINT_URL"] = "http://127.0.0.1:9"
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=environment, cwd=ROOT, check=False, timeout=120
-    )
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT, check=False, timeout=120)
     assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
     assert _SECRET not in done.stderr
-    done = subprocess.run(
-        dry, capture_output=True, text=True, env=environment, cwd=ROOT, check=False, timeout=120
-    )
+    done = subprocess.run(dry, capture_output=True, text=True, env=environment, cwd=ROOT, check=False, timeout=120)
     assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
 
 
@@ -249,18 +235,13 @@ def test_a_report_on_objects_is_that_on_files(tmp_path: Path, bucket: Any) -> No
             "--out",
             str(tmp_path / out),
         ]
-        done = subprocess.run(
-            command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=120
-        )
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=120)
         assert done.returncode == 0, done.stderr
     tables = [
-        {path.name: path.read_bytes() for path in (tmp_path / out / "tables").iterdir()}
-        for out in ("there", "here")
+        {path.name: path.read_bytes() for path in (tmp_path / out / "tables").iterdir()} for out in ("there", "here")
     ]
     assert tables[0] == tables[1]
     bucket.rm_file(next(name for name in bucket.find("bucket/ds/mentions")))
     command = [sys.executable, "-m", "arkaudit", "report", "--dataset", "s3://bucket/ds"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=120
-    )
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=120)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

@@ -99,13 +99,9 @@ def test_where_the_arks_of_a_text_document_stand(name):
 def check(reading, vector):
     assert [[b.role.value, b.place, b.text] for b in reading.blocks] == vector["blocks"]
     targets = {block.link: block.text for block in reading.blocks if block.link is not None}
-    assert len(targets) == sum(
-        block.role is Role.LINK_TARGET for block in reading.blocks
-    )  # each has its number
+    assert len(targets) == sum(block.role is Role.LINK_TARGET for block in reading.blocks)  # each has its number
     anchors = [(block, anchor) for block in reading.blocks for anchor in block.anchors]
-    shown = [
-        [targets[anchor.link], block.text[anchor.start : anchor.end]] for block, anchor in anchors
-    ]
+    shown = [[targets[anchor.link], block.text[anchor.start : anchor.end]] for block, anchor in anchors]
     assert shown == vector.get("anchors", [])
     assert list(reading.links) == vector.get("links", [])
     assert reading.title == vector.get("title", "")
@@ -127,9 +123,7 @@ def test_docx_vector(vector):
 @pytest.mark.parametrize("flat", [False, True], ids=["package", "flat"])
 @pytest.mark.parametrize("vector", vectors("opendocument_reader"))
 def test_opendocument_vector(vector, flat):
-    document = odt(
-        vector["body"], meta=vector.get("meta", ""), styles=vector.get("styles", ""), flat=flat
-    )
+    document = odt(vector["body"], meta=vector.get("meta", ""), styles=vector.get("styles", ""), flat=flat)
     check(read_odt(document), vector)
 
 
@@ -142,19 +136,13 @@ PARAGRAPH = "<w:p><w:r><w:t>ark:/12148/x5</w:t></w:r></w:p>"
 
 
 def test_the_body_is_known_by_its_root_whatever_its_part_is_called():
-    members = {
-        "word\\document2.xml": declared(f"<w:document>{PARAGRAPH}</w:document>")
-    }  # and with backslashes
+    members = {"word\\document2.xml": declared(f"<w:document>{PARAGRAPH}</w:document>")}  # and with backslashes
     assert texts(read_docx(zipped(members))) == ["ark:/12148/x5"]
 
 
 def test_a_part_in_utf_16_is_read():
-    markup = '<?xml version="1.0" encoding="UTF-16"?>' + declared(
-        f"<w:document>{PARAGRAPH}</w:document>"
-    )
-    assert texts(read_docx(zipped({"word/document.xml": markup.encode("utf-16")}))) == [
-        "ark:/12148/x5"
-    ]
+    markup = '<?xml version="1.0" encoding="UTF-16"?>' + declared(f"<w:document>{PARAGRAPH}</w:document>")
+    assert texts(read_docx(zipped({"word/document.xml": markup.encode("utf-16")}))) == ["ark:/12148/x5"]
 
 
 def test_an_archive_without_a_document_says_so():
@@ -165,27 +153,19 @@ def test_an_archive_without_a_document_says_so():
         read_odt: "content",
     }.items():
         reading = read(zipped({"a.txt": "x"}))
-        assert [(each.kind, each.detail) for each in reading.findings] == [
-            ("unreadable", f"it has no {missing}")
-        ]
+        assert [(each.kind, each.detail) for each in reading.findings] == [("unreadable", f"it has no {missing}")]
 
 
 def test_malformed_markup_is_read_as_far_as_it_goes():
-    reading = read_docx(
-        zipped({"word/document.xml": declared(f"<w:document>{PARAGRAPH}<w:p><w:r><w:t>on")})
-    )
+    reading = read_docx(zipped({"word/document.xml": declared(f"<w:document>{PARAGRAPH}<w:p><w:r><w:t>on")}))
     assert texts(reading) == ["ark:/12148/x5", "on"]
     assert kinds(reading) == ["malformed-markup"]
     assert reading.findings[0].detail.startswith("word/document.xml: ")
 
 
 def test_damaged_relations_cost_only_the_links():
-    parts = {
-        "word/_rels/document.xml.rels": "<Relationships><Relationship Id='r1' Type='hyperlink' Target='http://a"
-    }
-    reading = read_docx(
-        docx(f"{PARAGRAPH}<w:hyperlink r:id='r1'>{PARAGRAPH}</w:hyperlink>", parts=parts)
-    )
+    parts = {"word/_rels/document.xml.rels": "<Relationships><Relationship Id='r1' Type='hyperlink' Target='http://a"}
+    reading = read_docx(docx(f"{PARAGRAPH}<w:hyperlink r:id='r1'>{PARAGRAPH}</w:hyperlink>", parts=parts))
     assert texts(reading) == ["ark:/12148/x5"] * 2
     assert kinds(reading) == ["malformed-markup"]
 
@@ -231,18 +211,14 @@ def test_paragraphs_without_end_are_read_up_to_a_limit(monkeypatch):
 
 
 def test_a_document_under_a_password_is_encrypted():
-    compound_file = (
-        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600) + "EncryptedPackage".encode("utf-16-le")
-    )
+    compound_file = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600) + "EncryptedPackage".encode("utf-16-le")
     assert kinds(read_document(compound_file, name="a.docx")) == ["encrypted"]
 
 
 def test_an_opendocument_file_under_a_password_is_encrypted_and_no_text():
     entry = '<manifest:file-entry manifest:full-path="content.xml"><manifest:encryption-data/></manifest:file-entry>'
     manifest = declared(f"<manifest:manifest>{entry}</manifest:manifest>")
-    reading = read_odt(
-        zipped({"META-INF/manifest.xml": manifest, "content.xml": b"\x8f\x13\x07" * 50})
-    )
+    reading = read_odt(zipped({"META-INF/manifest.xml": manifest, "content.xml": b"\x8f\x13\x07" * 50}))
     assert kinds(reading) == ["encrypted"]
     assert reading.blocks == ()
 
@@ -336,7 +312,5 @@ def test_the_media_types():
 def test_an_office_document_with_a_password_is_called_that():
     ole = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(1016)
     [plain] = read_document(ole + "WordDocument".encode("utf-16-le"), name="a.docx").findings
-    [encrypted] = read_document(
-        ole + "EncryptedPackage".encode("utf-16-le"), name="a.docx"
-    ).findings
+    [encrypted] = read_document(ole + "EncryptedPackage".encode("utf-16-le"), name="a.docx").findings
     assert (plain.kind, encrypted.kind) == ("unknown-format", "encrypted")

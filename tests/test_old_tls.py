@@ -29,11 +29,7 @@ class _WithoutRenegotiationInfo(TLSConnection):  # type: ignore[misc]
             if isinstance(result, ClientHello):
                 signal = CipherSuite.TLS_EMPTY_RENEGOTIATION_INFO_SCSV
                 result.cipher_suites = [suite for suite in result.cipher_suites if suite != signal]
-                kept = [
-                    each
-                    for each in result.extensions
-                    if each.extType != ExtensionType.renegotiation_info
-                ]
+                kept = [each for each in result.extensions if each.extType != ExtensionType.renegotiation_info]
                 result.extensions = kept
             yield result
 
@@ -43,9 +39,7 @@ class OldServer:
 
     def __init__(self, certificate: trustme.LeafCert) -> None:
         self._chain, self._settings = X509CertChain(), HandshakeSettings()
-        self._chain.parsePemList(
-            "".join(each.bytes().decode() for each in certificate.cert_chain_pems)
-        )
+        self._chain.parsePemList("".join(each.bytes().decode() for each in certificate.cert_chain_pems))
         self._key = parsePEMKey(certificate.private_key_pem.bytes().decode(), private=True)
         self._settings.maxVersion = (3, 3)  # 1.3 knows no renegotiation
         self.heads: list[bytes] = []
@@ -75,9 +69,7 @@ class OldServer:
         ):  # of who ends the handshake, or only looks at the certificate
             connection.settimeout(20)
             tls = _WithoutRenegotiationInfo(connection)
-            tls.handshakeServer(
-                certChain=self._chain, privateKey=self._key, settings=self._settings
-            )
+            tls.handshakeServer(certChain=self._chain, privateKey=self._key, settings=self._settings)
             head = bytes(tls.recv(65536))
             self.heads.append(head)
             page = reply(body="<title>An object</title>")
@@ -109,17 +101,13 @@ def test_a_server_without_secure_renegotiation_is_observed_and_its_certificate_i
     assert row["hops"][-1]["status"] == 200
     assert outcomes([row]) != ["tls"]
     with closing(sqlite3.connect(tmp_path / "audit.db")) as raw:
-        assert raw.execute("select host, trusted, reason from tls_probe").fetchall() == [
-            (HOST, 1, "ok")
-        ]
+        assert raw.execute("select host, trusted, reason from tls_probe").fetchall() == [(HOST, 1, "ok")]
 
 
 def test_a_server_without_secure_renegotiation_is_observed_and_told_no_secret(
     certificate: trustme.LeafCert, tmp_path: Path
 ) -> None:
-    (tmp_path / "a.toml").write_text(
-        f'[hosts."{HOST}"]\nheaders = {{ Authorization = "Bearer t0ken-open-sesame" }}\n'
-    )
+    (tmp_path / "a.toml").write_text(f'[hosts."{HOST}"]\nheaders = {{ Authorization = "Bearer t0ken-open-sesame" }}\n')
     with OldServer(certificate) as server:
         row = observed(server, tmp_path, "-c", tmp_path / "a.toml")
         assert server.heads

@@ -27,17 +27,13 @@ def test_a_run_is_suspect_or_not(vector: dict[str, Any]) -> None:
 
 
 HOSTS = st.lists(
-    st.builds(
-        Contact, st.text("abc", min_size=1), st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)
-    ),
+    st.builds(Contact, st.text("abc", min_size=1), st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)),
     unique_by=lambda each: each.host,
 )
 
 
 @given(HOSTS, st.dictionaries(st.text("abc", min_size=1), st.integers(0, 3)))
-def test_one_more_host_that_answers_never_makes_a_run_suspect(
-    hosts: list[Contact], misses: dict[str, int]
-) -> None:
+def test_one_more_host_that_answers_never_makes_a_run_suspect(hosts: list[Contact], misses: dict[str, int]) -> None:
     more = [*hosts, Contact("another", answered=1)]
     assert assess(hosts, misses).is_suspect or not assess(more, misses).is_suspect
 

@@ -90,8 +90,4 @@ def test_verbose_tells_what_happens(options: list[str], levels: set[str]) -> Non
     with RawServer(lambda target: reply(body="<title>A map</title>")) as server:
         done = run_command("check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/x5", *options)
     assert done.returncode == 0, done.stderr
-    assert {
-        level
-        for level in ("INFO", "DEBUG")
-        if f" {level}" in done.stderr or f"{level}:" in done.stderr
-    } == levels
+    assert {level for level in ("INFO", "DEBUG") if f" {level}" in done.stderr or f"{level}:" in done.stderr} == levels

@@ -210,9 +210,7 @@ def test_the_last_start_of_anybody_counts(why: str, now: float, wait_s: float) -
         ("a clock that was set back: as long as was asked for, no longer", -3500.0, 30.0),
     ],
 )
-def test_a_pause_that_another_audit_was_asked_for_counts(
-    why: str, now: float, wait_s: float
-) -> None:
+def test_a_pause_that_another_audit_was_asked_for_counts(why: str, now: float, wait_s: float) -> None:
     assert Shared(100.0, 130.0).as_of(now).wait_s(now, 1.0) == pytest.approx(wait_s)
 
 

@@ -24,20 +24,13 @@ def central_entry(name, *, offset, size=0, packed=0, method=8, flags=0, crc=0):
 
 def local_entry(name, content, *, method=8, flags=0, packed=None, crc=0):
     size = len(content) if packed is None else packed
-    return (
-        b"PK\x03\x04"
-        + struct.pack("<5H3L2H", 20, flags, method, 0, 0, crc, size, 0, len(name), 0)
-        + name
-        + content
-    )
+    return b"PK\x03\x04" + struct.pack("<5H3L2H", 20, flags, method, 0, 0, crc, size, 0, len(name), 0) + name + content
 
 
 def directory(entries, *, offset):
     listed = b"".join(entries)
     count = min(len(entries), 0xFFFF)
-    return (
-        listed + b"PK\x05\x06" + struct.pack("<4H2LH", 0, 0, count, count, len(listed), offset, 0)
-    )
+    return listed + b"PK\x05\x06" + struct.pack("<4H2LH", 0, 0, count, count, len(listed), offset, 0)
 
 
 def deflated(content):
@@ -70,9 +63,7 @@ def test_a_stated_size_is_no_limit_and_no_promise():
     packed = deflated(b"x" * 1000)
     local = local_entry(b"a", packed)
     for size, packed_size in ((1, 1), (2**31, 2**31)):
-        entry = central_entry(
-            b"a", offset=0, size=size, packed=packed_size, crc=zlib.crc32(b"x" * 1000)
-        )
+        entry = central_entry(b"a", offset=0, size=size, packed=packed_size, crc=zlib.crc32(b"x" * 1000))
         package = Package(local + directory([entry], offset=len(local)))
         assert (package.read("a"), package.findings) == (b"x" * 1000, [])
 
@@ -171,9 +162,7 @@ def test_other_methods_have_no_place():
 
 def test_an_encrypted_member_asks_for_a_password():
     local = local_entry(b"a", b"\x00" * 20, flags=1)
-    package = Package(
-        local + directory([central_entry(b"a", offset=0, packed=20, flags=1)], offset=len(local))
-    )
+    package = Package(local + directory([central_entry(b"a", offset=0, packed=20, flags=1)], offset=len(local)))
     assert (package.read("a"), package.head("a"), kinds(package)) == (b"", b"", ["encrypted"])
 
 

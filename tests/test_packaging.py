@@ -48,9 +48,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("installed")
     versions = re.sub(r" *\\\n *--hash=\S+", "", (ROOT / "constraints.txt").read_text())
     (folder / "versions.txt").write_text(versions)
-    subprocess.run(
-        [sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True
-    )
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
     done = subprocess.run(
         [
             *(Path(sys.executable).with_name("uv"), "pip", "install", "--quiet"),
@@ -120,11 +118,7 @@ def test_the_wheel_names_each_extra(wheel: Path) -> None:
 
 
 def test_the_wheel_has_each_module_of_the_tree(wheel: Path) -> None:
-    tree = (
-        path.relative_to(ROOT).as_posix()
-        for name in PACKAGES
-        for path in (ROOT / name).rglob("*.py")
-    )
+    tree = (path.relative_to(ROOT).as_posix() for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
     assert modules(zipfile.ZipFile(wheel).namelist()) == modules(tree)
 
 
@@ -162,13 +156,9 @@ def test_the_wheel_works_from_an_empty_folder(installed: Path, tmp_path: Path) -
     [
         pytest.param(["report", "--store", "none.db"], 2, id="a store that is not there"),
         pytest.param(["report", "--store", "a.txt"], 2, id="a file that is no store"),
-        pytest.param(
-            ["report", "--store", "audit.db", "--run", "99"], 2, id="a run that is not there"
-        ),
+        pytest.param(["report", "--store", "audit.db", "--run", "99"], 2, id="a run that is not there"),
         pytest.param(["report", "--dataset", "none/"], 2, id="a dataset that is not there"),
-        pytest.param(
-            ["run", "http://127.0.0.1:9/", "--store", "b.db"], 3, id="a seed that can't be reached"
-        ),
+        pytest.param(["run", "http://127.0.0.1:9/", "--store", "b.db"], 3, id="a seed that can't be reached"),
         pytest.param(["check", "no ark", "--store", "audit.db"], 2, id="a line that holds no ARK"),
         pytest.param(["extract", "a.txt", "--fail-on", "mistyped"], 1, id="a mistyped ARK"),
     ],
@@ -178,9 +168,7 @@ def test_the_installed_command_ends_as_is_said(
 ) -> None:
     (tmp_path / "a.txt").write_text("ark:/12148/btv1b8449691w")
     if "--run" in arguments:
-        assert (
-            run(installed, tmp_path, "check", "ark:12345/x5", "--store", "audit.db").returncode == 0
-        )
+        assert run(installed, tmp_path, "check", "ark:12345/x5", "--store", "audit.db").returncode == 0
     done = run(installed, tmp_path, *arguments)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
@@ -201,9 +189,7 @@ def test_the_demo_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     assert (tmp_path / "report/index.html").is_file()
 
 
-def test_modules_of_others_with_our_names_do_not_mislead_it(
-    installed: Path, tmp_path: Path
-) -> None:
+def test_modules_of_others_with_our_names_do_not_mislead_it(installed: Path, tmp_path: Path) -> None:
     """As next to a notebook, where the working directory stands first on the path."""
     for name in PACKAGES - {"arkaudit"}:
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('not ours')")
@@ -231,12 +217,8 @@ assert document.mentions and not document.is_unreadable, document.findings
 
 def test_a_name_that_is_taken_already_is_one_clear_error(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "reports.py").write_text("")
-    done = run_python(
-        installed, tmp_path, "import reports, arkaudit; arkaudit.find_arks('ark:12148/x')"
-    )
-    assert done.stderr.splitlines()[-1].startswith(
-        "ImportError: arkaudit has a package named reports, and "
-    )
+    done = run_python(installed, tmp_path, "import reports, arkaudit; arkaudit.find_arks('ark:12148/x')")
+    assert done.stderr.splitlines()[-1].startswith("ImportError: arkaudit has a package named reports, and ")
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/api.md"])
@@ -255,9 +237,7 @@ def test_a_foreign_project_around_it_does_not_mislead_it(installed: Path, tmp_pa
     (tmp_path / "crawler").mkdir()
     (tmp_path / "crawler" / "__init__.py").write_text("raise RuntimeError('not ours')")
     (tmp_path / "page.html").write_text("<p>ark:/12345/x5")
-    done = run(
-        installed, tmp_path, "run", "page.html", "--delay", "0", "--only-routed", "--out", "report"
-    )
+    done = run(installed, tmp_path, "run", "page.html", "--delay", "0", "--only-routed", "--out", "report")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "report" / "index.html").is_file()
 
@@ -307,9 +287,7 @@ def test_an_extra_that_is_not_there_is_named_in_one_line(
     assert done.stderr.count("\n") == 1, done.stderr
 
 
-def test_extras_that_are_not_there_are_missed_by_nothing_else(
-    installed: Path, tmp_path: Path
-) -> None:
+def test_extras_that_are_not_there_are_missed_by_nothing_else(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "arkaudit.toml").write_text(
         '[resolve]\nmaptr = false\n[notify]\nfile = "news.md"\n[audits.a]\nseeds = ["http://site.example/"]\n'
     )

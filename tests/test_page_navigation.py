@@ -30,9 +30,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, Pat
 
 def links_of(browser: Page) -> list[str]:
     """The targets inside the page that its links name, once each."""
-    hrefs = (
-        "[...document.querySelectorAll('a[href^=\"#\"]')].map(link => link.getAttribute('href'))"
-    )
+    hrefs = "[...document.querySelectorAll('a[href^=\"#\"]')].map(link => link.getAttribute('href'))"
     links: list[str] = json.loads(browser.value(f"JSON.stringify([...new Set({hrefs})])"))
     return [link for link in links if not link.startswith("#ark=") and link != "#report"]
 
@@ -51,9 +49,7 @@ def place_px(browser: Page, link: str) -> float:
 
 def below_bar_px(browser: Page, link: str) -> float:
     """How far below the navigation, which stays on top, that heading stands."""
-    return place_px(browser, link) - float(
-        browser.value("document.querySelector('body > nav').offsetHeight")
-    )
+    return place_px(browser, link) - float(browser.value("document.querySelector('body > nav').offsetHeight"))
 
 
 @pytest.mark.browser
@@ -76,9 +72,7 @@ def test_every_link_arrives_at_its_heading(opened: tuple[Page, Path], width: int
 def test_every_heading_can_be_opened_by_its_address(opened: tuple[Page, Path], width: int) -> None:
     browser, index = opened
     browser.open(index, width=width)
-    names = browser.value(
-        "JSON.stringify([...document.querySelectorAll('main h2, main h3[id]')].map(h => h.id))"
-    )
+    names = browser.value("JSON.stringify([...document.querySelectorAll('main h2, main h3[id]')].map(h => h.id))")
     for name in json.loads(names)[::4]:  # one of each kind is enough: each opens the page anew
         browser.open(index, width=width, fragment=f"#{name}")
         browser.settled("arkaudit.arrived()")
@@ -109,9 +103,7 @@ def test_the_navigation_stays_and_says_where_one_is(opened: tuple[Page, Path]) -
         )
         assert left >= 0
         assert right <= 390
-        assert (
-            browser.value("document.querySelector('body > nav').getBoundingClientRect().top") == 0
-        )
+        assert browser.value("document.querySelector('body > nav').getBoundingClientRect().top") == 0
 
 
 @pytest.mark.browser
@@ -131,9 +123,7 @@ def test_a_tile_leads_to_the_rows_that_it_counts(opened: tuple[Page, Path]) -> N
         found = [ark for ark in rows(browser, "arks") if ark.startswith("ark:")]
         assert len(set(found)) == number, link
     click(browser, "#arks?metadata=erc&metadata=html&metadata=structured")
-    chosen = browser.value(
-        "document.querySelector('[data-table=arks] select[name=metadata]').selectedOptions[0].text"
-    )
+    chosen = browser.value("document.querySelector('[data-table=arks] select[name=metadata]').selectedOptions[0].text")
     assert chosen == "erc, html, structured"
 
 
@@ -172,9 +162,7 @@ def test_a_link_leads_there_again_after_the_reader_has_gone_elsewhere(
 
 @pytest.mark.browser
 @needs_browser
-@pytest.mark.parametrize(
-    "fragment", ["#nothing", "#arks?%E0%A4%A=x&q=%00", "#ark", "#-", "#data-arks?x=y"]
-)
+@pytest.mark.parametrize("fragment", ["#nothing", "#arks?%E0%A4%A=x&q=%00", "#ark", "#-", "#data-arks?x=y"])
 def test_a_link_that_leads_nowhere_does_no_harm(opened: tuple[Page, Path], fragment: str) -> None:
     browser, index = opened
     browser.open(index, fragment=fragment)
@@ -185,9 +173,7 @@ def test_a_link_that_leads_nowhere_does_no_harm(opened: tuple[Page, Path], fragm
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_wide_table_keeps_its_first_column_and_says_that_there_is_more(
-    opened: tuple[Page, Path], width: int
-) -> None:
+def test_a_wide_table_keeps_its_first_column_and_says_that_there_is_more(opened: tuple[Page, Path], width: int) -> None:
     browser, index = opened
     browser.open(index, width=width)
     click(browser, "#arks")

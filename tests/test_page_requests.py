@@ -42,9 +42,7 @@ def test_what_becomes_of_a_request(vector: dict[str, Any]) -> None:
 @given(st.text(), st.text(max_size=8), st.text(max_size=12), st.booleans())
 def test_any_request_becomes_something(url: str, method: str, kind: str, in_frame: bool) -> None:
     how, _ = treatment(PageRequest(url, method, kind, {}, in_frame))
-    assert how is not Treatment.ASKED or (
-        method == "GET" and url.lower().startswith(("http://", "https://"))
-    )
+    assert how is not Treatment.ASKED or (method == "GET" and url.lower().startswith(("http://", "https://")))
 
 
 @pytest.mark.parametrize(
@@ -65,9 +63,7 @@ def test_an_end_without_an_answer_is_a_fault(end: ChainEnd) -> None:
     ("kind", "asking", "allows", "by_way_of", "is_read"),
     [
         pytest.param("fetch", None, False, None, True, id="of its own origin"),
-        pytest.param(
-            "fetch", PAGE, False, None, False, id="of another origin, which doesn't allow it"
-        ),
+        pytest.param("fetch", PAGE, False, None, False, id="of another origin, which doesn't allow it"),
         pytest.param("fetch", PAGE, True, None, True, id="of another origin, which allows it"),
         pytest.param(
             "fetch",

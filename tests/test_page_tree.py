@@ -55,9 +55,7 @@ def test_what_comes_after_the_end_of_a_page_is_shown() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "markup", [b"", b" ", b"<!-- x -->", b"\x00", b"<![CDATA[", b"<html", b"\xff\xfe", b"</html>"]
-)
+@pytest.mark.parametrize("markup", [b"", b" ", b"<!-- x -->", b"\x00", b"<![CDATA[", b"<html", b"\xff\xfe", b"</html>"])
 def test_odd_bytes_are_a_page_with_little_in_it(markup: bytes) -> None:
     assert len("".join(texts(parsed(markup, None)))) < 2
 

@@ -184,9 +184,7 @@ def test_one_target_at_two_places_is_two_links_and_one_that_holds_no_ark_is_not_
         (uri, b"184 698 260 710"),
     ]
     reading = read_pdf(typeset(lines, links=annotations))
-    targets = [
-        (block.text, block.link) for block in reading.blocks if block.role is Role.LINK_ANNOTATION
-    ]
+    targets = [(block.text, block.link) for block in reading.blocks if block.role is Role.LINK_ANNOTATION]
     assert targets == [("ark:/12345/x5", 1), ("https://example.org/", None), ("ark:/12345/x5", 2)]
     assert [(anchor.start, anchor.end, anchor.link) for anchor in reading.blocks[0].anchors] == [
         (0, 13, 1),
@@ -198,16 +196,10 @@ def test_a_link_that_goes_on_on_the_next_page_is_one_link():
     first = [[72, 700, "Some words stand here."], [72, 688, "ark:/12345/x5"]]
     second = [[72, 700, "4xz321 and so on"], [72, 688, "to the end."]]
     with pikepdf.open(BytesIO(typeset(first, second))) as document:
-        for page, rectangle in zip(
-            document.pages, ([72, 686, 134, 698], [72, 698, 104, 710]), strict=True
-        ):
+        for page, rectangle in zip(document.pages, ([72, 686, 134, 698], [72, 698, 104, 710]), strict=True):
             action = pikepdf.Dictionary(S=pikepdf.Name.URI, URI="ark:/12345/x54xz321")
             page.Annots = document.make_indirect(
-                [
-                    pikepdf.Dictionary(
-                        Type=pikepdf.Name.Annot, Subtype=pikepdf.Name.Link, Rect=rectangle, A=action
-                    )
-                ]
+                [pikepdf.Dictionary(Type=pikepdf.Name.Annot, Subtype=pikepdf.Name.Link, Rect=rectangle, A=action)]
             )
         reading = read_pdf(saved(document))
     [text, target] = reading.blocks
@@ -220,9 +212,7 @@ def test_a_link_that_goes_on_on_the_next_page_is_one_link():
 
 def test_the_room_at_the_end_of_a_line_is_what_its_column_leaves():
     [text] = read_pdf(typeset(PARAGRAPH)).blocks
-    line_slack = {
-        text.text[:end].rpartition("\n")[2]: free_slots for end, free_slots in text.line_slack
-    }
+    line_slack = {text.text[:end].rpartition("\n")[2]: free_slots for end, free_slots in text.line_slack}
     assert set(line_slack) == {
         PARAGRAPH[0][2],
         PARAGRAPH[1][2],
@@ -232,17 +222,13 @@ def test_the_room_at_the_end_of_a_line_is_what_its_column_leaves():
 
 
 def test_a_short_line_has_room_and_an_overfull_one_less_than_none():
-    short = [
-        [72, 700 - 12 * row, "The quick brown fox jumps over the lazy dog"] for row in range(8)
-    ]
+    short = [[72, 700 - 12 * row, "The quick brown fox jumps over the lazy dog"] for row in range(8)]
     short[2][2], short[5][2] = (
         "see ark:/12345/x5",
         "The quick brown fox jumps over the lazy dog ark:/12345/x54xz321",
     )
     [text] = read_pdf(typeset(short)).blocks
-    line_slack = {
-        text.text[:end].rpartition("\n")[2]: free_slots for end, free_slots in text.line_slack
-    }
+    line_slack = {text.text[:end].rpartition("\n")[2]: free_slots for end, free_slots in text.line_slack}
     assert line_slack[short[2][2]] > 15
     assert line_slack[short[5][2]] < -5
 
@@ -252,17 +238,10 @@ def test_columns_have_their_own_right_edges_and_two_lines_have_none():
     right = [[320, 700 - 12 * row, "the narrow second one"] for row in range(8)]
     left[3][2], right[3][2] = "the left one shows ark:/12345/x54xz3214z", "see at ark:/12345/x54"
     [text] = read_pdf(typeset(left + right)).blocks
-    line_slack = {
-        text.text[:end].rpartition("\n")[2]: free_slots for end, free_slots in text.line_slack
-    }
+    line_slack = {text.text[:end].rpartition("\n")[2]: free_slots for end, free_slots in text.line_slack}
     assert abs(line_slack[left[3][2]]) < 4
     assert abs(line_slack[right[3][2]]) < 4
-    assert (
-        read_pdf(typeset([[72, 700, "see ark:/12345/x5"], [72, 688, "4 there"]]))
-        .blocks[0]
-        .line_slack
-        == ()
-    )
+    assert read_pdf(typeset([[72, 700, "see ark:/12345/x5"], [72, 688, "4 there"]])).blocks[0].line_slack == ()
 
 
 @pytest.mark.parametrize(
@@ -291,9 +270,7 @@ def test_columns_have_their_own_right_edges_and_two_lines_have_none():
     ],
 )
 def test_false_spaces(line, text):
-    reading = read_pdf(
-        typeset([[72, 700, "[(one)-400(other)-400(line)-400(of)-400(words)]"], [72, 688, line]])
-    )
+    reading = read_pdf(typeset([[72, 700, "[(one)-400(other)-400(line)-400(of)-400(words)]"], [72, 688, line]]))
     assert reading.blocks[0].text.splitlines()[1] == text
 
 
@@ -339,13 +316,9 @@ def test_a_raised_mark_of_any_kind_is_parted_from_the_ark(pieces, text):
 
 def test_beside_a_raised_mark_nothing_is_certain_unless_its_check_character_says_so():
     line = placed((b"see ark:/12345/x54", BODY, 0), (b"2", SMALL, 4), (b" and", BODY, 0))
-    checked = placed(
-        (b"see ark:/12148/bpt6k107371t", BODY, 0), (b"2", SMALL, 4), (b" and", BODY, 0), y=680
-    )
+    checked = placed((b"see ark:/12148/bpt6k107371t", BODY, 0), (b"2", SMALL, 4), (b" and", BODY, 0), y=680)
     mentions = extraction_of(pages(line + checked), name="a.pdf").mentions
-    assert [
-        (str(mention.ark), mention.confidence.token, mention.reason) for mention in mentions
-    ] == [
+    assert [(str(mention.ark), mention.confidence.token, mention.reason) for mention in mentions] == [
         ("ark:12345/x54", "likely", "the gaps on the page"),
         ("ark:12148/bpt6k107371t", "certain", "check character"),
     ]
@@ -424,12 +397,8 @@ def with_attachments(**files):
 
 
 def test_attached_text_is_read_and_what_is_no_text_is_not():
-    reading = read_pdf(
-        with_attachments(notes=b"see ark:/12345/x8", picture=bytes(range(256))), read_document
-    )
-    assert [block.text for block in reading.blocks if block.place == "attachment:notes"] == [
-        "see ark:/12345/x8"
-    ]
+    reading = read_pdf(with_attachments(notes=b"see ark:/12345/x8", picture=bytes(range(256))), read_document)
+    assert [block.text for block in reading.blocks if block.place == "attachment:notes"] == ["see ark:/12345/x8"]
     assert not [block for block in reading.blocks if "picture" in block.place]
 
 
@@ -483,9 +452,7 @@ def test_info_xmp_and_outline_are_metadata():
     ("data", "kind", "detail"),
     [
         pytest.param(b"", "unreadable", "no PDF", id="nothing"),
-        pytest.param(
-            b"%PDF-1.4\n" + bytes(range(256)), "unreadable", "no PDF", id="garbage behind a header"
-        ),
+        pytest.param(b"%PDF-1.4\n" + bytes(range(256)), "unreadable", "no PDF", id="garbage behind a header"),
         pytest.param(WHOLE[:120], "unreadable", "no PDF", id="cut off before its pages"),
         pytest.param(
             pdf(CATALOG, b"<</Type/Pages/Kids[]/Count 0>>"),
@@ -493,15 +460,11 @@ def test_info_xmp_and_outline_are_metadata():
             "no pages",
             id="without pages",
         ),
-        pytest.param(
-            (FIXTURES / "password.pdf").read_bytes(), "encrypted", "password", id="with a password"
-        ),
+        pytest.param((FIXTURES / "password.pdf").read_bytes(), "encrypted", "password", id="with a password"),
     ],
 )
 def test_what_cannot_be_read_says_why(data, kind, detail):
-    read_pdf(
-        (FIXTURES / "password.pdf").read_bytes()
-    )  # its error must not be taken for the next one's
+    read_pdf((FIXTURES / "password.pdf").read_bytes())  # its error must not be taken for the next one's
     reading = read_pdf(data)
     assert reading.blocks == ()
     assert kinds(reading) == [kind]
@@ -563,9 +526,7 @@ def test_pages_over_the_limit_are_left_and_those_before_it_kept(monkeypatch):
 
 def test_two_hundred_thousand_pages_are_read_up_to_the_limit():
     two_hundred_thousand = b"<</Type/Pages/Kids[%s]/Count 200000>>" % (b"3 0 R " * 200_000)
-    reading = read_pdf(
-        pdf(CATALOG, two_hundred_thousand, PAGE, lines("see ark:/12345/x5 there"), NOTHING)
-    )
+    reading = read_pdf(pdf(CATALOG, two_hundred_thousand, PAGE, lines("see ark:/12345/x5 there"), NOTHING))
     assert len(texts(reading)) == 5000
     assert [(finding.kind, finding.detail) for finding in reading.findings] == [
         ("page-limit", "only the first 5000 of 200000 pages were read")
@@ -609,11 +570,7 @@ def test_no_bytes_raise(data):
 
 
 @settings(max_examples=200)
-@given(
-    st.lists(
-        st.tuples(st.integers(0, len(WHOLE) - 1), st.integers(0, 255)), min_size=1, max_size=12
-    )
-)
+@given(st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.integers(0, 255)), min_size=1, max_size=12))
 def test_no_damage_raises(damage):
     data = bytearray(WHOLE)
     for position, byte in damage:
@@ -663,18 +620,14 @@ def test_no_part_of_a_file_takes_the_others_with_it(part, lost, said, monkeypatc
 
 
 def test_pages_that_can_not_be_brought_together_are_read_one_by_one(monkeypatch):
-    data = typeset(
-        [(72, 80, "see https://n2t.net/ark:/12148/btv1b8449-")], [(72, 700, "691v there")]
-    )
+    data = typeset([(72, 80, "see https://n2t.net/ark:/12148/btv1b8449-")], [(72, 700, "691v there")])
     monkeypatch.setattr("extractors.readers.pdf.bodies.running_lines", broken)
     reading = read_pdf(data)
     assert [page for page, _ in texts(reading)] == [1, 2]
     assert [finding.detail for finding in reading.findings] == ["running heads: IndexError"]
 
 
-@pytest.mark.parametrize(
-    "matrix", ["-1 0 0 1", "1 0 0 -1", "-1 0 0 -1", "0 1 -1 0", "0 0 0 0", "1e-9 0 0 1e-9"]
-)
+@pytest.mark.parametrize("matrix", ["-1 0 0 1", "1 0 0 -1", "-1 0 0 -1", "0 1 -1 0", "0 0 0 0", "1e-9 0 0 1e-9"])
 def test_text_that_is_mirrored_turned_or_without_width_is_read(matrix):
     line = "BT /F 10 Tf {} 300 {} Tm (see ark:/12345/x{} and on) Tj ET\n"
     content = "".join(line.format(matrix, 700 - 14 * row, row) for row in range(12))
@@ -696,10 +649,7 @@ def test_columns_of_running_text_are_no_cells():
 
 
 def test_years_that_begin_lines_are_no_numbers_of_lines():
-    placed = [
-        [72, 700 - 12 * row, f"{year} ark:/12148/x{row}"]
-        for row, year in enumerate((1850, 12, 7, 1999, 3, 40))
-    ]
+    placed = [[72, 700 - 12 * row, f"{year} ark:/12148/x{row}"] for row, year in enumerate((1850, 12, 7, 1999, 3, 40))]
     [text] = read_pdf(typeset(placed)).blocks
     assert "1850" in text.text
     assert "40" in text.text
@@ -707,9 +657,7 @@ def test_years_that_begin_lines_are_no_numbers_of_lines():
 
 def test_a_bracket_close_behind_the_last_letterspaced_letter_belongs_to_no_word_with_it():
     # Typst sets no space behind the last letter of a letterspaced word; kerning makes gaps uneven
-    letters = b"".join(
-        b"(%c) %d " % (char, -300 - 90 * (at == 12)) for at, char in enumerate(b"ark:/12345/x5")
-    )
+    letters = b"".join(b"(%c) %d " % (char, -300 - 90 * (at == 12)) for at, char in enumerate(b"ark:/12345/x5"))
     spaced = b"BT /F 10 Tf 72 700 Td (see \\() Tj [%s(4)] TJ (\\) and others) Tj ET\n" % letters
     assert arks_of(pages(spaced)) == ["ark:12345/x54"]
 
@@ -721,13 +669,9 @@ def test_the_target_of_a_link_ends_with_no_page():
 
 
 def test_a_name_at_the_end_of_a_page_is_not_certain():
-    [mention] = extraction_of(
-        typeset([[72, 700, "See the scan of it:"], [72, 688, "ark:/67531/metapth18"]])
-    ).mentions
+    [mention] = extraction_of(typeset([[72, 700, "See the scan of it:"], [72, 688, "ark:/67531/metapth18"]])).mentions
     assert (mention.confidence.token, mention.reason) == ("likely", "its page ends here")
-    followed = extraction_of(
-        typeset([[72, 700, "ark:/67531/metapth18 is it,"], [72, 688, "and this is all."]])
-    )
+    followed = extraction_of(typeset([[72, 700, "ark:/67531/metapth18 is it,"], [72, 688, "and this is all."]]))
     assert followed.mentions[0].confidence.token == "certain"
 
 
@@ -780,10 +724,7 @@ def test_text_that_lies_unseen_over_a_picture_is_certain_by_its_check_character_
 
 def test_a_note_that_goes_on_in_the_notes_of_the_next_page_is_joined_with_them():
     maps, plans = (
-        [
-            [72, top - 14 * row, f"the {what} of the kingdom are kept in the library"]
-            for row in range(4)
-        ]
+        [[72, top - 14 * row, f"the {what} of the kingdom are kept in the library"] for row in range(4)]
         for what, top in (("maps", 700), ("other plans", 706))
     )
     first = [

@@ -28,9 +28,7 @@ from tests.vectors import vectors
 
 @pytest.mark.parametrize("vector", vectors("survival"))
 def test_survival_is_that_of_the_published_example(vector: dict[str, Any]) -> None:
-    rows = [(days, True) for days in vector["died"]] + [
-        (days, False) for days in vector["censored"]
-    ]
+    rows = [(days, True) for days in vector["died"]] + [(days, False) for days in vector["censored"]]
     lives = pd.DataFrame(rows, columns=["days", "died"]).assign(group="a")
     curve = kaplan_meier(lives, ["group"])
     by_day = curve.set_index("days")
@@ -68,12 +66,8 @@ def test_a_curve_only_falls_and_everybody_is_counted_once(
 # -- spells, lives and states are those that the standing has
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-OUTCOMES = st.sampled_from(
-    ["resolved", "resolved", "broken", "broken", "timeout", "blocked", "undetermined"]
-)
-HISTORIES = st.lists(
-    st.lists(st.one_of(st.none(), OUTCOMES), min_size=8, max_size=8), min_size=1, max_size=4
-)
+OUTCOMES = st.sampled_from(["resolved", "resolved", "broken", "broken", "timeout", "blocked", "undetermined"])
+HISTORIES = st.lists(st.lists(st.one_of(st.none(), OUTCOMES), min_size=8, max_size=8), min_size=1, max_size=4)
 
 
 def timeline_of(histories: list[list[str | None]], suspect: list[bool]) -> Timeline:
@@ -103,9 +97,7 @@ def timeline_of(histories: list[list[str | None]], suspect: list[bool]) -> Timel
 
 @settings(max_examples=50)
 @given(HISTORIES, st.lists(st.booleans(), min_size=8, max_size=8))
-def test_spells_and_states_are_those_of_the_standing(
-    histories: list[list[str | None]], suspect: list[bool]
-) -> None:
+def test_spells_and_states_are_those_of_the_standing(histories: list[list[str | None]], suspect: list[bool]) -> None:
     suspect = [False if at % 2 else each for at, each in enumerate(suspect)]
     timeline = timeline_of(histories, suspect)
     spells = persistence.spells(timeline)
@@ -126,9 +118,7 @@ def test_spells_and_states_are_those_of_the_standing(
         assert (pair in lives.index) == has_worked
         if standing is not None and (standing.strikes or standing.worked_at):
             confirmed = standing.state == "confirmed-broken"
-            last[
-                "confirmed_broken" if confirmed else "failing" if standing.strikes else "working"
-            ] += 1
+            last["confirmed_broken" if confirmed else "failing" if standing.strikes else "working"] += 1
     assert dict(persistence._stood(timeline, 8).iloc[-1]) == last
 
 
@@ -143,9 +133,7 @@ def kept(tmp_path: Path) -> Path:
         for day in (30, 33, 38):
             audit(store, day, answers={ONE: 404, OTHER: 200}, seeds=[])
         audit(store, 45, answers={ONE: None, OTHER: None}, seeds=[])
-        audit(
-            store, 46, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 404, OTHER: 200}
-        )
+        audit(store, 46, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 404, OTHER: 200})
     return path
 
 
@@ -156,9 +144,7 @@ def rows(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
 
 def test_run_by_run_one_reads_how_it_stood_then(kept: Path) -> None:
     table = persistence.RUNS.of(load_frames(kept))
-    assert rows(
-        table, "run_id", "suspect", "checked", "working", "failing", "confirmed_broken"
-    ) == [
+    assert rows(table, "run_id", "suspect", "checked", "working", "failing", "confirmed_broken") == [
         (1, False, 2, 2, 0, 0),
         (2, False, 2, 1, 1, 0),
         (3, False, 2, 1, 1, 0),
@@ -171,9 +157,7 @@ def test_run_by_run_one_reads_how_it_stood_then(kept: Path) -> None:
 
 def test_the_one_that_died_died_on_the_day_of_its_first_failure(kept: Path) -> None:
     table = persistence.SURVIVAL.of(load_frames(kept))
-    assert rows(
-        table[table["grouping"] == "all"], "days", "at_risk", "failed", "censored", "survival"
-    ) == [
+    assert rows(table[table["grouping"] == "all"], "days", "at_risk", "failed", "censored", "survival") == [
         (30, 2, 1, 0, 0.5),
         (46, 1, 0, 1, 0.5),
     ]
@@ -194,9 +178,7 @@ def test_failures_and_recoveries_have_their_medians(kept: Path) -> None:
     with Store.open(kept) as store:
         audit(store, 50, answers={ONE: 200, OTHER: 200}, seeds=[])
     table = persistence.PERSISTENCE.of(load_frames(kept))
-    [row] = rows(
-        table[table["grouping"] == "all"], "spells", "confirmed", "recovered", "days_to_recovery"
-    )
+    [row] = rows(table[table["grouping"] == "all"], "spells", "confirmed", "recovered", "days_to_recovery")
     assert row == (1, 1, 1, 20)
 
 
@@ -205,24 +187,18 @@ def test_an_outage_is_told_from_the_hosts_first_silence_to_its_answer(kept: Path
         for day, answer in ((60, None), (61, None), (64, 200)):
             audit(store, day, answers={ONE: answer, OTHER: 200}, seeds=[])
     table = persistence.OUTAGES.of(load_frames(kept))
-    assert rows(table, "host", "runs", "days", "is_over", "failure") == [
-        ("a.example", 2, 1.0, True, "timeout")
-    ]
+    assert rows(table, "host", "runs", "days", "is_over", "failure") == [("a.example", 2, 1.0, True, "timeout")]
     assert str(table["until"][0])[:10] == "2026-03-06"
 
 
 def test_a_place_to_mend_says_where_the_ark_led_when_it_last_worked(kept: Path) -> None:
     table = Tables(load_frames(kept))["failures"]
-    assert rows(table, "ark", "last_good_url", "last_good_at") == [
-        ("ark:12x45/x5", ONE, pd.Timestamp(START))
-    ]
+    assert rows(table, "ark", "last_good_url", "last_good_at") == [("ark:12x45/x5", ONE, pd.Timestamp(START))]
 
 
 def test_the_statement_gives_shares_with_dates_and_denominators(kept: Path) -> None:
     table = persistence.PERSISTENCE.of(load_frames(kept))
-    assert rows(
-        table, "grouping", "group", "arks", "judged", "resolving", "confirmed_broken", "permanent"
-    ) == [
+    assert rows(table, "grouping", "group", "arks", "judged", "resolving", "confirmed_broken", "permanent") == [
         ("all", "all", 2, 2, 1, 1, 0),
         ("naan", "12x45", 2, 2, 1, 1, 0),
         ("resolver", "a.example", None, None, None, None, None),
@@ -239,27 +215,19 @@ def test_the_statement_gives_shares_with_dates_and_denominators(kept: Path) -> N
 def test_an_earlier_run_is_reported_as_it_was_then(kept: Path) -> None:
     then = load_frames(kept, run_id=3)
     assert len(persistence.RUNS.of(then)) == 3
-    assert rows(persistence.PERSISTENCE.of(then), "resolving", "failing", "confirmed_broken")[
-        0
-    ] == (1, 1, 0)
+    assert rows(persistence.PERSISTENCE.of(then), "resolving", "failing", "confirmed_broken")[0] == (1, 1, 0)
     now = load_frames(kept)
     assert rows(persistence.PERSISTENCE.of(now), "resolving", "failing", "confirmed_broken")[0] == (
         1,
         0,
         1,
     )
-    assert [path.name for path in kept.parent.iterdir()] == ["audit.db"], (
-        "and nothing is written for it"
-    )
+    assert [path.name for path in kept.parent.iterdir()] == ["audit.db"], "and nothing is written for it"
 
 
 @pytest.mark.parametrize("make", ["empty", "no history"])
-def test_without_history_the_tables_are_empty_and_have_their_columns(
-    make: str, tmp_path: Path
-) -> None:
-    store = (
-        write_store(tmp_path / "a.db", {}) if make == "empty" else write_world(tmp_path / "a.db")
-    )
+def test_without_history_the_tables_are_empty_and_have_their_columns(make: str, tmp_path: Path) -> None:
+    store = write_store(tmp_path / "a.db", {}) if make == "empty" else write_world(tmp_path / "a.db")
     frames = load_frames(store)
     for definition in OVER_TIME:
         table = definition.of(frames)

@@ -14,20 +14,12 @@ SAMPLE = "déjà \N{EN DASH} ark:/12148/btv1b84"
     ("data", "declared", "charset"),
     [
         pytest.param(SAMPLE.encode(), None, "utf-8", id="UTF-8"),
-        pytest.param(
-            SAMPLE.encode("utf-8-sig"), "latin-1", "utf-8", id="a byte order mark beats the header"
-        ),
+        pytest.param(SAMPLE.encode("utf-8-sig"), "latin-1", "utf-8", id="a byte order mark beats the header"),
         pytest.param(SAMPLE.encode("utf-16"), None, "utf-16-le", id="UTF-16 with a mark"),
-        pytest.param(
-            SAMPLE.encode("utf-32"), None, "utf-32-le", id="UTF-32 with a mark, no UTF-16 with NULs"
-        ),
+        pytest.param(SAMPLE.encode("utf-32"), None, "utf-32-le", id="UTF-32 with a mark, no UTF-16 with NULs"),
         pytest.param(SAMPLE.encode("utf-16-be"), None, "utf-16-be", id="UTF-16 without a mark"),
-        pytest.param(
-            SAMPLE.encode("utf-16-le"), "utf-8", "utf-16-le", id="UTF-16, whatever the header says"
-        ),
-        pytest.param(
-            SAMPLE.encode("cp1252"), "ISO-8859-1", "cp1252", id="latin-1 means windows-1252"
-        ),
+        pytest.param(SAMPLE.encode("utf-16-le"), "utf-8", "utf-16-le", id="UTF-16, whatever the header says"),
+        pytest.param(SAMPLE.encode("cp1252"), "ISO-8859-1", "cp1252", id="latin-1 means windows-1252"),
         pytest.param(SAMPLE.encode("cp1252"), "us-ascii", "cp1252", id="so does ASCII"),
         pytest.param(SAMPLE.encode(), "utf-16", "utf-8", id="no UTF-16 without a NUL"),
         pytest.param(SAMPLE.encode(), "rot13", "utf-8", id="a codec that is no charset"),
@@ -40,9 +32,7 @@ SAMPLE = "déjà \N{EN DASH} ark:/12148/btv1b84"
             "utf-8",
             id="a declared charset that doesn't fit is passed over",
         ),
-        pytest.param(
-            SAMPLE.encode() + b"\xe2\x80", None, "utf-8", id="a character cut off at the end"
-        ),
+        pytest.param(SAMPLE.encode() + b"\xe2\x80", None, "utf-8", id="a character cut off at the end"),
     ],
 )
 def test_sure_charset(data, declared, charset):
@@ -54,18 +44,14 @@ def test_sure_charset(data, declared, charset):
     ("data", "declared", "text"),
     [
         pytest.param(SAMPLE.encode("cp1252"), None, SAMPLE, id="nothing declared"),
-        pytest.param(
-            SAMPLE.encode("cp1252"), "utf-8", SAMPLE, id="declared UTF-8, and wrong everywhere"
-        ),
+        pytest.param(SAMPLE.encode("cp1252"), "utf-8", SAMPLE, id="declared UTF-8, and wrong everywhere"),
         pytest.param(
             SAMPLE.encode() + b"\xff!",
             "utf-8",
             SAMPLE + "\N{REPLACEMENT CHARACTER}!",
             id="one stray byte",
         ),
-        pytest.param(
-            b"voil\xe0", None, "voilà", id="the last letter might be the first byte of another"
-        ),
+        pytest.param(b"voil\xe0", None, "voilà", id="the last letter might be the first byte of another"),
         pytest.param(b"\xe9\x81", None, "é\N{REPLACEMENT CHARACTER}", id="no charset has it all"),
     ],
 )
@@ -75,9 +61,7 @@ def test_guessed_charset(data, declared, text):
     assert [finding.kind for finding in reading.findings] == ["guessed-charset"]
 
 
-@pytest.mark.parametrize(
-    "newline", ["\n", "\r\n", "\r", "\f", "\N{LINE SEPARATOR}", "\N{NEXT LINE}"]
-)
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r", "\f", "\N{LINE SEPARATOR}", "\N{NEXT LINE}"])
 def test_line_breaks_are_untouched(newline):
     text = f" ark:/12148/btv1b-{newline}84 "
     assert read_plain(text.encode()).blocks[0].text == text

@@ -143,12 +143,8 @@ def test_two_audits_at_once_share_a_host(tmp_path: Path) -> None:
         asked = [target.rpartition("/")[2][0] for target in server.targets if "/ark:" in target]
         assert {"x", "y"} <= set(asked)
         assert shortest_gap(server) >= INTERVAL_S - TOLERANCE_S
-        known = server.times[
-            max(at for at, line in enumerate(server.request_lines) if "robots" in line) :
-        ]
-        assert min(later - earlier for earlier, later in pairwise(known)) >= 0.6 - TOLERANCE_S, (
-            "both know the rules"
-        )
+        known = server.times[max(at for at, line in enumerate(server.request_lines) if "robots" in line) :]
+        assert min(later - earlier for earlier, later in pairwise(known)) >= 0.6 - TOLERANCE_S, "both know the rules"
 
 
 # -- documents
@@ -158,11 +154,7 @@ def test_a_document_is_asked_for_again_where_that_may_help(tmp_path: Path) -> No
     def respond(target: str) -> bytes | None:
         attempt = server.targets.count(target)
         if target == "/":
-            return reply(
-                body="".join(
-                    f"<a href='/{name}'>x</a>" for name in ("hangs-up", "busy", "broken", "gone")
-                )
-            )
+            return reply(body="".join(f"<a href='/{name}'>x</a>" for name in ("hangs-up", "busy", "broken", "gone")))
         if target == "/hangs-up" and attempt < 3:
             return None
         return {
@@ -174,16 +166,10 @@ def test_a_document_is_asked_for_again_where_that_may_help(tmp_path: Path) -> No
     with RawServer(respond) as server:
         done = run_command("crawl", *ON_LOOPBACK, f"{server.url}/", "--store", tmp_path / "a.db")
         assert done.returncode == 0, done.stderr
-        asked = {
-            name: server.targets.count(f"/{name}")
-            for name in ("hangs-up", "busy", "broken", "gone")
-        }
+        asked = {name: server.targets.count(f"/{name}") for name in ("hangs-up", "busy", "broken", "gone")}
     assert asked == {"hangs-up": 3, "busy": 3, "broken": 1, "gone": 1}
     found = rows(tmp_path / "a.db", "select url, outcome, status, hops from document order by url")
-    told = {
-        url.rpartition("/")[2]: (outcome, status, len(json.loads(hops)))
-        for url, outcome, status, hops in found
-    }
+    told = {url.rpartition("/")[2]: (outcome, status, len(json.loads(hops))) for url, outcome, status, hops in found}
     assert told == {
         "": ("read", 200, 1), "hangs-up": ("read", 200, 3), "busy": ("server-error", 503, 3),
         "broken": ("server-error", 500, 1), "gone": ("broken", 404, 1),
@@ -290,13 +276,9 @@ def test_what_was_not_asked_of_a_dead_host_says_so_and_is_asked_elsewhere(tmp_pa
     unsent = [hop["error"] for row in found[:19] for hop in row["hops"] if not hop["sent"]]
     assert len(unsent) == 19 - 6
     assert all("not asked: no answer 6 times in a row" in words for words in unsent)
-    traffic = rows(
-        tmp_path / "a.db", "select requests, failures from host_traffic where host like '%dead%'"
-    )
+    traffic = rows(tmp_path / "a.db", "select requests, failures from host_traffic where host like '%dead%'")
     assert traffic == [(6, 6)]
-    in_store = rows(
-        tmp_path / "a.db", "select count(*) from observation where asked_url like '%dead%'"
-    )
+    in_store = rows(tmp_path / "a.db", "select count(*) from observation where asked_url like '%dead%'")
     assert in_store == [(20,)], "each question has its row"
 
 
@@ -322,9 +304,7 @@ def test_a_run_that_is_stopped_does_not_wait_for_a_dead_host(tmp_path: Path) -> 
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         try:
             wait_until(
-                lambda: (
-                    len(rows_if_any(tmp_path / "a.db", observed)) >= 5 or running.poll() is not None
-                ),
+                lambda: len(rows_if_any(tmp_path / "a.db", observed)) >= 5 or running.poll() is not None,
                 "five observations",
             )
             assert running.poll() is None, running.communicate()
@@ -377,13 +357,8 @@ def test_a_request_over_a_connection_that_the_host_has_closed_is_repeated_in_its
             "check", *ON_LOOPBACK, "--delay", str(INTERVAL_S), "--attempts", "1",
             *(f"http://127.0.0.1:{port}/ark:/12x45/x{number}" for number in range(3)),
         )  # fmt: skip
-        assert outcomes(json_lines(done.stdout)) == ["broken"] * 3, (
-            "the host was just not asked on a dead connection"
-        )
-        assert (
-            min(later - earlier for earlier, later in pairwise(arrived))
-            >= INTERVAL_S - TLS_TOLERANCE_S
-        )
+        assert outcomes(json_lines(done.stdout)) == ["broken"] * 3, "the host was just not asked on a dead connection"
+        assert min(later - earlier for earlier, later in pairwise(arrived)) >= INTERVAL_S - TLS_TOLERANCE_S
 
 
 def test_a_host_of_ones_own_is_asked_as_its_owner_says(tmp_path: Path) -> None:

@@ -27,9 +27,7 @@ def test_a_log_gets_a_line_each_minute_with_what_is_left(
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 2
     assert lines[0].startswith("URLs of ARKs: 59 of 1,200, 0 requests; about 19 min left")
-    assert lines[1] == "URLs of ARKs: 100 of 1,200, 0 requests", (
-        "what was not expected is no part of the total"
-    )
+    assert lines[1] == "URLs of ARKs: 100 of 1,200, 0 requests", "what was not expected is no part of the total"
 
 
 def observation(url: str) -> Observation:
@@ -46,9 +44,7 @@ def observation(url: str) -> Observation:
 def test_after_an_interrupt_the_next_command_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(
-        "sys.argv", ["arkaudit", "run", "my thesis.pdf", "--no-resume", "--store", "a.db"]
-    )
+    monkeypatch.setattr("sys.argv", ["arkaudit", "run", "my thesis.pdf", "--no-resume", "--store", "a.db"])
     with pytest.raises(SystemExit) as ending:
         end_for(AuditInterrupted(1))
     assert ending.value.code == 130

@@ -35,27 +35,19 @@ ARK = Ark("12x45", "x5")
 URL = "https://written.example/ark:/12x45/x5"
 GLOBAL = "https://n2t.net/"
 REGISTRY = Registry(
-    (
-        RegistryEntry(
-            "12x45", targets=(ResolverTarget("https://registered.example/ark:/${content}"),)
-        ),
-    ),
+    (RegistryEntry("12x45", targets=(ResolverTarget("https://registered.example/ark:/${content}"),)),),
     "a test",
 )
 EVERYWHERE = Places("https://registered.example/ark:/12x45/x5", "https://n2t.net/ark:/12x45/x5")
 
 
-def answer(
-    told: str | int, *, question: Question = Question.OBJECT, url: str = URL, at: str = ""
-) -> AnswerFacts:
+def answer(told: str | int, *, question: Question = Question.OBJECT, url: str = URL, at: str = "") -> AnswerFacts:
     """An observation that ended with a status or a token of `ChainEnd`, at another URL if given."""
     status = told if isinstance(told, int) else None
     end = ChainEnd.ANSWERED if isinstance(told, int) else ChainEnd(told)
     hops = (Hop(url, "GET", "2026-11-21T00:00:00.000+00:00", 302),) if at else ()
     last = Hop(at or url, "GET", "2026-11-21T00:00:00.000+00:00", status)
-    return AnswerFacts(
-        Observation(Ark.parse("ark:12x45/x5"), url, question, url, (*hops, last), end)
-    )
+    return AnswerFacts(Observation(Ark.parse("ark:12x45/x5"), url, question, url, (*hops, last), end))
 
 
 def asked(
@@ -67,9 +59,7 @@ def asked(
 ) -> list[str]:
     """The questions in their order, when each is answered as *told* by its token; what isn't told, with 404."""
     answers: dict[Question, AnswerFacts] = {}
-    while (
-        question := next_question(answers, known or AskingContext(), places, first_url=url)
-    ) is not None:
+    while (question := next_question(answers, known or AskingContext(), places, first_url=url)) is not None:
         assert question not in answers, "asked twice"
         where = question_url(question, url, answers, places)
         answers[question] = answer(told.get(question.value, 404), question=question, url=where)
@@ -103,10 +93,7 @@ def test_a_tombstone_is_asked_for_metadata_and_in_no_other_form() -> None:
     answers[Question.INFO] = answer(410, question=Question.INFO, url=f"{URL}?info")
     assert next_question(answers, AskingContext(), EVERYWHERE, first_url=URL) is None
     unexplained = {Question.OBJECT: answer(410)}
-    assert (
-        next_question(unexplained, AskingContext(), EVERYWHERE, first_url=URL)
-        is Question.OTHER_LABEL
-    )
+    assert next_question(unexplained, AskingContext(), EVERYWHERE, first_url=URL) is Question.OTHER_LABEL
 
 
 def test_metadata_are_asked_for_where_the_object_was_found_instead_of_a_page_of_nothing() -> None:
@@ -129,9 +116,7 @@ def test_what_is_asked_of_a_host_to_which_the_ark_was_passed_on(vector: dict[str
     following = []
     while (question := next_question(answers, known, places, first_url=url)) is not None:
         following.append(question.value)
-        answers[question] = answer(
-            404, question=question, url=question_url(question, url, answers, places), at=at
-        )
+        answers[question] = answer(404, question=question, url=question_url(question, url, answers, places), at=at)
     assert following == vector["asked"]
 
 
@@ -169,9 +154,7 @@ def test_hosts_are_told_apart_by_name_and_addresses_by_port() -> None:
     assert same_host("http://n2t.net/", "https://n2t.net:443/")
     assert not same_host("http://n2t.net.example/", "http://n2t.net/")
     assert not same_host("http://n2t.net:port/", "http://n2t.net/")
-    assert not same_host("http://n2t.net:port/", "http://n2t.net:port/"), (
-        "no request can be made of either"
-    )
+    assert not same_host("http://n2t.net:port/", "http://n2t.net:port/"), "no request can be made of either"
     assert same_host("HTTP://[::1]:80/ark:/12148/x?http://n2t.net/", "http://[::1]#ark:/12148/x")
     with pytest.raises(ValueError, match="IPv6"):
         same_host("http://[::1/", "http://n2t.net/")
@@ -197,9 +180,7 @@ def test_an_ark_is_not_asked_for_twice_in_one_place(url: str, places: Places) ->
 
 
 def test_the_global_resolver_is_given_the_ark_as_it_was_found() -> None:
-    places = Places.of(
-        ARK, "https://gone.example/r/ark:12x45/x-5", registry=REGISTRY, global_resolver=GLOBAL
-    )
+    places = Places.of(ARK, "https://gone.example/r/ark:12x45/x-5", registry=REGISTRY, global_resolver=GLOBAL)
     assert places.at_global == "https://n2t.net/ark:12x45/x-5"
 
 
@@ -248,11 +229,7 @@ def test_a_control_has_the_shape_of_the_names_around_it(name: str, shape: str) -
 
 def test_a_target_without_a_label_has_a_control_too() -> None:
     registry = Registry(
-        (
-            RegistryEntry(
-                "12x45", targets=(ResolverTarget("https://registered.example/item/${value}"),)
-            ),
-        ),
+        (RegistryEntry("12x45", targets=(ResolverTarget("https://registered.example/item/${value}"),)),),
         "a test",
     )
     url = registry.target(ARK)
@@ -265,9 +242,7 @@ def test_a_target_without_a_label_has_a_control_too() -> None:
 
 def test_a_lone_name_has_no_shoulder_of_its_own_and_a_registered_one_has() -> None:
     registry = Registry((RegistryEntry("12x45", "b9"),), "a test")
-    shoulders = Shoulders.among(
-        [Ark("12x45", name) for name in ("b9x", "c2x", "d3a", "d3b", "d3c")], registry
-    )
+    shoulders = Shoulders.among([Ark("12x45", name) for name in ("b9x", "c2x", "d3a", "d3b", "d3c")], registry)
     assert [shoulders.of(Ark("12x45", name)) for name in ("b9x", "c2x", "d3a")] == ["b9", "", "d3"]
 
 

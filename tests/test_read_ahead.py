@@ -49,9 +49,7 @@ async def counted(name: int, pauses: list[int]) -> AsyncIterator[tuple[int, int]
     st.integers(1, 4),
     st.integers(1, 4),
 )
-def test_items_come_in_the_order_of_their_iterators(
-    pauses: list[list[int]], most: int, waiting: int
-) -> None:
+def test_items_come_in_the_order_of_their_iterators(pauses: list[list[int]], most: int, waiting: int) -> None:
     tasks: set[asyncio.Task[None]] = set()
 
     async def begun() -> AsyncIterator[AsyncIterator[tuple[int, int]]]:
@@ -119,12 +117,8 @@ def test_a_crawl_of_files_keeps_the_same_with_any_number_of_processes(tmp_path: 
         with sqlite3.connect(store) as connection:
             kept.append(
                 [
-                    connection.execute(
-                        "SELECT url, outcome, body_sha256, media_type FROM document"
-                    ).fetchall(),
-                    connection.execute(
-                        "SELECT document_id, ark_id, as_written, reason, spans FROM mention"
-                    ).fetchall(),
+                    connection.execute("SELECT url, outcome, body_sha256, media_type FROM document").fetchall(),
+                    connection.execute("SELECT document_id, ark_id, as_written, reason, spans FROM mention").fetchall(),
                     connection.execute("SELECT document_id, kind, detail FROM finding").fetchall(),
                 ]
             )
@@ -135,20 +129,9 @@ def test_a_crawl_of_files_keeps_the_same_with_any_number_of_processes(tmp_path: 
 
 # -- what is fetched
 
-_PROSE = (
-    "<p>Forty leaves, with drawings of the harbour of Livorno, and a map that is folded.</p>\n"
-    * 1_000
-)
+_PROSE = "<p>Forty leaves, with drawings of the harbour of Livorno, and a map that is folded.</p>\n" * 1_000
 _PDFS = [
-    typeset(
-        *(
-            [
-                (72, 700 - 14 * line, f"See ark:/12148/bpt6k10{number}73{line:02}t.")
-                for line in range(40)
-            ],
-        )
-        * 4
-    )
+    typeset(*([(72, 700 - 14 * line, f"See ark:/12148/bpt6k10{number}73{line:02}t.") for line in range(40)],) * 4)
     for number in range(5)
 ]
 
@@ -158,23 +141,14 @@ def site(target: str) -> bytes:
     name, _, ending = target.lstrip("/").partition(".")
     number = int("".join(filter(str.isdigit, name)) or 0)
     if target == "/":
-        links = (
-            [f"/p{each}.html" for each in range(4)]
-            + [f"/d{each}.pdf" for each in range(5)]
-            + ["/list.txt"]
-        )
+        links = [f"/p{each}.html" for each in range(4)] + [f"/d{each}.pdf" for each in range(5)] + ["/list.txt"]
         links += ["/old1.pdf", "/old7.pdf", "/bad.pdf", "/d0.pdf.gz"]
         return reply(body="".join(f"<a href='{each}'>{each}</a> " for each in links))
     if name.startswith("old"):
         return reply("302 Found", Location=f"/d{number}.pdf")
     if ending == "html":
-        further = (
-            f"<a href='/d{number + 6}.pdf'>more</a> <a href='/p{number + 1}.html'>next</a>"
-            * (number < 6)
-        )
-        cited = (
-            f"See ark:/12148/bpt6k10{number}7371t and <a href='/ark:/12148/btv1b8{number}'>it</a>."
-        )
+        further = f"<a href='/d{number + 6}.pdf'>more</a> <a href='/p{number + 1}.html'>next</a>" * (number < 6)
+        cited = f"See ark:/12148/bpt6k10{number}7371t and <a href='/ark:/12148/btv1b8{number}'>it</a>."
         return reply(body=f"<title>Page {number}</title>{_PROSE}{cited}{further}")
     if target == "/list.txt":
         lines = "".join(f"http://127.0.0.1/nothing/{each}\n" for each in range(4_000))
@@ -203,18 +177,12 @@ def test_a_crawl_keeps_the_same_with_any_number_of_processes(tmp_path: Path) -> 
     with RawServer(site) as server:
         for jobs in ("1", "3"):
             store = tmp_path / f"{jobs}.db"
-            done = run_command(
-                "crawl", *ON_LOOPBACK, "--jobs", jobs, "--store", store, f"{server.url}/"
-            )
+            done = run_command("crawl", *ON_LOOPBACK, "--jobs", jobs, "--store", store, f"{server.url}/")
             assert done.returncode == 0, done.stderr
             with sqlite3.connect(store) as raw:
-                kept.append(
-                    {name: sorted(raw.execute(select), key=repr) for name, select in KEPT.items()}
-                )
+                kept.append({name: sorted(raw.execute(select), key=repr) for name, select in KEPT.items()})
                 # Requests at a host go out one after the other, but what redirects lead to is one request more.
-                urls = raw.execute(
-                    "select url from document where url not like '%old%' order by document_id"
-                )
+                urls = raw.execute("select url from document where url not like '%old%' order by document_id")
                 ordered.append(urls.fetchall())
     assert kept[0] == kept[1]
     assert ordered[0] == ordered[1]
@@ -257,10 +225,7 @@ def test_small_pages_and_archives_are_read_in_their_turn() -> None:
     with document_executor(2) as executor:
         reader = DocumentReader(executor, resolver="https://n2t.net/")
         assert reader.begin(fetched(b"<p>See ark:/12148/btv1b84", "/a.html", "text/html")) is None
-        assert (
-            reader.begin(fetched(b"PK\x03\x04" + b"x" * 100_000, "/a.zip", "application/zip"))
-            is None
-        )
+        assert reader.begin(fetched(b"PK\x03\x04" + b"x" * 100_000, "/a.zip", "application/zip")) is None
         begun = reader.begin(fetched(_PROSE.encode(), "/a.html", "text/html"))
         assert begun is not None
         begun.result()

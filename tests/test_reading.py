@@ -47,13 +47,9 @@ def rows(store: Path, query: str) -> list[tuple[object, ...]]:
 
 
 def test_extract_reads_the_archives_in_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "a.zip").write_bytes(
-        zip_of(b_html="<p>ark:/12148/btv1b1", c_txt="ark:/12148/btv1b2", d_png="x")
-    )
+    (tmp_path / "a.zip").write_bytes(zip_of(b_html="<p>ark:/12148/btv1b1", c_txt="ark:/12148/btv1b2", d_png="x"))
     (tmp_path / "b.warc.gz").write_bytes(warc_of({"http://x.example/p": "ark:/12148/btv1b3"}))
-    (tmp_path / "c.txt.gz").write_bytes(
-        gzip.compress(b"ark:/12148/btv1b7 or ark:/12148/btv1b4")[:-8]
-    )
+    (tmp_path / "c.txt.gz").write_bytes(gzip.compress(b"ark:/12148/btv1b7 or ark:/12148/btv1b4")[:-8])
     done = run_command("extract", tmp_path, "--findings", tmp_path / "findings.jsonl")
     assert [(Path(row["document"]).name, row["ark"]) for row in json_lines(done.stdout)] == [
         ("b.html", "ark:12148/btv1b1"),
@@ -69,10 +65,7 @@ def test_extract_reads_the_archives_in_a_folder(tmp_path: Path) -> None:
         "what was read ends here",
     )
     assert json_lines(done.stdout)[2]["document"] == f"{tmp_path}/b.warc.gz!/http://x.example/p"
-    found = {
-        Path(row["document"]).name: row["kind"]
-        for row in json_lines((tmp_path / "findings.jsonl").read_text())
-    }
+    found = {Path(row["document"]).name: row["kind"] for row in json_lines((tmp_path / "findings.jsonl").read_text())}
     assert found == {"a.zip": "members-skipped", "c.txt": "damaged"}
 
 
@@ -96,9 +89,7 @@ def test_extract_reads_a_text_in_parts_to_its_end_and_says_where_it_is_none(tmp_
     big = tmp_path / "big.txt"
     with big.open("wb") as file:
         file.write(
-            b"ark:/12148/btv1b1 is first\n"
-            + (b"text and text and so on\n" * 44_000) * 70
-            + b"ark:/12148/btv1b2\n"
+            b"ark:/12148/btv1b1 is first\n" + (b"text and text and so on\n" * 44_000) * 70 + b"ark:/12148/btv1b2\n"
         )
         file.truncate(8 * 2**30)
     bounded = "import resource; resource.setrlimit(resource.RLIMIT_AS, (2 * 2**30, 2 * 2**30)); "
@@ -124,8 +115,7 @@ def test_documents_are_the_same_each_time_they_are_gone_through(tmp_path: Path) 
     given = io.BytesIO(b"zero")
     files = [tmp_path / "a.zip", tmp_path / "missing", tmp_path / "e.txt"]
     once, twice = (
-        [*documents_in(given, "-", path=""), *chain.from_iterable(map(documents_in_file, files))]
-        for _ in range(2)
+        [*documents_in(given, "-", path=""), *chain.from_iterable(map(documents_in_file, files))] for _ in range(2)
     )
     assert once == twice
     assert [each.data for each in once if isinstance(each, ArchiveMember)] == [
@@ -146,11 +136,7 @@ def test_a_crawl_gives_each_document_of_an_archive_its_row(tmp_path: Path) -> No
         c_html="<p>ark:/12148/btv1b2",
     )
     with RawServer(
-        lambda target: (
-            reply(body="<a href='/a.zip'>all</a>")
-            if target == "/"
-            else binary(archive, "application/zip")
-        )
+        lambda target: reply(body="<a href='/a.zip'>all</a>") if target == "/" else binary(archive, "application/zip")
     ) as server:
         done = run_command("crawl", *ON_LOOPBACK, f"{server.url}/", "--store", tmp_path / "a.db")
         assert done.returncode == 0, done.stderr
@@ -175,9 +161,7 @@ def test_a_relative_link_in_a_web_archive_is_asked_where_its_page_was(tmp_path: 
     page = "<a href='/ark:/12148/btv1b1'>it</a> <a href='http://other.example/page'>elsewhere</a>"
     archive = b""
     with RawServer(lambda _: binary(archive, "application/gzip")) as server:
-        archive = warc_of(
-            {"http://gallica.example/p": page, f"{server.url}/page": "ark:/12148/btv1b2"}
-        )
+        archive = warc_of({"http://gallica.example/p": page, f"{server.url}/page": "ark:/12148/btv1b2"})
         run_command("crawl", *ON_LOOPBACK, f"{server.url}/a.warc.gz", "--store", tmp_path / "a.db")
         assert server.targets == ["/a.warc.gz"]
         url = f"{server.url}/a.warc.gz"
@@ -194,15 +178,11 @@ def test_a_relative_link_in_a_web_archive_is_asked_where_its_page_was(tmp_path: 
 
 
 @pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
-def test_captures_of_one_page_in_two_archives_are_two_documents(
-    names: tuple[str, str], tmp_path: Path
-) -> None:
+def test_captures_of_one_page_in_two_archives_are_two_documents(names: tuple[str, str], tmp_path: Path) -> None:
     first, second = (tmp_path / f"{name}.warc.gz" for name in names)
     first.write_bytes(warc_of({"http://x.example/p": "ark:/12148/btv1b1 and ark:/12148/btv1b2"}))
     second.write_bytes(warc_of({"http://x.example/p": "ark:/12148/btv1b2 and ark:/12148/btv1b3"}))
-    run_command(
-        "crawl", "--store", tmp_path / "a.db", tmp_path / "a.warc.gz", tmp_path / "b.warc.gz"
-    )
+    run_command("crawl", "--store", tmp_path / "a.db", tmp_path / "a.warc.gz", tmp_path / "b.warc.gz")
     cited = rows(
         tmp_path / "a.db",
         "select url, as_written from mention join document using (document_id) order by url, ordinal",
@@ -220,16 +200,11 @@ def test_captures_of_one_page_in_two_archives_are_two_documents(
 def test_an_archive_that_is_none_is_unreadable_and_its_neighbours_are_not(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04 and nothing else")
     (tmp_path / "b.zip").write_bytes(zip_of(b_txt="ark:/12148/btv1b1"))
-    run_command(
-        "crawl", tmp_path / "a.zip", tmp_path / "b.zip", tmp_path, "--store", tmp_path / "a.db"
-    )
-    found = rows(
-        tmp_path / "a.db", "select url, outcome, found_on from document order by document_id"
-    )
-    assert [
-        (Path(str(url)).name, outcome, found_on and Path(str(found_on)).name)
-        for url, outcome, found_on in found
-    ][:3] == [("a.zip", "unreadable", None), ("b.txt", "read", "b.zip"), ("b.zip", "read", None)]
+    run_command("crawl", tmp_path / "a.zip", tmp_path / "b.zip", tmp_path, "--store", tmp_path / "a.db")
+    found = rows(tmp_path / "a.db", "select url, outcome, found_on from document order by document_id")
+    assert [(Path(str(url)).name, outcome, found_on and Path(str(found_on)).name) for url, outcome, found_on in found][
+        :3
+    ] == [("a.zip", "unreadable", None), ("b.txt", "read", "b.zip"), ("b.zip", "read", None)]
 
 
 def test_extract_prints_the_documents_of_a_fetched_archive_in_order() -> None:

@@ -35,9 +35,7 @@ def known(
     days_ago: float | None = 0,
 ) -> KnownArk:
     at = None if days_ago is None else NOW - timedelta(days=days_ago)
-    return KnownArk(
-        f"ark:12148/x{number}", "12148", f"http://{host}/ark:12148/x{number}", host, state, at
-    )
+    return KnownArk(f"ark:12148/x{number}", "12148", f"http://{host}/ark:12148/x{number}", host, state, at)
 
 
 STATES = st.sampled_from([state for state in ArkState if state is not ArkState.SKIPPED])
@@ -88,9 +86,7 @@ def test_what_is_skipped_or_no_longer_cited_is_never_due() -> None:
 
 def test_a_host_with_many_gets_no_more_turns_than_another_while_that_waits() -> None:
     many = [known(number, host="large.example", days_ago=100 + number) for number in range(50)]
-    few = [
-        known(number, host=f"small{number % 3}.example", days_ago=90) for number in range(100, 109)
-    ]
+    few = [known(number, host=f"small{number % 3}.example", days_ago=90) for number in range(100, 109)]
     asked = [each.host for each in due([*many, *few], POLICY, NOW)]
     assert Counter(asked[:12])["large.example"] == 3
     assert asked[12:] == ["large.example"] * 47
@@ -117,9 +113,7 @@ def test_within_a_host_the_longest_ago_comes_first_and_nobody_has_two_turns_whil
 
 @given(st.permutations(range(12)))
 def test_the_order_in_which_a_store_tells_does_not_matter(order: list[int]) -> None:
-    all_known = [
-        known(number, host="abc"[number % 3], days_ago=100 + number // 6) for number in range(12)
-    ]
+    all_known = [known(number, host="abc"[number % 3], days_ago=100 + number // 6) for number in range(12)]
     assert due([all_known[at] for at in order], POLICY, NOW) == due(all_known, POLICY, NOW)
 
 
@@ -141,16 +135,10 @@ def test_the_order_in_which_a_store_tells_does_not_matter(order: list[int]) -> N
     ),
     st.floats(0, 40),
 )
-def test_what_is_due_and_what_will_be_next_follow_from_each_moment(
-    standings: list[KnownArk], healthy: float
-) -> None:
-    policy = RecheckPolicy(
-        general=Intervals(healthy=healthy), host={"b": {"healthy": 0, "failing": 90}}
-    )
+def test_what_is_due_and_what_will_be_next_follow_from_each_moment(standings: list[KnownArk], healthy: float) -> None:
+    policy = RecheckPolicy(general=Intervals(healthy=healthy), host={"b": {"healthy": 0, "failing": 90}})
     moments = {each: moment for each in standings if (moment := due_at(each, policy)) is not None}
-    assert set(due(standings, policy, NOW)) == {
-        each for each, moment in moments.items() if moment <= NOW
-    }
+    assert set(due(standings, policy, NOW)) == {each for each, moment in moments.items() if moment <= NOW}
     later = [moment for moment in moments.values() if moment > NOW]
     assert next_due_at(standings, policy, NOW) == min(later, default=None)
 
@@ -176,9 +164,7 @@ def test_the_host_weighs_more_than_the_naan_and_both_more_than_what_is_general(
     assert recheck.status_policy.strikes == 5
 
 
-@pytest.mark.parametrize(
-    "line", ["healthy = -1", 'failing = "soon"', "often = 3", "[recheck.naan.12148]\nstrikes = 2"]
-)
+@pytest.mark.parametrize("line", ["healthy = -1", 'failing = "soon"', "often = 3", "[recheck.naan.12148]\nstrikes = 2"])
 def test_a_recheck_policy_that_makes_no_sense_is_one_clear_line(tmp_path: Path, line: str) -> None:
     config = tmp_path / "arkaudit.toml"
     config.write_text(f"[recheck]\n{line}\n")
@@ -215,9 +201,7 @@ def test_what_is_due_is_checked_where_it_was_asked_for_and_nothing_else(tmp_path
         assert "1 due" in done.stderr
         assert not [target for target in server.targets[before:] if "x5" in target]
         both = always(tmp_path, "healthy = 0\nfailing = 0")
-        done = run_command(
-            "check", "--due", "--store", store, "-c", both, "--limit", "1", *ON_LOOPBACK
-        )
+        done = run_command("check", "--due", "--store", store, "-c", both, "--limit", "1", *ON_LOOPBACK)
         assert len(json_lines(done.stdout)) == 1, done.stderr
 
 
@@ -302,9 +286,7 @@ def test_a_mistake_with_due_is_one_clear_line(tmp_path: Path, arguments: list[st
 # -- what a user chooses of a store or an inventory
 
 
-@pytest.mark.parametrize(
-    "text", ["", "ark:", "ark:/", "bpt6k!", "https://n2t.net/ark:12148/x5", "ark:12/x"]
-)
+@pytest.mark.parametrize("text", ["", "ark:", "ark:/", "bpt6k!", "https://n2t.net/ark:12148/x5", "ark:12/x"])
 def test_what_no_ark_begins_with_is_said_to_be_so(text: str) -> None:
     with pytest.raises(ValueError, match="no ARK begins with"):
         beginning_of(text)
@@ -341,12 +323,8 @@ def test_what_a_store_knows_is_checked_by_naan_prefix_and_host(tmp_path: Path) -
             ),
         ):
             done = run_command("check", "--store", store, *given, *ON_LOOPBACK)
-            assert sorted(row["ark"] for row in json_lines(done.stdout)) == [
-                f"ark:{ark}" for ark in expected
-            ], given
-        some = run_command(
-            "check", "--store", store, "--naan", "12x45", "--limit", "2", *ON_LOOPBACK
-        )
+            assert sorted(row["ark"] for row in json_lines(done.stdout)) == [f"ark:{ark}" for ark in expected], given
+        some = run_command("check", "--store", store, "--naan", "12x45", "--limit", "2", *ON_LOOPBACK)
         assert (len(json_lines(some.stdout)), "3 known in" in some.stderr) == (2, True)
         before = len(server.targets)
         dry = run_command("check", "--store", store, "--naan", "12x45", "--dry-run", *ON_LOOPBACK)
@@ -359,9 +337,7 @@ def test_of_an_inventory_what_is_chosen_is_checked(tmp_path: Path) -> None:
     with RawServer(lambda _: reply("404 Not Found")) as server:
         listed.write_text("ark\nark:/12x45/x5a\nark:12x45/b7c\nark:12x46/x5a\n")
         resolver = ("--resolver", f"{server.url}/")
-        done = run_command(
-            "check", "--inventory", listed, "--prefix", "ark:12x45/x5", *resolver, *ON_LOOPBACK
-        )
+        done = run_command("check", "--inventory", listed, "--prefix", "ark:12x45/x5", *resolver, *ON_LOOPBACK)
     assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12x45/x5a"], done.stderr
 
 
@@ -379,9 +355,7 @@ def test_of_an_inventory_what_is_chosen_is_checked(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_selection_of_nothing_is_one_clear_line(
-    tmp_path: Path, arguments: list[str], complaint: str
-) -> None:
+def test_a_selection_of_nothing_is_one_clear_line(tmp_path: Path, arguments: list[str], complaint: str) -> None:
     (tmp_path / "ours.csv").write_text("ark\nark:67531/metadc1\n")
     Store.open(tmp_path / "audit.db").close()
     given = [str(tmp_path / each[1:]) if each.startswith("@") else each for each in arguments]

@@ -10,16 +10,12 @@ REST = "66723 et les plans des villes du nord"
 
 
 def alto(*lines):
-    texts = "".join(
-        f"<TextLine HPOS='0' WIDTH='{10 * len(line)}'>{words(line)}</TextLine>" for line in lines
-    )
+    texts = "".join(f"<TextLine HPOS='0' WIDTH='{10 * len(line)}'>{words(line)}</TextLine>" for line in lines)
     return f"<alto xmlns='http://www.loc.gov/standards/alto/ns-v3#'><TextBlock>{texts}</TextBlock></alto>"
 
 
 def words(line):
-    return "<SP/>".join(f"<String CONTENT='{word}'/>" for word in line.split()).replace(
-        "-'/>", "'/><HYP CONTENT='-'/>"
-    )
+    return "<SP/>".join(f"<String CONTENT='{word}'/>" for word in line.split()).replace("-'/>", "'/><HYP CONTENT='-'/>")
 
 
 def page(*lines):
@@ -41,9 +37,7 @@ def hocr(*lines):
 
 
 def found(source):
-    mentions = extraction_of(
-        source.encode(), name="a.html" if "DOCTYPE" in source else "a.xml"
-    ).mentions
+    mentions = extraction_of(source.encode(), name="a.html" if "DOCTYPE" in source else "a.xml").mentions
     return [(str(mention.ark), mention.confidence.token) for mention in mentions]
 
 

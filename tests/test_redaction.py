@@ -107,13 +107,8 @@ def shows(text: str, secret: str) -> bool:
         todo = following[:20]
     forms = {each.replace("+", " ") for each in seen} | seen
     wanted = {secret, secret.replace("+", " ")}
-    packed = {
-        base64.b64encode(bytes(k) + secret.encode())[_MARGIN + k : -_MARGIN].decode()
-        for k in range(3)
-    }
-    packed |= {each.replace("+", "-").replace("/", "_") for each in packed} | {
-        secret.encode().hex()
-    }
+    packed = {base64.b64encode(bytes(k) + secret.encode())[_MARGIN + k : -_MARGIN].decode() for k in range(3)}
+    packed |= {each.replace("+", "-").replace("/", "_") for each in packed} | {secret.encode().hex()}
     return any(word in form for word in wanted for form in forms) or any(
         word in form.replace("\n", "") for word in packed for form in seen
     )
@@ -178,9 +173,7 @@ def repeated(draw: st.DrawFn) -> tuple[str, str]:
 @given(repeated(), st.text(max_size=8), st.text(max_size=8))
 @example(("abcdef/x", "abcdef%2Fx"), "%", "")
 @example(("0041secret", "0041secret"), "\\u", "")
-def test_no_mixture_of_forms_shows_a_secret(
-    told: tuple[str, str], before: str, behind: str
-) -> None:
+def test_no_mixture_of_forms_shows_a_secret(told: tuple[str, str], before: str, behind: str) -> None:
     secret, written = told
     cleaned = Redactor.of([secret]).text(before + written + behind)
     assert written not in cleaned
@@ -193,11 +186,7 @@ def test_no_mixture_of_forms_shows_a_secret(
     st.sampled_from(["utf-8", "utf-16", "utf-16-le", "utf-16-be"]),
 )
 def test_a_secret_is_found_in_any_bytes(data: bytes, at: int, charset: str) -> None:
-    page = (
-        data.replace(b"\0", b"")
-        if charset == "utf-8"
-        else data.hex().encode().decode().encode(charset)
-    )
+    page = data.replace(b"\0", b"") if charset == "utf-8" else data.hex().encode().decode().encode(charset)
     at = min(at, len(page)) // 2 * 2
     told = TOKEN.encode(charset.replace("utf-16", "utf-16-le") if charset == "utf-16" else charset)
     assert told not in Redactor.of([TOKEN]).bytes(page[:at] + told + page[at:])
@@ -223,11 +212,7 @@ def test_what_is_cut_off_at_the_edge_of_an_excerpt_is_taken_out() -> None:
     assert quiet.text("your token is S3cr3t-open-se") == f"your token is {HIDDEN}"
     assert quiet.text("pen-sesame is your token") == f"{HIDDEN} is your token"
     escaped = Redactor.of(["Bearer S3cr3t/42+x"])
-    assert (
-        escaped.text("see Bearer%20S3cr3t%2")
-        == escaped.text("see Bearer%2520S3cr3t%2")
-        == f"see {HIDDEN}"
-    )
+    assert escaped.text("see Bearer%20S3cr3t%2") == escaped.text("see Bearer%2520S3cr3t%2") == f"see {HIDDEN}"
     assert escaped.text("2F42%2Bx and so on") == "2F42%2Bx and so on"  # too little to tell
     assert escaped.text("r%20S3cr3t%2F42%2Bx and") == f"{HIDDEN} and"
 
@@ -278,9 +263,7 @@ def test_records_are_kept_without_the_secrets_of_their_hosts() -> None:
         f"bad line: '{HIDDEN}'",
         f"a {HIDDEN}",
     )
-    crawl_request = CrawlRequest.to_page(
-        "http://own.example/b?S3cr3t%2F42%2Bx", found_on="http://own.example/a"
-    )
+    crawl_request = CrawlRequest.to_page("http://own.example/b?S3cr3t%2F42%2Bx", found_on="http://own.example/a")
     way = DocumentRecord(
         "http://own.example/w",
         None,
@@ -296,12 +279,8 @@ def test_records_are_kept_without_the_secrets_of_their_hosts() -> None:
     )  # fmt: skip
     recorded = withheld(document)
     assert "S3cr3t" not in repr(recorded).replace("settles='S3cr3t/42+x'", "")
-    assert "S3cr3t" not in repr(
-        withheld(Pause("http://own.example", "http://own.example/S3cr3t/42+x", "", 1, True))
-    )
-    elsewhere = DocumentRecord(
-        "http://other.example/", None, "", DocumentOutcome.READ, title="S3cr3t/42+x"
-    )
+    assert "S3cr3t" not in repr(withheld(Pause("http://own.example", "http://own.example/S3cr3t/42+x", "", 1, True)))
+    elsewhere = DocumentRecord("http://other.example/", None, "", DocumentOutcome.READ, title="S3cr3t/42+x")
     assert withheld(elsewhere) is elsewhere
 
 
@@ -323,9 +302,7 @@ def test_no_form_of_a_secret_reaches_store_log_or_report(tmp_path: Path) -> None
         concurrency = 4
         """
     )
-    forms = [
-        encode(secret) for encode in ENCODINGS.values() for secret in (f"Bearer {TOKEN}", COOKIE)
-    ]
+    forms = [encode(secret) for encode in ENCODINGS.values() for secret in (f"Bearer {TOKEN}", COOKIE)]
     said = " ".join(form.replace("\n", "") for form in forms)
     pages = [f"/p{number}?tok={quote(form, safe='%&+=')}" for number, form in enumerate(forms)]
 
@@ -335,9 +312,7 @@ def test_no_form_of_a_secret_reaches_store_log_or_report(tmp_path: Path) -> None
         if target == "/":
             links = "".join(f"<a href='/m{n}'>m</a>" for n in range(len(forms)))
             own = "".join(f"<a href='{html.escape(page)}'>p</a>" for page in pages)
-            return reply(
-                body=f"<title>{form}</title>{links}{own}<a href='/z'>z</a><a href='/g'>g</a> ark:/12x45/x5"
-            )
+            return reply(body=f"<title>{form}</title>{links}{own}<a href='/z'>z</a><a href='/g'>g</a> ark:/12x45/x5")
         if target.startswith("/m"):
             return reply("302 Found", Location=f"/landed?tok={form}")
         if target == "/z":
@@ -351,9 +326,7 @@ def test_no_form_of_a_secret_reaches_store_log_or_report(tmp_path: Path) -> None
         if target == "/broken" or "x6" in target:
             return f"HTTP/1.1 {form}\r\nbad {form}\r\n\r\n".encode()
         page = f"<title>{html.escape(form)}</title><h1>{form}</h1><a href='/broken'>b</a> ark:/12x45/x6 {form} x"
-        return reply(
-            body=page, X_Server=form, Link=f'<{form}>; rel="cite-as"', Content_Language=form
-        )
+        return reply(body=page, X_Server=form, Link=f'<{form}>; rel="cite-as"', Content_Language=form)
 
     with RawServer(respond) as server:
         done = run_command(
@@ -365,9 +338,7 @@ def test_no_form_of_a_secret_reaches_store_log_or_report(tmp_path: Path) -> None
         assert done.returncode == 0, done.stderr
         assert {"/z", "/g", "/broken"} <= set(server.targets)
         assert any("Bearer" in head for head in server.heads)
-    files = [
-        each for each in tmp_path.rglob("*") if each.is_file() and each.name != "arkaudit.toml"
-    ]
+    files = [each for each in tmp_path.rglob("*") if each.is_file() and each.name != "arkaudit.toml"]
     assert {"a.log", "a.db", "index.html"} <= {each.name for each in files}
     texts = {str(each): each.read_bytes().decode("latin-1") for each in files}
     texts |= {"stdout": done.stdout, "stderr": done.stderr}

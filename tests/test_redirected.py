@@ -32,22 +32,16 @@ def assert_same(found: dict[str, pd.DataFrame], expected: dict[str, pd.DataFrame
 
 
 @pytest.mark.parametrize("cookie", [{}, {"Set_Cookie": "s=1"}], ids=["plain", "with a cookie"])
-def test_it_makes_no_difference_which_of_the_two_is_linked_first(
-    tmp_path: Path, cookie: dict[str, str]
-) -> None:
+def test_it_makes_no_difference_which_of_the_two_is_linked_first(tmp_path: Path, cookie: dict[str, str]) -> None:
     found = []
     for order in (("/a", "/b"), ("/b", "/a")):
         store = tmp_path / f"{order[0][1]}.db"
-        with Web(
-            {WWW: {"/": linking(*order), "/a": to("/b", **cookie), "/b": "ark:/12148/b1"}}
-        ) as web:
+        with Web({WWW: {"/": linking(*order), "/a": to("/b", **cookie), "/b": "ark:/12148/b1"}}) as web:
             assert "3 documents, 2 read, 1 redirected, 1 citation" in web.crawl(HOME, store=store)
         assert rows(store, REDIRECTED) == [(f"{HOME}a", HOME, 302, f"{HOME}b")]
         found.append(tables(store))
     assert_same(*found)
-    assert found[0]["documents"].set_index("document")["led_to"].dropna().to_dict() == {
-        f"{HOME}a": f"{HOME}b"
-    }
+    assert found[0]["documents"].set_index("document")["led_to"].dropna().to_dict() == {f"{HOME}a": f"{HOME}b"}
 
 
 def test_who_gets_there_by_a_redirect_first_has_fetched_it_for_all(tmp_path: Path) -> None:
@@ -60,16 +54,12 @@ def test_who_gets_there_by_a_redirect_first_has_fetched_it_for_all(tmp_path: Pat
         web.crawl(HOME, store=store)
         asked = web.targets(WWW)
     assert asked.count("/b") == 2, "for each that leads there, and never for itself"
-    assert sorted(documents(store)) == [
-        f"{HOME}{name}" for name in ("", "1", "2", "3", "a", "a2", "b", "c")
-    ]
+    assert sorted(documents(store)) == [f"{HOME}{name}" for name in ("", "1", "2", "3", "a", "a2", "b", "c")]
     assert sorted(arks(store)) == ["ark:12148/b1", "ark:12148/c1"]
     assert rows(store, "select url, found_on from document where url like '%/b' or url like '%/c'") == [
         (f"{HOME}b", HOME), (f"{HOME}c", f"{HOME}b"),
     ]  # fmt: skip
-    assert rows(store, "select sum(json_array_length(hops)) from document") == [(len(asked),)], (
-        "each is on record once"
-    )
+    assert rows(store, "select sum(json_array_length(hops)) from document") == [(len(asked),)], "each is on record once"
 
 
 def test_a_link_that_is_found_while_a_redirect_is_followed_changes_nothing(tmp_path: Path) -> None:
@@ -82,12 +72,8 @@ def test_a_link_that_is_found_while_a_redirect_is_followed_changes_nothing(tmp_p
     store = tmp_path / "a.db"
     with Web({WWW: pages}) as web:
         web.crawl(HOME, "--max-pages", "3", store=store)
-        assert web.targets(WWW) == ["/", "/a", "/n", "/b"], (
-            "the link is there before the redirect has led anywhere"
-        )
-    assert rows(
-        store, "select found_on, json_array_length(hops) from document where url like '%/b'"
-    ) == [(HOME, 1)]
+        assert web.targets(WWW) == ["/", "/a", "/n", "/b"], "the link is there before the redirect has led anywhere"
+    assert rows(store, "select found_on, json_array_length(hops) from document where url like '%/b'") == [(HOME, 1)]
     assert rows(store, "select depth, attempts from frontier where url like '%/b'") == [(1, 0)]
 
 
@@ -96,9 +82,7 @@ def test_a_chain_goes_to_its_end_before_what_waits_at_its_host(tmp_path: Path) -
     pages |= {"/": linking("/a", *pages), "/a": to("/b"), "/b": to("/c"), "/c": "ark:/12148/c1"}
     with Web({WWW: pages}) as web:
         web.crawl(HOME, store=tmp_path / "a.db")
-        assert web.targets(WWW).index("/c") <= 6, (
-            "each hop waits for one request, which was at hand"
-        )
+        assert web.targets(WWW).index("/c") <= 6, "each hop waits for one request, which was at hand"
 
 
 def test_of_many_that_lead_to_one_page_each_says_so_and_the_page_is_there_once(
@@ -109,9 +93,7 @@ def test_of_many_that_lead_to_one_page_each_says_so_and_the_page_is_there_once(
     store = tmp_path / "a.db"
     with Web({WWW: pages}) as web:
         web.crawl(HOME, store=store)
-    assert rows(store, REDIRECTED) == [
-        (f"{HOME}item/{n}", HOME, 302, f"{HOME}login") for n in range(5)
-    ]
+    assert rows(store, REDIRECTED) == [(f"{HOME}item/{n}", HOME, 302, f"{HOME}login") for n in range(5)]
     assert arks(store) == ["ark:12148/l1"]
     summary = tables(store)["summary"].set_index("measure")["value"]
     assert [summary[f"documents{of}"] for of in ("", " read", " redirected", " not reached")] == [
@@ -155,9 +137,7 @@ def test_a_repository_that_has_moved_is_harvested_there_and_each_record_is_there
         if not target.startswith("/new"):
             return to(f"/new{target}")
         is_last = "resumptionToken" in target
-        return records(
-            record(f"oai:r:{is_last:d}", text="ark:/12148/r1"), token=None if is_last else "t"
-        )
+        return records(record(f"oai:r:{is_last:d}", text="ark:/12148/r1"), token=None if is_last else "t")
 
     store = tmp_path / "a.db"
     with Web({WWW: moved}) as web:
@@ -172,9 +152,7 @@ def test_a_repository_that_has_moved_is_harvested_there_and_each_record_is_there
 def test_a_redirect_out_of_the_scope_is_read_there_and_followed_no_further(tmp_path: Path) -> None:
     store = tmp_path / "a.db"
     elsewhere: dict[str, Page] = {"/x": linking("/y") + "ark:/12148/x1"}
-    with Web(
-        {WWW: {"/": linking("/a"), "/a": to("http://e.example/x")}, "e.example": elsewhere}
-    ) as web:
+    with Web({WWW: {"/": linking("/a"), "/a": to("http://e.example/x")}, "e.example": elsewhere}) as web:
         web.crawl(HOME, store=store)
         assert web.targets("e.example") == ["/x"]
     assert documents(store) == [HOME, f"{HOME}a", "http://e.example/x"]
@@ -215,9 +193,7 @@ def test_a_url_that_is_good_for_once_names_no_document_and_a_session_is_no_part_
     with Web({WWW: pages, "s3.example": lambda _: pdf("ark:/12148/s1")}) as web:
         web.crawl(HOME, store=store)
         assert "/two" not in web.targets(WWW)
-    assert rows(store, REDIRECTED) == [
-        (f"{HOME}{number}", HOME, 302, f"{HOME}two") for number in (2, 3)
-    ]
+    assert rows(store, REDIRECTED) == [(f"{HOME}{number}", HOME, 302, f"{HOME}two") for number in (2, 3)]
     assert rows(store, "select url, final_url from document where outcome = 'read' order by url") == [
         (HOME, HOME), (f"{HOME}bitstream/1", signed), (f"{HOME}two", f"{HOME}two;jsessionid=1A2B"),
     ]  # fmt: skip
@@ -225,9 +201,7 @@ def test_a_url_that_is_good_for_once_names_no_document_and_a_session_is_no_part_
 
 def test_a_redirect_to_what_is_not_there_is_told_of_who_leads_there(tmp_path: Path) -> None:
     store = tmp_path / "a.db"
-    with Web(
-        {WWW: {"/": linking("/a", "/b"), "/a": to("/gone"), "/b": to("/c"), "/c": to("/b")}}
-    ) as web:
+    with Web({WWW: {"/": linking("/a", "/b"), "/a": to("/gone"), "/b": to("/c"), "/c": to("/b")}}) as web:
         web.crawl(HOME, store=store)
     assert rows(store, "select url, outcome from document order by url") == [
         (HOME, "read"), (f"{HOME}a", "broken"), (f"{HOME}b", "loop"),

@@ -99,10 +99,7 @@ def test_a_url_is_fetched_kept_and_asked_again_only_for_what_is_newer(tmp_path: 
     assert "nothing new" in second.stderr
     assert "a new copy" in third.stderr
     heads = [head for head in server.heads if "robots.txt" not in head.partition("\r\n")[0]]
-    conditions = [
-        ("If-None-Match: " + ETAG in head, "If-Modified-Since: Fri, 02 Jan" in head)
-        for head in heads
-    ]
+    conditions = [("If-None-Match: " + ETAG in head, "If-Modified-Since: Fri, 02 Jan" in head) for head in heads]
     assert conditions == [(False, False), (True, True), (True, True)]
     registry = load(tmp_path)
     assert (registry.source, registry.knows("54321"), registry.knows("54322")) == (url, True, False)
@@ -140,10 +137,7 @@ def test_redirects_are_followed_and_the_conditions_with_them(tmp_path: Path) -> 
 def gzipped(body: bytes, whole: int = 0) -> bytes:
     packed = gzip.compress(body)
     head = f"Content-Encoding: gzip\r\nContent-Length: {whole or len(packed)}\r\n"
-    return (
-        f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{head}Connection: close\r\n\r\n".encode()
-        + packed
-    )
+    return f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{head}Connection: close\r\n\r\n".encode() + packed
 
 
 def test_a_compressed_registry_is_read(tmp_path: Path) -> None:
@@ -180,9 +174,7 @@ REFUSED: list[tuple[str, Callable[[str], bytes | None], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("respond", "reason"), [each[1:] for each in REFUSED], ids=[each[0] for each in REFUSED]
-)
+@pytest.mark.parametrize(("respond", "reason"), [each[1:] for each in REFUSED], ids=[each[0] for each in REFUSED])
 def test_what_is_no_registry_never_replaces_the_copy(
     respond: Callable[[str], bytes | None], reason: str, cache: Path
 ) -> None:
@@ -198,18 +190,14 @@ def test_what_is_no_registry_never_replaces_the_copy(
 
 def test_the_guard_refuses_a_private_address_and_nothing_is_sent(cache: Path) -> None:
     with RawServer(lambda target: answer()) as server:
-        done = run_command(
-            "registry", "update", "--delay", "0", server.url, ARKAUDIT_CACHE=str(cache)
-        )
+        done = run_command("registry", "update", "--delay", "0", server.url, ARKAUDIT_CACHE=str(cache))
     assert done.returncode == 3
     assert "refused-address: 127.0.0.1 is a loopback address" in done.stderr
     assert server.request_lines == []
 
 
 def test_robots_are_obeyed(cache: Path) -> None:
-    with RawServer(
-        lambda target: answer(), robots=reply(body="User-agent: *\nDisallow: /\n")
-    ) as server:
+    with RawServer(lambda target: answer(), robots=reply(body="User-agent: *\nDisallow: /\n")) as server:
         done = fetch(server.url, cache)
     assert (done.returncode, server.targets) == (3, [])
     assert "robots" in done.stderr
@@ -244,9 +232,7 @@ def test_a_registry_is_believed_only_from_a_host_with_a_trusted_certificate(
         assert server.targets == []
 
 
-def test_a_redirect_away_from_https_is_not_believed(
-    cache: Path, authority: tuple[trustme.CA, Path]
-) -> None:
+def test_a_redirect_away_from_https_is_not_believed(cache: Path, authority: tuple[trustme.CA, Path]) -> None:
     ca, ca_file = authority
     before = files(cache)
     with (
@@ -304,9 +290,7 @@ def test_a_file_may_have_a_name_that_is_no_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["<html>", "", NEW[:-2]], ids=["a page", "empty", "cut off"])
-def test_a_file_that_is_no_registry_leaves_the_copy_alone(
-    text: str, cache: Path, tmp_path: Path
-) -> None:
+def test_a_file_that_is_no_registry_leaves_the_copy_alone(text: str, cache: Path, tmp_path: Path) -> None:
     before = files(cache)
     source = tmp_path / "new.json"
     source.write_text(text, "utf-8")
@@ -339,9 +323,7 @@ registry_update.update(Path(sys.argv[2]), Path(sys.argv[3]), now=datetime.now(UT
 
 
 @pytest.mark.parametrize("moment", ["fsync", "replace"])
-def test_a_kill_between_writing_and_renaming_leaves_the_old_copy(
-    moment: str, cache: Path, tmp_path: Path
-) -> None:
+def test_a_kill_between_writing_and_renaming_leaves_the_old_copy(moment: str, cache: Path, tmp_path: Path) -> None:
     source = tmp_path / "new.json"
     source.write_text(NEW, "utf-8")
     before = load(cache)
@@ -384,18 +366,12 @@ def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", "utf-8")
     with pytest.raises(CacheUnwritable, match="can't be written"):
         put(source, tmp_path / "file")
-    done = run_command(
-        "registry", "update", source, ARKAUDIT_CACHE=str(tmp_path / "file" / "cache")
-    )
+    done = run_command("registry", "update", source, ARKAUDIT_CACHE=str(tmp_path / "file" / "cache"))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
-@pytest.mark.parametrize(
-    "damage", [b"", b"\x00" * 4096, OLD[:-1].encode()], ids=["empty", "zeros", "cut off"]
-)
-def test_a_damaged_copy_is_one_line_and_the_built_in_table_answers(
-    damage: bytes, cache: Path
-) -> None:
+@pytest.mark.parametrize("damage", [b"", b"\x00" * 4096, OLD[:-1].encode()], ids=["empty", "zeros", "cut off"])
+def test_a_damaged_copy_is_one_line_and_the_built_in_table_answers(damage: bytes, cache: Path) -> None:
     (cache / "naan-registry").write_bytes(damage)
     registry = load(cache)
     assert registry.source == "built in"
@@ -499,9 +475,7 @@ def test_show_says_what_is_wrong_with_a_record(tmp_path: Path) -> None:
         ("upgrade",),
     ],
 )
-def test_a_mistake_is_one_line_and_ends_with_two(
-    arguments: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_a_mistake_is_one_line_and_ends_with_two(arguments: tuple[str, ...], tmp_path: Path) -> None:
     done = run_command("registry", *arguments, ARKAUDIT_CACHE=str(tmp_path))
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert done.stderr.startswith("arkaudit: ")

@@ -182,9 +182,7 @@ class World:
             return reply(body=script, media_type="text/javascript")
         if path.startswith("/api/"):
             headers = {"Access_Control_Allow_Origin": "*"} if host == "data" else {}
-            text = (
-                f"Drawn in ink on paper by Rossi in 1784{', ' + SECRET if host == 'own' else ''}."
-            )
+            text = f"Drawn in ink on paper by Rossi in 1784{', ' + SECRET if host == 'own' else ''}."
             known = json.dumps({"title": "Plan of the harbour", "text": text})
             return (
                 reply(body=known, media_type="application/json", **headers)
@@ -195,17 +193,12 @@ class World:
             return reply("503 Service Unavailable")
         if path.startswith("/view/"):
             is_known = path.endswith(NAME)
-            return reply(
-                body=f"<title>Map</title><p>{'A map of the harbour, 1784' if is_known else 'Nothing here.'}"
-            )
+            return reply(body=f"<title>Map</title><p>{'A map of the harbour, 1784' if is_known else 'Nothing here.'}")
         return reply(body=SHELL) if path.startswith("/ark:/12148/") else reply("404 Not Found")
 
     @property
     def routes(self) -> list[str]:
-        return [
-            f"--connect-to={host}.example:80=127.0.0.1:{each.port}"
-            for host, each in self.servers.items()
-        ]
+        return [f"--connect-to={host}.example:80=127.0.0.1:{each.port}" for host, each in self.servers.items()]
 
     def check(self, *urls: str, render: str, store: Path | None = None) -> list[dict[str, Any]]:
         configured = self.folder / "arkaudit.toml"
@@ -240,9 +233,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             server = RawServer(lambda target, host=host: world.answer(host, target))  # type: ignore[misc]
             world.servers[host] = stack.enter_context(server)
         asked = [world.url(host) for host in APPS] + [world.url("app", "bpt6k107371t")]
-        found = world.check(
-            *asked, render="enabled = true\nmax_requests = 8\nseconds = 120", store=world.store
-        )
+        found = world.check(*asked, render="enabled = true\nmax_requests = 8\nseconds = 120", store=world.store)
         world.found = dict(zip((*APPS, "unknown"), found, strict=True))
         yield world
 
@@ -279,12 +270,8 @@ pytestmark = needs_chromium
         pytest.param("example", "undetermined", "which is never requested", id="it asks for an example"),
     ],
 )  # fmt: skip
-def test_what_a_browser_shows_is_judged_as_a_page_is(
-    world: World, host: str, outcome: str, why: str
-) -> None:
-    assert (world.outcome(host), why in world.evidence(host)) == (outcome, True), world.evidence(
-        host
-    )
+def test_what_a_browser_shows_is_judged_as_a_page_is(world: World, host: str, outcome: str, why: str) -> None:
+    assert (world.outcome(host), why in world.evidence(host)) == (outcome, True), world.evidence(host)
     assert "rendered with Chromium " in world.evidence(host)
 
 
@@ -314,9 +301,7 @@ def test_what_a_host_shows_to_us_alone_stays_there(world: World) -> None:
     assert SECRET not in json.dumps(world.found)
     for file in world.folder.iterdir():
         assert SECRET.encode() not in file.read_bytes(), file
-    assert rows(world.store, "select count(*) from observation where text like '%[secret]%'") == [
-        (1,)
-    ]
+    assert rows(world.store, "select count(*) from observation where text like '%[secret]%'") == [(1,)]
 
 
 def test_every_request_of_a_page_stands_in_the_store(world: World) -> None:
@@ -327,9 +312,7 @@ def test_every_request_of_a_page_stands_in_the_store(world: World) -> None:
     )
     assert sorted(str(row[0]) for row in found) == ["control rendered", "rendered", "rendered"]
     shown = {
-        str(question): json.loads(str(rendering))
-        for question, rendering, _, text in found
-        if NAME in str(rendering)
+        str(question): json.loads(str(rendering)) for question, rendering, _, text in found if NAME in str(rendering)
     }
     [rendering] = shown.values()
     assert [hop["url"] for hop in rendering["requests"]] == [
@@ -339,30 +322,16 @@ def test_every_request_of_a_page_stands_in_the_store(world: World) -> None:
     assert (rendering["lacking"], rendering["fault"]) == ([], None)
     assert re.match(r"Chromium \d+\.", rendering["browser"])
     assert all(len(str(digest)) == 64 for _, _, digest, _ in found)
-    asked = {
-        str(hop["url"]) for _, text, _, _ in found for hop in json.loads(str(text))["requests"]
-    }
-    assert asked == {
-        f"http://app.example{target}"
-        for target in world.targets("app")
-        if not target.startswith("/ark:")
-    }
-    [traffic] = rows(
-        world.store, "select requests from host_traffic where host = 'http://app.example'"
-    )
+    asked = {str(hop["url"]) for _, text, _, _ in found for hop in json.loads(str(text))["requests"]}
+    assert asked == {f"http://app.example{target}" for target in world.targets("app") if not target.startswith("/ark:")}
+    [traffic] = rows(world.store, "select requests from host_traffic where host = 'http://app.example'")
     assert traffic == (len(world.servers["app"].request_lines),)
 
 
 def test_the_way_to_the_verdict_is_told(world: World) -> None:
     steps = [step for step in world.found["app"]["explanation"] if "asked" in step]
-    [shown] = [
-        step
-        for step in steps
-        if step["asked"].startswith("We had a browser show the page of app.example: ")
-    ]
-    assert any(
-        "ran its scripts, which asked for 2 more addresses" in words for words in shown["came"]
-    )
+    [shown] = [step for step in steps if step["asked"].startswith("We had a browser show the page of app.example: ")]
+    assert any("ran its scripts, which asked for 2 more addresses" in words for words in shown["came"])
     assert shown["means"].startswith("This is what a person with a browser sees")
     assert any("for an object that can't exist, to compare" in step["asked"] for step in steps)
     assert world.found["app"]["requests"] >= 4
@@ -378,9 +347,7 @@ def test_a_shell_stays_as_it_is_where_nothing_is_rendered(world: World) -> None:
 
 def test_a_script_without_an_end_is_ended(world: World) -> None:
     endless = "while (true) {}"
-    with RawServer(
-        lambda target: reply(body=SHELL if "ark:" in target else endless, media_type="text/html")
-    ) as server:
+    with RawServer(lambda target: reply(body=SHELL if "ark:" in target else endless, media_type="text/html")) as server:
         [row] = world.check(f"{server.url}/ark:/12148/{NAME}", render="enabled = true\nseconds = 2")
     assert row["object"]["outcome"] == "undetermined"
     assert "its scripts came to no end in 2 s" in "; ".join(row["object"]["evidence"])
@@ -391,9 +358,7 @@ def descendants(pid: int) -> set[int]:
     parents = {}
     for folder in Path("/proc").iterdir():
         with suppress(OSError, ValueError):
-            parents[int(folder.name)] = int(
-                (folder / "stat").read_text().rpartition(")")[2].split()[1]
-            )
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
     found, wanted = set[int](), {pid}
     while wanted:
         wanted = {child for child, parent in parents.items() if parent in wanted}
@@ -453,11 +418,7 @@ class WaitingPage:
         for pid in self.started:
             with suppress(OSError):  # it has gone since
                 names[pid] = Path(f"/proc/{pid}/cmdline").read_text("latin-1")
-        return min(
-            pid
-            for pid, name in names.items()
-            if "--remote-debugging-pipe" in name and "--type=" not in name
-        )
+        return min(pid for pid, name in names.items() if "--remote-debugging-pipe" in name and "--type=" not in name)
 
     def end(self) -> str:
         """Give the script, and wait until the command is done and nothing of it left; what it has printed."""
@@ -486,9 +447,7 @@ def test_ctrl_c_leaves_no_browser_behind_and_the_run_can_be_gone_on_with(tmp_pat
         "select question, rendering from observation where rendering is not null order by 1",
     )
     assert [question for question, _ in found] == ["control rendered", "rendered"]
-    assert all(json.loads(str(rendering))["fault"] is None for _, rendering in found), (
-        "a signal is no answer"
-    )
+    assert all(json.loads(str(rendering))["fault"] is None for _, rendering in found), "a signal is no answer"
 
 
 def test_no_browser_outlives_a_command_that_is_killed(tmp_path: Path) -> None:
@@ -514,9 +473,7 @@ def is_alive(pid: int) -> bool:
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        pytest.param(
-            'browser = "no-such-chromium"', "there is no Chromium at ", id="no such browser"
-        ),
+        pytest.param('browser = "no-such-chromium"', "there is no Chromium at ", id="no such browser"),
         pytest.param("seconds = 0", "greater than 0", id="no time at all"),
     ],
 )

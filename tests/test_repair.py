@@ -35,10 +35,7 @@ LINE_BREAKS = [
 
 def named(chars: list[str]) -> list[object]:
     """Parameters whose ids are the characters' names."""
-    return [
-        pytest.param(char, id=f"U+{ord(char[0]):04X} {unicodedata.name(char[0], '')}".strip())
-        for char in chars
-    ]
+    return [pytest.param(char, id=f"U+{ord(char[0]):04X} {unicodedata.name(char[0], '')}".strip()) for char in chars]
 
 
 @pytest.mark.parametrize("dash", named(DASHES))
@@ -59,9 +56,7 @@ def test_every_dash_may_be_an_entity(dash: str) -> None:
         assert str(mention.ark) == "ark:67531/metadc107835", entity
 
 
-@pytest.mark.parametrize(
-    "dash", named([dash for dash in DASHES if dash.encode()[0] in (0xE2, 0xEF)])
-)
+@pytest.mark.parametrize("dash", named([dash for dash in DASHES if dash.encode()[0] in (0xE2, 0xEF)]))
 def test_every_dash_of_punctuation_may_be_percent_encoded(dash: str) -> None:
     percent = "".join(f"%{octet:02X}" for octet in dash.encode())
     for escaped in (percent, percent.lower(), percent.replace("%", "%25")):
@@ -94,20 +89,14 @@ def test_what_no_one_sees_changes_no_ark(char: str) -> None:
         [mention] = find_arks(f"see {written[:at]}{char}{written[at:]} there")
         assert (str(mention.ark), mention.repaired) == ("ark:67531/metadc107835", written)
         assert mention.spans == ((4, 4 + at), (5 + at, 4 + len(written) + 1))
-        assert mention.repairs == (
-            "soft hyphen" if char == "\N{SOFT HYPHEN}" else "invisible character",
-        )
+        assert mention.repairs == ("soft hyphen" if char == "\N{SOFT HYPHEN}" else "invisible character",)
 
 
 @pytest.mark.parametrize("blank", named(BLANKS))
 def test_every_blank_but_the_space_is_an_odd_one(blank: str) -> None:
     assert offset_map(f"ark{blank}:").text == f"ark{ODD_BLANK}:"
-    assert [mention.repairs for mention in find_arks(f"ark{blank}:/12148/btv1b8449691v")] == [
-        ("blank in the label",)
-    ]
-    assert [str(mention.ark) for mention in find_arks(f"ark:/67531/metadc2846{blank}1898")] == [
-        "ark:67531/metadc2846"
-    ]
+    assert [mention.repairs for mention in find_arks(f"ark{blank}:/12148/btv1b8449691v")] == [("blank in the label",)]
+    assert [str(mention.ark) for mention in find_arks(f"ark:/67531/metadc2846{blank}1898")] == ["ark:67531/metadc2846"]
 
 
 @pytest.mark.parametrize("line_break", named(LINE_BREAKS))
@@ -127,9 +116,7 @@ def test_every_full_width_character_is_the_one_of_ascii(width: int) -> None:
     ("source", "text"),
     [
         pytest.param("a\N{SOFT HYPHEN}\nb", "a-\nb", id="a soft hyphen that was used"),
-        pytest.param(
-            "a\N{SOFT HYPHEN}  \r\n  b", "a-\nb", id="a soft hyphen that was used, and blanks"
-        ),
+        pytest.param("a\N{SOFT HYPHEN}  \r\n  b", "a-\nb", id="a soft hyphen that was used, and blanks"),
         pytest.param("a\ufffeb", "a-\nb", id="PDFium's mark"),
         pytest.param("a\x02b", "a-\nb", id="PDFium's other mark"),
         pytest.param("a%0Ab", "a\nb", id="an escaped line break"),
@@ -140,9 +127,7 @@ def test_every_full_width_character_is_the_one_of_ascii(width: int) -> None:
         pytest.param("a%41b", "a%41b", id="an escape that typesetting has not made"),
         pytest.param("a&eacute;b", "a&eacute;b", id="an entity that is a letter"),
         pytest.param("a&amp;b", "a&b", id="an ampersand"),
-        pytest.param(
-            "a\\_b\\/c\\\\d", "a_b/c\\d", id="backslashes before punctuation, one before another"
-        ),
+        pytest.param("a\\_b\\/c\\\\d", "a_b/c\\d", id="backslashes before punctuation, one before another"),
         pytest.param("a\\b", "a\\b", id="a backslash before a letter"),
         pytest.param("\\u0061\\u002F\\u003a", "a/:", id="JSON escapes"),
         pytest.param("> a\n> b", "> a\nb", id="a quotation's mark on both lines"),
@@ -173,18 +158,12 @@ pieces_of_text = st.lists(
 @example("ar\N{SOFT HYPHEN}\N{ZERO WIDTH SPACE}k")
 def test_each_character_of_a_tape_knows_its_place(source: str) -> None:
     offsets = offset_map(source)
-    places = [
-        (offsets.source_offset(at), offsets.source_end(at + 1)) for at in range(len(offsets.text))
-    ]
+    places = [(offsets.source_offset(at), offsets.source_end(at + 1)) for at in range(len(offsets.text))]
     assert all(0 <= start < end <= len(source) for start, end in places)
     for (start, end), (following, _) in pairwise(places):
         assert start <= following
-        assert (
-            end <= following or start == following
-        )  # two characters may stand for one place: a hyphen and its wrap
-    changed = {
-        at for change in offsets.changes for at in range(change.start, change.start + change.length)
-    }
+        assert end <= following or start == following  # two characters may stand for one place: a hyphen and its wrap
+    changed = {at for change in offsets.changes for at in range(change.start, change.start + change.length)}
     for at, (start, end) in enumerate(places):
         if at not in changed:
             assert source[start:end] == offsets.text[at]
@@ -196,8 +175,7 @@ def test_a_tape_of_a_piece_is_a_piece_of_the_tape(source: str, data: st.DataObje
     end = data.draw(st.integers(start, len(source)))
     offsets = offset_map(source, start, end)
     assert all(
-        start <= offsets.source_offset(at) < offsets.source_end(at + 1) <= end
-        for at in range(len(offsets.text))
+        start <= offsets.source_offset(at) < offsets.source_end(at + 1) <= end for at in range(len(offsets.text))
     )
 
 

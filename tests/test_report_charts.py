@@ -35,18 +35,14 @@ def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
         audit(store, 0, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 200, OTHER: 200})
         for day in (30, 33, 38):
             audit(store, day, answers={ONE: 404, OTHER: 200}, seeds=[])
-        audit(
-            store, 46, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 404, OTHER: 200}
-        )
+        audit(store, 46, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 404, OTHER: 200})
     return load_frames(path)
 
 
 @pytest.fixture(scope="module")
 def charts(frames: Frames) -> dict[str, Chart]:
     tables = Tables(frames)
-    return {
-        chart.name: chart for name in CHARTED for chart in charts_of(name, tables[name], ENGLISH)
-    }
+    return {chart.name: chart for name in CHARTED for chart in charts_of(name, tables[name], ENGLISH)}
 
 
 def test_the_share_alive_is_that_of_the_runs(charts: dict[str, Chart]) -> None:
@@ -100,10 +96,7 @@ def test_what_was_seen_once_has_no_curve(frames: Frames) -> None:
 def test_only_the_greatest_groups_are_drawn(frames: Frames) -> None:
     survival = Tables(frames)["survival"]
     one = survival[survival["grouping"].eq("naan")]
-    many = [
-        one.assign(group=str(10_000 + number), at_risk=one["at_risk"] + number)
-        for number in range(9)
-    ]
+    many = [one.assign(group=str(10_000 + number), at_risk=one["at_risk"] + number) for number in range(9)]
     chart = survival_of(pd.concat([survival, *many]), "naan", ENGLISH)
     assert chart is not None
     assert [line["name"] for line in chart.option["series"]] == [
@@ -119,16 +112,12 @@ def test_only_the_greatest_groups_are_drawn(frames: Frames) -> None:
 @pytest.mark.parametrize(
     ("lowest", "foot"),
     [
-        pytest.param(
-            0.993, 0.95, id="an axis does not begin so high that a hair's breadth looks like ruin"
-        ),
+        pytest.param(0.993, 0.95, id="an axis does not begin so high that a hair's breadth looks like ruin"),
         pytest.param(0.72, 0.7, id="an axis begins where there is something to see"),
         pytest.param(0.49, 0.0, id="where half is lost the axis begins at nothing"),
     ],
 )
-def test_an_axis_that_does_not_begin_at_nothing_says_so(
-    frames: Frames, lowest: float, foot: float
-) -> None:
+def test_an_axis_that_does_not_begin_at_nothing_says_so(frames: Frames, lowest: float, foot: float) -> None:
     survival = Tables(frames)["survival"]
     curves = survival.assign(survival=survival["survival"].clip(lower=lowest))
     chart = survival_of(curves, "resolver", ENGLISH)
@@ -163,12 +152,8 @@ def test_every_chart_is_drawn_and_nothing_sticks_out(opened: tuple[Page, Path], 
     browser.open(index, width=width)
     browser.value("arkaudit.drawCharts()")
     browser.wait_for("document.querySelectorAll('.picture svg').length === 8")
-    assert browser.value(
-        "document.querySelector('.chart-share-alive svg').textContent.includes('100 %')"
-    )
-    assert browser.value(
-        "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-    )
+    assert browser.value("document.querySelector('.chart-share-alive svg').textContent.includes('100 %')")
+    assert browser.value("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     assert browser.complaints == []
 
 
@@ -198,19 +183,14 @@ def test_no_text_of_a_chart_is_cut_or_covered_by_another(
     tmp_path: Path, opened: tuple[Page, Path], frames: Frames, width: int
 ) -> None:
     browser, index = opened
-    others = [
-        write_report(each, tmp_path / name, ["html"]).files[0]
-        for name, each in odd_worlds(tmp_path).items()
-    ]
+    others = [write_report(each, tmp_path / name, ["html"]).files[0] for name, each in odd_worlds(tmp_path).items()]
     for each in (index, *others):
         browser.open(each, width=width)
         height = browser.value("document.documentElement.scrollHeight")
         browser.value("arkaudit.drawCharts()")
         browser.wait_for("document.querySelectorAll('.picture svg text').length > 20")
         assert json.loads(browser.value(TEXTS_AMISS)) == []
-        assert (
-            browser.value("document.documentElement.scrollHeight") == height
-        )  # room was kept for them
+        assert browser.value("document.documentElement.scrollHeight") == height  # room was kept for them
         assert browser.value("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -252,9 +232,7 @@ def odd_worlds(folder: Path) -> dict[str, Frames]:
     return {
         name: replace(
             world,
-            registered=world.registered.assign(
-                organization=world.registered["organization"].mask(named, organization)
-            ),
+            registered=world.registered.assign(organization=world.registered["organization"].mask(named, organization)),
             verdicts=world.verdicts.assign(
                 final_url=world.verdicts["final_url"].mask(landed, f"https://{host}/"),
             ),
@@ -272,9 +250,7 @@ def test_charts_are_drawn_anew_when_a_phone_is_turned(opened: tuple[Page, Path])
         browser.value("arkaudit.drawCharts()")
         size = {"width": after, "height": before, "deviceScaleFactor": 1, "mobile": False}
         browser.call("Emulation.setDeviceMetricsOverride", **size)
-        browser.wait_for(
-            f"document.querySelector('.chart-arks-by-naan svg').getBoundingClientRect().right < {after}"
-        )
+        browser.wait_for(f"document.querySelector('.chart-arks-by-naan svg').getBoundingClientRect().right < {after}")
         browser.settled("new Promise(requestAnimationFrame)")
         assert json.loads(browser.value(TEXTS_AMISS)) == []
         assert browser.value("document.documentElement.scrollWidth <= innerWidth")
@@ -282,9 +258,7 @@ def test_charts_are_drawn_anew_when_a_phone_is_turned(opened: tuple[Page, Path])
 
 @pytest.mark.browser
 @needs_browser
-def test_a_chart_is_saved_as_a_picture_of_its_own(
-    opened: tuple[Page, Path], charts: dict[str, Chart]
-) -> None:
+def test_a_chart_is_saved_as_a_picture_of_its_own(opened: tuple[Page, Path], charts: dict[str, Chart]) -> None:
     browser, index = opened
     browser.open(index)
     for name, chart in charts.items():
@@ -292,9 +266,7 @@ def test_a_chart_is_saved_as_a_picture_of_its_own(
         texts = ["".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text")]
         assert chart.title in texts
         assert " ".join(texts).endswith(chart.alt)
-        assert not [
-            value for each in root.iter() for value in each.attrib.values() if "http" in value
-        ]
+        assert not [value for each in root.iter() for value in each.attrib.values() if "http" in value]
     [size, kind] = browser.settled("arkaudit.pixels('flow').then(blob => [blob.size, blob.type])")
     assert kind == "image/png"
     assert size > 5_000
@@ -309,9 +281,7 @@ def test_a_chart_is_saved_as_a_picture_of_its_own(
 
 @pytest.mark.browser
 @needs_browser
-def test_a_browser_saves_pictures_and_the_check_list_as_files(
-    tmp_path: Path, opened: tuple[Page, Path]
-) -> None:
+def test_a_browser_saves_pictures_and_the_check_list_as_files(tmp_path: Path, opened: tuple[Page, Path]) -> None:
     browser, index = opened
     browser.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     browser.open(index)
@@ -329,13 +299,9 @@ def test_a_browser_saves_pictures_and_the_check_list_as_files(
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_life_of_an_ark_is_drawn_and_can_be_read(
-    opened: tuple[Page, Path], scheme: str
-) -> None:
+def test_the_life_of_an_ark_is_drawn_and_can_be_read(opened: tuple[Page, Path], scheme: str) -> None:
     browser, index = opened
-    browser.call(
-        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}]
-    )
+    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     ark = frames_ark(browser, index)
     browser.value(f"location.hash = '#ark=' + encodeURIComponent('{ark}')")
     browser.wait_for("document.querySelector('dialog .life svg') !== null")

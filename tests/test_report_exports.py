@@ -159,17 +159,13 @@ def test_whatever_stands_in_a_cell_comes_back_from_the_file(
     )
     header, *read = csv.reader(io.StringIO(csv_text(table), newline=""))
     assert header == ["text", "count"]
-    assert read == [
-        [defused(text or ""), "" if count is None else str(count)] for text, count in rows_of(table)
-    ]
+    assert read == [[defused(text or ""), "" if count is None else str(count)] for text, count in rows_of(table)]
 
 
 def test_a_lone_surrogate_is_written_as_its_escape(tmp_path: Path) -> None:
     store = write_world(tmp_path / "world.sqlite")
     with sqlite3.connect(store) as connection:
-        connection.execute(
-            """UPDATE verdict SET object_evidence = '["half of a character: \\ud83d"]'"""
-        )
+        connection.execute("""UPDATE verdict SET object_evidence = '["half of a character: \\ud83d"]'""")
     paths = write_report(load_frames(store), tmp_path / "report")
     assert r"half of a character: \ud83d" in paths.tables["arks"].read_text("utf-8")
 
@@ -177,9 +173,7 @@ def test_a_lone_surrogate_is_written_as_its_escape(tmp_path: Path) -> None:
 # -- into place, or not at all
 
 
-def test_an_older_report_is_replaced_and_foreign_files_are_left_alone(
-    tmp_path: Path, frames: Frames
-) -> None:
+def test_an_older_report_is_replaced_and_foreign_files_are_left_alone(tmp_path: Path, frames: Frames) -> None:
     out = tmp_path / "report"
     (out / "tables").mkdir(parents=True)
     (out / "index.html").write_text("old")
@@ -212,9 +206,7 @@ def test_a_file_on_the_way_is_refused(tmp_path: Path, frames: Frames) -> None:
 
 
 @pytest.mark.parametrize("place", ["index.html/", "tables/naans.csv/", "tables"])
-def test_what_is_in_the_way_is_found_before_anything_is_written(
-    tmp_path: Path, frames: Frames, place: str
-) -> None:
+def test_what_is_in_the_way_is_found_before_anything_is_written(tmp_path: Path, frames: Frames, place: str) -> None:
     out = tmp_path / "report"
     if place.endswith("/"):
         (out / place).mkdir(parents=True)
@@ -267,9 +259,7 @@ def test_when_the_disk_is_full_nothing_half_written_stays(
     assert list(tmp_path.rglob("*")) == ([] if is_new else [out, out / "index.html"])
 
 
-def test_tables_on_the_page_and_in_files_are_the_same_tables(
-    tmp_path: Path, frames: Frames
-) -> None:
+def test_tables_on_the_page_and_in_files_are_the_same_tables(tmp_path: Path, frames: Frames) -> None:
     paths = write_report(frames, tmp_path / "report")
     for name, table in Tables(frames).items():
         assert paths.tables[name].read_bytes() == csv_text(table).encode()

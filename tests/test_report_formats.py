@@ -45,9 +45,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    return Report.of(
-        load_frames(write_store(tmp_path_factory.mktemp("empty") / "empty.sqlite", {}))
-    )
+    return Report.of(load_frames(write_store(tmp_path_factory.mktemp("empty") / "empty.sqlite", {})))
 
 
 def content(report: Report, name: str) -> dict[str, bytes]:
@@ -56,9 +54,7 @@ def content(report: Report, name: str) -> dict[str, bytes]:
         return {path: Path(folder, path).read_bytes() for path in FORMATS[name].paths}
 
 
-def test_no_table_stands_in_memory_behind_its_files_but_those_that_are_kept(
-    report: Report, tmp_path: Path
-) -> None:
+def test_no_table_stands_in_memory_behind_its_files_but_those_that_are_kept(report: Report, tmp_path: Path) -> None:
     made: dict[str, weakref.ref[pd.DataFrame]] = {}
 
     def watch(report: Report, folder: Path) -> Iterator[None]:
@@ -75,9 +71,7 @@ def test_no_table_stands_in_memory_behind_its_files_but_those_that_are_kept(
     assert report.tables["arks"].equals(ARKS.of(report.frames))
 
 
-def test_every_format_that_is_named_is_there_and_writes_what_it_says(
-    report: Report, tmp_path: Path
-) -> None:
+def test_every_format_that_is_named_is_there_and_writes_what_it_says(report: Report, tmp_path: Path) -> None:
     assert list(FORMATS) == list(NAMED)
     paths = write_report(report, tmp_path / "report", list(FORMATS))
     written = {path.relative_to(tmp_path / "report").as_posix() for path in paths.files}
@@ -123,9 +117,7 @@ def shuffled(store: Path, to: Path, seed: int) -> Path:
                     if row.get(name) is not None:
                         row[name] = known[row[name]]
                 places = ", ".join("?" for _ in row)
-                target.execute(
-                    f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", tuple(row.values())
-                )
+                target.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", tuple(row.values()))
     return to
 
 
@@ -134,13 +126,9 @@ def shuffled(store: Path, to: Path, seed: int) -> Path:
 
 def test_the_json_keeps_to_the_published_schema(report: Report, empty: Report) -> None:
     published = json.loads((DOCS / "report.schema.json").read_text("utf-8"))
-    assert published == schema(), (
-        "docs/report.schema.json is out of date: python -m reports.formats.json_document"
-    )
+    assert published == schema(), "docs/report.schema.json is out of date: python -m reports.formats.json_document"
     jsonschema.Draft202012Validator.check_schema(published)
-    validator = jsonschema.Draft202012Validator(
-        published, format_checker=jsonschema.FormatChecker()
-    )
+    validator = jsonschema.Draft202012Validator(published, format_checker=jsonschema.FormatChecker())
     for each in (report, empty):
         validator.validate(json.loads(text_of(each, "json")))
 
@@ -170,16 +158,12 @@ def test_the_markdown_is_tables_that_a_reader_of_markdown_sees_as_such(report: R
     text = markdown(report)
     html = markdown_it.MarkdownIt("commonmark").enable("table").render(text)
     tables = pd.read_html(io.StringIO(html))
-    assert (
-        "# Which ARKs persist? https://library.example/guide.html, 2026-11-20" in text.splitlines()
-    )
+    assert "# Which ARKs persist? https://library.example/guide.html, 2026-11-20" in text.splitlines()
     assert any("unknown-naan" in table.astype("str").to_numpy() for table in tables)
     assert "<script" not in html.replace("&lt;script", "")
 
 
-@pytest.mark.parametrize(
-    "evil", ["a|b", "`", "``x`", "![x](http://evil.example/)", "@everyone #1", "<img src=x>"]
-)
+@pytest.mark.parametrize("evil", ["a|b", "`", "``x`", "![x](http://evil.example/)", "@everyone #1", "<img src=x>"])
 def test_what_came_from_the_web_is_code_in_markdown(evil: str) -> None:
     parser = markdown_it.MarkdownIt("commonmark").enable("table")
     html = parser.render(f"| a |\n|---|\n| {code(evil)} |\n")
@@ -209,19 +193,13 @@ def test_the_workbook_has_a_sheet_a_table_with_a_header_that_stays_and_filters(b
         assert sheet.freeze_panes == "B2"
         assert sheet.auto_filter.ref.startswith("A1:")
         assert [cell.comment.text.strip() for cell in sheet[1]] == [
-            f"{column.meaning}{f' ({column.unit})' if column.unit else ''}"
-            for column in table.columns
+            f"{column.meaning}{f' ({column.unit})' if column.unit else ''}" for column in table.columns
         ]
 
 
 def test_no_cell_of_the_workbook_is_a_formula_or_a_link(book: Any, report: Report) -> None:
     for sheet in book.worksheets:
-        assert not [
-            cell
-            for row in sheet.iter_rows()
-            for cell in row
-            if cell.data_type == "f" or cell.hyperlink
-        ]
+        assert not [cell for row in sheet.iter_rows() for cell in row if cell.data_type == "f" or cell.hyperlink]
     titles = [row[1].value for row in book["documents"].iter_rows(min_row=2)]
     assert '=HYPERLINK("http://evil.example/")' in titles
 
@@ -298,9 +276,7 @@ def test_sarif_has_a_result_for_each_place_to_mend_with_its_document_and_what_it
     [moved] = [result for result in run["results"] if result["ruleId"] == "refused-here"]
     assert moved["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == LIST
     assert moved["properties"]["should_be"] in moved["message"]["text"]
-    assert len({json.dumps(result["partialFingerprints"]) for result in run["results"]}) == len(
-        run["results"]
-    )
+    assert len({json.dumps(result["partialFingerprints"]) for result in run["results"]}) == len(run["results"])
 
 
 def test_every_column_of_every_table_is_text_number_truth_or_moment(report: Report) -> None:

@@ -135,9 +135,7 @@ def test_every_frame_has_the_stated_dtypes(world: Frames) -> None:
         pytest.param({schema.run: [{"run_id": 1}]}, id="a run in which nothing has happened"),
     ],
 )
-def test_empty_frames_have_the_same_dtypes_as_full_ones(
-    tmp_path: Path, world: Frames, rows: dict
-) -> None:
+def test_empty_frames_have_the_same_dtypes_as_full_ones(tmp_path: Path, world: Frames, rows: dict) -> None:
     empty = load_frames(write_store(tmp_path / "empty.sqlite", rows))
     assert dtypes(empty) == dtypes(world)
     assert len(empty.run) == len(rows)
@@ -145,37 +143,25 @@ def test_empty_frames_have_the_same_dtypes_as_full_ones(
 
 
 def test_categories_hold_every_word_of_the_vocabulary_in_its_order(world: Frames) -> None:
-    assert list(world.verdicts["object"].cat.categories) == [
-        str(outcome) for outcome in ObjectOutcome
-    ]
+    assert list(world.verdicts["object"].cat.categories) == [str(outcome) for outcome in ObjectOutcome]
     assert list(world.hops["question"].cat.categories) == [str(question) for question in Question]
     assert list(world.mentions["confidence"].cat.categories) == ["ambiguous", "likely", "certain"]
 
 
-@given(
-    st.lists(
-        st.lists(st.sampled_from(["b", "a", "", "é", None]), min_size=1, max_size=5), max_size=3
-    )
-)
+@given(st.lists(st.lists(st.sampled_from(["b", "a", "", "é", None]), min_size=1, max_size=5), max_size=3))
 def test_words_are_the_categories_that_pandas_would_make(chunks: list[list[str | None]]) -> None:
     columns = Columns({"word": WORD})
     for chunk in chunks:
         columns.add([(word,) for word in chunk])
-    expected = pd.Series([word for chunk in chunks for word in chunk], dtype="str").astype(
-        "category"
-    )
+    expected = pd.Series([word for chunk in chunks for word in chunk], dtype="str").astype("category")
     pd.testing.assert_series_equal(columns.frame()["word"], expected, check_names=False)
 
 
 def test_a_hop_is_a_row_that_knows_its_question(world: Frames) -> None:
-    asked = world.observations.loc[
-        world.observations["request_url"].eq(BTV_AT_N2T), "observation_id"
-    ]
+    asked = world.observations.loc[world.observations["request_url"].eq(BTV_AT_N2T), "observation_id"]
     rows = world.hops[world.hops["observation_id"].isin(asked)]
     columns = ["question", "ordinal", "url", "status", "location", "content_type"]
-    assert rows[columns].astype("object").where(
-        rows[columns].notna(), None
-    ).to_numpy().tolist() == [
+    assert rows[columns].astype("object").where(rows[columns].notna(), None).to_numpy().tolist() == [
         ["object", 1, BTV_AT_N2T, 302, LANDING, None],
         ["object", 2, LANDING, 200, None, "text/html"],
         ["?info", 1, f"{BTV_AT_N2T}?info", 200, None, None],
@@ -359,9 +345,7 @@ def test_a_folder_is_no_store(tmp_path: Path) -> None:
         load_frames(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"PK\x03\x04 a spreadsheet " * 100], ids=["empty", "something else"]
-)
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 a spreadsheet " * 100], ids=["empty", "something else"])
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "store.sqlite"
     path.write_bytes(content)
@@ -381,9 +365,7 @@ def test_a_foreign_database_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", [schema.SCHEMA_VERSION - 1, schema.SCHEMA_VERSION + 1])
 def test_another_schema_is_refused_with_both_numbers(tmp_path: Path, version: int) -> None:
     path = write_store(tmp_path / "store.sqlite", {}, version=version)
-    with pytest.raises(
-        StoreUnreadable, match=rf"schema {version}; this one reads {schema.SCHEMA_VERSION}"
-    ):
+    with pytest.raises(StoreUnreadable, match=rf"schema {version}; this one reads {schema.SCHEMA_VERSION}"):
         load_frames(path)
 
 
@@ -401,9 +383,7 @@ def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
     ],
     ids=["a word of a later version", "JSON that was cut", "a table that is gone"],
 )
-def test_a_damaged_store_is_refused_in_one_clear_error(
-    tmp_path: Path, statement: str, what: str
-) -> None:
+def test_a_damaged_store_is_refused_in_one_clear_error(tmp_path: Path, statement: str, what: str) -> None:
     path = write_world(tmp_path / "world.sqlite")
     engine = create_engine(f"sqlite:///{path}")
     with engine.begin() as connection:
@@ -422,18 +402,14 @@ def test_structures_inside_lists_are_kept_as_json(tmp_path: Path) -> None:
         schema.mention: [mention_row(1, 1, 1, GUIDE, alternatives=alternatives)],
     }
     frames = load_frames(write_store(tmp_path / "store.sqlite", rows))
-    assert (
-        frames.mentions["alternatives"].iloc[0] == f"ark:12148/x5y; {json.dumps(alternatives[1])}"
-    )
+    assert frames.mentions["alternatives"].iloc[0] == f"ark:12148/x5y; {json.dumps(alternatives[1])}"
 
 
 def test_a_store_that_the_crawler_wrote_is_read_back(tmp_path: Path) -> None:
     """The two ends of the store meet: what is recorded is what is reported."""
     [mention] = find_arks("Kept at https://n2t.net/ark:/12148/btv1b8449691v since 2009.")
     answer = Hop(BTV_AT_N2T, "GET", MOMENT, 404, headers={"Server": "rslv"}, elapsed_s=0.2)
-    observation = Observation(
-        mention.ark, BTV_AT_N2T, Question.OBJECT, BTV_AT_N2T, (answer,), ChainEnd.ANSWERED
-    )
+    observation = Observation(mention.ark, BTV_AT_N2T, Question.OBJECT, BTV_AT_N2T, (answer,), ChainEnd.ANSWERED)
     seeds = {
         "at": MOMENT,
         "version": "1",
@@ -456,15 +432,9 @@ def test_a_store_that_the_crawler_wrote_is_read_back(tmp_path: Path) -> None:
         store.record_verdicts(run_id, [judge({Question.OBJECT: AnswerFacts(observation)})])
         store.end_run(run_id, at=MOMENT, state="finished")
     frames = load_frames(tmp_path / "store.sqlite")
-    assert frames.documents[["url", "outcome", "request_count"]].to_numpy().tolist() == [
-        [GUIDE, "read", 1]
-    ]
-    assert frames.verdicts[["ark", "object", "hop_count"]].to_numpy().tolist() == [
-        [str(mention.ark), "broken", 0]
-    ]
-    assert frames.hops[["status", "server", "elapsed_s"]].to_numpy().tolist() == [
-        [404, "rslv", 0.2]
-    ]
+    assert frames.documents[["url", "outcome", "request_count"]].to_numpy().tolist() == [[GUIDE, "read", 1]]
+    assert frames.verdicts[["ark", "object", "hop_count"]].to_numpy().tolist() == [[str(mention.ark), "broken", 0]]
+    assert frames.hops[["status", "server", "elapsed_s"]].to_numpy().tolist() == [[404, "rslv", 0.2]]
     assert frames.mentions["request_url"].tolist() == [BTV_AT_N2T]
     assert frames.findings["detail"].tolist() == ["only 10 of 20 pages were read"]
     assert frames.tls["reason"].tolist() == ["ok"]
@@ -474,12 +444,8 @@ def test_a_store_that_the_crawler_wrote_is_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("first", "second", "counts"),
     [
-        pytest.param(
-            ("01", "02", "02"), ("03", "04", "04"), 2, id="one after the other: the later one"
-        ),
-        pytest.param(
-            ("01", "09", "08"), ("03", "04", "04"), 1, id="gone on with behind a later one"
-        ),
+        pytest.param(("01", "02", "02"), ("03", "04", "04"), 2, id="one after the other: the later one"),
+        pytest.param(("01", "09", "08"), ("03", "04", "04"), 1, id="gone on with behind a later one"),
         pytest.param(("01", None, "08"), ("03", "04", "04"), 1, id="the same, and never ended"),
         pytest.param(
             ("01", "09", "02"),
@@ -510,9 +476,7 @@ def test_of_two_checks_the_one_that_was_answered_last_counts(
                 {"run_id": run, "command": "check", "started_at": at(begin), "ended_at": at(end)}
                 for run, (begin, end, _) in times.items()
             ],
-            schema.verdict: [
-                {"run_id": run, "verdict_id": run, "object": "resolved", **about} for run in times
-            ],
+            schema.verdict: [{"run_id": run, "verdict_id": run, "object": "resolved", **about} for run in times],
             schema.observation: [
                 observation_row(1, BPT, "object", [hop(BPT)], run_id=run, at=at(answer))
                 for run, (_, _, answer) in times.items()

@@ -78,10 +78,7 @@ def test_the_page_has_a_language_a_title_one_h1_landmarks_and_a_skip_link(
     soup: BeautifulSoup,
 ) -> None:
     assert only(soup.select("html"))["lang"] == "en"
-    assert (
-        only(soup.select("title")).text
-        == "Which ARKs persist? https://library.example/guide.html, 2026-11-20"
-    )
+    assert only(soup.select("title")).text == "Which ARKs persist? https://library.example/guide.html, 2026-11-20"
     assert only(soup.select("h1")).text == "Which ARKs persist?"
     assert all(len(soup.select(landmark)) == 1 for landmark in ("header", "nav", "main", "footer"))
     skip = soup.select("body > a")[0]
@@ -95,20 +92,13 @@ def test_the_verdict_comes_first_then_what_to_act_on_then_the_tables_by_topic(
     assert only(soup.select("header .lede")).text == said
     headings = [heading.text for heading in soup.select("main h2")]
     assert headings == ["To act on", "At a glance", *(topic.title for topic in TOPICS)]
-    named = {
-        topic.name: [heading["id"] for heading in soup.select(f"#{topic.name} ~ .table h3")]
-        for topic in TOPICS
-    }
+    named = {topic.name: [heading["id"] for heading in soup.select(f"#{topic.name} ~ .table h3")] for topic in TOPICS}
     assert named == {topic.name: list(topic.tables) for topic in TOPICS}
 
 
 def test_every_table_stands_in_one_topic() -> None:
-    assert sorted(name for topic in TOPICS for name in topic.tables) == sorted(
-        table.name for table in TABLES
-    )
-    assert all(
-        sorted(map(repr, columns_of(table))) == sorted(map(repr, table.columns)) for table in TABLES
-    )
+    assert sorted(name for topic in TOPICS for name in topic.tables) == sorted(table.name for table in TABLES)
+    assert all(sorted(map(repr, columns_of(table))) == sorted(map(repr, table.columns)) for table in TABLES)
 
 
 def test_every_table_with_rows_is_folded_and_has_a_caption_and_scopes(
@@ -125,14 +115,8 @@ def test_every_table_with_rows_is_folded_and_has_a_caption_and_scopes(
         assert all(head["scope"] == "row" for head in table.select("tbody th"))
 
 
-def test_an_empty_table_is_one_line(
-    soup: BeautifulSoup, tables: Mapping[str, pd.DataFrame]
-) -> None:
-    empty = {
-        line.h3["id"]: only(line.select("p")).text
-        for line in soup.select(".table.empty")
-        if line.h3
-    }
+def test_an_empty_table_is_one_line(soup: BeautifulSoup, tables: Mapping[str, pd.DataFrame]) -> None:
+    empty = {line.h3["id"]: only(line.select("p")).text for line in soup.select(".table.empty") if line.h3}
     assert set(empty) == {table.name for table in TABLES if tables[table.name].empty}
     assert empty["known"] == "Nothing was acknowledged or ignored."
     assert all(empty.values())
@@ -145,39 +129,27 @@ def test_a_first_audit_has_nothing_to_compare_instead_of_rows_of_new(
     event = {"event": "new", "ark": "ark:99152/p0v", "request_url": TERM}
     new = tables["changes"].reindex([0]).assign(**event).astype(tables["changes"].dtypes)
     told = BeautifulSoup(page(frames, {**tables, "changes": new}), "html.parser")
-    line = only(
-        [line for line in told.select(".table.empty") if line.h3 and line.h3["id"] == "changes"]
-    )
+    line = only([line for line in told.select(".table.empty") if line.h3 and line.h3["id"] == "changes"])
     assert line.get_text(" ", strip=True).startswith("What has changed Nothing to compare with yet")
     broke = new.assign(event="broke")  # which only a later check can have told
     told = BeautifulSoup(page(frames, {**tables, "changes": broke}), "html.parser")
     assert "ark:99152/p0v" in only(told.select("details[data-table=changes]")).get_text()
-    later = BeautifulSoup(
-        page(replace(frames, previous=frames), {**tables, "changes": new}), "html.parser"
-    )
+    later = BeautifulSoup(page(replace(frames, previous=frames), {**tables, "changes": new}), "html.parser")
     assert "ark:99152/p0v" in only(later.select("details[data-table=changes]")).get_text()
 
 
 def test_ids_are_unique_and_every_inner_reference_leads_somewhere(soup: BeautifulSoup) -> None:
     ids = [tag["id"] for tag in soup.select("[id]")]
     assert len(ids) == len(set(ids))
-    inner = [
-        str(tag["href"]).removeprefix("#").partition("?")[0] for tag in soup.select("a[href^='#']")
-    ]
-    labels = [
-        name
-        for tag in soup.select("[aria-labelledby]")
-        for name in str(tag["aria-labelledby"]).split()
-    ]
+    inner = [str(tag["href"]).removeprefix("#").partition("?")[0] for tag in soup.select("a[href^='#']")]
+    labels = [name for tag in soup.select("[aria-labelledby]") for name in str(tag["aria-labelledby"]).split()]
     made_when_opened = {"detail-name"}
     places = {name for name in inner if not name.startswith("ark=")}  # these open the dialog
     assert places | set(labels) <= {*ids, *made_when_opened}
 
 
 def test_the_foot_says_how_the_report_came_about(soup: BeautifulSoup) -> None:
-    facts = {
-        item.dt.text: item.dd.text for item in soup.select("footer dl > div") if item.dt and item.dd
-    }
+    facts = {item.dt.text: item.dd.text for item in soup.select("footer dl > div") if item.dt and item.dd}
     assert facts == {
         "arkaudit": "0.1.0",
         "Run": "2 (crawl, finished)",
@@ -200,9 +172,7 @@ def card(soup: BeautifulSoup, cause: str) -> Tag:
 
 def test_a_cause_is_told_in_words_with_what_to_do_and_the_evidence(soup: BeautifulSoup) -> None:
     told = card(soup, "unknown-naan")
-    said = [
-        part.get_text(" ", strip=True) for part in told.find_all(["h3", "p", "dl"], recursive=False)
-    ]
+    said = [part.get_text(" ", strip=True) for part in told.find_all(["h3", "p", "dl"], recursive=False)]
     facts = "Affects 2 citations of 1 ARK in 2 documents Responsible the resolver: museum.example"
     assert said == [
         "the resolver knows no ARK of this NAAN: museum.example",
@@ -250,12 +220,8 @@ def test_a_column_without_a_value_is_not_shown(soup: BeautifulSoup) -> None:
     assert [head.text for head in summary.select("th[scope=col]")] == ["measure", "value", "note"]
 
 
-def test_a_run_that_proves_nothing_says_so_first(
-    frames: Frames, tables: Mapping[str, pd.DataFrame]
-) -> None:
-    suspect = frames.run.assign(
-        is_suspect=pd.array([True], dtype="boolean"), suspicion="most hosts were silent"
-    )
+def test_a_run_that_proves_nothing_says_so_first(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> None:
+    suspect = frames.run.assign(is_suspect=pd.array([True], dtype="boolean"), suspicion="most hosts were silent")
     soup = BeautifulSoup(page(replace(frames, run=suspect), tables), "html.parser")
     told = "The failures of this run prove nothing: most hosts were silent."
     assert only(soup.select("header .note")).get_text() == told
@@ -271,16 +237,10 @@ def test_an_empty_store_gives_a_page_that_says_so(tmp_path: Path) -> None:
 
 def test_what_scripts_say_stands_in_one_list_and_nothing_else_does() -> None:
     folder = Path(pages.__file__).parent / "static"
-    ours = "".join(
-        (folder / name).read_text("utf-8") for name in SCRIPTS if not name.endswith(".min.js")
-    )
+    ours = "".join((folder / name).read_text("utf-8") for name in SCRIPTS if not name.endswith(".min.js"))
     said = set(re.findall(r'say\(\s*"([^"]+)"', ours))
     assert said <= set(WORDS)
-    assert [
-        name
-        for name in WORDS
-        if f'"{name}"' not in ours and f'"{name.removesuffix(" again")}"' not in ours
-    ] == []
+    assert [name for name in WORDS if f'"{name}"' not in ours and f'"{name.removesuffix(" again")}"' not in ours] == []
 
 
 # -- nothing from the web is trusted
@@ -290,9 +250,7 @@ def digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def test_the_policy_allows_exactly_the_style_and_the_scripts_that_are_there(
-    soup: BeautifulSoup, html: str
-) -> None:
+def test_the_policy_allows_exactly_the_style_and_the_scripts_that_are_there(soup: BeautifulSoup, html: str) -> None:
     scripts = [script.text for script in soup.select("script:not([type])")]
     assert len(scripts) == len(SCRIPTS)
     scripts.append(only(soup.select("#library-charts")).text)
@@ -312,11 +270,7 @@ def test_the_policy_allows_exactly_the_style_and_the_scripts_that_are_there(
 
 def test_the_libraries_are_those_of_the_list_unchanged() -> None:
     folder = Path(pages.__file__).parent / "static"
-    listed = dict(
-        re.findall(
-            r"\| `([\w.]+)` \|.*\| `([0-9a-f]{64})` \|", (folder / "README.md").read_text("utf-8")
-        )
-    )
+    listed = dict(re.findall(r"\| `([\w.]+)` \|.*\| `([0-9a-f]{64})` \|", (folder / "README.md").read_text("utf-8")))
     assert set(listed) == {path.name for path in folder.glob("*.min.js")}
     for name, expected in listed.items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == expected
@@ -355,13 +309,9 @@ def test_what_is_no_plain_web_address_is_no_link(address: str) -> None:
     assert link(address) is None
 
 
-def test_a_poisoned_store_stays_harmless_and_visible(
-    frames: Frames, tables: Mapping[str, pd.DataFrame]
-) -> None:
+def test_a_poisoned_store_stays_harmless_and_visible(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> None:
     evil = f"javascript:alert(1)//</style><script>{RIGHT_TO_LEFT_OVERRIDE}\x00\ud800"
-    run = frames.run.assign(
-        user_agent=evil.replace("\ud800", ""), resolver=evil.replace("\ud800", "")
-    )
+    run = frames.run.assign(user_agent=evil.replace("\ud800", ""), resolver=evil.replace("\ud800", ""))
     ours = {
         "causes": ("cause", "fault", "advice"),
         "changes": ("event",),
@@ -370,12 +320,9 @@ def test_a_poisoned_store_stays_harmless_and_visible(
     everything = {
         name: table.assign(
             **{
-                column: evil.replace(
-                    "\ud800", ""
-                )  # which `reports.store.frames` has spelled out by then
+                column: evil.replace("\ud800", "")  # which `reports.store.frames` has spelled out by then
                 for column in table.columns
-                if table[column].dtype == "str"
-                and column not in (*ours.get(name, ()), "family", "object")
+                if table[column].dtype == "str" and column not in (*ours.get(name, ()), "family", "object")
             }
         )
         for name, table in tables.items()
@@ -406,15 +353,11 @@ def unpacked(text: str) -> dict[str, Any]:
 
 
 def test_a_table_is_embedded_column_by_column_with_every_text_once() -> None:
-    columns = tuple(
-        column for column in ARKS.columns if column.name in ("ark", "citations", "since")
-    )
+    columns = tuple(column for column in ARKS.columns if column.name in ("ark", "citations", "since"))
     table = pd.DataFrame(
         {
             "ark": pd.Series(["ark:1/x", None, "ark:1/x"], dtype="str"),
-            "since": pd.to_datetime(pd.Series(["2026-11-20T10:00:00.123Z", None, None])).dt.as_unit(
-                "ms"
-            ),
+            "since": pd.to_datetime(pd.Series(["2026-11-20T10:00:00.123Z", None, None])).dt.as_unit("ms"),
             "citations": pd.array([2, None, 0], dtype="Int64"),
         }
     )
@@ -472,9 +415,7 @@ def test_more_rows_than_the_page_holds_are_counted(
 ) -> None:
     monkeypatch.setattr(shown_tables, "MOST_EMBEDDED", 4)
     soup = BeautifulSoup(page(frames, tables), "html.parser")
-    assert "The first 4 of 11 rows." in only(soup.select("[data-table=citations]")).get_text(
-        " ", strip=True
-    )
+    assert "The first 4 of 11 rows." in only(soup.select("[data-table=citations]")).get_text(" ", strip=True)
     assert unpacked(only(soup.select("#data-citations")).text)["rows"] == 4
 
 
@@ -492,10 +433,7 @@ def test_charts_hold_the_numbers_of_their_tables(tables: Mapping[str, pd.DataFra
     unnamed = tables["naans"].loc[tables["naans"]["organization"].isna(), "naan"]
     assert len(unnamed)
     assert set(unnamed) <= set(names)  # a NAAN of which nobody knows whose it is stands by itself
-    drawn = {
-        series["name"]: [point["value"] for point in series["data"]]
-        for series in by_naan.option["series"]
-    }
+    drawn = {series["name"]: [point["value"] for point in series["data"]] for series in by_naan.option["series"]}
     assert drawn["works"] == tables["naans"]["works"].tolist()
     assert drawn["no answer today"] == tables["naans"]["unreachable"].tolist()
     assert [chart.name for chart in services] == [
@@ -504,13 +442,8 @@ def test_charts_hold_the_numbers_of_their_tables(tables: Mapping[str, pd.DataFra
         "service-commitment",
     ]
     assert "stated" in services[2].option["yAxis"]["data"]
-    assert (
-        len({chart.option["xAxis"]["max"] for chart in services}) == 1
-    )  # of one scale, or they can't be compared
-    links = {
-        (link["source"], link["target"]): link["value"]
-        for link in flow.option["series"][0]["links"]
-    }
+    assert len({chart.option["xAxis"]["max"] for chart in services}) == 1  # of one scale, or they can't be compared
+    links = {(link["source"], link["target"]): link["value"] for link in flow.option["series"][0]["links"]}
     assert links["asked at n2t.net", "gallica.example"] == 1
     assert links["no answer", "no answer today"] == 1
     assert links["gallica.example", "works"] == 2
@@ -575,10 +508,7 @@ def test_a_browser_opens_the_page_without_a_complaint_and_asks_for_nothing_else(
     browser.open(index, width=width)
     assert browser.complaints == []
     assert browser.requested_urls == [index.resolve().as_uri()]
-    assert (
-        browser.value("document.title")
-        == "Which ARKs persist? https://library.example/guide.html, 2026-11-20"
-    )
+    assert browser.value("document.title") == "Which ARKs persist? https://library.example/guide.html, 2026-11-20"
 
 
 @pytest.mark.browser
@@ -592,9 +522,7 @@ def test_style_and_charts_are_applied_and_nothing_sticks_out_of_the_window(
     browser.value("document.querySelector('.charts').scrollIntoView()")
     browser.wait_for("document.querySelectorAll('.picture svg').length === 5")
     assert browser.value("document.querySelector('.picture svg').textContent.includes('12148')")
-    assert (
-        browser.value("getComputedStyle(document.querySelector('thead th')).position") == "sticky"
-    )
+    assert browser.value("getComputedStyle(document.querySelector('thead th')).position") == "sticky"
     assert browser.value("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -647,10 +575,7 @@ def test_a_table_searches_filters_and_sorts(opened: tuple[Page, Path]) -> None:
     browser.value(f"{select}.value = '', {select}.dispatchEvent(new Event('change')) && null")
     browser.value("arks.order([0, 'desc']).draw() && null")
     assert rows(browser, "arks")[0] == "ark:99999/fk4ks86n31"
-    assert (
-        browser.value("document.querySelector('#table-arks th').getAttribute('aria-sort')")
-        == "descending"
-    )
+    assert browser.value("document.querySelector('#table-arks th').getAttribute('aria-sort')") == "descending"
     assert browser.complaints == []
 
 
@@ -673,17 +598,13 @@ def test_a_deep_link_opens_one_ark_with_its_chain_its_citations_and_its_evidence
     assert "Cite the ARK at the address that works" in told
     assert browser.value("document.activeElement.id") == "detail-name"
     browser.value("document.querySelector('dialog .close').click()")
-    browser.wait_for(
-        "document.querySelector('dialog[open]') === null && !location.hash.includes('ark=')"
-    )
+    browser.wait_for("document.querySelector('dialog[open]') === null && !location.hash.includes('ark=')")
     assert browser.complaints == []
 
 
 @pytest.mark.browser
 @needs_browser
-@pytest.mark.parametrize(
-    "name", ["ark:/12148/btv1b8449691v", "ARK:12148/btv1b8449691v", "ark%3A12148%2Fbtv1b8449691v"]
-)
+@pytest.mark.parametrize("name", ["ark:/12148/btv1b8449691v", "ARK:12148/btv1b8449691v", "ark%3A12148%2Fbtv1b8449691v"])
 def test_each_ark_has_a_link_that_can_be_copied(opened: tuple[Page, Path], name: str) -> None:
     browser, index = opened
     browser.open(index, fragment=f"#ark={name}")
@@ -706,9 +627,7 @@ def test_a_deep_link_to_an_ark_that_is_not_there_says_so(opened: tuple[Page, Pat
     browser, index = opened
     browser.open(index, fragment="#ark=<img src=x onerror=alert(1)>%E0%A4%A")
     browser.settled("arkaudit.showArk()")
-    assert "holds nothing about this ARK" in browser.value(
-        "document.querySelector('dialog[open]').innerText"
-    )
+    assert "holds nothing about this ARK" in browser.value("document.querySelector('dialog[open]').innerText")
     assert browser.complaints == []
 
 
@@ -718,10 +637,7 @@ def test_a_deep_link_leads_to_a_table_that_is_filtered(opened: tuple[Page, Path]
     browser, index = opened
     browser.open(index, fragment="#arks?family=fails&q=louvre%20museum")
     browser.settled("arkaudit.show('arks').then(() => null)")
-    assert (
-        browser.value("document.querySelector('[data-table=arks] select[name=family]').value")
-        == "fails"
-    )
+    assert browser.value("document.querySelector('[data-table=arks] select[name=family]').value") == "fails"
     assert rows(browser, "arks") == ["No row fits."]
 
 
@@ -745,9 +661,7 @@ def test_an_ark_is_opened_by_keyboard_and_closed_by_escape(opened: tuple[Page, P
 @pytest.mark.parametrize("width", [1400, 390])
 def test_axe_finds_no_barrier(opened: tuple[Page, Path], scheme: str, width: int) -> None:
     browser, index = opened
-    browser.call(
-        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}]
-    )
+    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     browser.open(index, width=width)
     browser.value("arkaudit.drawCharts()")
     assert barriers(browser) == []
@@ -777,15 +691,15 @@ def barriers(browser: Page) -> list[tuple[str, str]]:
     return [(str(name), str(html)) for name, html in found]
 
 
-FILTERS = "JSON.stringify([...document.querySelectorAll('[data-table=arks] .filters label span')].map(e => e.innerText))"
+FILTERS = (
+    "JSON.stringify([...document.querySelectorAll('[data-table=arks] .filters label span')].map(e => e.innerText))"
+)
 
 
 def empty_headings(browser: Page) -> list[str]:
     """The headings of columns and rows that say nothing."""
     rule = "{runOnly: {type: 'rule', values: ['empty-table-header']}}"
-    found: list[str] = browser.settled(
-        f"axe.run(document, {rule}).then(told => told.violations.map(each => each.id))"
-    )
+    found: list[str] = browser.settled(f"axe.run(document, {rule}).then(told => told.violations.map(each => each.id))")
     return found
 
 
@@ -823,14 +737,9 @@ def test_the_policy_stops_a_script_that_got_in(opened: tuple[Page, Path]) -> Non
     browser, index = opened
     poisoned = index.with_name("poisoned.html")
     page_text = index.read_text("utf-8")
-    poisoned.write_text(
-        page_text.replace("</main>", "<script>document.title = 'owned'</script></main>"), "utf-8"
-    )
+    poisoned.write_text(page_text.replace("</main>", "<script>document.title = 'owned'</script></main>"), "utf-8")
     browser.open(poisoned)
-    assert (
-        browser.value("document.title")
-        == "Which ARKs persist? https://library.example/guide.html, 2026-11-20"
-    )
+    assert browser.value("document.title") == "Which ARKs persist? https://library.example/guide.html, 2026-11-20"
     assert any("Content Security Policy" in complaint for complaint in browser.complaints)
 
 

@@ -45,9 +45,7 @@ def frames(tmp_path: Path) -> Frames:
                 schema.document: [{"document_id": 1, "run_id": 2, "url": GUIDE}],
                 schema.ark: [ark_row(1, "ark:12148/x5"), ark_row(2, "ark:12148/x6")],
                 schema.observation: [
-                    observation_row(
-                        1, ONE, "object", [hop(ONE, 429, headers={"Retry-After": "7"})]
-                    ),
+                    observation_row(1, ONE, "object", [hop(ONE, 429, headers={"Retry-After": "7"})]),
                     observation_row(1, ONE, "object", [hop(ONE)], attempt=2),
                     observation_row(2, DEAD, "object", [hop(DEAD, None)]),
                     observation_row(2, DEAD, "?info", [unsent]),
@@ -61,9 +59,7 @@ def frames(tmp_path: Path) -> Frames:
                 schema.host_traffic: [
                     traffic("https://n2t.net", requests=9, interval_s=1.0, crawl_delay_s=5.0),
                     traffic("http://n2t.net", requests=2, interval_s=2.0),
-                    traffic(
-                        "https://dead.example", requests=6, interval_s=1.0, given_up=DEAD_WORDS
-                    ),
+                    traffic("https://dead.example", requests=6, interval_s=1.0, given_up=DEAD_WORDS),
                 ],
                 schema.finding: [
                     finding(
@@ -88,9 +84,7 @@ def frames(tmp_path: Path) -> Frames:
     )
 
 
-def pause(
-    number: int, host: str, asked_s: float, *, is_kept: bool, run_id: int = 2
-) -> dict[str, Any]:
+def pause(number: int, host: str, asked_s: float, *, is_kept: bool, run_id: int = 2) -> dict[str, Any]:
     of = {"run_id": run_id, "url": f"{host}/{number}", "at": MOMENT}
     return {"host": host, "asked_s": asked_s, "is_kept": is_kept, **of}
 
@@ -145,9 +139,7 @@ def test_a_run_of_before_these_were_kept_has_none(frames: Frames) -> None:
 
 
 def load_empty(frames: Frames) -> Frames:
-    nothing = {
-        name: getattr(frames, name).head(0) for name in ("hops", "fetches", "pauses", "traffic")
-    }
+    nothing = {name: getattr(frames, name).head(0) for name in ("hops", "fetches", "pauses", "traffic")}
     return replace(frames, **nothing)
 
 
@@ -196,9 +188,7 @@ def closed(tmp_path: Path) -> Frames:
         ],
         schema.document: [{"document_id": 1, "run_id": 1, "url": GUIDE}],
         schema.ark: [ark_row(number, f"ark:12148/x{number}") for number in range(1, 5)],
-        schema.mention: [
-            mention_row(1, number, number, f"{RESOLVER}x{number}") for number in range(1, 5)
-        ],
+        schema.mention: [mention_row(1, number, number, f"{RESOLVER}x{number}") for number in range(1, 5)],
         schema.observation: [
             observations("x1", 1, 403, 2),
             *(observations(f"x{number}", number, 403) for number in (1, 2, 4)),
@@ -227,9 +217,7 @@ def test_a_host_that_keeps_programs_out_has_what_was_tried_and_what_nobody_can_j
 
 
 @pytest.mark.parametrize("code", list(LANGUAGES))
-def test_its_operator_gets_a_letter_that_names_each_way_to_let_us_in(
-    code: str, closed: Frames
-) -> None:
+def test_its_operator_gets_a_letter_that_names_each_way_to_let_us_in(code: str, closed: Frames) -> None:
     [door] = closed_doors(closed, politeness.HOSTS.of(closed), 12, LANGUAGES[code])
     assert (door.host, door.arks) == ("closed.example", "3")
     assert "closed.example" in door.letter.subject
@@ -252,9 +240,7 @@ def test_its_operator_gets_a_letter_that_names_each_way_to_let_us_in(
         ("checker/2 (+mailto:ada@library.example)", "ada@library.example"),
     ],
 )  # fmt: skip
-def test_a_letter_is_signed_by_the_contact_of_the_auditors(
-    agent: str, sender: str, closed: Frames
-) -> None:
+def test_a_letter_is_signed_by_the_contact_of_the_auditors(agent: str, sender: str, closed: Frames) -> None:
     closed.run["user_agent"] = agent
     [door] = closed_doors(closed, politeness.HOSTS.of(closed), 12)
     assert door.letter.body.rstrip().endswith(sender)

@@ -113,26 +113,16 @@ def test_every_token_has_words() -> None:
 # -- the tables
 
 
-def test_the_dtype_of_every_column_follows_from_its_type(
-    tables: Mapping[str, pd.DataFrame], tmp_path: Path
-) -> None:
+def test_the_dtype_of_every_column_follows_from_its_type(tables: Mapping[str, pd.DataFrame], tmp_path: Path) -> None:
     empty = Tables(load_frames(write_store(tmp_path / "empty.sqlite", {})))
     for definition in TABLES:
         for table in (tables[definition.name], empty[definition.name]):
             assert list(table.columns) == [column.name for column in definition.columns]
             for column in definition.columns:
                 cells = table[column.name]
-                is_word = column.type is ColumnType.TOKEN and isinstance(
-                    cells.dtype, pd.CategoricalDtype
-                )
-                assert is_word or cells.dtype == DTYPES[column.type], (
-                    f"{definition.name}.{column.name}"
-                )
-    assert (
-        {column.type for definition in TABLES for column in definition.columns}
-        == set(DTYPES)
-        == set(ColumnType)
-    )
+                is_word = column.type is ColumnType.TOKEN and isinstance(cells.dtype, pd.CategoricalDtype)
+                assert is_word or cells.dtype == DTYPES[column.type], f"{definition.name}.{column.name}"
+    assert {column.type for definition in TABLES for column in definition.columns} == set(DTYPES) == set(ColumnType)
 
 
 def test_the_summary_counts_citations_by_their_own_url_and_arks_by_their_best(
@@ -174,9 +164,7 @@ def test_the_summary_counts_citations_by_their_own_url_and_arks_by_their_best(
 
 
 def test_services_count_each_asked_ark_once_a_service(tables: Mapping[str, pd.DataFrame]) -> None:
-    answers = tables["services"][
-        tables["services"]["given"].notna() & tables["services"]["grouping"].eq("all")
-    ]
+    answers = tables["services"][tables["services"]["given"].notna() & tables["services"]["grouping"].eq("all")]
     assert listed(answers, "service", "outcome", "given", "arks") == [
         ("object", "resolved", True, 3),
         ("object", "broken", False, 1),
@@ -218,15 +206,11 @@ def test_shared_naans_say_what_they_are_for_and_what_was_observed(
 def test_an_ark_at_two_urls_counts_once_with_its_best_outcome(
     tables: Mapping[str, pd.DataFrame],
 ) -> None:
-    counted = listed(
-        tables["naans"], "naan", "arks", "citations", "documents", "works", "fails", "share_works"
-    )
+    counted = listed(tables["naans"], "naan", "arks", "citations", "documents", "works", "fails", "share_works")
     assert counted[0] == ("12148", 2, 3, 2, 2, 0, 1.0)
 
 
-POLICY = (
-    "Bibliothèque nationale de France, for 12148: names are never re-assigned, names are opaque"
-)
+POLICY = "Bibliothèque nationale de France, for 12148: names are never re-assigned, names are opaque"
 
 
 def test_naans(tables: Mapping[str, pd.DataFrame]) -> None:
@@ -349,9 +333,7 @@ def test_a_citation_keeps_what_was_written_beside_what_was_made_of_it(
     assert (repaired["page"], repaired["role"], repaired["repairs"]) == (2, "text", "line wrap")
     assert repaired["as_written"] == "https://gallica.example/ark:/12148/bpt6k10\n7371t"
     assert (repaired["repaired"], repaired["object"]) == (BPT, "resolved")
-    assert listed(
-        citations.iloc[[7, 10]], "request_url", "confidence", "alternatives", "object"
-    ) == [
+    assert listed(citations.iloc[[7, 10]], "request_url", "confidence", "alternatives", "object") == [
         (BTV_AT_GALLICA, "certain", "", "broken"),
         (None, "ambiguous", "ark:88435/x5y", None),
     ]
@@ -431,9 +413,7 @@ def test_the_summary_in_a_few_lines(frames: Frames) -> None:
 
 HOSTS = ("n2t.net", "gallica.example", "museum.example:8443")
 ARK_TEXTS = tuple(
-    f"ark:{naan}/{name}"
-    for naan in ("12148", "53355", "99999")
-    for name in ("x5", "b7", "btv1b8449691v")
+    f"ark:{naan}/{name}" for naan in ("12148", "53355", "99999") for name in ("x5", "b7", "btv1b8449691v")
 )
 
 asked = st.fixed_dictionaries(
@@ -462,17 +442,12 @@ def frames_of(world: Mapping[str, Any]) -> Frames:
     rows = {
         schema.run: [{"run_id": 2}],
         schema.ark: [ark_row(number, text) for number, text in enumerate(ARK_TEXTS, start=1)],
-        schema.document: [
-            {"document_id": number, "url": f"https://library.example/{number}"}
-            for number in (1, 2, 3)
-        ],
+        schema.document: [{"document_id": number, "url": f"https://library.example/{number}"} for number in (1, 2, 3)],
         schema.mention: [
             mention_row(document, ordinal, **row_of(url))
             for ordinal, (document, url) in enumerate(world["mentions"], start=1)
         ],
-        schema.verdict: [
-            {**row_of(url), **services} for url, services in world["verdicts"].items()
-        ],
+        schema.verdict: [{**row_of(url), **services} for url, services in world["verdicts"].items()],
     }
     with TemporaryDirectory() as folder:
         return load_frames(write_store(Path(folder) / "store.sqlite", rows))
@@ -493,32 +468,20 @@ def test_sums_agree_across_tables(world: Mapping[str, Any]) -> None:
         "unreachable": "unreachable",
         "not-judged": "not_judged",
     }
-    naans, arks, documents, resolvers = (
-        tables[name] for name in ("naans", "arks", "documents", "resolvers")
-    )
+    naans, arks, documents, resolvers = (tables[name] for name in ("naans", "arks", "documents", "resolvers"))
 
     assert measured["ARKs"] == naans["arks"].sum() == arks["ark"].nunique()
-    assert (
-        measured["citations"]
-        == len(tables["citations"])
-        == arks["citations"].sum()
-        == naans["citations"].sum()
-    )
+    assert measured["citations"] == len(tables["citations"]) == arks["citations"].sum() == naans["citations"].sum()
     assert measured["citations"] == documents["citations"].sum() == len(world["mentions"])
     assert measured["URLs asked"] == arks["object"].notna().sum() == len(world["verdicts"])
     assert measured["ARKs described"] == naans["described"].sum()
     assert measured["ARKs with a stated commitment"] == naans["committed"].sum()
     for family, column in families.items():
         assert measured[f"ARKs: {family}"] == naans[column].sum()
-        assert (
-            measured[f"citations: {family}"]
-            == arks.loc[arks["family"].eq(family), "citations"].sum()
-        )
+        assert measured[f"citations: {family}"] == arks.loc[arks["family"].eq(family), "citations"].sum()
     for table in (naans, documents, resolvers):
         assert table[list(families.values())].sum(axis="columns").eq(table["arks"]).all()
-    by_outcome = [
-        value for measure, value in measured.items() if measure.startswith("URLs asked: ")
-    ]
+    by_outcome = [value for measure, value in measured.items() if measure.startswith("URLs asked: ")]
     assert sum(by_outcome) == measured["URLs asked"]
 
 
@@ -559,13 +522,9 @@ def test_a_place_that_was_decided_again_counts_as_it_was_decided_last(tmp_path: 
         schema.document: [{"document_id": 1, "url": "https://library.example/"}],
         schema.mention: [
             mention_row(1, 1, 1, url, confidence="ambiguous"),
-            mention_row(
-                1, 1, 2, "https://n2t.net/ark:12148/btv1b8449691v", decided=2, confidence="certain"
-            ),
+            mention_row(1, 1, 2, "https://n2t.net/ark:12148/btv1b8449691v", decided=2, confidence="certain"),
         ],
     }
     tables = Tables(load_frames(write_store(tmp_path / "again.sqlite", rows)))
-    assert listed(tables["citations"], "ark", "confidence") == [
-        ("ark:12148/btv1b8449691v", "certain")
-    ]
+    assert listed(tables["citations"], "ark", "confidence") == [("ark:12148/btv1b8449691v", "certain")]
     assert listed(tables["arks"], "ark") == [("ark:12148/btv1b8449691v",)]

@@ -74,9 +74,7 @@ def test_a_format_is_given_in_the_words_of_apache_or_nginx(log_format: str, line
 def test_a_format_without_request_or_status_is_refused_in_one_line(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_text("x\n")
-    done = run_command(
-        "crawl", f"log:{log}", "--access-log-format", "%h %l", "--store", tmp_path / "a.db"
-    )
+    done = run_command("crawl", f"log:{log}", "--access-log-format", "%h %l", "--store", tmp_path / "a.db")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "names the request" in done.stderr
@@ -86,18 +84,14 @@ def test_a_format_without_request_or_status_is_refused_in_one_line(tmp_path: Pat
 def as_nginx(text: bytes) -> bytes:
     """As ``ngx_http_log_escape`` writes a variable."""
     return b"".join(
-        bytes([octet]) if 31 < octet < 127 and octet not in b'"\\' else b"\\x%02X" % octet
-        for octet in text
+        bytes([octet]) if 31 < octet < 127 and octet not in b'"\\' else b"\\x%02X" % octet for octet in text
     )
 
 
 def as_apache(text: bytes) -> bytes:
     """As ``ap_escape_logitem`` writes an item."""
     words = {8: b"\\b", 9: b"\\t", 10: b"\\n", 11: b"\\v", 13: b"\\r", 34: b'\\"', 92: b"\\\\"}
-    return b"".join(
-        words.get(octet) or (bytes([octet]) if 31 < octet < 127 else b"\\x%02x" % octet)
-        for octet in text
-    )
+    return b"".join(words.get(octet) or (bytes([octet]) if 31 < octet < 127 else b"\\x%02x" % octet) for octet in text)
 
 
 @given(agent=st.binary(max_size=60), path=st.binary(max_size=60))
@@ -183,9 +177,7 @@ def test_a_log_under_two_names_is_read_once_and_what_repeats_takes_no_memory(
     tmp_path: Path,
 ) -> None:
     log, again = tmp_path / "access.log", tmp_path / "access.log.1"
-    log.write_bytes(
-        LINE * 1000 + combined("/ark:/12148/x6").encode() + combined("/ark:/12148/x7").encode()
-    )
+    log.write_bytes(LINE * 1000 + combined("/ark:/12148/x6").encode() + combined("/ark:/12148/x7").encode())
     again.hardlink_to(log)
     logs = RequestLogs(OURS, most_distinct=2)
     logs.read(log, str(log))
@@ -213,9 +205,7 @@ def library() -> Iterator[Command]:
     def answer(target: str) -> bytes:
         match target.partition("?")[0]:
             case "/ark:/12148/fine":
-                return reply(
-                    body="<title>Fine</title><p>The fine object itself, ark:/12148/fine, kept here."
-                )
+                return reply(body="<title>Fine</title><p>The fine object itself, ark:/12148/fine, kept here.")
             case "/citing":
                 return reply(
                     body=f"<a href='http://{HOST}/ark:/12148/lost'>x</a> <a href='http://{HOST}/ark:/12148/fine'>y</a>"
@@ -304,9 +294,7 @@ def test_check_asks_for_what_a_log_has_most_asked_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["extract", "run"])
-def test_a_log_that_is_not_there_or_not_for_this_command_is_one_line(
-    tmp_path: Path, verb: str
-) -> None:
+def test_a_log_that_is_not_there_or_not_for_this_command_is_one_line(tmp_path: Path, verb: str) -> None:
     done = run_command(verb, f"log:{tmp_path / 'no*'}")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1

@@ -42,20 +42,14 @@ def test_treatment(vector: dict[str, Any]) -> None:
     question = Question(vector["question"])
     asked = form_url(URL, Ark.parse(URL), question)
     assert asked is not None
-    found = judge_form(
-        question, reply(vector["reply"], asked=asked), reply(vector["plain"], asked=URL)
-    )
+    found = judge_form(question, reply(vector["reply"], asked=asked), reply(vector["plain"], asked=URL))
     assert (found.treatment, found.conforms) == (vector["treatment"], vector["conforms"])
     assert found.reason
 
 
 def test_the_forms_of_an_ark_are_asked_as_they_are_meant() -> None:
-    asked = dict(
-        forms("https://r.example/ark:/12148/btv1b8449691v", Ark.parse("ark:12148/btv1b8449691v"))
-    )
-    assert (
-        asked.pop(Question.LONG_NAME) == "https://r.example/ark:/12148/btv1b8449691v/" + "z" * 241
-    )
+    asked = dict(forms("https://r.example/ark:/12148/btv1b8449691v", Ark.parse("ark:12148/btv1b8449691v")))
+    assert asked.pop(Question.LONG_NAME) == "https://r.example/ark:/12148/btv1b8449691v/" + "z" * 241
     assert asked == {
         Question.OTHER_LABEL: "https://r.example/ark:12148/btv1b8449691v",
         Question.UPPER_LABEL: "https://r.example/ARK:/12148/btv1b8449691v",
@@ -82,9 +76,7 @@ NAMES = st.from_regex(r"[0-9b-z%=~*+@_$.][0-9b-z%=~*+@_$./-]{0,80}", fullmatch=T
 
 
 @given(name=NAMES, label=st.sampled_from(["ark:", "ark:/", "ARK:/"]))
-def test_equal_forms_name_the_same_ark_and_the_long_one_is_as_long_as_may_be(
-    name: str, label: str
-) -> None:
+def test_equal_forms_name_the_same_ark_and_the_long_one_is_as_long_as_may_be(name: str, label: str) -> None:
     url = f"https://r.example/{label}12148/{name}"
     found = [mention.ark for mention in find_arks(url)]
     if len(found) != 1:
@@ -140,7 +132,4 @@ def test_the_table_has_a_row_a_form_of_what_resolves(tmp_path: Path) -> None:
 
 
 def test_a_run_that_asked_no_forms_has_an_empty_table(tmp_path: Path) -> None:
-    assert (
-        len(SPELLING_TABLE.of(load_frames(write_store(tmp_path / "a.db", {schema.run: [RUN]}))))
-        == 0
-    )
+    assert len(SPELLING_TABLE.of(load_frames(write_store(tmp_path / "a.db", {schema.run: [RUN]})))) == 0

@@ -58,9 +58,7 @@ def test_what_is_sent_for_a_url(vector: dict[str, Any]) -> None:
 
 @given(st.text(), st.text())
 def test_no_url_is_too_odd_to_be_made_sendable(authority: str, tail: str) -> None:
-    url = request_url(
-        f"https://{authority}/ark:/12x45/{tail}", f"https://{authority}/", "https://n2t.net/"
-    )
+    url = request_url(f"https://{authority}/ark:/12x45/{tail}", f"https://{authority}/", "https://n2t.net/")
     assert all("!" <= char <= "~" for char in url)
     assert sendable(url) == url
     url_fault(url)
@@ -84,9 +82,7 @@ def test_a_redirect_to_nowhere_is_bad(location: str | None) -> None:
 
 
 def test_a_loop_is_seen_by_its_url_and_a_question_mark_is_no_loop() -> None:
-    assert next_step([URL], 302, URL, max_hops=5) == Stop(
-        ChainEnd.LOOP, f"{URL} redirects to itself"
-    )
+    assert next_step([URL], 302, URL, max_hops=5) == Stop(ChainEnd.LOOP, f"{URL} redirects to itself")
     assert next_step([URL], 302, URL + "?", max_hops=5) == Follow(URL + "?")
 
 
@@ -94,9 +90,7 @@ def test_a_url_may_come_by_again_once_a_cookie_was_set_since() -> None:
     other = "https://n2t.net/login"
     assert next_step([URL], 302, URL, max_hops=5, cookie_at=0) == Follow(URL)
     assert next_step([URL, other], 302, URL, max_hops=5, cookie_at=1) == Follow(URL)
-    assert next_step([URL, URL], 302, URL, max_hops=5, cookie_at=0) == Stop(
-        ChainEnd.LOOP, f"{URL} redirects to itself"
-    )
+    assert next_step([URL, URL], 302, URL, max_hops=5, cookie_at=0) == Stop(ChainEnd.LOOP, f"{URL} redirects to itself")
 
 
 @pytest.mark.parametrize("location", ["http:", "http:/x", "https:x"])
@@ -106,9 +100,7 @@ def test_the_webs_own_scheme_without_a_host_is_bad_and_not_another_scheme(locati
     assert step.end is ChainEnd.BAD_REDIRECT
 
 
-@pytest.mark.parametrize(
-    "location", ["/ark:/12345/x5", "https://n2t.net/ARK:99999/fk4", "/ark:/%39%39999/fk4"]
-)
+@pytest.mark.parametrize("location", ["/ark:/12345/x5", "https://n2t.net/ARK:99999/fk4", "/ark:/%39%39999/fk4"])
 def test_a_redirect_to_an_example_or_a_test_is_not_followed(location: str) -> None:
     step = next_step([URL], 302, location, max_hops=5)
     assert isinstance(step, Stop)

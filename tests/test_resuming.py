@@ -89,14 +89,10 @@ def undisturbed(world: World, arguments: Sequence[str], folder: Path) -> Undistu
         assert command.exit_code() == 0, command.errors
         duration_s = time.monotonic() - begun
         asked = Counter(world.asked[before:])
-        return Undisturbed(
-            list(arguments), tables(store), counts(store), asked, command.output, duration_s
-        )
+        return Undisturbed(list(arguments), tables(store), counts(store), asked, command.output, duration_s)
 
 
-def killed_until_done(
-    world: World, whole: Undisturbed, store: Path, chance: random.Random, *, most: int
-) -> Disturbed:
+def killed_until_done(world: World, whole: Undisturbed, store: Path, chance: random.Random, *, most: int) -> Disturbed:
     """Begin the command, kill it after some requests or some time, and begin it again, until it has come to its end."""
     done = Disturbed(store)
     while True:
@@ -133,9 +129,7 @@ def assert_same(done: Disturbed, whole: Undisturbed) -> None:
         assert not +again, f"process {number} asked what was on record"
 
 
-def killed(
-    world: World, whole: Undisturbed, folder: Path, chance: random.Random, *, times: int
-) -> Iterator[Disturbed]:
+def killed(world: World, whole: Undisturbed, folder: Path, chance: random.Random, *, times: int) -> Iterator[Disturbed]:
     """Runs that are killed until there were so many kills."""
     for number in range(times):
         done = killed_until_done(world, whole, folder / f"{number}.db", chance, most=times)
@@ -149,9 +143,7 @@ def killed(
 # -- killed
 
 
-def test_an_audit_that_is_killed_again_and_again_ends_as_if_nothing_had_happened(
-    world: World, tmp_path: Path
-) -> None:
+def test_an_audit_that_is_killed_again_and_again_ends_as_if_nothing_had_happened(world: World, tmp_path: Path) -> None:
     files = [str(path) for path in local_files(tmp_path / "files")]
     command = ["run", "http://www.library.example/", *files, *world.configuration(tmp_path)]
     whole = undisturbed(world, command, tmp_path)
@@ -161,9 +153,7 @@ def test_an_audit_that_is_killed_again_and_again_ends_as_if_nothing_had_happened
         assert_same(done, whole)
 
 
-def test_a_check_that_is_killed_again_and_again_prints_the_same_verdicts(
-    world: World, tmp_path: Path
-) -> None:
+def test_a_check_that_is_killed_again_and_again_prints_the_same_verdicts(world: World, tmp_path: Path) -> None:
     arks = [f"http://one.example/ark:/12x45/b1{number:02}x" for number in range(0, 16, 4)]
     arks += [f"http://two.example/ark:/12x45/c2{number:02}k" for number in range(18)]
     arks += ["ark:12x45/d30q", "ark:12x45/d34q", "ark:12345/x5", "no ark", *arks[:2]]
@@ -209,15 +199,11 @@ def test_after_one_ctrl_c_what_was_in_flight_is_on_record_and_nothing_is_asked_a
         running.send(signal.SIGINT)
         assert running.exit_code() == 130, running.errors
     lost = Counter(world.asked[before:]) - sent(tmp_path / "a.db")
-    assert {host for host, _ in lost} <= {"two.example", "global.example"}, (
-        "but for chains that had further to go"
-    )
+    assert {host for host, _ in lost} <= {"two.example", "global.example"}, "but for chains that had further to go"
     with Command(command) as running:
         assert running.exit_code() == 0, running.errors
         assert "resuming run 1" in running.errors
-    assert Counter(world.asked[before:]) - sent(tmp_path / "a.db") == lost, (
-        "nothing else was asked again"
-    )
+    assert Counter(world.asked[before:]) - sent(tmp_path / "a.db") == lost, "nothing else was asked again"
 
 
 def test_a_second_ctrl_c_stops_at_once_and_the_run_can_be_gone_on_with(tmp_path: Path) -> None:
@@ -263,9 +249,7 @@ def test_when_the_disk_is_full_the_run_is_unfinished_and_goes_on_when_there_is_r
     done = Disturbed(tmp_path / "a.db")
     for pages in (90, 20):
         known, before = sent(done.store), len(world.asked)
-        with Command(
-            [*arguments, "--store", done.store], first=partial(with_room_for, pages)
-        ) as running:
+        with Command([*arguments, "--store", done.store], first=partial(with_room_for, pages)) as running:
             assert running.exit_code() == 3, running.errors
             assert "full" in running.errors
         done.segments.append((known, Counter(world.asked[before:])))
@@ -287,9 +271,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", place], check=True)
 
 
-def test_when_a_small_file_system_is_full_nothing_is_lost(
-    world: World, tmp_path: Path, small_disk: Path
-) -> None:
+def test_when_a_small_file_system_is_full_nothing_is_lost(world: World, tmp_path: Path, small_disk: Path) -> None:
     arguments = ["run", "http://www.library.example/", *world.configuration(tmp_path)]
     whole = undisturbed(world, arguments, tmp_path)
     with Command([*arguments, "--store", str(small_disk / "a.db")]) as running:
@@ -341,9 +323,7 @@ def test_a_harvest_that_goes_in_circles_is_told_also_after_a_kill(tmp_path: Path
             "b",
         ]
     with sqlite3.connect(tmp_path / "a.db") as raw:
-        [(subject,)] = raw.execute(
-            "select subject from finding where kind = 'source-loop'"
-        ).fetchall()
+        [(subject,)] = raw.execute("select subject from finding where kind = 'source-loop'").fetchall()
     assert subject.endswith("resumptionToken=b")
 
 
@@ -358,9 +338,7 @@ def test_a_source_that_lists_the_same_for_ever_ends_where_it_would_have_without_
         if part == 1 and not released:
             time.sleep(60)
         if kind == "oai":
-            body, media_type = records(
-                record("oai:r:1"), record("oai:r:2"), token=f"part{part + 1}"
-            )
+            body, media_type = records(record("oai:r:1"), record("oai:r:2"), token=f"part{part + 1}")
         else:
             body, media_type = feed("/x", after=f"/feed?part{part + 1}")
         return reply(body=body, media_type=media_type) if target != "/x" else reply(body="an entry")
@@ -390,9 +368,7 @@ def test_a_source_that_lists_the_same_for_ever_ends_where_it_would_have_without_
         released.append(True)
         assert run_command(*command, tmp_path / "a.db").returncode == 0
         again = [target for target in asked if "part1" in target]
-        assert sorted(server.targets) == sorted([*asked, *asked, *again]), (
-            "no part that was not asked for before"
-        )
+        assert sorted(server.targets) == sorted([*asked, *asked, *again]), "no part that was not asked for before"
     assert_same_tables(tmp_path / "a.db", tmp_path / "whole.db")
 
 
@@ -427,9 +403,7 @@ def test_a_second_run_on_a_store_is_refused_and_reports_may_read_it(tmp_path: Pa
             wait_until(lambda: server.targets, "a request")
             second = run_command(*command)
             assert second.returncode == 2
-            assert second.stderr.startswith(
-                f"arkaudit: another arkaudit is at work on {tmp_path / 'a.db'}; wait for"
-            )
+            assert second.stderr.startswith(f"arkaudit: another arkaudit is at work on {tmp_path / 'a.db'}; wait for")
             assert len(second.stderr.splitlines()) == 1
             assert run_command("report", "--store", tmp_path / "a.db").returncode == 0
             running.kill()
@@ -454,9 +428,7 @@ def interrupted(tmp_path: Path) -> Iterator[tuple[RawServer, Path]]:
 
     released: list[bool] = []
     with RawServer(respond) as server:
-        with Command(
-            ["crawl", *ON_LOOPBACK, "--depth", "4", server.url, "--store", str(tmp_path / "a.db")]
-        ) as running:
+        with Command(["crawl", *ON_LOOPBACK, "--depth", "4", server.url, "--store", str(tmp_path / "a.db")]) as running:
             wait_until(lambda: "/2" in server.targets, "the third page")
             running.kill()
         released.append(True)
@@ -496,9 +468,7 @@ def test_resume_alone_goes_on_with_what_the_run_was_told(
 
 def test_what_contradicts_the_run_is_one_clear_line(interrupted: tuple[RawServer, Path]) -> None:
     server, store = interrupted
-    done = run_command(
-        "crawl", *ON_LOOPBACK, "--depth", "3", "--resume", server.url, "--store", store
-    )
+    done = run_command("crawl", *ON_LOOPBACK, "--depth", "3", "--resume", server.url, "--store", store)
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
     assert "run 1 was begun with crawl.depth = 4, not 3" in line
@@ -516,9 +486,7 @@ def test_another_command_begins_a_run_of_its_own_and_says_what_is_left(
 
 def test_no_resume_begins_anew(interrupted: tuple[RawServer, Path]) -> None:
     server, store = interrupted
-    done = run_command(
-        "crawl", *ON_LOOPBACK, "--depth", "4", "--no-resume", server.url, "--store", store
-    )
+    done = run_command("crawl", *ON_LOOPBACK, "--depth", "4", "--no-resume", server.url, "--store", store)
     assert done.returncode == 0, done.stderr
     assert runs(store) == [(1, "running", 1, 2), (2, "finished", 0, 5)]
 
@@ -562,9 +530,7 @@ command = ["sh", "-c", "if test -e killed; then cat >> news; else touch killed; 
 """
 
 
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 130)]
-)
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 130)])
 def test_a_run_that_is_ended_before_its_news_are_told_tells_them_and_asks_nothing_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: int
 ) -> None:
@@ -588,10 +554,7 @@ def test_a_run_that_is_ended_before_its_news_are_told_tells_them_and_asks_nothin
         with Command(command) as running:
             assert running.exit_code() == 0, running.errors
             assert "run 1 of" in running.errors
-            assert (
-                "is finished; nothing is left to ask (--no-resume begins a new one)"
-                in running.errors
-            )
+            assert "is finished; nothing is left to ask (--no-resume begins a new one)" in running.errors
         assert server.targets == ["/"]
         assert Path("out/index.html").exists()
         assert Path("news").read_text() != ""
@@ -629,9 +592,7 @@ def test_documents_to_fetch_at_most_are_counted_over_all_that_went_on(tmp_path: 
     warning = "stopped at 9 documents (--max-pages); 21 more were found and not fetched"
     assert done.stderr.count(warning) == 1
     with sqlite3.connect(tmp_path / "a.db") as raw:
-        assert raw.execute("select detail from finding where kind = 'max-pages'").fetchall() == [
-            (warning,)
-        ]
+        assert raw.execute("select detail from finding where kind = 'max-pages'").fetchall() == [(warning,)]
 
 
 def test_a_document_over_which_our_own_code_stumbles_gets_a_row_and_the_run_its_end(
@@ -642,9 +603,7 @@ def test_a_document_over_which_our_own_code_stumbles_gets_a_row_and_the_run_its_
 
     with (
         RawServer(respond) as server,
-        Command(
-            ["crawl", *ON_LOOPBACK, server.url, "--store", tmp_path / "a.db"], first=with_a_fault
-        ) as running,
+        Command(["crawl", *ON_LOOPBACK, server.url, "--store", tmp_path / "a.db"], first=with_a_fault) as running,
     ):
         assert running.exit_code() == 0, running.errors
         assert "a fault of ours" in running.errors

@@ -54,16 +54,12 @@ def test_any_other_command_begins_a_new_run(runs: list[Run]) -> None:
 
 
 def test_how_politely_it_is_asked_makes_no_other_run() -> None:
-    changed = config(
-        politeness__delay=3, politeness__contact="me@library.example", politeness__attempts=1
-    )
+    changed = config(politeness__delay=3, politeness__contact="me@library.example", politeness__attempts=1)
     assert decide([run(1, "interrupted")], SEEDS, changed, resume=None).run is not None
 
 
 def test_other_settings_make_a_new_run_and_are_told() -> None:
-    decided = decide(
-        [run(1, "interrupted", crawl__depth=2)], SEEDS, config(crawl__depth=3), resume=None
-    )
+    decided = decide([run(1, "interrupted", crawl__depth=2)], SEEDS, config(crawl__depth=3), resume=None)
     assert decided.run is None
     assert "crawl.depth" in decided.remark
 
@@ -110,12 +106,8 @@ def test_no_resume_begins_anew() -> None:
 def test_a_setting_that_the_run_has_never_heard_of_is_no_contradiction() -> None:
     old = run(1, "interrupted")
     assert old.plan is not None
-    settings = {
-        name: value for name, value in old.plan["settings"].items() if name != "resolve.maptr"
-    }
-    older = Run(
-        1, "run", "", "interrupted", {**old.plan, "settings": {**settings, "crawl.mood": "bright"}}
-    )
+    settings = {name: value for name, value in old.plan["settings"].items() if name != "resolve.maptr"}
+    older = Run(1, "run", "", "interrupted", {**old.plan, "settings": {**settings, "crawl.mood": "bright"}})
     decided = decide([older], SEEDS, config(resolve__maptr=False), resume=True)
     assert with_settings_of(decided.plan, config()) == config()
 

@@ -15,13 +15,9 @@ PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
 FORBIDDING = reply(body="User-agent: *\nDisallow: /", media_type="text/plain")
 
 
-@pytest.mark.parametrize(
-    "status", ["404 Not Found", "401 Unauthorized", "403 Forbidden", "410 Gone"]
-)
+@pytest.mark.parametrize("status", ["404 Not Found", "401 Unauthorized", "403 Forbidden", "410 Gone"])
 def test_without_rules_everything_may_be_asked(status: str) -> None:
-    with RawServer(
-        lambda _: PAGE, robots=reply(status, body="User-agent: *\nDisallow: /")
-    ) as server:
+    with RawServer(lambda _: PAGE, robots=reply(status, body="User-agent: *\nDisallow: /")) as server:
         check_rows(f"{server.url}/ark:/12x45/x5")
         assert "/ark:/12x45/x5" in server.targets
 
@@ -83,9 +79,7 @@ def test_a_host_without_an_answer_is_observed_as_that() -> None:
     assert asked >= 3, "each attempt asks for the rules again"
 
 
-@pytest.mark.parametrize(
-    "name", ["arkaudit/0.1", "ArkAudit/9 (+https://pypi.org/project/arkaudit/)", "arkaudit*"]
-)
+@pytest.mark.parametrize("name", ["arkaudit/0.1", "ArkAudit/9 (+https://pypi.org/project/arkaudit/)", "arkaudit*"])
 def test_who_names_us_as_their_log_does_is_obeyed(name: str) -> None:
     rules = reply(
         body=f"User-agent: *\r\nAllow: /\r\n\r\nUser-Agent: {name}\r\nDisallow: /",
@@ -136,9 +130,7 @@ def test_rules_are_obeyed_however_they_are_encoded(body: bytes, lines: str) -> N
 )
 @pytest.mark.parametrize("wish", ["9999999999", "9" * 400, "Fri, 31 Dec 99999 23:59:59 GMT"])
 def test_who_asks_to_be_left_alone_for_ever_is_left_alone(status: str, wish: str) -> None:
-    answer = reply(
-        status, Retry_After=wish, **({"Location": "/landed"} if status[0] == "3" else {})
-    )
+    answer = reply(status, Retry_After=wish, **({"Location": "/landed"} if status[0] == "3" else {}))
     with RawServer(lambda target: PAGE if target == "/landed" else answer) as server:
         check_rows(f"{server.url}/ark:/12x45/x5", f"{server.url}/ark:/12x45/x6")
         assert len(server.targets) == 1

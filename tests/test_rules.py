@@ -22,9 +22,7 @@ def test_the_page_about_verdicts_is_current() -> None:
     assert PAGE.read_text("utf-8") == page(), "run: python -m deploy.rule_page docs/verdicts.md"
 
 
-@pytest.mark.parametrize(
-    "outcome", [*ObjectOutcome, *MetadataOutcome, *CommitmentOutcome], ids=repr
-)
+@pytest.mark.parametrize("outcome", [*ObjectOutcome, *MetadataOutcome, *CommitmentOutcome], ids=repr)
 def test_every_outcome_has_a_rule(
     outcome: ObjectOutcome | MetadataOutcome | CommitmentOutcome,
 ) -> None:

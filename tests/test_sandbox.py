@@ -105,11 +105,7 @@ def outcome(function: Callable[[str], object], argument: str) -> str:
 
 def test_all_means_that_the_kernel_has_are_used() -> None:
     expected = [Means.LANDLOCK] if LANDLOCK > 0 else []
-    expected += (
-        [Means.SECCOMP]
-        if platform.machine() in _REFUSED and sys.platform.startswith("linux")
-        else []
-    )
+    expected += [Means.SECCOMP] if platform.machine() in _REFUSED and sys.platform.startswith("linux") else []
     with Worker(means, timeout_s=60.0, memory_bytes=2**30) as worker:
         assert worker.call() == expected
     assert held() == frozenset(), "the process that asks is not confined"
@@ -133,9 +129,7 @@ def test_a_parser_reads_and_writes_no_files_but_those_of_python(tmp_path: Path) 
     assert outcome(read, os.__file__) == "done", "modules are read when they are needed"
 
 
-@pytest.mark.skipif(
-    platform.machine() not in _REFUSED, reason="the calls of this architecture are not known"
-)
+@pytest.mark.skipif(platform.machine() not in _REFUSED, reason="the calls of this architecture are not known")
 def test_a_parser_reaches_no_network_and_starts_no_program() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.1)
@@ -148,9 +142,7 @@ def test_a_parser_reaches_no_network_and_starts_no_program() -> None:
 
 def test_documents_are_read_as_without() -> None:
     folder = Path(__file__).parent.parent / "arkaudit" / "demo" / "site"
-    documents = sorted(
-        each for each in folder.rglob("*") if each.suffix in (".pdf", ".html", ".docx", ".xml")
-    )
+    documents = sorted(each for each in folder.rglob("*") if each.suffix in (".pdf", ".html", ".docx", ".xml"))
     assert documents
     with Worker(extraction_of, timeout_s=60.0, memory_bytes=2**30) as worker:
         for path in documents:

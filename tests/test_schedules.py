@@ -45,15 +45,11 @@ schedule = "{schedule}"
 """
 
 
-def configured(
-    folder: Path, server: RawServer | None, *, schedule: str = "0 3 * * *", arks: int = 1
-) -> Path:
+def configured(folder: Path, server: RawServer | None, *, schedule: str = "0 3 * * *", arks: int = 1) -> Path:
     file = folder / "arkaudit.toml"
     file.write_text(CONFIGURATION.format(schedule=schedule))
     url = server.url if server else "https://n2t.net"
-    (folder / "theses.txt").write_text(
-        "\n".join(f"{url}/ark:/12148/x{number}" for number in range(arks))
-    )
+    (folder / "theses.txt").write_text("\n".join(f"{url}/ark:/12148/x{number}" for number in range(arks)))
     return file
 
 
@@ -90,9 +86,9 @@ def test_what_is_due_runs_once_and_is_listed(tmp_path: Path) -> None:
     with RawServer(lambda _: PAGE) as server:
         config = configured(tmp_path, server)
         listed = run_command("schedule", "list", "-c", config, "--format", "json")
-        assert [
-            (row["audit"], row["is_due"], row["outcome"]) for row in json.loads(listed.stdout)
-        ] == [("theses", False, "not yet run")]
+        assert [(row["audit"], row["is_due"], row["outcome"]) for row in json.loads(listed.stdout)] == [
+            ("theses", False, "not yet run")
+        ]
         seen_long_ago(tmp_path)
         first = run_command("schedule", "due", "-c", config)
         assert first.returncode == 0, first.stderr
@@ -124,9 +120,7 @@ def test_foreign_packages_in_the_working_directory_are_none_of_ours(
         seen_long_ago(tmp_path)
         monkeypatch.chdir(tmp_path)
         script = Path(sys.executable).with_name("arkaudit")
-        with subprocess.Popen(
-            [script, "schedule", verb, "-c", config.name], stderr=subprocess.PIPE
-        ) as scheduler:
+        with subprocess.Popen([script, "schedule", verb, "-c", config.name], stderr=subprocess.PIPE) as scheduler:
             assert eventually(lambda: ledger_of(tmp_path).exists() and entries(tmp_path)[-1:] != [])
             assert eventually(lambda: entries(tmp_path)[0]["ended"] is not None)
             scheduler.send_signal(signal.SIGTERM)
@@ -138,14 +132,10 @@ def test_python_m_takes_no_package_of_the_working_directory_for_its_own(tmp_path
     for name in ("crawler", "extractors", "reports"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise RuntimeError('not ours')")
-    (tmp_path / "a.pdf").write_bytes(
-        (Path(__file__).parent / "fixtures" / "password.pdf").read_bytes()
-    )
+    (tmp_path / "a.pdf").write_bytes((Path(__file__).parent / "fixtures" / "password.pdf").read_bytes())
     (tmp_path / "a.txt").write_text("ark:/67531/metadc2846")
     command = [sys.executable, "-m", "arkaudit", "extract", "a.pdf", "a.txt"]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=PATIENCE_S
-    )
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert (done.returncode, done.stdout.count("\n")) == (0, 1), done.stderr
     assert "a.pdf: encrypted" in done.stderr
 
@@ -195,16 +185,12 @@ def test_a_run_that_was_killed_goes_on_the_next_time(tmp_path: Path) -> None:
     with RawServer(answer) as server:
         config = configured(tmp_path, server, arks=3)
         command = [sys.executable, "-m", "arkaudit", "run", "-c", str(config), "--audit", "theses"]
-        with subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        ) as running:
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
             assert eventually(lambda: any("x2" in target for target in server.targets))
             running.kill()
         hold.set()
         listed = run_command("schedule", "list", "-c", config, "--format", "json")
-        assert [(row["outcome"], row["is_due"]) for row in json.loads(listed.stdout)] == [
-            ("killed", True)
-        ]
+        assert [(row["outcome"], row["is_due"]) for row in json.loads(listed.stdout)] == [("killed", True)]
         done = run_command("schedule", "due", "-c", config)
         assert done.returncode == 0, done.stderr
         assert "goes on" in done.stderr
@@ -217,9 +203,7 @@ def test_a_run_that_was_killed_goes_on_the_next_time(tmp_path: Path) -> None:
 @contextmanager
 def serving(config: Path):
     command = [sys.executable, "-m", "arkaudit", "schedule", "run", "-c", str(config)]
-    with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as scheduler:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as scheduler:
         try:
             yield scheduler
         finally:
@@ -234,9 +218,7 @@ def test_a_scheduler_that_is_killed_and_started_again_makes_every_run_once(tmp_p
             with serving(config) as scheduler:
                 assert eventually(lambda count=ended: _ended(tmp_path) >= count)
                 scheduler.kill()
-            assert eventually(lambda: _is_quiet(tmp_path)), (
-                "a run outlives its scheduler, and ends by itself"
-            )
+            assert eventually(lambda: _is_quiet(tmp_path)), "a run outlives its scheduler, and ends by itself"
         with serving(config) as scheduler:
             assert eventually(lambda: _ended(tmp_path) >= 4)
             scheduler.send_signal(signal.SIGTERM)
@@ -246,18 +228,12 @@ def test_a_scheduler_that_is_killed_and_started_again_makes_every_run_once(tmp_p
     assert moments == sorted(set(moments)), "no moment twice"
     begun = [datetime.fromisoformat(entry["started"]) for entry in entries(tmp_path)]
     ended_at = [datetime.fromisoformat(entry["ended"]) for entry in entries(tmp_path)]
-    assert all(later >= earlier for earlier, later in zip(ended_at, begun[1:], strict=False)), (
-        "one after the other"
-    )
+    assert all(later >= earlier for earlier, later in zip(ended_at, begun[1:], strict=False)), "one after the other"
     assert set(runs_of(tmp_path)) == {"finished"}
 
 
 def _ended(folder: Path) -> int:
-    return (
-        sum(entry["ended"] is not None for entry in entries(folder))
-        if ledger_of(folder).exists()
-        else 0
-    )
+    return sum(entry["ended"] is not None for entry in entries(folder)) if ledger_of(folder).exists() else 0
 
 
 def _is_quiet(folder: Path) -> bool:
@@ -307,9 +283,7 @@ def test_a_signal_lets_a_run_finish_what_it_has_in_flight(tmp_path: Path) -> Non
             id="an option that there is none of",
         ),
         pytest.param("[audits.'../x']\n", ": audits: a name is of", id="a name that is a path"),
-        pytest.param(
-            "[audits]\nx = 1\n", ": audits: must be tables", id="an audit that is no table"
-        ),
+        pytest.param("[audits]\nx = 1\n", ": audits: must be tables", id="an audit that is no table"),
         pytest.param(
             "[audits.x]\nstore = 'a.db'\n[audits.y]\nstore = 'a.db'\n",
             ": audits.y: has the same store as x",
@@ -398,12 +372,8 @@ NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 NEXT_YEAR = "2027-11-27T03:00:00+00:00"
 
 
-def test_ledger_that_saw_next_year_is_set_to_now_and_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = seen_long_ago(
-        tmp_path, {"started": NEXT_YEAR, "due": NEXT_YEAR, "ended": NEXT_YEAR, "exit_code": 0}
-    )
+def test_ledger_that_saw_next_year_is_set_to_now_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = seen_long_ago(tmp_path, {"started": NEXT_YEAR, "due": NEXT_YEAR, "ended": NEXT_YEAR, "exit_code": 0})
     file.write_text(file.read_text().replace("2025-01-01T00", "2028-01-01T00"))
     ledger = Ledger(file.parent, "theses")
     content = ledger.content(NOW)
@@ -432,8 +402,7 @@ def test_three_at_once_run_once_and_the_losers_end_with_0(tmp_path: Path) -> Non
         seen_long_ago(tmp_path)
         command = [sys.executable, "-m", "arkaudit", "schedule", "due", "-c", str(config)]
         all_at_once = [
-            subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-            for _ in range(3)
+            subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(3)
         ]
         said = [one.communicate(timeout=PATIENCE_S)[1] for one in all_at_once]
     assert [one.returncode for one in all_at_once] == [0, 0, 0], said

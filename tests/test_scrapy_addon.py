@@ -59,9 +59,7 @@ class Library:
             case "/old":
                 return reply("302 Found", Location="/new")
             case "/new":
-                return reply(
-                    body="<p>See <a href='https://n2t.net/ark:/12148/btv1b8449691v'>the map</a>."
-                )
+                return reply(body="<p>See <a href='https://n2t.net/ark:/12148/btv1b8449691v'>the map</a>.")
             case "/paper.pdf":
                 return reply(
                     body=pdf("ark:/12148/bpt6k107371t")[0].decode("latin-1"),
@@ -83,9 +81,7 @@ def library() -> Iterator[Library]:
         yield host
 
 
-def crawl(
-    library: Library, folder: Path, *urls: str, **settings: object
-) -> tuple[list[dict[str, object]], str]:
+def crawl(library: Library, folder: Path, *urls: str, **settings: object) -> tuple[list[dict[str, object]], str]:
     """What the spider has scraped, and what Scrapy has logged."""
     assert library.server is not None
     given = {
@@ -108,23 +104,17 @@ def crawl(
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr, done.stderr
-    return [
-        json.loads(line) for line in (folder / "items.jsonl").read_text("utf-8").splitlines()
-    ], done.stderr
+    return [json.loads(line) for line in (folder / "items.jsonl").read_text("utf-8").splitlines()], done.stderr
 
 
-def test_a_spider_of_somebody_else_finds_arks_and_asks_as_we_do(
-    library: Library, tmp_path: Path
-) -> None:
+def test_a_spider_of_somebody_else_finds_arks_and_asks_as_we_do(library: Library, tmp_path: Path) -> None:
     assert library.server is not None
     paths = ("/old", "/paper.pdf", "/ark:/12x45/x5?", "/ark:/12x45/x5??", "/private", "/gone")
     urls = [f"http://{HOST}{path}" for path in paths]
     inside = f"http://127.0.0.1:{library.server.port}/inside"
     items, log = crawl(library, tmp_path, *urls, inside, **ADDON, **MIDDLEWARE)
 
-    assert sorted(library.server.targets) == sorted([*paths[:4], "/new", "/gone"]), (
-        "byte for byte, and not /private"
-    )
+    assert sorted(library.server.targets) == sorted([*paths[:4], "/new", "/gone"]), "byte for byte, and not /private"
     assert library.most == 1, "one request at a time"
     hops = {str(item["url"]): item["hops"] for item in items if "hops" in item}
     assert hops[f"http://{HOST}/new"] == [[f"http://{HOST}/old", 302], [f"http://{HOST}/new", 200]]
@@ -133,18 +123,12 @@ def test_a_spider_of_somebody_else_finds_arks_and_asks_as_we_do(
     assert failed == {
         inside: "RobotsUnreachable", f"http://{HOST}/private": "RobotsForbidden", f"http://{HOST}/gone": "HttpError",
     }  # fmt: skip
-    cited = {
-        (str(item["document"]).removeprefix(f"http://{HOST}"), item["ark"])
-        for item in items
-        if "ark" in item
-    }
+    cited = {(str(item["document"]).removeprefix(f"http://{HOST}"), item["ark"]) for item in items if "ark" in item}
     assert cited == {("/new", "ark:12148/btv1b8449691v"), ("/paper.pdf", "ark:12148/bpt6k107371t")}
     assert "'arkaudit/citations': 2" in log
 
 
-def test_the_middleware_alone_finds_arks_with_scrapys_own_requests(
-    library: Library, tmp_path: Path
-) -> None:
+def test_the_middleware_alone_finds_arks_with_scrapys_own_requests(library: Library, tmp_path: Path) -> None:
     assert library.server is not None
     url = f"http://127.0.0.1:{library.server.port}"
     items, _ = crawl(library, tmp_path, f"{url}/old", **MIDDLEWARE)
@@ -164,9 +148,7 @@ def test_a_length_beyond_all_measure_costs_no_answer(library: Library, tmp_path:
     assert [item["hops"] for item in items] == [[[f"http://{HOST}/long", 200]]]
 
 
-def test_a_project_that_does_not_obey_robots_is_left_to_itself(
-    library: Library, tmp_path: Path
-) -> None:
+def test_a_project_that_does_not_obey_robots_is_left_to_itself(library: Library, tmp_path: Path) -> None:
     assert library.server is not None
     crawl(library, tmp_path, f"http://{HOST}/private", ROBOTSTXT_OBEY=False, **ADDON)
     assert library.server.targets == ["/private"]
@@ -180,9 +162,7 @@ def test_an_address_inside_is_not_connected_to(library: Library, tmp_path: Path)
         "http://169.254.169.254/latest",
     ]
     items, _ = crawl(library, tmp_path, *inside, ROBOTSTXT_OBEY=False, **ADDON)
-    assert {str(item["failed"]): item["why"] for item in items} == dict.fromkeys(
-        inside, "AddressRefused"
-    )
+    assert {str(item["failed"]): item["why"] for item in items} == dict.fromkeys(inside, "AddressRefused")
     assert library.server.targets == []
 
 

@@ -78,9 +78,7 @@ def foreign(tmp_path: Path) -> Path:
 def foreign_project(tmp_path: Path, *, has_addon: bool) -> Path:
     """Write the project of somebody else, and return its folder."""
     more = 'ADDONS = {"crawler.addon.GuardedDownloads": 300}\n' if has_addon else ""
-    for name, text in (
-        FOREIGN | {"papers/settings.py": FOREIGN["papers/settings.py"] + more}
-    ).items():
+    for name, text in (FOREIGN | {"papers/settings.py": FOREIGN["papers/settings.py"] + more}).items():
         (tmp_path / "foreign" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "foreign" / name).write_text(text)
     return tmp_path / "foreign"
@@ -97,18 +95,14 @@ def site() -> Iterator[RawServer]:
         if path == "/page":
             return reply(body="ark:/12148/bpt6k107371t")
         if path == "/ark:/12x45/x5":
-            return reply(
-                body="<title>An object</title><p>Forty leaves, with drawings; ark:/12x45/x5"
-            )
+            return reply(body="<title>An object</title><p>Forty leaves, with drawings; ark:/12x45/x5")
         return reply("404 Not Found", "<p>There is no such thing")
 
     with RawServer(respond) as server:
         yield server
 
 
-def scrapy(
-    project: Path, site: RawServer, *arguments: str | Path
-) -> subprocess.CompletedProcess[str]:
+def scrapy(project: Path, site: RawServer, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     settings = {
         "ARKAUDIT_ALLOW_ADDRESSES": "127.0.0.0/8",
         "ARKAUDIT_ONLY_ROUTED": "1",
@@ -177,9 +171,7 @@ def test_a_crawl_gives_its_citations_to_a_feed_and_keeps_the_run_in_a_store(
         assert raw.execute("select count(*) from mention where decided = 1").fetchone() == (4,)
 
 
-def test_a_check_gives_its_verdicts_to_a_feed(
-    project: Path, site: RawServer, tmp_path: Path
-) -> None:
+def test_a_check_gives_its_verdicts_to_a_feed(project: Path, site: RawServer, tmp_path: Path) -> None:
     feed = tmp_path / "verdicts.csv"
     arks = f"arks=http://{HOST}/ark:/12x45/x5,http://{HOST}/ark:/12x45/b7 ark:/12345/x5"
     scrapy(project, site, "crawl", "arks", "-a", arks, "-O", feed)
@@ -188,14 +180,10 @@ def test_a_check_gives_its_verdicts_to_a_feed(
     assert [(row["ark"], row["object"]) for row in rows] == [
         ("ark:12x45/x5", "resolved"), ("ark:12x45/b7", "broken"), ("ark:12345/x5", "skipped"),
     ]  # fmt: skip
-    assert [target.partition("?")[1:] for target in site.targets if target.endswith("x5?")] == [
-        ("?", "")
-    ]
+    assert [target.partition("?")[1:] for target in site.targets if target.endswith("x5?")] == [("?", "")]
 
 
-def test_ctrl_c_gives_the_verdicts_that_have_all_their_answers(
-    foreign: Path, tmp_path: Path
-) -> None:
+def test_ctrl_c_gives_the_verdicts_that_have_all_their_answers(foreign: Path, tmp_path: Path) -> None:
     released = threading.Event()
 
     def after_the_signal(_: str) -> bytes:
@@ -208,11 +196,7 @@ def test_ctrl_c_gives_the_verdicts_that_have_all_their_answers(
 
     def at_once(target: str) -> bytes:
         is_there = target.partition("?")[0].endswith(("/x5", "/x6"))
-        return (
-            reply(body=f"<p>{target}: forty leaves, with drawings")
-            if is_there
-            else reply("404 Not Found")
-        )
+        return reply(body=f"<p>{target}: forty leaves, with drawings") if is_there else reply("404 Not Found")
 
     with RawServer(at_once) as quick, RawServer(after_the_signal) as slow:
         routes = f"a.example:80=127.0.0.1:{quick.port},b.example:80=127.0.0.1:{slow.port}"
@@ -238,9 +222,7 @@ def test_ctrl_c_gives_the_verdicts_that_have_all_their_answers(
         log = tmp_path / "log"
         with (
             log.open("wb") as errors,
-            subprocess.Popen(
-                command, cwd=foreign, env=clean_environment(), stderr=errors
-            ) as running,
+            subprocess.Popen(command, cwd=foreign, env=clean_environment(), stderr=errors) as running,
         ):
             try:
                 for _ in range(1200):
@@ -330,9 +312,7 @@ def test_a_feed_has_other_items_if_it_says_so(site: RawServer, tmp_path: Path) -
         f"FEEDS={json.dumps(feeds)}",
     )
     rows = [json.loads(line) for line in feed.read_text("utf-8").splitlines()]
-    assert sorted(row["url"] for row in rows) == [
-        f"http://{HOST}/{path}" for path in ("", "ark:/12x45/x5", "page")
-    ]
+    assert sorted(row["url"] for row in rows) == [f"http://{HOST}/{path}" for path in ("", "ark:/12x45/x5", "page")]
 
 
 def test_depth_limit_and_files_are_as_everywhere(site: RawServer, tmp_path: Path) -> None:
@@ -340,17 +320,11 @@ def test_depth_limit_and_files_are_as_everywhere(site: RawServer, tmp_path: Path
     feed = tmp_path / "c.jsonl"
     seeds = f"seeds=http://{HOST}/page {tmp_path / 'a.txt'}"
     scrapy(OURS, site, "crawl", "documents", "-a", seeds, "-s", "DEPTH_LIMIT=1", "-O", feed)
-    assert citations(feed) == {
-        (place, "ark:12148/bpt6k107371t") for place in ("/page", str(tmp_path / "a.txt"))
-    }
+    assert citations(feed) == {(place, "ark:12148/bpt6k107371t") for place in ("/page", str(tmp_path / "a.txt"))}
 
 
 def test_the_commands_of_the_documentation_work(foreign: Path, site: RawServer) -> None:
-    text = (
-        (OURS / "docs" / "scrapy.md")
-        .read_text("utf-8")
-        .replace("https://www.example.org/", f"http://{HOST}/")
-    )
+    text = (OURS / "docs" / "scrapy.md").read_text("utf-8").replace("https://www.example.org/", f"http://{HOST}/")
     commands = [shlex.split(line)[2:] for line in text.splitlines() if line.startswith("$ scrapy ")]
     assert len(commands) > 5
     for command in commands:
@@ -392,9 +366,7 @@ def test_an_item_is_one_for_scrapy(item: Any) -> None:
     assert all(isinstance(value, str | int | list | None) for value in adapter.values())
 
 
-@pytest.mark.parametrize(
-    "components", ["DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES"]
-)
+@pytest.mark.parametrize("components", ["DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES"])
 def test_the_command_runs_what_the_project_runs_in_the_same_order(components: str) -> None:
     project = Settings()
     project.setmodule("crawler.spiders.settings", priority="project")
@@ -406,12 +378,7 @@ def test_the_command_runs_what_the_project_runs_in_the_same_order(components: st
     assert not project.getbool("RETRY_ENABLED")
     assert not project.getbool("HTTPCACHE_ENABLED")
     of_project, of_command = (
-        [
-            load_object(each)
-            for each in build_component_list(
-                settings.get_component_priority_dict_with_base(components)
-            )
-        ]
+        [load_object(each) for each in build_component_list(settings.get_component_priority_dict_with_base(components))]
         for settings in (project, command_settings({}))
     )
     assert of_command == [each for each in of_project if each.__name__ not in switched_off]

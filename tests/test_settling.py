@@ -28,9 +28,7 @@ HONEST = frozenset({"n3kp7w", "n4kp", "mapsbook", "h5-7w", "0002-779b6e"})
 
 
 def page(name: str) -> bytes:
-    return reply(
-        body=f"<title>Sheet {name}</title><p>A sheet of the harbour of {name}, with soundings."
-    )
+    return reply(body=f"<title>Sheet {name}</title><p>A sheet of the harbour of {name}, with soundings.")
 
 
 def is_passed(known: str, name: str) -> bool:
@@ -51,21 +49,13 @@ def respond(target: str) -> bytes | None:
     if naan == "12x45":
         return page(name) if name in HONEST else reply("404 Not Found")
     if naan == "12x46":
-        return (
-            page(name)
-            if name == "s5kp"
-            else reply(body="<title>Page not found</title><p>It is not there.")
-        )
+        return page(name) if name == "s5kp" else reply(body="<title>Page not found</title><p>It is not there.")
     if naan == "12x49":
         if name in ("t5", "t5-7w"):
             return page(name) if name == "t5-7w" else reply("404 Not Found")
         return reply("302 Found", Location=f"http://landing.example/{name}")
     if naan == "12x47":
-        return (
-            reply("302 Found", Location="/items/p9kp")
-            if is_passed("p9kp", name)
-            else reply("404 Not Found")
-        )
+        return reply("302 Found", Location="/items/p9kp") if is_passed("p9kp", name) else reply("404 Not Found")
     if naan == "12x44":
         return page(f"ark:/12x44/{name}") if is_passed("e5kp", name) else reply("404 Not Found")
     return reply("403 Forbidden")
@@ -109,10 +99,10 @@ class Letter:
     def mention(self, world: str) -> tuple[Any, ...]:
         """The mention in a document as decided last: its URL, reason, confidence, and on what it was decided."""
         with sqlite3.connect(self.store) as raw:
-            query = "select request_url, reason, confidence, decided from mention natural join document where url like ?"
-            found: list[tuple[Any, ...]] = raw.execute(
-                f"{query} order by decided", (f"%/{world}.txt",)
-            ).fetchall()
+            query = (
+                "select request_url, reason, confidence, decided from mention natural join document where url like ?"
+            )
+            found: list[tuple[Any, ...]] = raw.execute(f"{query} order by decided", (f"%/{world}.txt",)).fetchall()
         return found[-1]
 
     def table(self, name: str) -> list[dict[str, str]]:
@@ -126,17 +116,13 @@ def letter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Letter]:
     (folder / "letters").mkdir()
     with RawServer(respond) as server, RawServer(welcome) as landing:
         for world, (written, _) in WORLDS.items():
-            (folder / "letters" / f"{world}.txt").write_text(
-                f"See {server.url}/ark:/{written} and more"
-            )
+            (folder / "letters" / f"{world}.txt").write_text(f"See {server.url}/ark:/{written} and more")
         done = run_command(
             "run", *ON_LOOPBACK, f"--connect-to=landing.example:80=127.0.0.1:{landing.port}", folder / "letters",
             "--store", folder / "a.db", "--out", folder / "report",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        yield Letter(
-            server.url, folder / "a.db", folder / "report" / "tables", server.targets, done.stdout
-        )
+        yield Letter(server.url, folder / "a.db", folder / "report" / "tables", server.targets, done.stdout)
 
 
 @pytest.mark.parametrize("world", WORLDS)
@@ -151,9 +137,7 @@ def test_the_mention_becomes_the_reading_that_lives(world: str, letter: Letter) 
 
 
 @pytest.mark.parametrize("living", [living for _, living in WORLDS.values() if living])
-def test_what_lives_is_judged_in_full_and_what_does_not_is_no_ark_of_the_run(
-    living: str, letter: Letter
-) -> None:
+def test_what_lives_is_judged_in_full_and_what_does_not_is_no_ark_of_the_run(living: str, letter: Letter) -> None:
     rows = [row for row in letter.table("arks") if row["request_url"].endswith(f"/ark:/{living}")]
     assert [(row["object"], row["citations"]) for row in rows] == [("resolved", "1")]
     assert rows[0]["metadata"] != "not-asked"
@@ -161,9 +145,7 @@ def test_what_lives_is_judged_in_full_and_what_does_not_is_no_ark_of_the_run(
 
 def test_nothing_else_was_cited(letter: Letter) -> None:
     assert len(letter.table("arks")) == len(WORLDS)
-    assert {row["measure"]: row["value"] for row in letter.table("summary")}["ARKs"] == str(
-        len(WORLDS)
-    )
+    assert {row["measure"]: row["value"] for row in letter.table("summary")}["ARKs"] == str(len(WORLDS))
     assert f"of {len(WORLDS)} ARKs" in letter.said
 
 
@@ -179,9 +161,7 @@ def test_every_reading_that_was_asked_about_is_told_and_leads_to_its_requests(
         "settled-reading",
         "ark:12x45/n4kp lives; ark:12x45/n4kp7w does not live",
     )
-    assert told["ark:12x45/h57w"][1].startswith(
-        "ark:12x45/h5-7w lives; ark:12x45/h57w does not live"
-    )
+    assert told["ark:12x45/h57w"][1].startswith("ark:12x45/h5-7w lives; ark:12x45/h57w does not live")
     assert "what is too much was passed through" in told["ark:12x47/p9kp7w"][1]
     assert told["ark:12x46/s5kp7w"][1] == "ark:12x46/s5kp lives; ark:12x46/s5kp7w does not live"
     assert told["ark:12x45/q5kp7w"][0] == "unsettled-reading"
@@ -192,9 +172,7 @@ def test_every_reading_that_was_asked_about_is_told_and_leads_to_its_requests(
 
 
 def test_no_reading_costs_more_than_its_questions(letter: Letter) -> None:
-    objects = [
-        target for target in letter.targets if "?" not in target and "/ark:/12x45/q5kp" in target
-    ]
+    objects = [target for target in letter.targets if "?" not in target and "/ark:/12x45/q5kp" in target]
     assert sorted(objects) == ["/ark:/12x45/q5kp", "/ark:/12x45/q5kp7w"]
     assert not [target for target in letter.targets if target.endswith("/ark:/12x48/b5kp")]
 
@@ -253,10 +231,7 @@ def test_the_explanation_shows_the_question_and_asks_did_you_mean(
     steps = {step["url"]: step for step in told if "asked" in step}
     [url] = [url for url in steps if url.endswith("/btv1b8449691v")]
     assert "may have been meant" in steps[url]["asked"]
-    assert any(
-        each.get("conclusion", "").startswith("Did you mean ark:12148/btv1b8449691v?")
-        for each in told
-    )
+    assert any(each.get("conclusion", "").startswith("Did you mean ark:12148/btv1b8449691v?") for each in told)
 
 
 def test_the_table_for_people_asks_it_too() -> None:
@@ -279,9 +254,7 @@ def test_a_suggestion_is_asked_for_its_object_alone_and_not_many_are(
     mistyped: tuple[list[dict[str, Any]], Path, list[str]],
 ) -> None:
     targets = mistyped[2]
-    assert [target for target in targets if "btv1b8449691v" in target] == [
-        "/ark:/12148/btv1b8449691v"
-    ]
+    assert [target for target in targets if "btv1b8449691v" in target] == ["/ark:/12148/btv1b8449691v"]
     guesses = {target for target in targets if "bpt6k" in target and "?" not in target}
     assert len(guesses - {"/ark:/12148/bpt6k1073711", "/ark:12148/bpt6k1073711"}) <= 2
 
@@ -297,9 +270,7 @@ def test_the_report_lists_what_was_probably_meant(
             rows[name] = list(csv.DictReader(file))
     meant = {row["ark"]: row["did_you_mean"] for row in rows["arks"]}
     assert meant["ark:12148/btv1b8449961v"] == "ark:12148/btv1b8449691v"
-    assert [row["subject"] for row in rows["findings"] if row["kind"] == "did-you-mean"] == [
-        "ark:12148/btv1b8449961v"
-    ]
+    assert [row["subject"] for row in rows["findings"] if row["kind"] == "did-you-mean"] == ["ark:12148/btv1b8449961v"]
     assert len(rows["arks"]) == 3
 
 
@@ -328,9 +299,7 @@ def killed_at(module: str, function: str, moment: str) -> None:
 
 
 @pytest.mark.parametrize("ending", ENDINGS, ids=" ".join)
-def test_a_run_that_is_killed_at_its_end_finds_out_the_same(
-    ending: tuple[str, str, str], tmp_path: Path
-) -> None:
+def test_a_run_that_is_killed_at_its_end_finds_out_the_same(ending: tuple[str, str, str], tmp_path: Path) -> None:
     (tmp_path / "letters").mkdir()
     for world, (
         written,
@@ -338,9 +307,7 @@ def test_a_run_that_is_killed_at_its_end_finds_out_the_same(
     ) in WORLDS.items():  # but for the one of two hosts: who answers first may differ there
         if "12x49" in written:
             continue
-        (tmp_path / "letters" / f"{world}.txt").write_text(
-            f"See http://r.example/ark:/{written} and more"
-        )
+        (tmp_path / "letters" / f"{world}.txt").write_text(f"See http://r.example/ark:/{written} and more")
     with RawServer(respond) as server:
         route = f"--connect-to=r.example:80=127.0.0.1:{server.port}"
         command = ["run", *ON_LOOPBACK, route, str(tmp_path / "letters")]
@@ -352,9 +319,7 @@ def test_a_run_that_is_killed_at_its_end_finds_out_the_same(
             assert running.exit_code() == -signal.SIGKILL, running.errors
         with Command([*command, *store]) as running:
             assert running.exit_code() == 0, running.errors
-        assert sorted(server.targets[len(asked) :]) == sorted(asked), (
-            "nothing is asked twice, nothing else is asked"
-        )
+        assert sorted(server.targets[len(asked) :]) == sorted(asked), "nothing is asked twice, nothing else is asked"
     assert counts(tmp_path / "a.db") == counts(tmp_path / "whole.db")
     found = tables(tmp_path / "a.db")
     for table, expected in tables(tmp_path / "whole.db").items():

@@ -16,9 +16,7 @@ def test_every_event_has_its_gravity_and_no_state_or_outcome_that_is_well_has_on
     assert set(EVENT_SEVERITY) == set(EventKind)
     assert set(SEVERITY["state"]) == {str(state) for state in ArkState} - {"healthy", "skipped"}
     works = {str(outcome) for outcome, family in FAMILY_OF.items() if family is Family.WORKS}
-    assert set(SEVERITY["outcome"]) == {str(outcome) for outcome in ObjectOutcome} - works - {
-        "skipped"
-    }
+    assert set(SEVERITY["outcome"]) == {str(outcome) for outcome in ObjectOutcome} - works - {"skipped"}
 
 
 @pytest.mark.parametrize(
@@ -38,9 +36,7 @@ def test_every_event_has_its_gravity_and_no_state_or_outcome_that_is_well_has_on
         (["blocked"], ["broken"], True),
     ],
 )
-def test_a_kind_is_only_held_against_itself(
-    fail_on: list[str], found: list[str], reached: bool
-) -> None:
+def test_a_kind_is_only_held_against_itself(fail_on: list[str], found: list[str], reached: bool) -> None:
     assert is_reached(fail_on, found) is reached
 
 
@@ -52,9 +48,7 @@ def test_each_token_includes_itself_and_the_one_before_it() -> None:
 
 
 def test_what_of_arks_can_be_failed_on_can_be_chosen() -> None:
-    assert {
-        token for kind, tokens in SEVERITY.items() for token in tokens if kind != "document"
-    } <= set(ONLY)
+    assert {token for kind, tokens in SEVERITY.items() for token in tokens if kind != "document"} <= set(ONLY)
 
 
 REPORTS = (Path(__file__).parent.parent / "docs" / "reports.md").read_text("utf-8")

@@ -46,19 +46,17 @@ def test_an_answer_of_a_repository_holds_records_and_leads_on(vector: dict[str, 
     assert source_kind(data) is SourceKind.OAI
     assert [record.name for record in read.records] == vector.get("records", [])
     if "items" in vector:
-        assert [[item.url, item.found_on, item.is_elsewhere] for item in read.items] == vector[
-            "items"
-        ]
+        assert [[item.url, item.found_on, item.is_elsewhere] for item in read.items] == vector["items"]
     assert list(read.further) == vector.get("further", [])
     assert [finding.kind for finding in read.findings] == vector.get("findings", [])
-    assert [finding.detail for finding in read.findings] == vector.get(
-        "details", [f.detail for f in read.findings]
-    )
+    assert [finding.detail for finding in read.findings] == vector.get("details", [f.detail for f in read.findings])
     assert read.is_faulty is vector.get("faulty", False)
 
 
 def test_the_metadata_of_a_record_is_well_formed_alone() -> None:
-    body = "<record><header/><metadata><dc:x xmlns:dc='d'>ark:/12148/x5 &amp; <!-- no --> more</dc:x></metadata></record>"
+    body = (
+        "<record><header/><metadata><dc:x xmlns:dc='d'>ark:/12148/x5 &amp; <!-- no --> more</dc:x></metadata></record>"
+    )
     data = f"<OAI-PMH xmlns='http://www.openarchives.org/OAI/2.0/'><ListRecords>{body}</ListRecords></OAI-PMH>"
     [record] = read_oai(data.encode(), url=f"{URL}oai?verb=ListRecords", selection=WHOLE).records
     assert record.data.startswith(b'<dc:x xmlns:dc="d"')
@@ -69,9 +67,7 @@ def test_the_metadata_of_a_record_is_well_formed_alone() -> None:
 def test_a_token_comes_back_exactly(token: str) -> None:
     from urllib.parse import parse_qs, urlsplit
 
-    url = next_url(
-        "https://r.example/oai?page=x&verb=ListRecords&metadataPrefix=oai_dc&set=y", token
-    )
+    url = next_url("https://r.example/oai?page=x&verb=ListRecords&metadataPrefix=oai_dc&set=y", token)
     assert url.isascii()
     assert parse_qs(urlsplit(url).query, keep_blank_values=True) == {
         "page": ["x"], "verb": ["ListRecords"], "resumptionToken": [token],
@@ -88,25 +84,21 @@ def test_a_sitemap_has_so_many_entries_and_the_others_are_counted() -> None:
     entries = "".join(f"<url><loc>{URL}{number}</loc></url>" for number in range(MOST_ENTRIES + 7))
     read = read_sitemap(f"<urlset>{entries}</urlset>".encode(), url=URL)
     assert len(read.items) == MOST_ENTRIES
-    assert [finding.detail for finding in read.findings] == [
-        f"a sitemap lists {MOST_ENTRIES} at most; left out: 7"
-    ]
+    assert [finding.detail for finding in read.findings] == [f"a sitemap lists {MOST_ENTRIES} at most; left out: 7"]
 
 
 def test_a_bomb_in_gzip_is_unpacked_up_to_a_limit_and_a_broken_one_as_far_as_it_goes() -> None:
     assert len(unpacked(gzip.compress(bytes(80 * 2**20)))) == 64 * 2**20
-    data = gzip.compress(
-        b"<urlset><url><loc>https://a.example/1</loc></url>" + bytes(range(256)) * 500
-    )
+    data = gzip.compress(b"<urlset><url><loc>https://a.example/1</loc></url>" + bytes(range(256)) * 500)
     assert unpacked(data[:200]).startswith(b"<urlset")
     assert unpacked(b"\x1f\x8b and nothing else") == b""
 
 
 def test_entities_of_a_stranger_are_not_expanded() -> None:
-    doctype = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;"><!ENTITY c SYSTEM "file:///etc/passwd">]>'
-    read = read_sitemap(
-        f"{doctype}<urlset><url><loc>{URL}&b;&c;x</loc></url></urlset>".encode(), url=URL
+    doctype = (
+        '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;"><!ENTITY c SYSTEM "file:///etc/passwd">]>'
     )
+    read = read_sitemap(f"{doctype}<urlset><url><loc>{URL}&b;&c;x</loc></url></urlset>".encode(), url=URL)
     assert all("root:" not in item.url and "aaaa" not in item.url for item in read.items)
 
 

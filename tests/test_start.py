@@ -63,9 +63,7 @@ def imported(folder: Path, *arguments: str) -> set[str]:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_command_imports_only_what_it_uses(
-    arguments: list[str], allowed: set[str], tmp_path: Path
-) -> None:
+def test_a_command_imports_only_what_it_uses(arguments: list[str], allowed: set[str], tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     for name in ("a.txt", "a.html", "folder/b.txt"):
         (tmp_path / name).write_text("see ark:/12148/bpt6k107371t")

@@ -93,10 +93,7 @@ def test_meaning(question: Question, told: dict[str, Any], means: str) -> None:
 def test_every_question_has_words_and_every_answer_a_meaning() -> None:
     assert set(_ASKED) == set(Question) - (set(CONFORMANCE) - set(ACCESS))
     answers: list[dict[str, Any]] = [
-        *(
-            {"chain": [status]}
-            for status in (200, 204, 300, 400, 401, 404, 405, 410, 418, 451, 500, 599, 999)
-        ),
+        *({"chain": [status]} for status in (200, 204, 300, 400, 401, 404, 405, 410, 418, 451, 500, 599, 999)),
         *({"end": end.value} for end in ChainEnd if end is not ChainEnd.ANSWERED),
     ]
     for question, told in product(_ASKED, answers):
@@ -108,10 +105,7 @@ def test_every_question_has_words_and_every_answer_a_meaning() -> None:
 
 def test_a_further_attempt_and_another_reading_are_told_as_such() -> None:
     again = Step.of(observation(Q.OBJECT, {"chain": [503], "attempt": 2}))
-    assert (
-        again.asked
-        == "We asked r.example for the object, once more: what went wrong may pass (attempt 2)."
-    )
+    assert again.asked == "We asked r.example for the object, once more: what went wrong may pass (attempt 2)."
     other = Step.of(observation(Q.OBJECT, {"text": "Map"}, URL + "y"), is_for_another=True)
     assert other.asked == "We asked r.example for ark:12x45/x5y, which may have been meant."
 
@@ -119,8 +113,7 @@ def test_a_further_attempt_and_another_reading_are_told_as_such() -> None:
 def test_answers_in_a_row_that_are_the_same_page_are_one_step() -> None:
     page = {"type": "text/html", "body": "<title>Map</title><p>A map of the harbour"}
     seen = [
-        replace(observation(question, page), body_sha256="a")
-        for question in (Q.OBJECT, Q.INFO, Q.DOUBLE, Q.SINGLE)
+        replace(observation(question, page), body_sha256="a") for question in (Q.OBJECT, Q.INFO, Q.DOUBLE, Q.SINGLE)
     ]
     control = replace(observation(Q.CONTROL, page, URL + "zz"), body_sha256="a")
     verdict = judge({each.question: AnswerFacts(each) for each in seen})
@@ -130,6 +123,4 @@ def test_answers_in_a_row_that_are_the_same_page_are_one_step() -> None:
         seen[0].asked_url,
         seen[1].asked_url,
     ]
-    assert steps[2]["came"][-2:] == tuple(
-        f"{each.asked_url} was answered with the same page." for each in seen[2:]
-    )
+    assert steps[2]["came"][-2:] == tuple(f"{each.asked_url} was answered with the same page." for each in seen[2:])

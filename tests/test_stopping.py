@@ -34,9 +34,7 @@ def test_after_one_ctrl_c_nothing_more_is_sent(tmp_path: Path, number: signal.Si
             [*command, "--store", tmp_path / "a.db", *arks(server, count=60)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            preexec_fn=lambda: signal.signal(
-                signal.SIGHUP, signal.SIG_DFL
-            ),  # whoever runs the tests may ignore it
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # whoever runs the tests may ignore it
         ) as running:
             wait_until(lambda: len(server.targets) >= 3, "three requests")
             running.send_signal(number)
@@ -46,9 +44,7 @@ def test_after_one_ctrl_c_nothing_more_is_sent(tmp_path: Path, number: signal.Si
         assert len(server.targets) <= sent + 2, "what was queued is not sent"
     with sqlite3.connect(tmp_path / "a.db") as raw:
         assert raw.execute("select state from run").fetchall() == [("interrupted",)]
-        observed = raw.execute(
-            "select count(*) from observation where question = 'object'"
-        ).fetchone()[0]
+        observed = raw.execute("select count(*) from observation where question = 'object'").fetchone()[0]
     assert sent - 1 <= observed <= len(server.targets), "what was asked is kept, and nothing else"
 
 
@@ -113,9 +109,7 @@ def test_what_was_to_be_asked_once_more_has_not_failed_when_the_run_is_interrupt
             stderr=subprocess.PIPE,
             text=True,
         ) as running:
-            wait_until(
-                lambda: [target for target in server.targets if "x1" in target], "a request for x1"
-            )
+            wait_until(lambda: [target for target in server.targets if "x1" in target], "a request for x1")
             time.sleep(1)  # for all that can be asked of the other
             running.send_signal(signal.SIGINT)
             try:
@@ -124,9 +118,7 @@ def test_what_was_to_be_asked_once_more_has_not_failed_when_the_run_is_interrupt
                 running.kill()
     assert (running.returncode, "x1" in told) == (130, False), said
     with sqlite3.connect(tmp_path / "a.db") as raw:
-        assert raw.execute(
-            "select count(*) from verdict where request_url like '%x1'"
-        ).fetchone() == (0,)
+        assert raw.execute("select count(*) from verdict where request_url like '%x1'").fetchone() == (0,)
 
 
 #: A check whose loop is stopped without a word to the reactor, which has begun threads by then.
@@ -171,9 +163,7 @@ def test_a_loop_that_is_stopped_leaves_no_thread_that_keeps_the_process_waiting(
             *arks(server, count=1),
         ]
         try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=PATIENCE_S, check=False
-            )
+            done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         finally:
             is_over.set()
     assert (done.returncode, "a thread has begun" in done.stdout) == (130, True), done.stderr
@@ -205,9 +195,7 @@ sys.meta_path.insert(0, _Signalling())
         ("arkaudit.naan_registry", "registry"), ("arkaudit.notification", "notify"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize(
-    "command", [["-m", "arkaudit"], ["-c", "from arkaudit.__main__ import main; main()"]]
-)
+@pytest.mark.parametrize("command", [["-m", "arkaudit"], ["-c", "from arkaudit.__main__ import main; main()"]])
 def test_a_signal_while_modules_are_imported_ends_the_command_in_one_line(
     command: list[str], module: str, verb: str, number: signal.Signals, tmp_path: Path
 ) -> None:
@@ -217,9 +205,7 @@ def test_a_signal_while_modules_are_imported_ends_the_command_in_one_line(
         "history": ["ark:/12345/x"], "triage": ["list"], "schedule": ["list", "-c", "a.toml"], "store": ["check"],
         "registry": ["show", "12148"], "notify": ["-c", "a.toml"],
     }.get(verb, [])  # fmt: skip
-    (tmp_path / "a.toml").write_text(
-        '[audits.a]\nschedule = "0 3 * * *"\nseeds = ["http://127.0.0.1:9/"]\n'
-    )
+    (tmp_path / "a.toml").write_text('[audits.a]\nschedule = "0 3 * * *"\nseeds = ["http://127.0.0.1:9/"]\n')
     environment = {
         **os.environ,
         "PYTHONPATH": f"{tmp_path}",
@@ -262,15 +248,12 @@ def test_what_went_to_a_host_is_counted_also_for_its_rules_and_by_a_process_that
         ]
         command += [*lines, f"{silent.url}/ark:/12x45/x7"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
-            wait_until(
-                lambda: any(target.endswith("/slow") for target in server.targets), "the slow page"
-            )
+            wait_until(lambda: any(target.endswith("/slow") for target in server.targets), "the slow page")
             with closing(sqlite3.connect(tmp_path / "a.db")) as raw:
                 counted = "select sum(requests) from host_traffic"  # a moment after it was sent, it is on record
                 wait_until(
                     lambda: (
-                        (raw.execute(counted).fetchone()[0] or 0)
-                        >= len(server.request_lines + silent.request_lines)
+                        (raw.execute(counted).fetchone()[0] or 0) >= len(server.request_lines + silent.request_lines)
                     ),
                     "all requests on record",
                 )
@@ -313,9 +296,7 @@ def test_an_interrupt_while_the_row_of_a_file_is_recorded_ends_the_crawl(tmp_pat
         (tmp_path / f"{number}.txt").write_text(f"see ark:/12x45/b{number}")
     store = tmp_path / "a.db"
     command = [sys.executable, "-c", _SLOW_PIPELINE, "crawl", "--store", str(store), str(tmp_path)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=100, env=clean_environment(), check=False
-    )
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=clean_environment(), check=False)
     assert (done.returncode, done.stderr.splitlines()[-2]) == (
         130,
         "arkaudit: interrupted; what was observed until then is kept",

@@ -42,17 +42,13 @@ URL = "https://n2t.net/ark:/12x45/x5"
 
 
 def begun(store: Store) -> int:
-    return store.begin_run(
-        command="run", at=AT, version="0", resolver="https://n2t.net/", user_agent="t", seeds=["a"]
-    )
+    return store.begin_run(command="run", at=AT, version="0", resolver="https://n2t.net/", user_agent="t", seeds=["a"])
 
 
 def document(
     url: str = "https://library.example/a.html", cited: str = "see ark:/12x45/x5 and ark:/12345/x6"
 ) -> DocumentRecord:
-    mentions = tuple(
-        CitedMention(each, f"https://n2t.net/{each.repaired}") for each in find_arks(cited)
-    )
+    mentions = tuple(CitedMention(each, f"https://n2t.net/{each.repaired}") for each in find_arks(cited))
     return DocumentRecord(
         url,
         None,
@@ -80,9 +76,7 @@ def observation(question: Question = Question.OBJECT) -> Observation:
 def test_what_is_recorded_comes_back_as_it_was() -> None:
     with Store.open(None) as store:
         run_id = begun(store)
-        store.record(
-            run_id, [document(), observation(), TlsResult("n2t.net", 443, False, "expired", AT)]
-        )
+        store.record(run_id, [document(), observation(), TlsResult("n2t.net", 443, False, "expired", AT)])
         assert list(store.observations(run_id)) == [observation()]
         assert store.cited_arks(run_id) == [
             (Ark("12x45", "x5"), URL),
@@ -102,9 +96,7 @@ def test_what_goes_to_a_host_is_added_up_over_the_stages_of_a_run(tmp_path: Path
     with Store.open(tmp_path / "a.db") as store:
         run_id = begun(store)
         store.record(run_id, [HostTraffic("http://r.example", 5, 1, 1.0, None), wish])
-        store.record(
-            run_id, [HostTraffic("http://r.example", 2, 0, 2.0, 2.0, "not asked: dead"), wish]
-        )
+        store.record(run_id, [HostTraffic("http://r.example", 2, 0, 2.0, 2.0, "not asked: dead"), wish])
         store.record(begun(store), [HostTraffic("http://r.example", 1, 0, 1.0)])
     with sqlite3.connect(tmp_path / "a.db") as raw:
         columns = "requests, failures, interval_s, crawl_delay_s, given_up"
@@ -117,19 +109,14 @@ def test_what_goes_to_a_host_is_added_up_over_the_stages_of_a_run(tmp_path: Path
 
 def test_what_was_not_sent_is_no_request(tmp_path: Path) -> None:
     def refused(*sent: bool) -> tuple[Hop, ...]:
-        return tuple(
-            Hop("http://r.example/", "GET", AT, error="refused", sent=each) for each in sent
-        )
+        return tuple(Hop("http://r.example/", "GET", AT, error="refused", sent=each) for each in sent)
 
     with Store.open(tmp_path / "a.db") as store:
         run_id = begun(store)
         chains = {"http://r.example/1": refused(True, False), "http://r.example/2": refused(False)}
         store.record(
             run_id,
-            [
-                DocumentRecord(url, None, AT, ObjectOutcome.REFUSED, hops)
-                for url, hops in chains.items()
-            ],
+            [DocumentRecord(url, None, AT, ObjectOutcome.REFUSED, hops) for url, hops in chains.items()],
         )
     assert list(load_frames(tmp_path / "a.db").documents["request_count"]) == [1, 0]
 
@@ -138,9 +125,7 @@ def test_recording_twice_does_no_harm(tmp_path: Path) -> None:
     with Store.open(tmp_path / "audit.db") as store:
         run_id = begun(store)
         for _ in range(2):
-            store.record(
-                run_id, [document(), observation(), TlsResult("n2t.net", 443, True, "ok", AT)]
-            )
+            store.record(run_id, [document(), observation(), TlsResult("n2t.net", 443, True, "ok", AT)])
     with sqlite3.connect(tmp_path / "audit.db") as raw:
         counts = [
             raw.execute(f"select count(*) from {table}").fetchone()[0]
@@ -226,9 +211,7 @@ def test_a_store_of_another_version_is_refused_and_left_as_it_is(tmp_path: Path)
     with sqlite3.connect(path) as raw:
         raw.execute(f"pragma user_version={version}")
     before = path.read_bytes()
-    with pytest.raises(
-        UnknownStoreVersion, match=f"schema {version}; this one reads {SCHEMA_VERSION}"
-    ):
+    with pytest.raises(UnknownStoreVersion, match=f"schema {version}; this one reads {SCHEMA_VERSION}"):
         Store.open(path)
     assert path.read_bytes() == before
 

@@ -45,15 +45,12 @@ def kept(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.skipif(
-    not Path("/proc/self").exists(), reason="there is no file system here in which nobody can write"
-)
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no file system here in which nobody can write")
 def test_where_nothing_can_be_made_it_is_said_so_and_not_that_somebody_is_at_work() -> None:
     done = run_command("crawl", __file__, "--store", "/proc/x.db")
     assert (done.returncode, done.stdout) == (2, "")
     assert (
-        done.stderr
-        == "arkaudit: the store can't be written: [Errno 2] No such file or directory: '/proc/x.db.lock'\n"
+        done.stderr == "arkaudit: the store can't be written: [Errno 2] No such file or directory: '/proc/x.db.lock'\n"
     )
 
 
@@ -108,9 +105,7 @@ def test_what_contradicts_itself_is_told(kept: Path, statement: str, told: str) 
 def test_damage_is_told(kept: Path) -> None:
     with closing(sqlite3.connect(kept)) as raw:
         page = raw.execute("pragma page_size").fetchone()[0]
-        [(root,)] = raw.execute(
-            "select rootpage from sqlite_master where name = 'observation'"
-        ).fetchall()
+        [(root,)] = raw.execute("select rootpage from sqlite_master where name = 'observation'").fetchall()
     with kept.open("rb+") as file:
         file.seek((root - 1) * page)
         file.write(b"\x00" * page)
@@ -145,11 +140,7 @@ def test_each_run_is_a_file_a_table_sorted_by_naan_and_ark(kept: Path, tmp_path:
     assert {(row["ark"], row["naan"], row["object"], str(row["run"])) for row in whole} == {
         ("ark:12x45/x5", "12x45", "resolved", key) for key in keys(kept)[:1]
     } | {("ark:12x45/x7", "12x45", "broken", key) for key in keys(kept)}
-    [first] = [
-        row
-        for row in pq.read_table(out / "observation").to_pylist()
-        if row["ark"] == "ark:12x45/x5"
-    ]
+    [first] = [row for row in pq.read_table(out / "observation").to_pylist() if row["ark"] == "ark:12x45/x5"]
     assert first["at"].isoformat() == "2026-01-01T00:00:00+00:00"
     assert [path for path in out.rglob("*") if path.name.endswith(".part")] == []
 
@@ -165,9 +156,7 @@ def test_rows_are_sorted_by_naan_then_ark(tmp_path: Path) -> None:
     export(store, tmp_path / "out")
     rows = pq.read_table(tmp_path / "out" / "verdict" / "run=key-2").to_pylist()
     assert len(rows) > 5
-    assert [(row["naan"], row["ark"]) for row in rows] == sorted(
-        (row["naan"], row["ark"]) for row in rows
-    )
+    assert [(row["naan"], row["ark"]) for row in rows] == sorted((row["naan"], row["ark"]) for row in rows)
 
 
 def test_what_has_not_changed_is_not_written_again_and_a_run_that_goes_on_not_at_all(
@@ -177,9 +166,7 @@ def test_what_has_not_changed_is_not_written_again_and_a_run_that_goes_on_not_at
     export(kept, out)
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")}
     with Store.open(kept) as store:
-        store.begin_run(
-            command="run", at="2026-03-01", version="0", resolver="r", user_agent="t", seeds=[]
-        )
+        store.begin_run(command="run", at="2026-03-01", version="0", resolver="r", user_agent="t", seeds=[])
     done = export(kept, out)
     assert (done.written, done.unchanged, done.unended) == (0, 2, 1)
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")} == before
@@ -187,9 +174,7 @@ def test_what_has_not_changed_is_not_written_again_and_a_run_that_goes_on_not_at
     assert export(kept, out).written == 1
 
 
-def test_what_was_decided_is_written_once_and_again_when_it_changes(
-    kept: Path, tmp_path: Path
-) -> None:
+def test_what_was_decided_is_written_once_and_again_when_it_changes(kept: Path, tmp_path: Path) -> None:
     out = tmp_path / "parquet"
     export(kept, out)
     assert not (out / "triage").exists()
@@ -221,9 +206,7 @@ parquet.export(Path(sys.argv[1]), Path(sys.argv[2]))
 
 def test_killed_in_the_middle_no_half_file_is_left_in_place(kept: Path, tmp_path: Path) -> None:
     out = tmp_path / "parquet"
-    done = subprocess.run(
-        [sys.executable, "-c", DIES, str(kept), str(out)], check=False, capture_output=True
-    )
+    done = subprocess.run([sys.executable, "-c", DIES, str(kept), str(out)], check=False, capture_output=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert not list(out.rglob("part.parquet"))
     assert export(kept, out).written == 2
@@ -266,15 +249,11 @@ def test_another_store_is_brought_in_and_twice_does_no_harm(kept: Path, other: P
     assert run_command("store", "check", "--store", kept).returncode == 0
     with Store.open(kept) as store:
         states = {each.ark: each.state for each in store.known_arks()}
-    assert states["ark:12x45/x7"] == "confirmed-broken", (
-        "three failures over thirty days, in two stores"
-    )
+    assert states["ark:12x45/x7"] == "confirmed-broken", "three failures over thirty days, in two stores"
     assert [path.name for path in kept.parent.iterdir() if path.is_dir()] == []
 
 
-def test_it_does_not_matter_which_store_is_brought_into_which(
-    kept: Path, other: Path, tmp_path: Path
-) -> None:
+def test_it_does_not_matter_which_store_is_brought_into_which(kept: Path, other: Path, tmp_path: Path) -> None:
     one, two = tmp_path / "one.db", tmp_path / "two.db"
     shutil.copy(kept, one)
     shutil.copy(other, two)
@@ -304,9 +283,7 @@ def test_a_run_that_goes_on_stays_where_it_is(kept: Path, other: Path) -> None:
 
 
 @pytest.mark.parametrize("statement", ["pragma user_version=999", "pragma application_id=7"])
-def test_a_newer_or_foreign_store_is_not_brought_in(
-    kept: Path, other: Path, statement: str
-) -> None:
+def test_a_newer_or_foreign_store_is_not_brought_in(kept: Path, other: Path, statement: str) -> None:
     edit(other, statement)
     before = kept.read_bytes()
     done = run_command("store", "import", other, "--store", kept)
@@ -316,9 +293,7 @@ def test_a_newer_or_foreign_store_is_not_brought_in(
 
 def test_a_store_is_not_brought_into_itself(kept: Path) -> None:
     assert run_command("store", "import", kept, "--store", kept).returncode == 2
-    assert (
-        run_command("store", "import", kept.with_name("none.db"), "--store", kept).returncode == 2
-    )
+    assert run_command("store", "import", kept.with_name("none.db"), "--store", kept).returncode == 2
 
 
 def test_derived_rows_name_no_key_of_their_own(kept: Path) -> None:

@@ -44,12 +44,8 @@ def edits(name: str, alphabet: str) -> st.SearchStrategy[str]:
     return st.one_of(
         st.builds(lambda at: name[:at] + name[at] + name[at:], places),
         st.builds(lambda at: name[:at] + name[at + 1 :], places),
-        st.builds(
-            lambda at, char: name[:at] + char + name[at + 1 :], places, st.sampled_from(alphabet)
-        ).filter(
-            lambda edited: all(
-                was.isdigit() == is_now.isdigit() for was, is_now in zip(name, edited, strict=True)
-            )
+        st.builds(lambda at, char: name[:at] + char + name[at + 1 :], places, st.sampled_from(alphabet)).filter(
+            lambda edited: all(was.isdigit() == is_now.isdigit() for was, is_now in zip(name, edited, strict=True))
         ),
         st.builds(
             lambda at, char: name[:at] + char + name[at:],
@@ -72,16 +68,12 @@ def test_what_was_meant_is_among_the_suggestions(naan: str, stem: str, data: st.
     assert (meant in found) is (KNOWN.check(written) is CheckCharacter.FAILS and keeps_shoulder)
 
 
-@pytest.mark.parametrize(
-    "written", ["bpt6k8301662", "bpt6k8301661g", "cb21903518g", "btv1b8449961x", "cb328956905z"]
-)
+@pytest.mark.parametrize("written", ["bpt6k8301662", "bpt6k8301661g", "cb21903518g", "btv1b8449961x", "cb328956905z"])
 def test_a_suggestion_for_a_numbered_name_is_of_its_series(written: str) -> None:
     """Not bpt6s8301661 for bpt6k8301661, nor cb219g3518: no letter stands among the digits but the last."""
     found = [suggestion.ark.name for suggestion in suggestions(Ark("12148", written), limit=1000)]
     if written[-1].isdigit():
-        assert (
-            found[0] == written + "0123456789bcdfghjkmnpqrstvwxz"[_total(written) % 29]
-        )  # appended
+        assert found[0] == written + "0123456789bcdfghjkmnpqrstvwxz"[_total(written) % 29]  # appended
     if written[-1].isalpha():
         found = found[1:]
     assert found
@@ -89,10 +81,7 @@ def test_a_suggestion_for_a_numbered_name_is_of_its_series(written: str) -> None
 
 
 def _total(name: str) -> int:
-    return sum(
-        at * max(0, "0123456789bcdfghjkmnpqrstvwxz".find(char))
-        for at, char in enumerate(name, start=1)
-    )
+    return sum(at * max(0, "0123456789bcdfghjkmnpqrstvwxz".find(char)) for at, char in enumerate(name, start=1))
 
 
 def test_a_digit_is_taken_for_a_letter_only_where_they_look_alike() -> None:
@@ -102,8 +91,7 @@ def test_a_digit_is_taken_for_a_letter_only_where_they_look_alike() -> None:
             pairs = list(zip(written, suggestion.ark.name, strict=True))[:-1]
             assert all(was.isdigit() == is_now.isdigit() for was, is_now in pairs)
     [(found, edit)] = [
-        (suggestion.ark.name, suggestion.edit)
-        for suggestion in suggestions(Ark("12148", "btvlb8449691v"), limit=1)
+        (suggestion.ark.name, suggestion.edit) for suggestion in suggestions(Ark("12148", "btvlb8449691v"), limit=1)
     ]
     assert (found, edit) == ("btv1b8449691v", Edit.LOOK_ALIKE)
 
@@ -123,10 +111,7 @@ def test_suggestions_pass_keep_the_rest_and_are_bounded(name: str, limit: int) -
     assert len(found) <= limit
     assert len({suggestion.ark for suggestion in found}) == len(found)
     assert all(KNOWN.check(suggestion.ark) is CheckCharacter.PASSES for suggestion in found)
-    assert all(
-        (suggestion.ark.naan, suggestion.ark.qualifier) == ("12148", "/f1.item")
-        for suggestion in found
-    )
+    assert all((suggestion.ark.naan, suggestion.ark.qualifier) == ("12148", "/f1.item") for suggestion in found)
     assert found == suggestions(ark, limit=100)[:limit]
 
 
@@ -150,9 +135,7 @@ def test_a_wrong_digit_is_looked_for_among_digits_first() -> None:
 def test_small_letters_of_a_zone_for_capitals() -> None:
     zones = Zones.of(minted(Zone.UPPER_CASE, "67375", "6H6", 20))
     written = Ark.parse("ark:/67375/6h6-n49f7frr-q")
-    assert suggestions(written, zones=zones)[0] == Suggestion(
-        Ark("67375", "6H6N49F7FRRQ"), Edit.LETTER_CASE
-    )
+    assert suggestions(written, zones=zones)[0] == Suggestion(Ark("67375", "6H6N49F7FRRQ"), Edit.LETTER_CASE)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +161,5 @@ def test_nothing_is_suggested_where_nothing_is_wrong_or_known(written: str) -> N
         ("ARK:/12148/1073712", None),
     ],
 )
-def test_lower_case_is_an_alternative_where_all_is_in_capitals(
-    written: str, lower: str | None
-) -> None:
+def test_lower_case_is_an_alternative_where_all_is_in_capitals(written: str, lower: str | None) -> None:
     assert lower_case_form(written, Ark.parse(written)) == (Ark.parse(lower) if lower else None)

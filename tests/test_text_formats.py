@@ -33,11 +33,7 @@ def kinds(reading):
 
 
 def visible_links(reading):
-    return [
-        block.text[anchor.start : anchor.end]
-        for block in reading.blocks
-        for anchor in block.anchors
-    ]
+    return [block.text[anchor.start : anchor.end] for block in reading.blocks for anchor in block.anchors]
 
 
 @pytest.mark.parametrize("vector", vectors("text_formats"))
@@ -56,9 +52,7 @@ def test_vector(vector):
         assert visible_links(reading) == vector["linked"]
 
 
-@pytest.mark.parametrize(
-    "vector", [vector for vector in vectors("text_formats") if "arks" in vector.values[0]]
-)
+@pytest.mark.parametrize("vector", [vector for vector in vectors("text_formats") if "arks" in vector.values[0]])
 def test_arks_of_a_vector(vector):
     mentions = extraction_of(vector["source"].encode(), name=vector["name"]).mentions
     assert [str(mention.ark) for mention in mentions] == vector["arks"]
@@ -76,13 +70,9 @@ def test_an_anchor_leads_to_the_target_of_its_number(suffix):
     blocks = READERS[suffix](sources[suffix].encode()).blocks
     targets = {block.link: block.text for block in blocks if block.link is not None}
     shown = {
-        targets[anchor.link]: block.text[anchor.start : anchor.end]
-        for block in blocks
-        for anchor in block.anchors
+        targets[anchor.link]: block.text[anchor.start : anchor.end] for block in blocks for anchor in block.anchors
     }
-    assert shown == {
-        f"https://n2t.net/ark:/12345/{name}": f"ark:/12345/{name}" for name in ("x5", "x6")
-    }
+    assert shown == {f"https://n2t.net/ark:/12345/{name}": f"ark:/12345/{name}" for name in ("x5", "x6")}
 
 
 @pytest.mark.parametrize("suffix", READERS)
@@ -92,9 +82,7 @@ def test_a_declared_charset_is_used(suffix):
         "json": '["é: ark:/12345/x5"]',
         "jsonl": '["é: ark:/12345/x5"]',
     }
-    source = sources.get(
-        suffix, "@misc{k, note={é: ark:/12345/x5}}" if suffix == "bib" else "é: ark:/12345/x5"
-    )
+    source = sources.get(suffix, "@misc{k, note={é: ark:/12345/x5}}" if suffix == "bib" else "é: ark:/12345/x5")
     reading = READERS[suffix](source.encode("cp1252"), charset="iso-8859-1")
     assert texts(reading) == ["é: ark:/12345/x5"]
     assert reading.findings == ()
@@ -157,17 +145,13 @@ def test_json_that_only_opens_is_text():
 
 
 def test_a_long_key_is_not_repeated_with_every_value_below_it():
-    reading = structured_data.read_json(
-        b'{"' + b"k" * 10_000 + b'": ["ark:/12345/x5", "ark:/12345/x6"]}'
-    )
+    reading = structured_data.read_json(b'{"' + b"k" * 10_000 + b'": ["ark:/12345/x5", "ark:/12345/x6"]}')
     assert texts(reading) == ["ark:/12345/x5", "ark:/12345/x6"]
     assert max(len(block.place) for block in reading.blocks) < 1000
 
 
 def test_a_field_beyond_the_limit_of_the_csv_module():
-    reading = structured_data.read_tabular(
-        b"a,b\n" + b"x" * 200_000 + b",ark:/12345/x5\n1,ark:/12345/x6\n"
-    )
+    reading = structured_data.read_tabular(b"a,b\n" + b"x" * 200_000 + b",ark:/12345/x5\n1,ark:/12345/x6\n")
     assert [(block.place, block.text) for block in reading.blocks] == [
         ("row:2/column:b", "ark:/12345/x5"),
         ("row:3/column:b", "ark:/12345/x6"),
@@ -175,9 +159,7 @@ def test_a_field_beyond_the_limit_of_the_csv_module():
 
 
 def test_groups_and_links_in_latex_nest_without_end():
-    reading = escaped_text.read_latex(
-        rb"\href{https://n2t.net/ark:/12345/x5}{" * 20_000 + b"ark:/12345/x6"
-    )
+    reading = escaped_text.read_latex(rb"\href{https://n2t.net/ark:/12345/x5}{" * 20_000 + b"ark:/12345/x6")
     assert texts(reading)[-1] == "ark:/12345/x6"
 
 
@@ -256,9 +238,7 @@ def elapsed_s(reader, data):
 
 SOURCES = {
     suffix: [
-        vector.values[0]["source"]
-        for vector in vectors("text_formats")
-        if vector.values[0]["name"].endswith(suffix)
+        vector.values[0]["source"] for vector in vectors("text_formats") if vector.values[0]["name"].endswith(suffix)
     ]
     for suffix in READERS
 }
@@ -286,18 +266,14 @@ def mutated(draw, sources):
     for _ in range(draw(st.integers(1, 6))):
         start = rng.randrange(len(text) + 1)
         end = min(len(text), start + rng.choice([0, 0, 1, 2, 10]))
-        text = (
-            text[:start] + draw(st.sampled_from(["", text[end : end + 20], *SPECIALS])) + text[end:]
-        )
+        text = text[:start] + draw(st.sampled_from(["", text[end : end + 20], *SPECIALS])) + text[end:]
     return text.encode("utf-8", "surrogatepass")
 
 
 @pytest.mark.parametrize("suffix", READERS)
 @given(data=st.data())
 def test_no_bytes_raise_and_what_is_read_holds_together(suffix, data):
-    source = data.draw(
-        mutated(SOURCES[suffix]) | st.binary() | st.lists(st.sampled_from(SPECIALS)).map(joined)
-    )
+    source = data.draw(mutated(SOURCES[suffix]) | st.binary() | st.lists(st.sampled_from(SPECIALS)).map(joined))
     reading = READERS[suffix](source)
     numbers = {block.link for block in reading.blocks if block.link is not None}
     for block in reading.blocks:
@@ -315,7 +291,9 @@ def joined(pieces):
 
 @pytest.mark.parametrize("fence", ["```", "~~~~", "   ```"])
 def test_the_line_that_opens_a_fence_is_read(fence):
-    source = f'Text\n\n{fence}{{.python ref="ark:/13030/c7abc"}} see ark:/12148/btv1b8\nark:/13030/x5\n{fence.strip()}\n'
+    source = (
+        f'Text\n\n{fence}{{.python ref="ark:/13030/c7abc"}} see ark:/12148/btv1b8\nark:/13030/x5\n{fence.strip()}\n'
+    )
     read = extraction_of(source.encode(), name="a.md")
     assert [(str(mention.ark), mention.place) for mention in read.mentions] == [
         ("ark:13030/c7abc", "fence"),

@@ -39,13 +39,9 @@ QUICK = Patience(attempts=3, backoff_s=0.0, longest_wait_s=5.0)
 HOST = "http://r.example/ark:/12x45/x5"
 
 
-def throttle(
-    interval_s: float = INTERVAL_S, concurrency: int = 1, *, folder: Path | None = None
-) -> HostThrottle:
+def throttle(interval_s: float = INTERVAL_S, concurrency: int = 1, *, folder: Path | None = None) -> HostThrottle:
     allowances = Allowances(interval_s, {"own.example": Allowance(interval_s, concurrency)})
-    return HostThrottle(
-        allowances, QUICK, files=HostFiles(folder) if folder else None, is_own=lambda _: True
-    )
+    return HostThrottle(allowances, QUICK, files=HostFiles(folder) if folder else None, is_own=lambda _: True)
 
 
 class Log:
@@ -56,9 +52,7 @@ class Log:
         self.most: dict[str, int] = {}
         self._under_way: defaultdict[str, int] = defaultdict(int)
 
-    async def ask(
-        self, by: HostThrottle, url: str = HOST, *, takes_s: float = 0.0, status: int = 200
-    ) -> None:
+    async def ask(self, by: HostThrottle, url: str = HOST, *, takes_s: float = 0.0, status: int = 200) -> None:
         async with by.slot(url) as slot:
             self.starts[url].append(time.monotonic())
             slot.sent()  # behind our own note of it, which a busy machine may make late
@@ -217,9 +211,7 @@ def test_a_dead_host_is_asked_five_times_and_once_more_at_the_end() -> None:
         dead = [asyncio.ensure_future(fail(by)) for _ in range(12)]
         for _ in range(10):
             await log.ask(by, url, takes_s=0.1)
-            assert sum(each.done() for each in dead) <= 5, (
-                "the others wait while there is anything else to do"
-            )
+            assert sum(each.done() for each in dead) <= 5, "the others wait while there is anything else to do"
         told = await asyncio.gather(*dead)
         assert told[:6] == ["asked"] * 6
         for words in told[6:]:
@@ -243,9 +235,7 @@ def test_a_dead_host_is_tried_once_more_at_once_also_with_the_files_of_other_aud
         by = throttle(folder=tmp_path)
         told.extend(await asyncio.gather(*(fail(by) for _ in range(8))))
 
-    run(
-        scene, at_most_s=20.0
-    )  # a lock that is taken without a turn holds the host up for ten minutes
+    run(scene, at_most_s=20.0)  # a lock that is taken without a turn holds the host up for ten minutes
     assert len(told) == 8
 
 
@@ -297,9 +287,7 @@ def test_audits_on_one_machine_take_turns_and_both_get_on(tmp_path: Path) -> Non
     log, first, second = Log(), throttle(folder=tmp_path), throttle(folder=tmp_path)
 
     async def scene() -> None:
-        await asyncio.gather(
-            *(log.ask(by, takes_s=0.01) for by in (first, second) for _ in range(6))
-        )
+        await asyncio.gather(*(log.ask(by, takes_s=0.01) for by in (first, second) for _ in range(6)))
 
     run(scene)
     assert len(log.starts[HOST]) == 12
@@ -309,22 +297,16 @@ def test_audits_on_one_machine_take_turns_and_both_get_on(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("others", [1, 3])
-def test_no_audit_waits_until_another_has_done_with_a_slow_host(
-    others: int, tmp_path: Path
-) -> None:
+def test_no_audit_waits_until_another_has_done_with_a_slow_host(others: int, tmp_path: Path) -> None:
     """Where an answer takes longer than the interval, the next request might go out as soon as it is there."""
     busy, late = Log(), Log()
 
     async def scene() -> None:
         by = throttle(folder=tmp_path)
-        asking = [
-            asyncio.ensure_future(busy.ask(by, takes_s=3 * INTERVAL_S)) for _ in range(30 * others)
-        ]
+        asking = [asyncio.ensure_future(busy.ask(by, takes_s=3 * INTERVAL_S)) for _ in range(30 * others)]
         await asyncio.sleep(INTERVAL_S)
         late_ones = [throttle(folder=tmp_path) for _ in range(others)]
-        await asyncio.gather(
-            *(late.ask(by, takes_s=3 * INTERVAL_S) for by in late_ones for _ in range(3))
-        )
+        await asyncio.gather(*(late.ask(by, takes_s=3 * INTERVAL_S) for by in late_ones for _ in range(3)))
         assert sum(each.done() for each in asking) <= 15 * others
         for each in asking:
             each.cancel()
@@ -386,9 +368,7 @@ time.sleep(600)
 
 def test_an_audit_that_is_killed_while_it_asks_holds_nobody_up(tmp_path: Path) -> None:
     log, by = Log(), throttle(folder=tmp_path)
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLDER, tmp_path], stdout=subprocess.PIPE
-    ) as holder:
+    with subprocess.Popen([sys.executable, "-c", HOLDER, tmp_path], stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
 
@@ -414,12 +394,8 @@ def test_a_cache_that_can_not_be_written_is_told_once_and_hosts_are_paced_all_th
     with caplog.at_level(logging.WARNING):
         run(scene)
     assert log.shortest_gap() >= INTERVAL_S - TOLERANCE_S
-    [words] = [
-        record.getMessage() for record in caplog.records if "other audits" in record.getMessage()
-    ]
-    assert words.startswith(
-        f"the cache can't be written (Not a directory: {tmp_path / 'file' / 'hosts'}): "
-    )
+    [words] = [record.getMessage() for record in caplog.records if "other audits" in record.getMessage()]
+    assert words.startswith(f"the cache can't be written (Not a directory: {tmp_path / 'file' / 'hosts'}): ")
 
 
 class Clock:
@@ -444,12 +420,8 @@ def wait(files: HostFiles) -> float:
     return claim.seconds
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"started_at": "x"}', '{"started_at": NaN, "open_again_at": 1e999}']
-)
-def test_a_file_that_says_nothing_sensible_costs_an_interval_at_most(
-    text: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"started_at": "x"}', '{"started_at": NaN, "open_again_at": 1e999}'])
+def test_a_file_that_says_nothing_sensible_costs_an_interval_at_most(text: str, tmp_path: Path) -> None:
     clock = Clock()
     files = HostFiles(tmp_path, wall=clock)
     path = files.path("http://r.example")
@@ -482,9 +454,7 @@ def test_an_audit_that_is_suspended_while_it_asks_is_not_waited_for_all_day(tmp_
 
 
 def test_files_of_hosts_that_nobody_asks_any_more_are_cleared_away(tmp_path: Path) -> None:
-    old, new, used = (
-        HostFiles(tmp_path).path(f"http://{name}.example") for name in ("old", "new", "used")
-    )
+    old, new, used = (HostFiles(tmp_path).path(f"http://{name}.example") for name in ("old", "new", "used"))
     held(HostFiles(tmp_path)).release(0.0)
     for path in (old, new, used):
         path.write_text("{}")
@@ -515,9 +485,7 @@ def test_a_long_interval_of_ones_own_is_no_wish_of_the_host(tmp_path: Path) -> N
     async def scene() -> None:
         for _ in range(2):
             files = HostFiles(tmp_path)
-            await log.ask(
-                HostThrottle(Allowances(2.5), patience, files=files, is_own=lambda _: True)
-            )
+            await log.ask(HostThrottle(Allowances(2.5), patience, files=files, is_own=lambda _: True))
 
     run(scene)
     assert log.shortest_gap() >= 2.5 - TOLERANCE_S

@@ -17,9 +17,7 @@ import pytest
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 
 RECORD = "erc:\nwho: Rossi, Ada\nwhat: Notebook {name}\nwhen: 1952\nwhere: ark:/12x45/{name}\n"
-SUPPORT = (
-    "erc-support:\nwho: A library\nwhat: Permanent: Stable Content\nwhen: 2020\nwhere: {where}\n"
-)
+SUPPORT = "erc-support:\nwho: A library\nwhat: Permanent: Stable Content\nwhen: 2020\nwhere: {where}\n"
 NAMES = ("b5one", "b5two", "b5busy", "b5gone", "b5bare", "b5test", "b5long", "b5odd")
 #: What some records say where the policy is, and what nobody asks for.
 NO_POLICIES = {
@@ -168,9 +166,7 @@ def test_a_policy_that_is_a_test_ark_or_no_address_is_never_asked_for(audit: Aud
         meant = "placeholder" if name == "b5test" else "stated"
         assert audit.rows[name]["commitment"]["outcome"] == meant
     with sqlite3.connect(audit.store) as raw:
-        asked = raw.execute(
-            "select asked_url from observation where question = 'policy link'"
-        ).fetchall()
+        asked = raw.execute("select asked_url from observation where question = 'policy link'").fetchall()
     assert asked == [(f"{audit.policy.url}/policy#part",)]
 
 
@@ -179,10 +175,7 @@ def test_an_explanation_tells_every_request_behind_a_verdict(audit: Audit) -> No
         told = {step["url"] for step in audit.steps(name)}
         assert set(audit.rows[name]["rests_on"]) <= told
     assert len([step for step in audit.steps("b5busy") if step["url"].endswith("b5busy")]) == 3
-    assert (
-        "attempt 3"
-        in [step for step in audit.steps("b5busy") if step["url"].endswith("b5busy")][-1]["asked"]
-    )
+    assert "attempt 3" in [step for step in audit.steps("b5busy") if step["url"].endswith("b5busy")][-1]["asked"]
 
 
 def test_the_registrys_word_stands_beside_the_commitment(audit: Audit) -> None:
@@ -195,7 +188,9 @@ def test_the_registrys_word_stands_beside_the_commitment(audit: Audit) -> None:
         "org_type": "NP",
         "url": "https://library.example/naming",
     }
-    words = "A library, for 98765: names are never re-assigned, names are opaque, as told at https://library.example/naming"
+    words = (
+        "A library, for 98765: names are never re-assigned, names are opaque, as told at https://library.example/naming"
+    )
     told = [part["conclusion"] for part in row["explanation"] if "conclusion" in part]
     assert [each for each in told if words in each and "no promise for this object" in each]
     assert {row["naan_policy"] for row in audit.table("arks")} == {words}

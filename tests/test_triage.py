@@ -67,11 +67,7 @@ def test_what_was_decided_holds_or_does_not(vector: dict[str, Any]) -> None:
     assert found.assignee == vector.get("assignee")
 
 
-@given(
-    st.permutations(
-        ["acknowledge@1", "ignore@1 until 40", "assign@1 anna", "assign@2 bo", "acknowledge@8"]
-    )
-)
+@given(st.permutations(["acknowledge@1", "ignore@1 until 40", "assign@1 anna", "assign@2 bo", "acknowledge@8"]))
 def test_the_order_in_which_decisions_are_told_does_not_matter(order: list[str]) -> None:
     life = [TriageCheck(day(number), check("0 broken").object) for number in (0, 3, 7, 50)]
     problem = Problem(life[-1], None, None, life)
@@ -118,9 +114,7 @@ def test_a_file_is_decisions_in_their_order(tmp_path: Path) -> None:
     path = tmp_path / "triage.toml"
     path.write_text(FILE)
     told = load_triage(path, now=NOW)
-    assert [
-        (each.action, each.target, each.at, each.until, each.assignee) for each in told.decisions
-    ] == [
+    assert [(each.action, each.target, each.at, each.until, each.assignee) for each in told.decisions] == [
         ("acknowledge", "ark:12148/btv1b84", NOW, None, None),
         ("acknowledge", "ark:12148/x7", NOW, None, None),
         ("ignore", "old.example.org", NOW, date(2027, 1, 1), None),
@@ -175,9 +169,7 @@ def test_nothing_is_decided_of_what_is_yet_to_come(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_in_the_file_is_said_with_its_entry(
-    tmp_path: Path, text: str, words: str
-) -> None:
+def test_a_mistake_in_the_file_is_said_with_its_entry(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "triage.toml"
     path.write_text(text)
     with pytest.raises(ConfigError) as told:
@@ -195,9 +187,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str
         unique_by=lambda told: (told[0], told[1].strip()),
     )
 )
-def test_what_is_exported_is_read_as_the_same(
-    tmp_path_factory: pytest.TempPathFactory, told: list[Any]
-) -> None:
+def test_what_is_exported_is_read_as_the_same(tmp_path_factory: pytest.TempPathFactory, told: list[Any]) -> None:
     path = tmp_path_factory.mktemp("triage") / "triage.toml"
     made = [
         TriageDecision(
@@ -229,12 +219,8 @@ def test_a_file_that_is_applied_again_changes_nothing_and_what_is_taken_out_of_i
         assert store.decide_by_file(first.decisions, at=first.at) == (4, 0)
         later = load_triage(path, now=NOW + timedelta(days=9))
         assert store.decide_by_file(later.decisions, at=later.at) == (0, 0)
-        assert {
-            each.at for each in store.decisions() if each.action is TriageAction.ACKNOWLEDGE
-        } == {NOW}
-        path.write_text(
-            FILE.replace(', "ark:12148/x7"', "").replace("it moves", "it moves in spring")
-        )
+        assert {each.at for each in store.decisions() if each.action is TriageAction.ACKNOWLEDGE} == {NOW}
+        path.write_text(FILE.replace(', "ark:12148/x7"', "").replace("it moves", "it moves in spring"))
         last = load_triage(path, now=NOW + timedelta(days=9))
         assert store.decide_by_file(last.decisions, at=last.at) == (1, 1)
         kept = store.decisions()
@@ -262,15 +248,11 @@ def test_a_named_audit_has_a_file_of_its_own(tmp_path: Path) -> None:
 
 
 def state_of(store: Store, run_id: int) -> dict[str, tuple[bool, str]]:
-    return {
-        url: (each.is_known, each.whole.words) for (_, url), each in store.treated(run_id).items()
-    }
+    return {url: (each.is_known, each.whole.words) for (_, url), each in store.treated(run_id).items()}
 
 
 def ignore(kind: TriageTarget, target: str, until: date = date(2026, 6, 1)) -> TriageDecision:
-    return TriageDecision(
-        TriageAction.IGNORE, kind, target_of(kind, target), BEGINNING, "it moves", until
-    )
+    return TriageDecision(TriageAction.IGNORE, kind, target_of(kind, target), BEGINNING, "it moves", until)
 
 
 @pytest.mark.parametrize(
@@ -310,9 +292,7 @@ def test_a_document_that_is_ignored_leaves_the_others_that_cite_the_same() -> No
         later = audit(store, 9, documents={GUIDE: f"see {ONE}"}, answers={ONE: 404, OTHER: 200})
         assert [each.is_known for each in store.treated(later).values()] == [True]
         alone = audit(store, 12, answers={ONE: 404, OTHER: 200}, seeds=[])
-        assert [each.is_known for each in store.treated(alone).values()] == [True], (
-            "by the last run that cites it"
-        )
+        assert [each.is_known for each in store.treated(alone).values()] == [True], "by the last run that cites it"
 
 
 def test_the_news_leave_out_what_is_known_and_count_it() -> None:
@@ -334,9 +314,7 @@ def test_the_news_leave_out_what_is_known_and_count_it() -> None:
         )
         third = audit(store, 8, documents=pages, answers={ONE: 404, OTHER: 404})
         told = store.news(third)
-        assert [(item.kind, item.ark) for item in told.items] == [("broke", "ark:12x45/x5")], (
-            "it got worse"
-        )
+        assert [(item.kind, item.ark) for item in told.items] == [("broke", "ark:12x45/x5")], "it got worse"
         text = message(told, kinds=HEADINGS, audit="theses")
         assert text is not None
         assert "1 known: 1 ignored until 2026-06-01." in text.text
@@ -347,9 +325,7 @@ def test_the_news_leave_out_what_is_known_and_count_it() -> None:
 def test_what_a_run_finds_after_a_decision_was_not_known_to_it() -> None:
     with Store.open(None) as store:
         audit(store, 0, answers={ONE: 200, OTHER: 404})
-        store.decide(
-            [TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.PATTERN, "ark:12x45/*", day(3))]
-        )
+        store.decide([TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.PATTERN, "ark:12x45/*", day(3))])
         about = {
             "version": "0",
             "resolver": "https://n2t.net/",
@@ -373,9 +349,7 @@ def test_an_ark_that_fails_at_two_urls_is_one_known_problem() -> None:
         pages, answers = {GUIDE: f"see {ONE} and {twin}"}, {ONE: 404, twin: 404}
         audit(store, 0, documents=pages, answers=answers)
         assert store.news(audit(store, 1, documents=pages, answers=answers)).known_problems == 1
-        store.decide(
-            [TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.ARK, "ark:12x45/x5", day(2))]
-        )
+        store.decide([TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.ARK, "ark:12x45/x5", day(2))])
         told = store.news(audit(store, 3, documents=pages, answers=answers))
         assert (told.items, told.known_problems, told.triaged) == ((), 0, "1 known: 1 acknowledged")
 
@@ -385,13 +359,7 @@ def test_decisions_survive_a_merge_and_the_later_holds(tmp_path: Path) -> None:
     for path, at, reason in ((one, day(5), "ours"), (two, day(9), "theirs")):
         with Store.open(path) as store:
             audit(store, 0, answers={ONE: 404})
-            store.decide(
-                [
-                    TriageDecision(
-                        TriageAction.ACKNOWLEDGE, TriageTarget.ARK, "ark:12x45/x5", at, reason
-                    )
-                ]
-            )
+            store.decide([TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.ARK, "ark:12x45/x5", at, reason)])
     for into, other in ((one, two), (two, one), (one, two)):
         assert run_command("store", "import", other, "--store", into).returncode == 0
         with Store.open(into) as store:
@@ -416,9 +384,7 @@ def kept(tmp_path: Path) -> Path:
 
 
 def test_the_verbs_decide_list_export_and_forget(kept: Path) -> None:
-    done = run_command(
-        "triage", "acknowledge", "ark:/12x45/x5", "--reason", "withdrawn", "--store", kept
-    )
+    done = run_command("triage", "acknowledge", "ark:/12x45/x5", "--reason", "withdrawn", "--store", kept)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert "acknowledged: 1 ARK of" in done.stderr
     assert "1 of them not well" in done.stderr
@@ -439,10 +405,7 @@ def test_the_verbs_decide_list_export_and_forget(kept: Path) -> None:
     file = kept.with_name("triage.toml")
     assert run_command("triage", "export", "--out", file, "--store", kept).returncode == 0
     assert run_command("triage", "forget", "ark:12x45/x5", "--store", kept).returncode == 0
-    assert (
-        len(json.loads(run_command("triage", "list", "--format", "json", "--store", kept).stdout))
-        == 3
-    )
+    assert len(json.loads(run_command("triage", "list", "--format", "json", "--store", kept).stdout)) == 3
     done = run_command("triage", "apply", file, "--store", kept)
     assert (done.returncode, "4 decisions in the file" in done.stderr) == (0, True), done.stderr
     again = json.loads(run_command("triage", "list", "--format", "json", "--store", kept).stdout)
@@ -463,9 +426,7 @@ def test_the_life_of_an_ark_tells_what_was_decided(kept: Path) -> None:
     assert run_command(*decide, "--store", kept).returncode == 0
     told = run_command("history", "ark:12x45/x5", "--store", kept).stdout
     assert told.count("ignored until 2199-01-01 by host a.example: it moves") == 1
-    row = json.loads(
-        run_command("history", "ark:12x45/x7", "--store", kept, "--format", "json").stdout
-    )
+    row = json.loads(run_command("history", "ark:12x45/x7", "--store", kept, "--format", "json").stdout)
     assert row["urls"][0]["decisions"] == []
 
 
@@ -504,10 +465,7 @@ def test_what_is_asked_for_is_due_once_and_first(tmp_path: Path) -> None:
         assert run_command("triage", "recheck", "ark:12x45/x7", "--store", store).returncode == 0
         done = run_command("check", "--due", "--store", store, *ON_LOOPBACK)
         assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12x45/x7"], done.stderr
-        assert (
-            json.loads(run_command("triage", "list", "--format", "json", "--store", store).stdout)
-            == []
-        )
+        assert json.loads(run_command("triage", "list", "--format", "json", "--store", store).stdout) == []
         assert run_command("check", "--due", "--store", store, *ON_LOOPBACK).stdout == ""
 
 

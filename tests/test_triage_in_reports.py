@@ -37,20 +37,14 @@ class Library:
             )
         if name in ("", "theses"):
             cited = (GOOD, GONE, LOST) if not name else (GONE, BUSY)
-            links = "".join(
-                f'<p><a href="/ark:/12x45/{each}">the object {each}</a>' for each in cited
-            )
+            links = "".join(f'<p><a href="/ark:/12x45/{each}">the object {each}</a>' for each in cited)
             return reply(body=f"<title>A page</title>{links}<a href='/theses'>theses</a>")
         return reply("404 Not Found", "<p>There is no such name.")
 
 
 def report(store: Path, *options: str) -> Path:
     out = store.with_name("report")
-    formats = [
-        word
-        for name in ("html", "csv", "md", "json", "junit", "sarif")
-        for word in ("--format", name)
-    ]
+    formats = [word for name in ("html", "csv", "md", "json", "junit", "sarif") for word in ("--format", name)]
     done = run_command("report", "--store", store, "--out", out, *formats, *options)
     assert done.returncode == 0, done.stderr
     return out
@@ -70,9 +64,7 @@ def suites(out: Path) -> ElementTree.Element:
 
 
 def results(out: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((out / "report.sarif").read_text("utf-8"))["runs"][0][
-        "results"
-    ]
+    found: list[dict[str, Any]] = json.loads((out / "report.sarif").read_text("utf-8"))["runs"][0]["results"]
     return found
 
 
@@ -95,9 +87,7 @@ def test_what_was_decided_is_counted_and_not_raised_again(tmp_path: Path) -> Non
         )
         assert run_command(*again).returncode == 0
         first = report(store)
-        assert {row["ark"] for row in rows(first, "failures")} == {
-            f"ark:12x45/{each}" for each in (GONE, LOST, BUSY)
-        }
+        assert {row["ark"] for row in rows(first, "failures")} == {f"ark:12x45/{each}" for each in (GONE, LOST, BUSY)}
         assert (measure(first, "known problems"), rows(first, "known")) == (None, [])
         before = {row["measure"]: row["value"] for row in rows(first, "summary")}
 
@@ -112,31 +102,17 @@ def test_what_was_decided_is_counted_and_not_raised_again(tmp_path: Path) -> Non
         )
         assert run_command(*decide).returncode == 0
         until = ("--until", "2199-01-01", "--reason", "=the server moves")
+        assert run_command("triage", "ignore", f"ark:12x45/{BUSY}", *until, "--store", store).returncode == 0
         assert (
-            run_command(
-                "triage", "ignore", f"ark:12x45/{BUSY}", *until, "--store", store
-            ).returncode
-            == 0
-        )
-        assert (
-            run_command(
-                "triage", "assign", "--pattern", "ark:12x45/*", "--to", "anna", "--store", store
-            ).returncode
+            run_command("triage", "assign", "--pattern", "ark:12x45/*", "--to", "anna", "--store", store).returncode
             == 0
         )
 
         second = report(store)
         words = "2 known: 1 acknowledged, 1 ignored until 2199-01-01."
-        assert [(row["ark"], row["assignee"]) for row in rows(second, "failures")] == [
-            (f"ark:12x45/{LOST}", "anna")
-        ]
-        assert [(row["arks"], row["assignees"]) for row in rows(second, "causes")] == [
-            ("1", "anna")
-        ]
-        known = [
-            (row["treatment"], row["ark"], row["document"].rpartition("/")[2])
-            for row in rows(second, "known")
-        ]
+        assert [(row["ark"], row["assignee"]) for row in rows(second, "failures")] == [(f"ark:12x45/{LOST}", "anna")]
+        assert [(row["arks"], row["assignees"]) for row in rows(second, "causes")] == [("1", "anna")]
+        known = [(row["treatment"], row["ark"], row["document"].rpartition("/")[2]) for row in rows(second, "known")]
         assert known == [
             ("acknowledged", f"ark:12x45/{GONE}", ""),
             ("acknowledged", f"ark:12x45/{GONE}", "theses"),
@@ -165,10 +141,7 @@ def test_what_was_decided_is_counted_and_not_raised_again(tmp_path: Path) -> Non
 
         # the one that was not decided about is the one that is raised
         assert fails_on(store, "broken")
-        assert (
-            run_command("triage", "acknowledge", f"ark:12x45/{LOST}", "--store", store).returncode
-            == 0
-        )
+        assert run_command("triage", "acknowledge", f"ark:12x45/{LOST}", "--store", store).returncode == 0
         assert not fails_on(store, "undetermined")
         assert not fails_on(store, "blocked")
 
@@ -179,9 +152,9 @@ def test_what_was_decided_is_counted_and_not_raised_again(tmp_path: Path) -> Non
         library.status[LOST] = "404 Not Found"
         assert run_command(*again, "--fail-on", "broken").returncode == 1
         last = report(store)
-        assert [
-            (row["ark"], row["triage"].partition(",")[2]) for row in rows(last, "failures")
-        ] == [(f"ark:12x45/{LOST}", " but it has worked since, and broke anew")]
+        assert [(row["ark"], row["triage"].partition(",")[2]) for row in rows(last, "failures")] == [
+            (f"ark:12x45/{LOST}", " but it has worked since, and broke anew")
+        ]
         assert measure(last, "known problems") == "2"
         assert run_command("store", "check", "--store", store).returncode == 0
 
@@ -201,10 +174,7 @@ def test_a_check_raises_no_known_problem_either(tmp_path: Path) -> None:
             *ON_LOOPBACK,
         )
         assert run_command(*check).returncode == 1
-        assert (
-            run_command("triage", "acknowledge", "--host", server.url, "--store", store).returncode
-            == 0
-        )
+        assert run_command("triage", "acknowledge", "--host", server.url, "--store", store).returncode == 0
         done = run_command(*check)
         assert (done.returncode, "1 known: 1 acknowledged" in done.stderr) == (0, True), done.stderr
 
@@ -215,13 +185,9 @@ def test_a_document_that_is_ignored_raises_nothing_and_the_others_do(tmp_path: P
         (tmp_path / "triage.toml").write_text(
             f'[[ignore]]\ndocument = "{server.url}/theses"\nreason = "a draft"\nuntil = 2199-01-01\n'
         )
-        config.write_text(
-            f'triage = "triage.toml"\nseeds = ["{server.url}/"]\nstore = "audit.db"\n'
-        )
+        config.write_text(f'triage = "triage.toml"\nseeds = ["{server.url}/"]\nstore = "audit.db"\n')
         done = run_command("run", "-c", config, "--attempts", "1", *ON_LOOPBACK)
-        assert (done.returncode, "1 decision in the file: 1 new" in done.stderr) == (0, True), (
-            done.stderr
-        )
+        assert (done.returncode, "1 decision in the file: 1 new" in done.stderr) == (0, True), done.stderr
         out = report(store)
     assert {(row["ark"], row["document"].rpartition("/")[2]) for row in rows(out, "failures")} == {
         (f"ark:12x45/{GONE}", ""),
@@ -232,9 +198,7 @@ def test_a_document_that_is_ignored_raises_nothing_and_the_others_do(tmp_path: P
         (f"ark:12x45/{BUSY}", "ignored"),
     ]
     assert fails_on(store, "broken")
-    assert not fails_on(store, "broken", "--document", f"{server.url}/theses"), (
-        "all of it is known there"
-    )
+    assert not fails_on(store, "broken", "--document", f"{server.url}/theses"), "all of it is known there"
     assert fails_on(store, "broken", "--document", f"{server.url}/")
 
 
@@ -272,11 +236,7 @@ def test_nobody_is_told_of_what_is_ignored_and_everybody_of_the_rest(tmp_path: P
 @pytest.mark.parametrize("text", ["[[ignore]]\n", "nonsense"])
 def test_a_file_with_a_mistake_ends_a_run_before_it_begins(tmp_path: Path, text: str) -> None:
     (tmp_path / "triage.toml").write_text(text)
-    (tmp_path / "arkaudit.toml").write_text(
-        'triage = "triage.toml"\nseeds = ["http://127.0.0.1:9/"]\n'
-    )
-    done = run_command(
-        "run", "-c", tmp_path / "arkaudit.toml", "--store", tmp_path / "audit.db", *ON_LOOPBACK
-    )
+    (tmp_path / "arkaudit.toml").write_text('triage = "triage.toml"\nseeds = ["http://127.0.0.1:9/"]\n')
+    done = run_command("run", "-c", tmp_path / "arkaudit.toml", "--store", tmp_path / "audit.db", *ON_LOOPBACK)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert not (tmp_path / "audit.db").exists()

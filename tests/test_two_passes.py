@@ -69,9 +69,7 @@ def test_every_number_of_processes_gives_the_same() -> None:
     results = []
     for jobs in (1, 3):
         with TwoPasses(shown, jobs=jobs) as passes:
-            results.append(
-                [(each.summary.name, each.summary.mentions, each.value) for each in passes.of(some)]
-            )
+            results.append([(each.summary.name, each.summary.mentions, each.value) for each in passes.of(some)])
     assert results[0] == results[1]
     assert [name for name, _, _ in results[0]] == [part.name for part in some]
     assert sum(mentions for _, mentions, _ in results[0]) > 1_000
@@ -96,9 +94,7 @@ def test_a_document_that_ends_its_process_costs_nothing_but_itself() -> None:
     some[139] = ArchiveMember("last.txt", "last.txt", b"abort ark:/12148/x5")
     with TwoPasses(shown, jobs=2, read=dying) as passes:
         found = list(passes.of(some))
-    kinds = {
-        each.summary.name: [finding.kind for finding in each.summary.findings] for each in found
-    }
+    kinds = {each.summary.name: [finding.kind for finding in each.summary.findings] for each in found}
     assert [each.summary.name for each in found] == [part.name for part in some]
     assert (kinds["bad.txt"], kinds["last.txt"]) == (["parser-crashed"], ["parser-crashed"])
     assert kinds["big.txt"][0] in ("parser-out-of-memory", "unreadable")
@@ -107,9 +103,7 @@ def test_a_document_that_ends_its_process_costs_nothing_but_itself() -> None:
 
 def test_texts_that_cite_nothing_are_read_here_in_their_places() -> None:
     some: list[Part] = [
-        part
-        for member in members(150)
-        for part in (replace(member, data=b"nothing"), member, Document("d", (), ()))
+        part for member in members(150) for part in (replace(member, data=b"nothing"), member, Document("d", (), ()))
     ]
     with TwoPasses(shown, jobs=2, read=dying) as passes:
         found = list(passes.of(some))
@@ -117,9 +111,7 @@ def test_texts_that_cite_nothing_are_read_here_in_their_places() -> None:
     assert [each.summary.name for each in found] == [part.name for part in some]
     assert [each.summary.mentions > 0 for each in found] == [False, True, False] * 150
     with TwoPasses(shown, jobs=2, read=dying) as passes:
-        nothing = [
-            part for part in some if isinstance(part, ArchiveMember) and part.data == b"nothing"
-        ]
+        nothing = [part for part in some if isinstance(part, ArchiveMember) and part.data == b"nothing"]
         assert len(list(passes.of(nothing))) == 150
         assert not passes.has_started
 
@@ -176,11 +168,7 @@ def test_what_is_read_here_is_what_another_process_reads(
     elsewhere = extraction_in_time(member, with_links=False)
     assert here in (None, elsewhere)
     is_plain = elsewhere.reading.media_type == "text/plain" and data
-    if (
-        here is None
-        and is_plain
-        and not {"unknown-format", "unreadable"} & {each.kind for each in elsewhere.findings}
-    ):
+    if here is None and is_plain and not {"unknown-format", "unreadable"} & {each.kind for each in elsewhere.findings}:
         assert not all(holds_no_label(block.text) for block in elsewhere.reading.blocks)
 
 
@@ -199,9 +187,7 @@ def test_what_was_read_is_given_when_reading_is_interrupted() -> None:
     with TwoPasses(shown, jobs=1) as passes, pytest.raises(KeyboardInterrupt):
         found.extend(passes.of(interrupted(), ends_at=(KeyboardInterrupt,)))
     assert 64 <= len(found) <= 500
-    assert [each.summary.name for each in found] == [
-        f"{number:03}.txt" for number in range(len(found))
-    ]
+    assert [each.summary.name for each in found] == [f"{number:03}.txt" for number in range(len(found))]
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
@@ -210,9 +196,7 @@ def test_killed_processes_cost_no_row_and_leave_nothing_behind(tmp_path: Path) -
         (tmp_path / each.name).write_bytes(each.data)
     whole = run_command("extract", "--jobs", "2", tmp_path).stdout
     command = [sys.executable, "-m", "arkaudit", "extract", "--jobs", "2", str(tmp_path)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment()
-    ) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment()) as process:
         killed: list[int] = []
         while process.poll() is None and len(killed) < 4:
             for child in children(process.pid):
@@ -240,9 +224,7 @@ def test_whoever_has_seen_enough_ends_the_command(tmp_path: Path) -> None:
     for each in members(300):
         (tmp_path / each.name).write_bytes(each.data)
     command = [sys.executable, "-m", "arkaudit", "extract", "--jobs", "2", str(tmp_path)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment()
-    ) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment()) as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith(b"{")
         process.stdout.close()

@@ -165,9 +165,7 @@ def test_names_that_can_not_be_looked_up_are_told_apart() -> None:
 def test_a_host_that_has_ipv6_only_works(tmp_path: Path) -> None:
     authority = trustme.CA()
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    with RawServer(
-        lambda _: PAGE, address="::1", tls=authority.issue_cert("six.example", "::1")
-    ) as server:
+    with RawServer(lambda _: PAGE, address="::1", tls=authority.issue_cert("six.example", "::1")) as server:
         literal, named = check_rows(
             "--allow-address", "::1", "--ca-file", tmp_path / "ca.pem", "--store", tmp_path / "a.db",
             "--connect-to", f"six.example:443=[::1]:{server.port}",
@@ -198,9 +196,7 @@ def self_signed(folder: Path, *, days: tuple[int, int]) -> trustme.LeafCert:
         .sign(key, hashes.SHA256())
     )
     pem = serialization.Encoding.PEM
-    private = key.private_bytes(
-        pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     return trustme.LeafCert(private, certificate.public_bytes(pem), [])
 
 
@@ -240,9 +236,7 @@ def test_nothing_but_results_is_said_about_certificates() -> None:
 
 
 def through_proxy(proxy: str, *urls: str) -> list[dict[str, Any]]:
-    clean = {
-        name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")
-    }
+    clean = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     done = subprocess.run(
         [sys.executable, "-m", "arkaudit", "check", "--delay", "0", *FAST, "--allow-address", "127.0.0.0/8", *urls],
         capture_output=True, text=True, check=False, timeout=PATIENCE_S,
@@ -253,9 +247,7 @@ def through_proxy(proxy: str, *urls: str) -> list[dict[str, Any]]:
 
 
 def test_a_dead_proxy_is_not_the_fault_of_the_host() -> None:
-    rows = through_proxy(
-        "http://127.0.0.1:9", "http://r.example/ark:/12x45/x5", "https://r.example/ark:/12x45/x5"
-    )
+    rows = through_proxy("http://127.0.0.1:9", "http://r.example/ark:/12x45/x5", "https://r.example/ark:/12x45/x5")
     assert outcomes(rows) == ["undetermined", "undetermined"]
     for row in rows:
         assert "our own proxy failed" in row["hops"][-1]["error"]
@@ -283,7 +275,4 @@ def test_a_proxy_that_does_not_serve_us_is_not_the_fault_of_the_host(answer: byt
     with RawServer(lambda _: answer, robots=answer) as proxy:
         [row] = through_proxy(proxy.url, "http://r.example/ark:/12x45/x5")
     assert outcomes([row]) == ["undetermined"]
-    assert (
-        f"our own proxy failed, which says nothing of the host (the proxy {proxy.url}"
-        in row["hops"][-1]["error"]
-    )
+    assert f"our own proxy failed, which says nothing of the host (the proxy {proxy.url}" in row["hops"][-1]["error"]

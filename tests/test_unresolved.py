@@ -62,9 +62,7 @@ def test_what_is_sure_is_no_doubt() -> None:
         pytest.param(ENDS, SHORT, "ark:/76543/pf5", id="it ends"),
     ],
 )
-def test_more_evidence_decides_a_doubtful_mention(
-    evidence: Evidence, ark: Ark, as_written: str
-) -> None:
+def test_more_evidence_decides_a_doubtful_mention(evidence: Evidence, ark: Ark, as_written: str) -> None:
     extraction = extraction_of(BROKEN.encode(), name="a.txt")
     assert [unresolved.index for unresolved in extraction.unresolved] == [0]
     assert {extraction.mentions[0].ark, *map(Ark.parse, extraction.mentions[0].alternatives)} == {
@@ -83,9 +81,7 @@ def test_more_evidence_decides_a_doubtful_mention(
 
 def test_no_more_evidence_changes_nothing() -> None:
     extraction = extraction_of(BROKEN.encode(), name="a.txt")
-    assert (
-        with_evidence(extraction.mentions, extraction.unresolved, Evidence()) == extraction.mentions
-    )
+    assert with_evidence(extraction.mentions, extraction.unresolved, Evidence()) == extraction.mentions
 
 
 def test_what_was_sure_stays_as_it_is() -> None:
@@ -105,16 +101,10 @@ def test_a_shape_that_other_documents_have_decides() -> None:
     assert (str(mention.ark), mention.reason) == ("ark:76543/pf5qqqq", "the shape of its kind")
 
 
-@pytest.mark.parametrize(
-    "before", [0, 1, 2, NEAR_CHARS - 5, NEAR_CHARS - 4, NEAR_CHARS, NEAR_CHARS + 1, 9000]
-)
+@pytest.mark.parametrize("before", [0, 1, 2, NEAR_CHARS - 5, NEAR_CHARS - 4, NEAR_CHARS, NEAR_CHARS + 1, 9000])
 @pytest.mark.parametrize("behind", [0, 1, NEAR_CHARS - 1, NEAR_CHARS, NEAR_CHARS + 1, 9000])
-@pytest.mark.parametrize(
-    "char", ["x ", "\n", "é", "\N{SOFT HYPHEN}"], ids=["words", "lines", "one word", "invisible"]
-)
-def test_the_window_is_wide_enough_and_spans_are_those_of_the_block(
-    before: int, behind: int, char: str
-) -> None:
+@pytest.mark.parametrize("char", ["x ", "\n", "é", "\N{SOFT HYPHEN}"], ids=["words", "lines", "one word", "invisible"])
+def test_the_window_is_wide_enough_and_spans_are_those_of_the_block(before: int, behind: int, char: str) -> None:
     text = f"{char * before} {BROKEN} {char * behind}"
     mentions, unresolved = unresolved_about(Block(text))
     [mention], [unresolved] = mentions, unresolved
@@ -122,11 +112,7 @@ def test_the_window_is_wide_enough_and_spans_are_those_of_the_block(
     assert len(unresolved.window.text) <= 2 * NEAR_CHARS + len(mention.as_written)
     again = decided_again(unresolved, mention, JOINS)
     assert again.ark == LONG
-    assert (
-        text[slice(again.spans[0][0], again.spans[-1][1])]
-        == again.as_written
-        == "ark:/76543/pf5\nb4x"
-    )
+    assert text[slice(again.spans[0][0], again.spans[-1][1])] == again.as_written == "ark:/76543/pf5\nb4x"
     assert decided_again(unresolved, mention, ENDS).ark == SHORT
     assert decided_again(unresolved, mention, Evidence()).spans == mention.spans
 
@@ -138,10 +124,7 @@ def test_each_of_many_doubts_is_about_its_own_mention() -> None:
     evidence = Evidence.of([Ark("76543", f"pf{at}b{at}x") for at in range(100, 140)])
     again = [decided_again(each, mentions[each.index], evidence) for each in unresolved]
     assert [mention.ark.name for mention in again] == [f"pf{at}b{at}x" for at in range(100, 140)]
-    assert all(
-        text[slice(mention.spans[0][0], mention.spans[-1][1])] == mention.as_written
-        for mention in again
-    )
+    assert all(text[slice(mention.spans[0][0], mention.spans[-1][1])] == mention.as_written for mention in again)
 
 
 @pytest.mark.parametrize("far", [0, 40, NEAR_CHARS, 3 * NEAR_CHARS])
@@ -164,9 +147,7 @@ def test_the_slack_of_its_line_stays_known(far: int, slack: float) -> None:
     filler = "a line of words\n" * (far // 16 + 1)
     text = filler + BROKEN + "\n" + filler
     end = text.index("\nb4x")
-    line_slack = tuple(
-        (at, slack if at == end else 1.0) for at, char in enumerate(text) if char == "\n"
-    )
+    line_slack = tuple((at, slack if at == end else 1.0) for at, char in enumerate(text) if char == "\n")
     mentions, unresolved = unresolved_about(Block(text, page=1, line_slack=line_slack))
     again = decided_again(unresolved[0], mentions[0], Evidence())
     assert again == mentions[0]
@@ -194,9 +175,7 @@ def test_a_mention_that_is_not_found_again_stays() -> None:
 
 
 def test_citations_are_counted_anew() -> None:
-    page = "<p><a href='https://n2t.net/ark:/76543/pf5b4x'>the scan</a> <p>" + BROKEN.replace(
-        "\n", "<br>"
-    )
+    page = "<p><a href='https://n2t.net/ark:/76543/pf5b4x'>the scan</a> <p>" + BROKEN.replace("\n", "<br>")
     extraction = extraction_of(page.encode(), name="a.html")
     again = with_evidence(extraction.mentions, extraction.unresolved, Evidence())
     assert [mention.citation for mention in again] == [1, 2]
@@ -217,34 +196,19 @@ def test_a_text_that_its_link_makes_whole_stays_whole() -> None:
     target = Block("https://n2t.net/ark:/81985/x5k3b4q7", Role.LINK_ANNOTATION, page=1, link=1)
     block = Block(text, page=1, anchors=(Anchor(4, len(text), 1),))
     blocks = [target, block]
-    placed = [
-        (index, each)
-        for index in (0, 1)
-        for each in scan(blocks[index], Evidence(), {1: WHOLE_TARGET})
-    ]
+    placed = [(index, each) for index in (0, 1) for each in scan(blocks[index], Evidence(), {1: WHOLE_TARGET})]
     mentions = [each for _, each in placed if isinstance(each, Mention)]
-    unresolved = list(
-        unresolved_mentions(
-            blocks, [(at, each) for at, each in placed if isinstance(each, Mention)]
-        )
-    )
+    unresolved = list(unresolved_mentions(blocks, [(at, each) for at, each in placed if isinstance(each, Mention)]))
     for each in unresolved:
         assert each.linked == ((1, WHOLE_TARGET),)
         kept = replace(mentions[each.index], link=None)
-        assert (
-            decided_again(from_plain(plain(each), UnresolvedMention), kept, Evidence()).ark
-            == WHOLE_TARGET
-        )
+        assert decided_again(from_plain(plain(each), UnresolvedMention), kept, Evidence()).ark == WHOLE_TARGET
 
 
-@pytest.mark.parametrize(
-    "evidence", [Evidence(), JOINS, ENDS], ids=["nothing new", "it goes on", "it ends"]
-)
+@pytest.mark.parametrize("evidence", [Evidence(), JOINS, ENDS], ids=["nothing new", "it goes on", "it ends"])
 def test_a_column_stays_the_column_it_stands_in(evidence: Evidence) -> None:
     """What parts the columns of a text may stand farther off than the window reaches."""
-    first = "".join(
-        f"{number}.  kept since long ago, of which it is said that\n" for number in range(1, 5)
-    )
+    first = "".join(f"{number}.  kept since long ago, of which it is said that\n" for number in range(1, 5))
     item = "    the plates of it are kept in the tower and seen\n"
     label_line = "5.  kept in the hall and to be seen, " + BROKEN.replace("\n", "\n    ") + "\n"
     text = first + item * (NEAR_CHARS // len(item) + 1) + label_line
@@ -254,9 +218,7 @@ def test_a_column_stays_the_column_it_stands_in(evidence: Evidence) -> None:
     again = decided_again(from_plain(plain(unresolved), UnresolvedMention), mentions[0], evidence)
     assert again.ark == (SHORT if evidence is ENDS else LONG)
     assert (
-        again == mentions[0]
-        if evidence is not ENDS and evidence is not JOINS
-        else again.reason != mentions[0].reason
+        again == mentions[0] if evidence is not ENDS and evidence is not JOINS else again.reason != mentions[0].reason
     )
     assert again.as_written == "\n".join(text[start:end] for start, end in again.spans)
 

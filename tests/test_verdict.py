@@ -56,18 +56,11 @@ def observation(question: Question, told: dict[str, Any], url: str = URL) -> Obs
     asked = told.get("asked", ELSEWHERE.get(question, url) + inflection)
     if "end" in told:
         hop = Hop(asked, "GET", "", None, error=told["end"], location=told.get("location"))
-        return Observation(
-            ark, url, question, asked, (hop,), ChainEnd(told["end"]), attempt=told.get("attempt", 1)
-        )
+        return Observation(ark, url, question, asked, (hop,), ChainEnd(told["end"]), attempt=told.get("attempt", 1))
     chain = told.get("chain", [200])
-    urls = told.get(
-        "urls", [asked, *(f"https://land.example/{number}" for number in range(1, len(chain)))]
-    )
+    urls = told.get("urls", [asked, *(f"https://land.example/{number}" for number in range(1, len(chain)))])
     headers = told.get("headers", {})
-    hops = tuple(
-        Hop(url, "GET", "", status, headers=headers)
-        for url, status in zip(urls, chain, strict=True)
-    )
+    hops = tuple(Hop(url, "GET", "", status, headers=headers) for url, status in zip(urls, chain, strict=True))
     body = told.get("body", "").encode(told.get("encoding", "utf-8"))
     answer = read_answer(
         body,
@@ -97,26 +90,17 @@ def facts(question: Question, told: dict[str, Any], url: str = URL) -> AnswerFac
 def judged(vector: dict[str, Any]) -> Verdict:
     """The verdict on a vector."""
     url = vector.get("url", URL)
-    answers = {
-        Question(name): facts(Question(name), told, url) for name, told in vector["answers"].items()
-    }
-    controls = {
-        name: facts(question, vector[name], url)
-        for name, question in CONTROLS.items()
-        if name in vector
-    }
+    answers = {Question(name): facts(Question(name), told, url) for name, told in vector["answers"].items()}
+    controls = {name: facts(question, vector[name], url) for name, question in CONTROLS.items() if name in vector}
     return judge(
         answers,
         context=VerdictContext(
             **controls,
             neighbours=vector.get("neighbours", 0),
             closed=ClosedCollection(vector["closed"]) if "closed" in vector else None,
-            earlier=[
-                observation(Question(name), told, url) for name, told in vector.get("earlier", [])
-            ],
+            earlier=[observation(Question(name), told, url) for name, told in vector.get("earlier", [])],
             tls={
-                (host, 443): TlsResult(host, 443, False, reason, "")
-                for host, reason in vector.get("tls", {}).items()
+                (host, 443): TlsResult(host, 443, False, reason, "") for host, reason in vector.get("tls", {}).items()
             },
         ),
     )
@@ -125,10 +109,7 @@ def judged(vector: dict[str, Any]) -> Verdict:
 @pytest.mark.parametrize("vector", vectors("verdicts"))
 def test_verdict(vector: dict[str, Any]) -> None:
     verdict = judged(vector)
-    told = {
-        service: getattr(verdict, service).outcome
-        for service in ("object", "metadata", "commitment")
-    }
+    told = {service: getattr(verdict, service).outcome for service in ("object", "metadata", "commitment")}
     assert told == {service: vector[service] for service in told}
     assert verdict.object.evidence, "a verdict without a reason"
     words = [
@@ -137,12 +118,8 @@ def test_verdict(vector: dict[str, Any]) -> None:
         *verdict.commitment.evidence,
         *verdict.remarks,
     ]
-    assert [
-        each for each in vector.get("says", []) if not any(each in sentence for sentence in words)
-    ] == []
-    assert [
-        each for each in vector.get("never_says", []) if any(each in sentence for sentence in words)
-    ] == []
+    assert [each for each in vector.get("says", []) if not any(each in sentence for sentence in words)] == []
+    assert [each for each in vector.get("never_says", []) if any(each in sentence for sentence in words)] == []
     for service, parsed in vector.get("parsed", {}).items():
         assert getattr(verdict, service).parsed == parsed
 
@@ -163,9 +140,7 @@ def test_what_a_success_is_worth_is_decided_for_every_case() -> None:
 
 @pytest.mark.parametrize("declares", [False, True])
 @pytest.mark.parametrize("told", ControlContrast)
-def test_more_signs_of_absence_never_make_a_success_worth_more(
-    told: ControlContrast, declares: bool
-) -> None:
+def test_more_signs_of_absence_never_make_a_success_worth_more(told: ControlContrast, declares: bool) -> None:
     worth = {ObjectOutcome.RESOLVED: 2, ObjectOutcome.UNDETERMINED: 1, ObjectOutcome.SOFT_404: 0}
     row = [worth[WORTH[told, signs, declares]] for signs in Signs]
     assert row == sorted(row, reverse=True) or told is ControlContrast.THE_SAME
@@ -225,18 +200,14 @@ def test_every_case_of_answer_control_and_inflection_has_a_verdict() -> None:
             answers[way] = facts(way, {"text": "An item"})
         if second is not None:
             answers[Question.INFO] = facts(Question.INFO, second)
-        seen = (
-            None if control is None else facts(Question.CONTROL, {"asked": URL + "zz", **control})
-        )
+        seen = None if control is None else facts(Question.CONTROL, {"asked": URL + "zz", **control})
         verdict = judge(answers, context=VerdictContext(control=seen))
         assert verdict.object.evidence
         assert verdict.metadata.evidence
         assert verdict.object.outcome in set(ObjectOutcome)
         assert verdict.metadata.outcome in set(MetadataOutcome)
         assert (verdict.metadata.outcome == "not-asked") == (second is None)
-        family = FAMILY_OF[
-            ObjectOutcome(OBJECT_RULES.judge(ObjectFacts(answers[Question.OBJECT], seen)).outcome)
-        ]
+        family = FAMILY_OF[ObjectOutcome(OBJECT_RULES.judge(ObjectFacts(answers[Question.OBJECT], seen)).outcome)]
         if way is not None and family in (Family.FAILS, Family.UNREACHABLE):
             assert FAMILY_OF[ObjectOutcome(verdict.object.outcome)] is Family.WORKS
 
@@ -249,9 +220,7 @@ def test_the_questions_of_a_second_resolver_are_held_against_its_own_object() ->
     answers = {
         Question.OBJECT: facts(Question.OBJECT, {"end": "refused"}),
         Question.AT_GLOBAL: facts(Question.AT_GLOBAL, page),
-        Question.INFO: facts(
-            Question.INFO, {**page, "asked": ELSEWHERE[Question.AT_GLOBAL] + "?info"}
-        ),
+        Question.INFO: facts(Question.INFO, {**page, "asked": ELSEWHERE[Question.AT_GLOBAL] + "?info"}),
     }
     verdict = judge(answers)
     assert (verdict.object.outcome, verdict.metadata.outcome) == (
@@ -268,31 +237,22 @@ def test_an_answer_can_be_judged_while_others_are_still_to_come() -> None:
     )
     metadata = METADATA_RULES.judge(MetadataFacts(answer, facts(Question.OBJECT, {})))
     assert metadata.outcome in DESCRIBED
-    assert (
-        COMMITMENT_RULES.judge(CommitmentFacts({Question.INFO: answer}, metadata)).outcome
-        == "stated"
-    )
+    assert COMMITMENT_RULES.judge(CommitmentFacts({Question.INFO: answer}, metadata)).outcome == "stated"
 
 
 def test_attempts_are_counted_and_told() -> None:
     first = observation(Question.OBJECT, {"end": "timeout"})
     second = replace(observation(Question.OBJECT, {"chain": [503]}), attempt=2)
     third = replace(observation(Question.OBJECT, {"text": "An item"}), attempt=3)
-    verdict = judge(
-        {Question.OBJECT: AnswerFacts(third)}, context=VerdictContext(earlier=(first, second))
-    )
+    verdict = judge({Question.OBJECT: AnswerFacts(third)}, context=VerdictContext(earlier=(first, second)))
     assert verdict.requests == 3
     assert "asked 3 times; before: timeout, 503" in verdict.object.evidence
 
 
 @pytest.mark.parametrize(("trusted", "told"), [(True, True), (False, False), (None, False)])
-def test_plain_http_where_https_is_known_to_work_is_a_remark(
-    trusted: bool | None, told: bool
-) -> None:
+def test_plain_http_where_https_is_known_to_work_is_a_remark(trusted: bool | None, told: bool) -> None:
     url = URL.replace("https:", "http:")
-    around = VerdictContext(
-        tls={("r.example", 443): TlsResult("r.example", 443, trusted, "ok", "")}
-    )
+    around = VerdictContext(tls={("r.example", 443): TlsResult("r.example", 443, trusted, "ok", "")})
     verdict = judge({Question.OBJECT: facts(Question.OBJECT, {"text": "Map"}, url)}, context=around)
     assert any("https works" in remark for remark in verdict.remarks) is told
 
@@ -309,9 +269,7 @@ def test_every_outcome_has_a_family_and_what_does_not_work_a_gravity() -> None:
 
 
 def test_every_status_has_an_outcome_and_only_success_works() -> None:
-    working = {
-        status for status in range(100, 1000) if FAMILY_OF[status_outcome(status)] is Family.WORKS
-    }
+    working = {status for status in range(100, 1000) if FAMILY_OF[status_outcome(status)] is Family.WORKS}
     assert working == {200, 203, 204, 206, 226, 300, 304}
 
 

@@ -18,18 +18,14 @@ def test_templates_queries_and_shoulders_are_no_arks(vector: dict[str, Any]) -> 
         vector["text"],
         f"<p>{vector['text'].replace('&', '&amp;').replace('<', '&lt;')}</p>",
     ):
-        read = extraction_of(
-            document.encode(), name="a.html" if document.startswith("<p>") else "a.txt"
-        )
+        read = extraction_of(document.encode(), name="a.html" if document.startswith("<p>") else "a.txt")
         assert [str(mention.ark) for mention in read.mentions] == vector["arks"]
 
 
 @pytest.mark.parametrize("vector", vectors("malformed_arks"))
 def test_a_label_without_its_colon_is_a_finding(vector: dict[str, Any]) -> None:
     read = extraction_of(vector["document"].encode())
-    assert [each.detail for each in read.findings if each.kind == "malformed-ark"] == vector[
-        "malformed"
-    ]
+    assert [each.detail for each in read.findings if each.kind == "malformed-ark"] == vector["malformed"]
     assert not any("/ark/" in mention.as_written for mention in read.mentions)
 
 

@@ -125,16 +125,12 @@ def test_a_proxy_is_given_the_whole_url_with_its_question_mark() -> None:
         asked = [line.split(" ")[1] for line in proxy.request_lines]
         assert "http://resolver.example/ark:/12x45/x5?" in asked
         assert "http://resolver.example/ark:/12x45/x5?info" in asked
-    assert min(later - earlier for earlier, later in pairwise(proxy.times)) >= 0.75, (
-        "it is nobody's own host"
-    )
+    assert min(later - earlier for earlier, later in pairwise(proxy.times)) >= 0.75, "it is nobody's own host"
     assert done.stderr.count("give --contact") == 1
     assert done.stderr.count("less is for hosts of one's own") == 1
 
 
-def test_a_route_leaves_url_and_host_header_as_written(
-    authority: trustme.CA, ca_file: Path
-) -> None:
+def test_a_route_leaves_url_and_host_header_as_written(authority: trustme.CA, ca_file: Path) -> None:
     with RawServer(lambda _: PAGE, tls=authority.issue_cert("n2t.net")) as server:
         [row] = check_rows(
             "--connect-to",
@@ -174,9 +170,7 @@ def test_a_certificate_is_looked_at_and_the_object_is_observed_all_the_same(
         )  # fmt: skip
     assert row["final_url"] == "https://n2t.net/ark:/12x45/x5"
     with sqlite3.connect(tmp_path / "audit.db") as raw:
-        assert raw.execute("select host, port, reason from tls_probe").fetchall() == [
-            ("n2t.net", 443, reason)
-        ]
+        assert raw.execute("select host, port, reason from tls_probe").fetchall() == [("n2t.net", 443, reason)]
 
 
 def test_a_name_without_a_route_fails_closed() -> None:
@@ -194,9 +188,7 @@ def test_addresses_that_no_resolver_has_are_refused() -> None:
 
 def test_a_redirect_does_not_get_round_the_guard() -> None:
     with RawServer(lambda _: PAGE) as private:
-        with RawServer(
-            lambda _: reply("302 Found", Location=f"http://127.0.0.1:{private.port}/x")
-        ) as public:
+        with RawServer(lambda _: reply("302 Found", Location=f"http://127.0.0.1:{private.port}/x")) as public:
             done = run_command(
                 "check", "--delay", "0", "--only-routed",
                 "--connect-to", f"resolver.example:80=127.0.0.1:{public.port}", "http://resolver.example/ark:/12x45/x5",
@@ -226,10 +218,7 @@ def test_robots_txt_is_obeyed_and_is_no_failure() -> None:
 def test_hosts_are_told_who_asks() -> None:
     with RawServer(lambda _: PAGE) as server:
         check_rows("--contact", "auditor@library.example", f"{server.url}/ark:/12x45/x5")
-        assert all(
-            "auditor@library.example" in head and "User-Agent: arkaudit/" in head
-            for head in server.heads
-        )
+        assert all("auditor@library.example" in head and "User-Agent: arkaudit/" in head for head in server.heads)
 
 
 def test_one_request_at_a_time_also_without_a_delay() -> None:
@@ -247,9 +236,7 @@ def test_one_request_at_a_time_also_without_a_delay() -> None:
 
     with RawServer(respond) as server:
         check_rows(*(f"{server.url}/ark:/12x45/x{number}" for number in range(12)))
-        assert len(server.targets) == 12 + 3 + 1, (
-            "each once, three in the other label form, and the resolver's path"
-        )
+        assert len(server.targets) == 12 + 3 + 1, "each once, three in the other label form, and the resolver's path"
         assert most == 1
 
 
@@ -273,9 +260,7 @@ def test_no_host_is_asked_sooner_than_its_interval_by_either_spider(
         RawServer(lambda _: PAGE) as landing,
     ):
         hosts = {"s.example": site, "r.example": resolver, "l.example": landing}
-        routes = [
-            f"--connect-to={name}:80=127.0.0.1:{server.port}" for name, server in hosts.items()
-        ]
+        routes = [f"--connect-to={name}:80=127.0.0.1:{server.port}" for name, server in hosts.items()]
         done = run_command(
             "run",
             "--delay",
@@ -288,10 +273,7 @@ def test_no_host_is_asked_sooner_than_its_interval_by_either_spider(
         )
         assert done.returncode == 0, done.stderr
         for name, server in hosts.items():
-            gaps = [
-                later - earlier
-                for earlier, later in zip(server.times, server.times[1:], strict=False)
-            ]
+            gaps = [later - earlier for earlier, later in zip(server.times, server.times[1:], strict=False)]
             assert len(gaps) >= 3, name
             assert min(gaps) >= interval - tolerance, (name, server.request_lines)
         assert site.targets == ["/", "/p1", "/p2"]

@@ -79,9 +79,7 @@ def answer_evil(payload, size=None):
     for descriptor in range(3, 64):
         with contextlib.suppress(OSError):
             if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
-                os.write(
-                    descriptor, struct.pack("!Q??", size or len(payload), False, False) + payload
-                )
+                os.write(descriptor, struct.pack("!Q??", size or len(payload), False, False) + payload)
     time.sleep(LONG_S)
 
 
@@ -90,9 +88,7 @@ def lift_limits():
     limits = {}
     for name in ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_CORE"):
         with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(
-                getattr(resource, name), (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
-            )
+            resource.setrlimit(getattr(resource, name), (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         limits[name] = resource.getrlimit(getattr(resource, name))[1]
     return limits
 
@@ -151,13 +147,9 @@ def test_calls_have_arguments_and_results_and_share_a_process():
         ),
         pytest.param(["spin"], WorkerTimeout, "1 s of CPU time", id="CPU time", marks=ON_POSIX),
         pytest.param(["exit", 3], WorkerDied, "exited with status 3", id="exit"),
-        pytest.param(
-            ["take memory", 2**40], WorkerOutOfMemory, "more than", id="memory", marks=ON_POSIX
-        ),
+        pytest.param(["take memory", 2**40], WorkerOutOfMemory, "more than", id="memory", marks=ON_POSIX),
         pytest.param(["raise", "oh"], WorkerFailed, "KeyError: 'oh'", id="exception"),
-        pytest.param(
-            ["return what can't be sent"], WorkerFailed, "TypeError: .*JSON", id="odd result"
-        ),
+        pytest.param(["return what can't be sent"], WorkerFailed, "TypeError: .*JSON", id="odd result"),
     ],
 )
 def test_after_any_end_the_next_call_is_answered(deed, error, message):
@@ -179,9 +171,7 @@ def test_a_call_that_takes_too_long_is_killed():
 
 def test_the_time_limit_holds_while_arguments_are_on_their_way():
     with Worker(act, timeout_s=1.0) as worker:
-        os.kill(
-            worker.call("pid"), signal.SIGSTOP
-        )  # it doesn't read, and the pipe is full long before the end
+        os.kill(worker.call("pid"), signal.SIGSTOP)  # it doesn't read, and the pipe is full long before the end
         with pytest.raises(WorkerTimeout):
             worker.call("length", bytes(10_000_000))
         assert worker.call("length", "abc") == 3
@@ -260,9 +250,7 @@ def test_closing_ends_a_call_that_is_under_way():
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files by /proc")
 def test_neither_files_nor_processes_are_left():
     with Worker(act) as worker:
-        worker.call(
-            "nothing"
-        )  # `multiprocessing` starts its resource tracker once, and keeps a pipe to it
+        worker.call("nothing")  # `multiprocessing` starts its resource tracker once, and keeps a pipe to it
     gc.collect()
     before = open_files()
     for _ in range(3):
@@ -357,9 +345,7 @@ def test_the_worker_ends_with_its_parent_and_without_a_word(tmp_path, ending):
 @ON_POSIX
 @pytest.mark.parametrize("delay_s", [0.05, 0.15, 0.3, 0.6])
 def test_ctrl_c_in_the_terminal_gives_one_traceback_the_parents(tmp_path, delay_s):
-    ending = "\n    ".join(
-        ["while True:", "    with Worker(act) as other:", "        other.call('nothing')"]
-    )
+    ending = "\n    ".join(["while True:", "    with Worker(act) as other:", "        other.call('nothing')"])
     with run_script(tmp_path, ending) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())

@@ -161,14 +161,9 @@ def test_a_few_arks_in_any_order_give_the_same_evidence() -> None:
 
 
 @given(st.lists(arks, max_size=20), arks)
-def test_what_stands_whole_is_held_and_begins_with_each_of_its_beginnings(
-    seen: list[Ark], other: Ark
-) -> None:
+def test_what_stands_whole_is_held_and_begins_with_each_of_its_beginnings(seen: list[Ark], other: Ark) -> None:
     evidence = Evidence.of(seen)
-    assert all(
-        evidence.holds(str(ark)) and evidence.begins_one(str(ark)[: 9 + len(ark.name) // 2])
-        for ark in seen
-    )
+    assert all(evidence.holds(str(ark)) and evidence.begins_one(str(ark)[: 9 + len(ark.name) // 2]) for ark in seen)
     assert evidence.holds(str(other)) is (other in seen)
     assert evidence.begins_one(str(other)) is any(str(ark).startswith(str(other)) for ark in seen)
 
@@ -191,9 +186,7 @@ def _stems(count: int) -> list[str]:
 
 def _check_character(text: str) -> str:
     """NOID's check character, from its definition: position by ordinal, modulo 29."""
-    return BETANUMERIC[
-        sum(at * max(0, BETANUMERIC.find(char)) for at, char in enumerate(text, 1)) % 29
-    ]
+    return BETANUMERIC[sum(at * max(0, BETANUMERIC.find(char)) for at, char in enumerate(text, 1)) % 29]
 
 
 @pytest.mark.parametrize(
@@ -219,9 +212,7 @@ def _check_character(text: str) -> str:
         ),
     ],
 )  # fmt: skip
-def test_shapes_are_learned_from_names_that_agree(
-    whole: list[str], name: str, fit: Fit | None
-) -> None:
+def test_shapes_are_learned_from_names_that_agree(whole: list[str], name: str, fit: Fit | None) -> None:
     learned = Shapes.learned([Ark("76543", each) for each in whole])
     assert learned.fit(Ark("76543", name)) is fit
     assert learned.allows(Ark("76543", name)) is (fit in (None, Fit.FITS))
@@ -230,9 +221,7 @@ def test_shapes_are_learned_from_names_that_agree(
 def test_the_words_of_other_arks_qualifiers_are_learned() -> None:
     text = "see ark:/67531/metadc2846/front\nispiece there"
     [unknown] = find_arks(text)
-    [known] = find_arks(
-        text, evidence=Evidence.of([Ark.parse("ark:67531/metadc107835/frontispiece")])
-    )
+    [known] = find_arks(text, evidence=Evidence.of([Ark.parse("ark:67531/metadc107835/frontispiece")]))
     assert str(unknown.ark) == "ark:67531/metadc2846/front"
     assert str(known.ark) == "ark:67531/metadc2846/frontispiece"
 
@@ -299,18 +288,10 @@ def test_on_a_page_the_room_in_the_line_decides(line_slack: float, ark: str) -> 
 
 
 @given(st.text(BETANUMERIC, min_size=4, max_size=12), st.data())
-def test_any_break_of_a_name_that_stands_whole_elsewhere_is_mended(
-    stem: str, data: st.DataObject
-) -> None:
+def test_any_break_of_a_name_that_stands_whole_elsewhere_is_mended(stem: str, data: st.DataObject) -> None:
     ark = Ark("76543", "x5" + stem)
     at = data.draw(st.integers(1, len(ark.name) - 1))
-    end = data.draw(
-        st.sampled_from(
-            ["\n", "\r\n", "\n    ", "-\n", "\N{SOFT HYPHEN}\n", "\N{HYPHEN}\n", "\ufffe"]
-        )
-    )
-    [mention] = find_arks(
-        f"see ark:/76543/{ark.name[:at]}{end}{ark.name[at:]} there", evidence=Evidence.of([ark])
-    )
+    end = data.draw(st.sampled_from(["\n", "\r\n", "\n    ", "-\n", "\N{SOFT HYPHEN}\n", "\N{HYPHEN}\n", "\ufffe"]))
+    [mention] = find_arks(f"see ark:/76543/{ark.name[:at]}{end}{ark.name[at:]} there", evidence=Evidence.of([ark]))
     assert mention.ark == ark
     assert "line wrap" in mention.repairs

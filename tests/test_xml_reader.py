@@ -23,11 +23,7 @@ def kinds(reading):
 def shown(reading):
     """Each piece of text that is a link, and where that link leads."""
     targets = {block.link: block.text for block in reading.blocks if block.link is not None}
-    return [
-        [block.text[a.start : a.end], targets[a.link]]
-        for block in reading.blocks
-        for a in block.anchors
-    ]
+    return [[block.text[a.start : a.end], targets[a.link]] for block in reading.blocks for a in block.anchors]
 
 
 @pytest.mark.parametrize("vector", vectors("xml_reader"))
@@ -45,16 +41,12 @@ def test_xml_vector(vector):
 @pytest.mark.parametrize(
     "data",
     [
-        pytest.param(
-            '<?xml version="1.0" encoding="iso-8859-1"?><p>é</p>'.encode("latin-1"), id="declared"
-        ),
+        pytest.param('<?xml version="1.0" encoding="iso-8859-1"?><p>é</p>'.encode("latin-1"), id="declared"),
         pytest.param(
             '<?xml version="1.0" encoding="utf-16"?><p>é</p>'.encode("utf-16"),
             id="UTF-16 with a mark",
         ),
-        pytest.param(
-            '<?xml version="1.0"?><p>é</p>'.encode("utf-16-be"), id="UTF-16 without a mark"
-        ),
+        pytest.param('<?xml version="1.0"?><p>é</p>'.encode("utf-16-be"), id="UTF-16 without a mark"),
         pytest.param("<p>é</p>".encode("utf-8-sig"), id="UTF-8 with a mark"),
         pytest.param("<p>é</p>".encode(), id="UTF-8 by default"),
     ],
@@ -78,9 +70,7 @@ def test_encoding(data):
         ),
         pytest.param("<a>one\x02two</a>", ["onetwo"], id="a control character"),
         pytest.param("<a>one</a><b>two</b>", ["one"], id="two roots"),
-        pytest.param(
-            "<a>one&#xD800;</a>", ["one\N{REPLACEMENT CHARACTER}"], id="half a pair of surrogates"
-        ),
+        pytest.param("<a>one&#xD800;</a>", ["one\N{REPLACEMENT CHARACTER}"], id="half a pair of surrogates"),
         pytest.param(
             "<a>&#55357;&#56832;</a>",
             ["\N{REPLACEMENT CHARACTER}" * 2],
@@ -101,9 +91,7 @@ def test_malformed_markup_is_read_as_far_as_it_goes(markup, expected):
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
 def test_half_a_pair_of_surrogates_costs_nothing_else_in_utf_16(encoding):
-    reading = read_xml(
-        "<?xml version='1.0'?><a><p>&#xD800;</p><p>ark:/12345/x5</p></a>".encode(encoding)
-    )
+    reading = read_xml("<?xml version='1.0'?><a><p>&#xD800;</p><p>ark:/12345/x5</p></a>".encode(encoding))
     assert texts(reading) == ["\N{REPLACEMENT CHARACTER}", "ark:/12345/x5"]
     assert kinds(reading) == ["malformed-markup"]
 
@@ -124,9 +112,7 @@ def laughs(use):
     return f'<!DOCTYPE a [<!ENTITY l0 "ha">{declarations}]><a><p>before</p>{use}</a>'.encode()
 
 
-@pytest.mark.parametrize(
-    "use", ["<p>&l9;</p>", "<p title='&l9;'/>"], ids=["in text", "in an attribute"]
-)
+@pytest.mark.parametrize("use", ["<p>&l9;</p>", "<p title='&l9;'/>"], ids=["in text", "in an attribute"])
 def test_a_billion_laughs_are_not_laughed(use):
     reading = read_xml(laughs(use))
     assert texts(reading) == ["before"]
@@ -147,9 +133,7 @@ def test_a_run_of_text_beyond_the_limit_ends_the_reading_and_is_said_to():
 
 def test_an_entity_that_is_used_all_the_time_ends_the_reading():
     entity = "ark:/12345/x5 " * 10_000
-    reading = read_xml(
-        f"<!DOCTYPE a [<!ENTITY n '{entity}'>]><a><p>before</p>{'&n;' * 100_000}</a>".encode()
-    )
+    reading = read_xml(f"<!DOCTYPE a [<!ENTITY n '{entity}'>]><a><p>before</p>{'&n;' * 100_000}</a>".encode())
     assert texts(reading)[0] == "before"
     assert sum(map(len, texts(reading))) < 3_000_000  # of fourteen thousand million
     assert kinds(reading) == ["cut-off"]
@@ -180,9 +164,7 @@ def test_thousands_of_attributes_and_namespaces_are_all_read():
     [
         pytest.param(b"<a>" * 100_000 + b"ark:/1/x", id="nesting without end"),
         pytest.param(b"<a>" + b"<b/>" * 300_000, id="elements without text"),
-        pytest.param(
-            b"<p>ark:/12345/x" + b"<ref target='/x'>y</ref>" * 50_000, id="links behind an ARK"
-        ),
+        pytest.param(b"<p>ark:/12345/x" + b"<ref target='/x'>y</ref>" * 50_000, id="links behind an ARK"),
         pytest.param(b"<ref target='ark:/1/x'>" * 200 + b"<b/>" * 100_000, id="links in links"),
         pytest.param(b"<p title='" + b"x" * 9_000_000 + b"'>", id="a long value"),
         pytest.param(b"<!DOCTYPE a [" + b"<!ENTITY n 'x'>" * 100_000 + b"]><a/>", id="entities"),
@@ -204,9 +186,7 @@ def test_no_document_raises(data):
 @pytest.mark.parametrize(
     ("markup", "whole"),
     [
-        pytest.param(
-            "<a><p>ark:/12345/x9</p><p>See ark:/12345/x5", ["ark:/12345/x9"], id="in a text"
-        ),
+        pytest.param("<a><p>ark:/12345/x9</p><p>See ark:/12345/x5", ["ark:/12345/x9"], id="in a text"),
         pytest.param(
             "<a><p>ark:/12345/x9 <hi>ark:/</hi>12345/x",
             ["ark:/12345/x9"],
@@ -239,16 +219,12 @@ def test_no_document_raises(data):
 def test_of_a_document_that_is_cut_off_no_half_ark_is_taken(markup, whole, encoding):
     declared = f"<?xml version='1.0' encoding='{encoding}'?>{markup}".encode(encoding)
     reading = read_xml(declared)
-    found = [
-        word for block in reading.blocks for word in block.text.split() if word.startswith("ark:")
-    ]
+    found = [word for block in reading.blocks for word in block.text.split() if word.startswith("ark:")]
     assert found == whole
 
 
 def test_the_end_of_a_long_word_is_found_at_once():
-    assert read_xml(b"<a><p>one " + b"x" * 10**6).blocks[0].text == "one" + " " + "x" * (
-        10**6 - 8192
-    )
+    assert read_xml(b"<a><p>one " + b"x" * 10**6).blocks[0].text == "one" + " " + "x" * (10**6 - 8192)
     read_xml(b"<a>" + b"<hi>" * 3000 + b"x")
 
 

@@ -69,13 +69,11 @@ def year() -> Year:
     by_url = {subject.url: subject for subject in WORLD}
     for day in range(DAYS):
         asked = [
-            by_url[each.request_url]
-            for each in due((known(s, standings.get(s)) for s in WORLD), POLICY, morning(day))
+            by_url[each.request_url] for each in due((known(s, standings.get(s)) for s in WORLD), POLICY, morning(day))
         ]
         seen = list(observed(asked, day))
         met = contacts_of(
-            (each.end.value, [{"url": h.url, "status": h.status, "at": h.at} for h in each.hops])
-            for each in seen
+            (each.end.value, [{"url": h.url, "status": h.status, "at": h.at} for h in each.hops]) for each in seen
         )
         is_suspect = assess(met.values(), misses).is_suspect
         for each in met.values():
@@ -83,9 +81,7 @@ def year() -> Year:
         for number, subject in enumerate(asked):
             status, landing = subject.answer(day)
             at = morning(day) + timedelta(seconds=number)
-            check = DatedVerdict(
-                at, ObjectOutcome(OUTCOMES[status]), is_suspect, Seen(landing=landing)
-            )
+            check = DatedVerdict(at, ObjectOutcome(OUTCOMES[status]), is_suspect, Seen(landing=landing))
             standings[subject], events = step(standings.get(subject), check)
             result.events[subject] += ((at, event) for event in events)
         result.days.append(dict(standings))
@@ -104,8 +100,7 @@ def states(year: Year, host: str) -> Iterator[tuple[int, ArkStatus]]:
 
 def kinds(year: Year, host: str) -> list[list[EventKind]]:
     return [
-        [event.kind for _, event in year.events[subject] if event.kind is not EventKind.NEW]
-        for subject in of(host)
+        [event.kind for _, event in year.events[subject] if event.kind is not EventKind.NEW] for subject in of(host)
     ]
 
 
@@ -145,12 +140,12 @@ def test_who_keeps_us_out_is_blocked_and_never_broken(year: Year) -> None:
         assert ark_status.strikes == 0
         assert ark_status.state in (ArkState.HEALTHY, ArkState.BLOCKED)
         assert ark_status.state is ArkState.HEALTHY or KEPT_OUT.start <= day < KEPT_OUT.stop + 11
-    assert {
-        ark_status.state for day, ark_status in states(year, "guarded") if day in KEPT_OUT[46:]
-    } == {ArkState.BLOCKED}
-    assert {
-        ark_status.state for day, ark_status in states(year, "guarded") if day > KEPT_OUT.stop + 11
-    } == {ArkState.HEALTHY}
+    assert {ark_status.state for day, ark_status in states(year, "guarded") if day in KEPT_OUT[46:]} == {
+        ArkState.BLOCKED
+    }
+    assert {ark_status.state for day, ark_status in states(year, "guarded") if day > KEPT_OUT.stop + 11} == {
+        ArkState.HEALTHY
+    }
 
 
 def test_a_real_death_is_confirmed_and_stays_so(year: Year) -> None:
@@ -172,35 +167,25 @@ def test_a_move_is_one_event_and_no_failure(year: Year) -> None:
     assert kinds(year, "moving") == [[EventKind.MOVED]] * ARKS_A_HOST
     assert all(ark_status.state is ArkState.HEALTHY for _, ark_status in states(year, "moving"))
     assert all(
-        at >= morning(MOVES)
-        for s in of("moving")
-        for at, event in year.events[s]
-        if event.kind is EventKind.MOVED
+        at >= morning(MOVES) for s in of("moving") for at, event in year.events[s] if event.kind is EventKind.MOVED
     )
 
 
 def test_what_comes_and_goes_is_flapping_never_confirmed_and_calms_down(year: Year) -> None:
     seen = {
-        state: [day for day, ark_status in states(year, "flapping") if ark_status.state is state]
-        for state in ArkState
+        state: [day for day, ark_status in states(year, "flapping") if ark_status.state is state] for state in ArkState
     }
     assert not seen[ArkState.CONFIRMED_BROKEN]
     assert FLAPS.start < min(seen[ArkState.FLAPPING]) < FLAPS.start + 25
     assert max(seen[ArkState.FLAPPING]) < FLAPS.stop + 60
-    assert all(
-        ark_status.state is ArkState.HEALTHY
-        for day, ark_status in states(year, "flapping")
-        if day == DAYS - 1
-    )
+    assert all(ark_status.state is ArkState.HEALTHY for day, ark_status in states(year, "flapping") if day == DAYS - 1)
 
 
 def test_the_load_is_even_and_each_ark_is_checked_as_often_as_it_should_be(year: Year) -> None:
     calm = [subject for subject in WORLD if subject.host in ("steady", "other", "third", "moving")]
     checks = Counter(subject for asked in year.checked for subject in asked)
     assert all(11 <= checks[subject] <= 15 for subject in calm), checks
-    first_round = Counter(
-        day for day in range(1, 46) for subject in year.checked[day] if subject in calm
-    )
+    first_round = Counter(day for day in range(1, 46) for subject in year.checked[day] if subject in calm)
     assert max(first_round.values()) <= len(calm) // 3
 
 
@@ -213,10 +198,7 @@ def test_a_store_that_lives_through_the_same_year_stands_as_it_should_on_every_d
             if day == 0:
                 asked = year.checked[0]
             else:
-                asked = [
-                    by_url[each.request_url]
-                    for each in due(store.known_arks(), POLICY, morning(day))
-                ]
+                asked = [by_url[each.request_url] for each in due(store.known_arks(), POLICY, morning(day))]
             assert asked == year.checked[day], day
             if not asked:
                 continue
@@ -233,6 +215,4 @@ def test_a_store_that_lives_through_the_same_year_stands_as_it_should_on_every_d
             judge_run(store, run_id, [(subject.ark, subject.url) for subject in asked])
             store.end_run(run_id, at=at, state="finished")
             standings = {each.request_url: each.state for each in store.known_arks()}
-            assert standings == {
-                s.url: ark_status.state for s, ark_status in year.days[day].items()
-            }, day
+            assert standings == {s.url: ark_status.state for s, ark_status in year.days[day].items()}, day

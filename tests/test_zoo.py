@@ -43,9 +43,7 @@ def test_verdict(animal: Animal, visit: Visit) -> None:
     ]
     assert not wrong
     assert row["object"]["evidence"], "a verdict without a reason"
-    words = " ".join(
-        [*row["remarks"], *(words for service in SERVICES for words in row[service]["evidence"])]
-    )
+    words = " ".join([*row["remarks"], *(words for service in SERVICES for words in row[service]["evidence"])])
     assert [each for each in animal.says if each not in words] == []
     assert [each for each in animal.unsaid if each in words] == []
     if animal.final is not None:
@@ -72,14 +70,10 @@ def test_the_zoo_shows_every_outcome() -> None:
         ("commitment", CommitmentOutcome),
     ):
         shown = {token for animal in ANIMALS for token in getattr(animal, service).split("|")}
-        assert shown >= {str(outcome) for outcome in outcomes} - {
-            str(each) for each in NOT_OF_A_SERVER
-        }
+        assert shown >= {str(outcome) for outcome in outcomes} - {str(each) for each in NOT_OF_A_SERVER}
 
 
-def test_the_store_has_the_requests_that_were_sent_and_no_others(
-    visit: Visit, tmp_path: Path
-) -> None:
+def test_the_store_has_the_requests_that_were_sent_and_no_others(visit: Visit, tmp_path: Path) -> None:
     recorded, unanswered = set(), set()
     for run in map(str, range(1, len(RUNS) + 1)):
         done = run_command("report", "--store", visit.store, "--run", run, "--out", tmp_path / run)
@@ -90,9 +84,7 @@ def test_the_store_has_the_requests_that_were_sent_and_no_others(
         assert judged
         assert [row["ark"] for row in judged if row["request_url"] not in asked] == []
         for row in requests:
-            (recorded if row["status"] else unanswered).add(
-                (urlsplit(row["url"]).hostname, _target(row["url"]))
-            )
+            (recorded if row["status"] else unanswered).add((urlsplit(row["url"]).hostname, _target(row["url"])))
     sent = {(seen.host, seen.target) for seen in visit.requests}
     assert recorded <= sent
     assert sent <= recorded | unanswered
@@ -119,7 +111,5 @@ def test_objects_are_asked_for_by_get(visit: Visit) -> None:
 )
 def test_a_certificate_has_its_reason(animal: Animal, visit: Visit) -> None:
     with sqlite3.connect(visit.store) as raw:
-        found = raw.execute(
-            "select reason from tls_probe where host = ?", (animal.host,)
-        ).fetchall()
+        found = raw.execute("select reason from tls_probe where host = ?", (animal.host,)).fetchall()
     assert found == [(animal.tls,)]

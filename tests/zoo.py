@@ -132,9 +132,7 @@ class Animal:
             "elsewhere": ("elsewhere",),
         }[kind]
         found = next((self.on[key] for key in (*keys, "anything") if key in self.on), None)
-        return found or (
-            (Answer(),) if kind == "object" else (Answer(404, body="Not found: {target}"),)
-        )
+        return found or ((Answer(),) if kind == "object" else (Answer(404, body="Not found: {target}"),))
 
 
 def animals(folder: Path = FOLDER) -> list[Animal]:
@@ -147,10 +145,7 @@ def animals(folder: Path = FOLDER) -> list[Animal]:
 def _animal(number: int, row: dict[str, Any]) -> Animal:
     told = {"ark": f"ark:/12x45/cl0{10066723 + 37 * number}", **row}
     verdict = dict(zip(("object", "metadata", "commitment"), told.pop("verdict"), strict=True))
-    on = {
-        key.replace("{own}", told["ark"]): _answers(value)
-        for key, value in told.pop("on", {}).items()
-    }
+    on = {key.replace("{own}", told["ark"]): _answers(value) for key, value in told.pop("on", {}).items()}
     robots = told.pop("robots", None)
     lists = {key: tuple(told.pop(key)) for key in ("says", "unsaid", "never") if key in told}
     return Animal(
@@ -206,11 +201,7 @@ class Zoo:
                 address, port = "[::1]", self._listen("::1", None)
             self.routes.append(f"{host}:80={address}:{port}")
             if animal.tls:
-                secure = (
-                    plain
-                    if animal.tls == "none"
-                    else self._listen("127.0.0.1", self._context(animal))
-                )
+                secure = plain if animal.tls == "none" else self._listen("127.0.0.1", self._context(animal))
                 self.routes.append(f"{host}:443=127.0.0.1:{secure}")
         return self
 
@@ -234,11 +225,7 @@ class Zoo:
 
     def _context(self, animal: Animal) -> ssl.SSLContext:
         now = datetime.datetime.now(datetime.UTC)
-        until = (
-            now - datetime.timedelta(days=1)
-            if animal.tls == "expired"
-            else now + datetime.timedelta(days=9)
-        )
+        until = now - datetime.timedelta(days=1) if animal.tls == "expired" else now + datetime.timedelta(days=9)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         if animal.tls == "self-signed":
             itself = trustme.CA()  # an authority's own certificate, shown as if it were the host's
@@ -250,9 +237,9 @@ class Zoo:
             return context
         authority = trustme.CA() if animal.tls == "unknown-issuer" else self._authority
         name = "somebody-else.example" if animal.tls == "wrong-host" else animal.host
-        authority.issue_cert(
-            name, not_before=now - datetime.timedelta(days=30), not_after=until
-        ).configure_cert(context)
+        authority.issue_cert(name, not_before=now - datetime.timedelta(days=30), not_after=until).configure_cert(
+            context
+        )
         return context
 
     def _accept(self, listener: socket.socket, context: ssl.SSLContext | None) -> None:
@@ -285,10 +272,7 @@ class Zoo:
     def _answer(self, connection: socket.socket, head: str, *, is_secure: bool) -> None:
         line, *lines = head.split("\r\n")
         method, target, _ = line.split(" ", 2)
-        told = {
-            name.lower(): value.strip()
-            for name, _, value in (each.partition(":") for each in lines if each)
-        }
+        told = {name.lower(): value.strip() for name, _, value in (each.partition(":") for each in lines if each)}
         host = told.get("host", "").partition(":")[0].lower()
         animal = self._by_host[host]
         if target == "/robots.txt":
@@ -310,15 +294,11 @@ class Zoo:
         answer = fitting[0 if gated else min(seen, len(fitting) - 1)]
         _send(connection, answer, target, animal, len(self.requests))
 
-    def _given(
-        self, animal: Animal, host: str, target: str, *, is_secure: bool
-    ) -> tuple[Answer, ...]:
+    def _given(self, animal: Animal, host: str, target: str, *, is_secure: bool) -> tuple[Answer, ...]:
         return animal.answers_to(host, target, is_secure=is_secure)
 
 
-def _send(
-    connection: socket.socket, answer: Answer, target: str, animal: Animal, number: int
-) -> None:
+def _send(connection: socket.socket, answer: Answer, target: str, animal: Animal, number: int) -> None:
     time.sleep(answer.delay_s)
     if answer.fault == "hang":
         time.sleep(HANG_S)
@@ -387,9 +367,7 @@ def _pieces(answer: Answer, words: Mapping[str, str]) -> Iterator[tuple[bytes, f
         body = body + b"<p>and so on</p>" * 2**19
     headers += [f"Content-Length: {len(body)}", "Connection: close"]
     has_body = status not in (204, 304)
-    head = "".join(
-        f"{line}\r\n" for line in (f"HTTP/1.1 {status} {answer.reason}", *headers, "")
-    ).encode("latin-1")
+    head = "".join(f"{line}\r\n" for line in (f"HTTP/1.1 {status} {answer.reason}", *headers, "")).encode("latin-1")
     if answer.fault == "trickled-head":
         yield from ((head[at : at + 1], 1.0) for at in range(len(head)))
     elif answer.fault == "trickle":

@@ -83,9 +83,7 @@ def told(animal: Animal, row: dict[str, Any]) -> dict[str, Any]:
     return {
         "animal": animal.name,
         **{service: row[service]["outcome"] for service in SERVICES},
-        "final_url": (row["final_url"] or "").partition("?")[
-            0
-        ],  # some servers count their visitors there
+        "final_url": (row["final_url"] or "").partition("?")[0],  # some servers count their visitors there
         "remarks": row["remarks"],
     }
 
@@ -94,9 +92,7 @@ def main() -> int:
     """Visit a zoo, and write its verdicts to a file."""
     parser = argparse.ArgumentParser(prog="python -m tests.zoo_visit", description=main.__doc__)
     parser.add_argument("out", type=Path, help="where the verdicts go, as JSON")
-    parser.add_argument(
-        "--animals", type=Path, default=FOLDER, help="the folder of their data files"
-    )
+    parser.add_argument("--animals", type=Path, default=FOLDER, help="the folder of their data files")
     options = parser.parse_args()
     inhabitants = animals(options.animals)
     with tempfile.TemporaryDirectory() as folder, visited(inhabitants, Path(folder)) as visit:

@@ -73,23 +73,17 @@ def crawl(
         run_id = begun.finished
         if run_id is None:
             seeded = begun.seeds(named)
-            audit = audits.Audit(
-                begun.config, begun.store, seeded, resolve=False, on_document=_tell_findings
-            )
+            audit = audits.Audit(begun.config, begun.store, seeded, resolve=False, on_document=_tell_findings)
             run_id = audit.run("crawl", begun.decision)
         counts = begun.store.counts(run_id)
         unread = begun.store.unread(run_id)
         is_read = begun.store.has_read_seed(run_id)
-    read = f"{counts['read']} read" + (
-        f", {counts['redirected']} redirected" if counts["redirected"] else ""
-    )
+    read = f"{counts['read']} read" + (f", {counts['redirected']} redirected" if counts["redirected"] else "")
     documents, citations = (
         counted(counts["documents"], "document"),
         counted(counts["citations"], "citation"),
     )
-    faults = [
-        Fault(f"not read: {words}{f', found on {page}' if page else ''}") for words, page in unread
-    ]
+    faults = [Fault(f"not read: {words}{f', found on {page}' if page else ''}") for words, page in unread]
     not_read = counts["documents"] - sum(counts[had] for had in ("read", "redirected", "referers"))
     hint = after_crawl(store_file, config_file) if counts["citations"] else None
     tell_ending(

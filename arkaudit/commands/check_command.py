@@ -89,9 +89,7 @@ if TYPE_CHECKING:
     metavar="HOST",
     help="… of what this host is asked first. Repeatable.",
 )
-@click.option(
-    "--limit", type=click.IntRange(min=1), help="With --due, --naan …: so many ARKs at most."
-)
+@click.option("--limit", type=click.IntRange(min=1), help="With --due, --naan …: so many ARKs at most.")
 @fail_on_option
 @request_options
 def check(
@@ -147,9 +145,7 @@ def check(
             raise UserMistake("--host is for a store")
         raise UserMistake("--naan and --prefix choose from the inventory alone")
     if dataset is not None and (arks or inventory is not None):
-        raise UserMistake(
-            f"{from_file} is a dataset, which is checked alone: check the other ARKs by another command"
-        )
+        raise UserMistake(f"{from_file} is a dataset, which is checked alone: check the other ARKs by another command")
     if not of_store and not asked and not (dataset is not None and dataset.has_arks):
         empty = " and ".join(str(file) for file in (from_file, inventory) if file is not None)
         of_these = f" of {selection.words}" if selection else ""
@@ -252,25 +248,17 @@ def _inventoried(path: Path | None, selection: KnownSelection) -> list[str]:
 
     listed = listed_in(path)
     assert listed is not None
-    return [
-        ark
-        for ark in listed["ark"]
-        if selection.names(ark, ark.partition(":")[2].partition("/")[0])
-    ]
+    return [ark for ark in listed["ark"] if selection.names(ark, ark.partition(":")[2].partition("/")[0])]
 
 
-def _selection(
-    naans: tuple[str, ...], prefixes: tuple[str, ...], hosts: tuple[str, ...]
-) -> KnownSelection:
+def _selection(naans: tuple[str, ...], prefixes: tuple[str, ...], hosts: tuple[str, ...]) -> KnownSelection:
     from crawler.history.triaging import KnownSelection, beginning_of
 
     try:
         beginnings = tuple(map(beginning_of, prefixes))
     except ValueError as problem:
         raise UserMistake(str(problem)) from None
-    return KnownSelection(
-        tuple(naan.lower() for naan in naans), beginnings, tuple(host.lower() for host in hosts)
-    )
+    return KnownSelection(tuple(naan.lower() for naan in naans), beginnings, tuple(host.lower() for host in hosts))
 
 
 def _to_check(
@@ -307,9 +295,7 @@ def _to_check(
             store.set_status_policy(config.recheck.status_policy)
             if given is not None:
                 apply_to(store, given)
-        known_arks = [
-            without_times_ahead(one, now) for one in store.known_arks() if selection.holds(one)
-        ]
+        known_arks = [without_times_ahead(one, now) for one in store.known_arks() if selection.holds(one)]
     asked_about = (one for one in known_arks if one.state is not ArkState.SKIPPED)
     chosen = due(known_arks, intervals, now) if is_due else in_turn(asked_about)
     if chosen:  # without what names a NAAN or a shoulder alone

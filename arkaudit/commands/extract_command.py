@@ -142,16 +142,10 @@ def extract(
         raise UserMistake("--all-columns is for --format csv")
     form = "unique" if unique else form or ("table" if sys.stdout.isatty() else "jsonl")
     seeds = Seeds.of(path for path in places if path != "-")
-    is_plain = (
-        config_file is None
-        and asked_level() is None
-        and all(value in (None, ()) for value in options.values())
-    )
+    is_plain = config_file is None and asked_level() is None and all(value in (None, ()) for value in options.values())
     config = None
     if is_plain and not seeds.urls:
-        logs.start(
-            None, errors
-        )  # what a configuration takes to load costs more than reading a small file
+        logs.start(None, errors)  # what a configuration takes to load costs more than reading a small file
     else:
         config = config_of(config_file, options)
     processes = jobs or (config.jobs if config is not None else None) or cores()
@@ -161,9 +155,7 @@ def extract(
 
         def read(render: Callable[[Document], Any]) -> Iterator[Any]:
             counted = partial(Counted.of, render)
-            for rendered in documents(
-                seeds, counted, standard_input="-" in places, jobs=processes, config=config
-            ):
+            for rendered in documents(seeds, counted, standard_input="-" in places, jobs=processes, config=config):
                 document = rendered.summary
                 report_findings(document.name, document.findings, to_findings)
                 total.in_part += document.is_read_in_part
@@ -181,18 +173,14 @@ def extract(
             rows.print_mentions(chain.from_iterable(read(mention_rows)), Console())
         elif form == "csv":
             columns = MENTION_COLUMNS if all_columns else MAIN_COLUMNS
-            lines = partial(
-                rows.mention_csv_lines, columns=columns, is_terminal=sys.stdout.isatty()
-            )
+            lines = partial(rows.mention_csv_lines, columns=columns, is_terminal=sys.stdout.isatty())
             rows.write(rows.csv_line(columns), sys.stdout)
             rows.write_all(read(lines), sys.stdout)
         elif form in ("unique", "none"):
             arks = dict.fromkeys(chain.from_iterable(read(rows.distinct_arks)))
             rows.write_all((f"{ark}\n" for ark in (arks if unique else ())), sys.stdout)
         else:
-            rows.write_all(
-                read(partial(rows.mention_lines, is_utf8=rows.is_utf8(sys.stdout))), sys.stdout
-            )
+            rows.write_all(read(partial(rows.mention_lines, is_utf8=rows.is_utf8(sys.stdout))), sys.stdout)
     if not total.read:
         end_unread("nothing", total.unread)
     is_failing = _MISTYPED in fail_on and bool(total.mistyped)
@@ -227,15 +215,11 @@ def _extract_into(
     from arkaudit.datasets.plan import PART_BYTES
 
     if _MISTYPED in fail_on:
-        raise UserMistake(
-            f"--fail-on {_MISTYPED} is not for datasets: their mentions have the column 'check'"
-        )
+        raise UserMistake(f"--fail-on {_MISTYPED} is not for datasets: their mentions have the column 'check'")
     context = click.get_current_context()
     for name, option in (("form", "--format"), ("unique", "--unique"), ("findings", "--findings")):
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise UserMistake(
-                f"{option} is not for datasets: they are Parquet, and have a table of findings"
-            )
+            raise UserMistake(f"{option} is not for datasets: they are Parquet, and have a table of findings")
     if workers and jobs:
         raise UserMistake("--jobs is for this process, and --workers for others: give one of them")
     if "-" in places:
@@ -245,13 +229,8 @@ def _extract_into(
     if dry_run:
         tell_of_dataset(places, out, part_bytes=part_bytes)
         return
-    made = make_dataset(
-        places, out, jobs=jobs or config.jobs or cores(), workers=workers, part_bytes=part_bytes
-    )
-    if (
-        not made.manifest.inputs.files
-        or 0 < made.unreadable == made.manifest.tables["documents"].rows
-    ):
+    made = make_dataset(places, out, jobs=jobs or config.jobs or cores(), workers=workers, part_bytes=part_bytes)
+    if not made.manifest.inputs.files or 0 < made.unreadable == made.manifest.tables["documents"].rows:
         end_unread("nothing", made.first_unreadable)
     exit_on(fail_on, [DocumentOutcome.UNREADABLE.value] * bool(made.unreadable))
 

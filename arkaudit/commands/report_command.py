@@ -36,9 +36,7 @@ from extractors.model.errors import UserMistake
     help="Write the report into this folder; - for standard output.",
 )
 @click.option("--run", "run_id", type=int, help="One run alone.  [default: the audit as it is now]")
-@click.option(
-    "--since", type=int, metavar="RUN", help="A run to compare with.  [default: the one before]"
-)
+@click.option("--since", type=int, metavar="RUN", help="A run to compare with.  [default: the one before]")
 @choice_options
 @inventory_option
 @format_option
@@ -137,9 +135,7 @@ def _report_on_dataset(
 @click.command()
 @click.argument("ark", metavar="ARK|URL")
 @store_option
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def history(ark: str, store_file: Path, form: str) -> None:
     """Show where an ARK is cited, what each check found, what happened to it, and its status.
 

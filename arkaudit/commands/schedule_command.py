@@ -121,9 +121,7 @@ def schedule_run(config_file: Path) -> None:
 @store_file_option(help="[default: the configuration's]")
 @click.option("--run", "run_id", type=int, help="The run to report.  [default: the newest]")
 @flag("--dry-run", help="Only say what would be sent, and to whom.")
-def notify(
-    config_file: Path, audit: str | None, store_file: Path | None, run_id: int | None, dry_run: bool
-) -> None:
+def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id: int | None, dry_run: bool) -> None:
     """Notify people of what a run has changed, as the configuration says; of nothing, if nothing has.
 
     A run does this itself at its end; this is to try it out, and to send again what could not be sent then.
@@ -133,9 +131,7 @@ def notify(
     """
     from arkaudit.notification import send_news_again
 
-    if not send_news_again(
-        config_of(config_file, {}, audit=audit), store_file, run_id, is_dry=dry_run
-    ):
+    if not send_news_again(config_of(config_file, {}, audit=audit), store_file, run_id, is_dry=dry_run):
         sys.exit(EXIT_FINDING)
 
 
@@ -357,18 +353,14 @@ def outcome(last: ScheduledRun | None, *, is_running: bool) -> str:
         return "not yet run"
     if last.ended is None:
         return "killed"
-    return _OUTCOMES.get(
-        last.exit_code if last.exit_code is not None else -1, f"exit code {last.exit_code}"
-    )
+    return _OUTCOMES.get(last.exit_code if last.exit_code is not None else -1, f"exit code {last.exit_code}")
 
 
 def table(listed: Iterable[dict[str, Any]]) -> Table:
     """The rows for people."""
     from rich.table import Table
 
-    shown = Table(
-        "audit", "schedule", "next (UTC)", "last began (UTC)", "took", "outcome", box=None
-    )
+    shown = Table("audit", "schedule", "next (UTC)", "last began (UTC)", "took", "outcome", box=None)
     for row in listed:
         ended = datetime.fromisoformat(row["last_ended"]) if row["last_ended"] else None
         next_at = "now" if row["is_due"] else _minute(row["next"])
@@ -378,9 +370,7 @@ def table(listed: Iterable[dict[str, Any]]) -> Table:
             next_at,
             _minute(row["last_started"]),
             # the clock may have been set back meanwhile
-            str(max(ended - datetime.fromisoformat(row["last_started"]), timedelta()))
-            if ended
-            else "",
+            str(max(ended - datetime.fromisoformat(row["last_started"]), timedelta())) if ended else "",
             row["outcome"],
         )
     return shown

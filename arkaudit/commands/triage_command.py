@@ -130,10 +130,7 @@ def _decide(
     from arkaudit.triage_file import opened_store
 
     now = datetime.now(UTC)
-    made = [
-        TriageDecision(action, kind, target, now, reason, until, assignee)
-        for kind, target in _targets(meant)
-    ]
+    made = [TriageDecision(action, kind, target, now, reason, until, assignee) for kind, target in _targets(meant)]
     with opened_store(store_file) as store:
         touched = store.touched_by(made)
         store.decide(made)
@@ -178,8 +175,7 @@ def _rows(now: datetime, connection: Connection) -> list[dict[str, Any]]:
     rows = []
     for decision in triaging.decisions(connection):
         touched = [
-            (row.ark, row.request_url, ArkState(row.state))
-            for row, _ in triaging.touched(connection, [decision])
+            (row.ark, row.request_url, ArkState(row.state)) for row, _ in triaging.touched(connection, [decision])
         ]
         arks, not_well = _counts(touched)
         row = {
@@ -220,9 +216,7 @@ def triage_forget(store_file: Path, action: str | None, **meant: Any) -> None:
             if (decision.kind, decision.target) in targets and action in (None, decision.action)
         ]
         if not decisions:
-            raise UserMistake(
-                f"nothing of that was decided in {store_file}: see arkaudit triage list"
-            )
+            raise UserMistake(f"nothing of that was decided in {store_file}: see arkaudit triage list")
         store.forget_decisions(decisions)
     for decision in decisions:
         say(f"forgotten: {decision.action} {decision.kind} {decision.target}")

@@ -236,9 +236,7 @@ class Making:
         while todo or reading_again.alone:
             some = todo or [reading_again.alone.pop()]
             parts = {part.key: part for part in some}
-            calls = (
-                Call(part.key, "read", (self.storage.place, part, self.folder)) for part in some
-            )
+            calls = (Call(part.key, "read", (self.storage.place, part, self.folder)) for part in some)
             todo = []
             for answer in self.engine.answers(calls):
                 part = parts[answer.call.key]
@@ -260,16 +258,12 @@ class Making:
 
     def _read_record(self, key: str) -> ReadRecord:
         """The record of a part that was read. Raises `_NotSound` where it has to be read again."""
-        record = self._record(
-            passes.read_record_file(key), ReadRecord, partial(passes.files_of_read, key)
-        )
+        record = self._record(passes.read_record_file(key), ReadRecord, partial(passes.files_of_read, key))
         if record.killed:
             raise _NotSound(f"the process of {record.killed} of its documents was killed")
         return record
 
-    def _record(
-        self, name: str, kind: type[Record], files: Callable[[Record], Mapping[str, str]]
-    ) -> Record:
+    def _record(self, name: str, kind: type[Record], files: Callable[[Record], Mapping[str, str]]) -> Record:
         """The record in a file. Raises `_NotSound` where it, or one of its *files*, is missing or damaged."""
         try:
             record = decoded(self.storage.read(name) or b"", kind)
@@ -344,15 +338,11 @@ class Making:
 
     # -- the end
 
-    def _manifest(
-        self, read: Mapping[str, ReadRecord], decided: Mapping[str, DecidedRecord], digest: str
-    ) -> Manifest:
+    def _manifest(self, read: Mapping[str, ReadRecord], decided: Mapping[str, DecidedRecord], digest: str) -> Manifest:
         tables: dict[str, TableFiles] = {}
         for table in DATASET_TABLES:
             files = {
-                passes.table_file(table.name, key, digest, record.attempt): record.sha256[
-                    table.name
-                ]
+                passes.table_file(table.name, key, digest, record.attempt): record.sha256[table.name]
                 for key, record in decided.items()
                 if record.rows[table.name]
             } or _without_rows(self.storage, table, digest)

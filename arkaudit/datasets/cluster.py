@@ -101,15 +101,15 @@ def remote_engine(address: str) -> Iterator[DaskEngine]:
     from distributed import Client
 
     if not address.startswith(("tls://", "wss://", "inproc://")) and not _is_this_machine(address):
-        words = "without TLS, so that everybody who reaches it can run code there and here: use tls:// (docs/scaling.md)"
+        words = (
+            "without TLS, so that everybody who reaches it can run code there and here: use tls:// (docs/scaling.md)"
+        )
         say(f"the scheduler {address} is on another machine and {words}", level=logging.WARNING)
 
     try:
         client = Client(address, timeout=_CONNECT_S)
     except (OSError, TimeoutError, ValueError, TypeError) as problem:
-        raise UserMistake(
-            f"there is no Dask scheduler at {address} that can be used: {reason_of(problem)}"
-        ) from None
+        raise UserMistake(f"there is no Dask scheduler at {address} that can be used: {reason_of(problem)}") from None
     with client:
         _check(client)
         yield DaskEngine(client)
@@ -123,9 +123,7 @@ def _is_this_machine(address: str) -> bool:
     """
     host = urlsplit(address if "://" in address else f"tcp://{address}").hostname or ""
     addresses = addresses_in(host)
-    return host == "localhost" or (
-        bool(addresses) and all(resolved.is_loopback for resolved in addresses)
-    )
+    return host == "localhost" or (bool(addresses) and all(resolved.is_loopback for resolved in addresses))
 
 
 class WorkerWatch:
@@ -209,9 +207,7 @@ class DaskEngine:
             return
         self._looked_at = at
         try:
-            workers = self._client.sync(
-                self._client.scheduler.ncores, callback_timeout=_ANSWERS_WITHIN_S
-            )
+            workers = self._client.sync(self._client.scheduler.ncores, callback_timeout=_ANSWERS_WITHIN_S)
         except TimeoutError:  # it may be busy; TimeoutError is an OSError
             if self._client.status != "running" or time.monotonic() - self._seen_at > _SILENT_S:
                 raise SchedulerLost(_GONE) from None
@@ -238,9 +234,7 @@ def _check(client: Client) -> None:
     except ModuleNotFoundError as problem:
         raise UserMistake(f"a worker of the cluster has no arkaudit: {problem}") from None
     except (OSError, TimeoutError) as problem:
-        raise UserMistake(
-            f"the workers of the cluster can't be reached: {reason_of(problem)}"
-        ) from None
+        raise UserMistake(f"the workers of the cluster can't be reached: {reason_of(problem)}") from None
     for worker, versions in fingerprints.items():
         if versions != fingerprint():
             raise UserMistake(f"the worker {worker} has {difference(fingerprint(), versions)}")
@@ -287,9 +281,7 @@ def _answer(call: Call, result: Any) -> Answer:
 
 def _require_dask() -> None:
     if find_spec("distributed") is None:
-        raise UserMistake(
-            "--workers needs Dask: pip install 'arkaudit[cluster]'; without it, --jobs uses all cores"
-        )
+        raise UserMistake("--workers needs Dask: pip install 'arkaudit[cluster]'; without it, --jobs uses all cores")
     import distributed
 
     for name in (distributed.__name__, "tornado.application", *logging.root.manager.loggerDict):

@@ -55,9 +55,7 @@ _WHERE = (
         "name as `arkaudit extract` has it: a path, and for what is in an archive `a.warc!/URL`, say",
     ),
     DatasetColumn("source", _TEXT, "archive or file as it was named: `document` begins with it"),
-    DatasetColumn(
-        "record", _TEXT, "what it is in the archive: a path, a URL; empty for a whole file"
-    ),
+    DatasetColumn("record", _TEXT, "what it is in the archive: a path, a URL; empty for a whole file"),
 )
 
 DOCUMENTS = DatasetTable(
@@ -66,15 +64,11 @@ DOCUMENTS = DatasetTable(
     "something in it, or all of it, could not be read.",
     (
         *_WHERE,
-        DatasetColumn(
-            "url", _TEXT, "URL at which a web archive has captured it; missing for others", "", True
-        ),
+        DatasetColumn("url", _TEXT, "URL at which a web archive has captured it; missing for others", "", True),
         DatasetColumn("outcome", _TEXT, "read, or unreadable: then its findings say why"),
         DatasetColumn("media_type", _TEXT, "media type as the reader determined it; may be empty"),
         DatasetColumn("title", _TEXT, "title that the document gives itself; may be empty"),
-        DatasetColumn(
-            "bytes", _LARGE, "size of what was read; missing where nothing was", "bytes", True
-        ),
+        DatasetColumn("bytes", _LARGE, "size of what was read; missing where nothing was", "bytes", True),
         DatasetColumn(
             "sha256",
             _TEXT,
@@ -90,9 +84,7 @@ MENTIONS = DatasetTable(
     "One row per place that cites an ARK, as decided on all documents of the dataset; unique by document and ordinal.",
     (
         *_WHERE,
-        DatasetColumn(
-            "ordinal", _NUMBER, "place among the mentions of the document", "number from 1"
-        ),
+        DatasetColumn("ordinal", _NUMBER, "place among the mentions of the document", "number from 1"),
         DatasetColumn("ark", _TEXT, "ARK in normal form (draft-kunze-ark-38, 3.2)"),
         DatasetColumn("naan", _TEXT, "Name Assigning Authority Number"),
         DatasetColumn(
@@ -103,16 +95,10 @@ MENTIONS = DatasetTable(
             True,
         ),
         DatasetColumn("name", _TEXT, "base name, up to the first slash or dot"),
-        DatasetColumn(
-            "qualifier", _TEXT, "components and variants, each with its delimiter; may be empty"
-        ),
+        DatasetColumn("qualifier", _TEXT, "components and variants, each with its delimiter; may be empty"),
         DatasetColumn("as_written", _TEXT, "the characters of the document, unchanged"),
-        DatasetColumn(
-            "repaired", _TEXT, "the same, whole again; hyphens, label and resolver as found"
-        ),
-        DatasetColumn(
-            "role", _TEXT, "text, link-target, metadata, link-annotation or structured-data"
-        ),
+        DatasetColumn("repaired", _TEXT, "the same, whole again; hyphens, label and resolver as found"),
+        DatasetColumn("role", _TEXT, "text, link-target, metadata, link-annotation or structured-data"),
         DatasetColumn(
             "page",
             _NUMBER,
@@ -145,12 +131,8 @@ MENTIONS = DatasetTable(
         DatasetColumn("confidence", _TEXT, "certain, likely or ambiguous"),
         DatasetColumn("reason", _TEXT, "rule of the least sure decision"),
         DatasetColumn("alternatives", _TEXTS, "ARKs that the other decisions would have given"),
-        DatasetColumn(
-            "check", _TEXT, "what its check character says: passes, fails, none or unknown"
-        ),
-        DatasetColumn(
-            "suggestions", _TEXTS, "ARKs that may have been meant where the check character fails"
-        ),
+        DatasetColumn("check", _TEXT, "what its check character says: passes, fails, none or unknown"),
+        DatasetColumn("suggestions", _TEXTS, "ARKs that may have been meant where the check character fails"),
         DatasetColumn("spelling", _TEXTS, "how its spelling departs from the specifications"),
         DatasetColumn(
             "citation",
@@ -179,9 +161,7 @@ FINDINGS = DatasetTable(
     "One row per remark that a reader must know about a document, an archive as such, or a folder that was named.",
     (
         *_WHERE,
-        DatasetColumn(
-            "kind", _TEXT, "kind of finding: unreadable, encrypted, damaged, namespace-mention …"
-        ),
+        DatasetColumn("kind", _TEXT, "kind of finding: unreadable, encrypted, damaged, namespace-mention …"),
         DatasetColumn("detail", _TEXT, "the finding in words"),
     ),
 )
@@ -222,9 +202,7 @@ class ParquetFile:
         self.rows = 0
         self._schema = schema_of(table)
         self._rows: list[Sequence[Any]] = []
-        self._writer = pq.ParquetWriter(
-            path, self._schema, compression="zstd", write_page_checksum=True
-        )
+        self._writer = pq.ParquetWriter(path, self._schema, compression="zstd", write_page_checksum=True)
 
     def add(self, rows: Iterable[Sequence[Any]]) -> None:
         """Add *rows*."""
@@ -245,10 +223,7 @@ class ParquetFile:
     def _flush(self) -> None:
         if self._rows:
             columns = zip(*self._rows, strict=True)
-            arrays = [
-                _array(cells, field.type)
-                for cells, field in zip(columns, self._schema, strict=True)
-            ]
+            arrays = [_array(cells, field.type) for cells, field in zip(columns, self._schema, strict=True)]
             self._writer.write_table(pa.table(arrays, schema=self._schema))
             self._rows = []
 

@@ -72,15 +72,9 @@ def inputs_of(places: Iterable[str], out: str) -> Inputs:
         raise UserMistake(f"a dataset is made of files, not of what is fetched: {seeds.urls[0]}")
     own = Path(out).resolve()
     below = f"{out.rstrip('/')}/"
-    files = (
-        [finding for finding in objects_of(objects) if not finding.name.startswith(below)]
-        if objects
-        else []
-    )
+    files = [finding for finding in objects_of(objects) if not finding.name.startswith(below)] if objects else []
     files += [_input(path) for path in seeds.files if own not in path.resolve().parents]
-    folders = [
-        (document_name(folder), finding) for folder, finding in seeds.folder_findings.items()
-    ]
+    folders = [(document_name(folder), finding) for folder, finding in seeds.folder_findings.items()]
     return files, folders
 
 
@@ -88,13 +82,9 @@ def lines_of(path: Path) -> list[str]:
     """Return the lines of a list, which may be compressed by gzip, without empty ones. Raises `UserMistake`."""
     try:
         data = path.read_bytes()
-        text = (gzip.decompress(data) if data.startswith(_GZIP) else data).decode(
-            "utf-8-sig", "surrogateescape"
-        )
+        text = (gzip.decompress(data) if data.startswith(_GZIP) else data).decode("utf-8-sig", "surrogateescape")
     except (OSError, EOFError, gzip.zlib.error) as problem:  # type: ignore[attr-defined]
-        raise UserMistake(
-            f"{path} can't be read: {getattr(problem, 'strerror', None) or problem}"
-        ) from None
+        raise UserMistake(f"{path} can't be read: {getattr(problem, 'strerror', None) or problem}") from None
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         raise UserMistake(f"{path} names nothing")
@@ -175,13 +165,9 @@ def check_dataset(folder: str) -> None:
     for line in damage:
         print(line)
     if damage:
-        say(
-            f"{folder}: {counted(len(damage), 'file')} to be made again, by the command that made the dataset"
-        )
+        say(f"{folder}: {counted(len(damage), 'file')} to be made again, by the command that made the dataset")
         sys.exit(EXIT_FINDING)
-    say(
-        f"{folder} is what was written: {counted(sum(len(table.files) for table in tables.values()), 'file')}"
-    )
+    say(f"{folder} is what was written: {counted(sum(len(table.files) for table in tables.values()), 'file')}")
 
 
 def _inputs(places: Sequence[str], out: str) -> Inputs:
@@ -203,9 +189,7 @@ def _engine(workers: str | None, jobs: int) -> Iterator[Engine]:
         yield engine
 
 
-def _made(
-    storage: Storage, inputs: Inputs, engine: Engine, progress: DatasetProgress, part_bytes: int
-) -> Made:
+def _made(storage: Storage, inputs: Inputs, engine: Engine, progress: DatasetProgress, part_bytes: int) -> Made:
     try:
         parts = planned(
             storage,
@@ -221,14 +205,10 @@ def _made(
 def _tell(made: Made, out: str) -> None:
     tables = made.manifest.tables
     mentions = counted(tables["mentions"].rows, "mention of an ARK", "mentions of ARKs")
-    say(
-        f"{out}: {counted(tables['documents'].rows, 'document')}, {mentions}, {counted(made.manifest.parts, 'part')}"
-    )
+    say(f"{out}: {counted(tables['documents'].rows, 'document')}, {mentions}, {counted(made.manifest.parts, 'part')}")
     if made.unreadable:
         names = ", ".join(made.first_unreadable[:_MOST_NAMES])
-        say(
-            f"{counted(made.unreadable, 'document')} could not be read (the table findings says why): {names}"
-        )
+        say(f"{counted(made.unreadable, 'document')} could not be read (the table findings says why): {names}")
     if tables["mentions"].rows:
         say(after_dataset(out))
 
@@ -249,9 +229,7 @@ def _check_place(storage: Storage) -> None:
         )
         for name in folders:
             if Path(storage.place, name).is_symlink():
-                raise UserMistake(
-                    f"{storage.place}/{name} is a link: the folders of a dataset are its own"
-                )
+                raise UserMistake(f"{storage.place}/{name} is a link: the folders of a dataset are its own")
 
 
 def _is_empty(storage: Storage) -> bool:
@@ -259,9 +237,7 @@ def _is_empty(storage: Storage) -> bool:
     if storage.names("") or set(storage.folders("")) - {"work"}:
         return False
     in_work = set(storage.names("work")) | set(storage.folders("work"))
-    return in_work <= {"lock", "scratch", "plans"} and all(
-        map(OUR_NAMES.fullmatch, storage.names(SCRATCH))
-    )
+    return in_work <= {"lock", "scratch", "plans"} and all(map(OUR_NAMES.fullmatch, storage.names(SCRATCH)))
 
 
 @contextmanager
@@ -300,11 +276,7 @@ class DatasetProgress(Progress, Listener):
         self._mentions += record.mentions
         self._unreadable += record.unreadable
         mentions = counted(self._mentions, "mention of an ARK", "mentions of ARKs")
-        unread = (
-            f", {counted(self._unreadable, 'document')} could not be read"
-            if self._unreadable
-            else ""
-        )
+        unread = f", {counted(self._unreadable, 'document')} could not be read" if self._unreadable else ""
         self.show(self._parts_done, f", {self._bytes_done / 1e6:,.1f} MB, {mentions}{unread}")
 
     def set_back(self, part: Part, reason: str) -> None:

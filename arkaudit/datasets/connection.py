@@ -99,21 +99,14 @@ def open_dataset(place: str, *, threads: int, memory: str = MEMORY) -> Iterator[
     try:
         import duckdb
     except ModuleNotFoundError:
-        raise UserMistake(
-            "a report on a dataset needs DuckDB: pip install 'arkaudit[duckdb]'"
-        ) from None
+        raise UserMistake("a report on a dataset needs DuckDB: pip install 'arkaudit[duckdb]'") from None
     storage = open_storage(place)
     manifest = manifest_in(storage)
     folder = place.rstrip("/") if is_object(place) else str(Path(place).absolute())
-    paths = {
-        name: [f"{folder}/{file}" for file in table.files]
-        for name, table in manifest.tables.items()
-    }
+    paths = {name: [f"{folder}/{file}" for file in table.files] for name, table in manifest.tables.items()}
     if not is_object(place):  # whose files would come twice
         for damage in damage_in(storage):
-            raise DatasetUnreadable(
-                f"{folder}/{damage}: the command that made the dataset makes it again"
-            )
+            raise DatasetUnreadable(f"{folder}/{damage}: the command that made the dataset makes it again")
     settings = {
         "memory_limit": memory,
         "threads": str(threads),
@@ -141,17 +134,12 @@ def _as_unreadable() -> Iterator[None]:
     try:
         yield
     except (duckdb.Error, pa.ArrowException, OSError) as problem:
-        raise DatasetUnreadable(
-            f"the dataset can't be read: {str(problem).splitlines()[0]}"
-        ) from None
+        raise DatasetUnreadable(f"the dataset can't be read: {str(problem).splitlines()[0]}") from None
 
 
 def _check_columns(dataset: OpenDataset, table: DatasetTable, files: Sequence[str]) -> None:
     """Raise `DatasetUnreadable` where a column of the *files* of a table is missing, or of another type."""
-    there = {
-        name: kind
-        for name, kind, *_ in dataset.rows(f"DESCRIBE SELECT * FROM {_parquet(files[:1])}")
-    }
+    there = {name: kind for name, kind, *_ in dataset.rows(f"DESCRIBE SELECT * FROM {_parquet(files[:1])}")}
     for column in table.columns:
         if there.get(column.name) != _TYPES[column.kind]:
             raise DatasetUnreadable(f"{files[0]}: its column {column.name} is not as it should be")
@@ -240,16 +228,12 @@ def count(dataset: OpenDataset) -> None:
 
     Raises `arkaudit.datasets.connection.DatasetUnreadable`.
     """
-    dataset.run(
-        "CREATE TEMP TABLE ark AS SELECT DISTINCT ark, naan, coalesce(shoulder, '') AS shoulder FROM mentions"
-    )
+    dataset.run("CREATE TEMP TABLE ark AS SELECT DISTINCT ark, naan, coalesce(shoulder, '') AS shoulder FROM mentions")
     _find_hosts(dataset)
     for table in _TABLES:
         dataset.run(f"CREATE TEMP TABLE {table}")
     for files in dataset.groups_of_files():
-        dataset.run(
-            f"CREATE OR REPLACE TEMP TABLE numbered AS {_NUMBERED.replace('$files', files)}"
-        )
+        dataset.run(f"CREATE OR REPLACE TEMP TABLE numbered AS {_NUMBERED.replace('$files', files)}")
         for table, query in _TABLES.items():
             dataset.run(f"INSERT INTO {table.partition(' ')[0]} {query}")
     dataset.run(
@@ -264,22 +248,15 @@ def count(dataset: OpenDataset) -> None:
 
 def _find_hosts(dataset: OpenDataset) -> None:
     """Find the host of each resolver."""
-    resolvers = [
-        resolver
-        for (resolver,) in dataset.rows("SELECT DISTINCT coalesce(resolver, '') FROM mentions")
-    ]
+    resolvers = [resolver for (resolver,) in dataset.rows("SELECT DISTINCT coalesce(resolver, '') FROM mentions")]
     hosts = pa.array(map(host, resolvers), pa.string())
-    dataset.keep(
-        "resolver_host", pa.table({"resolver": pa.array(resolvers, pa.string()), "host": hosts})
-    )
+    dataset.keep("resolver_host", pa.table({"resolver": pa.array(resolvers, pa.string()), "host": hosts}))
 
 
 def _find_sections(dataset: OpenDataset) -> None:
     """Find the section of each document."""
     keys = [key for (key,) in dataset.rows(f"SELECT DISTINCT {_SECTION_KEY} FROM documents")]
-    names = pa.table(
-        {"key": pa.array(keys, pa.string()), "section": pa.array(map(section, keys), pa.string())}
-    )
+    names = pa.table({"key": pa.array(keys, pa.string()), "section": pa.array(map(section, keys), pa.string())})
     dataset.keep("section_key", names)
     dataset.run(
         f"""

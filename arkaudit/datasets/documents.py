@@ -57,9 +57,7 @@ class DatasetDocuments:
         storage = open_storage(folder)
         manifest = manifest_in(storage)
         for damage in () if is_object(folder) else damage_in(storage):
-            raise UserMistake(
-                f"{folder} can't be read: {damage}: the command that made the dataset makes it again"
-            )
+            raise UserMistake(f"{folder} can't be read: {damage}: the command that made the dataset makes it again")
         return cls(folder.rstrip("/") or folder, storage, manifest)
 
     @property
@@ -84,9 +82,7 @@ class DatasetDocuments:
         for name in self.manifest.tables["mentions"].files:
             with self._opened(name) as file, self._as_written(name):
                 distinct = _distinct(file, [*_TARGET])
-                targets.update(
-                    (Ark.parse(row["ark"]), _url(row, resolver)) for row in distinct.to_pylist()
-                )
+                targets.update((Ark.parse(row["ark"]), _url(row, resolver)) for row in distinct.to_pylist())
         return sorted(targets)
 
     def records(self, resolver: str) -> Iterator[DocumentRecord]:
@@ -99,9 +95,7 @@ class DatasetDocuments:
         cited: Counter[tuple[str | None, ...]] = Counter()
         for part in self._parts():
             with ExitStack() as stack:
-                files = {
-                    table: stack.enter_context(self._opened(name)) for table, name in part.items()
-                }
+                files = {table: stack.enter_context(self._opened(name)) for table, name in part.items()}
                 chosen = None if self.is_whole else _chosen(files.get("mentions"), cited)
                 for record in self._records_of(files, chosen, resolver):
                     taken += 1
@@ -128,9 +122,7 @@ class DatasetDocuments:
             if document["document"] == name:
                 with self._as_written(f"what {name} cites"):
                     mentions = tuple(
-                        CitedMention(
-                            _mention(row), _url(row, resolver), decided=DecidedOn(row["decided"])
-                        )
+                        CitedMention(_mention(row), _url(row, resolver), decided=DecidedOn(row["decided"]))
                         for row in rows
                     )
                 name, rows = next(cited, ("", iter(())))
@@ -138,9 +130,7 @@ class DatasetDocuments:
                 record = _record(document, mentions, own_findings, at)
             yield record
         if name:
-            raise UserMistake(
-                f"{self.place} can't be read: it cites ARKs in {name}, which is none of its documents"
-            )
+            raise UserMistake(f"{self.place} can't be read: it cites ARKs in {name}, which is none of its documents")
         self.notes += ((subject, finding) for subject, some in findings.items() for finding in some)
 
     def _what_is_left_out(self, taken: int, mentions: int) -> Finding:
@@ -167,28 +157,17 @@ class DatasetDocuments:
                 self._check_columns(name, file.schema_arrow)
                 yield file
         except (OSError, pa.ArrowException) as problem:  # Arrow raises either for what is damaged
-            why = (
-                "is missing"
-                if isinstance(problem, FileNotFoundError)
-                else str(problem).partition("\n")[0]
-            )
+            why = "is missing" if isinstance(problem, FileNotFoundError) else str(problem).partition("\n")[0]
             raise UserMistake(f"{self.place} can't be read: {name}: {why}") from None
 
     def _check_columns(self, name: str, schema: pa.Schema) -> None:
         """Raise `UserMistake` where a file has not the columns of its table."""
         table = next(
-            (
-                candidate
-                for candidate in DATASET_TABLES
-                if candidate.name == PurePosixPath(name).parts[0]
-            ),
+            (candidate for candidate in DATASET_TABLES if candidate.name == PurePosixPath(name).parts[0]),
             None,
         )
         for expected in schema_of(table) if table is not None else ():
-            if (
-                expected.name not in schema.names
-                or schema.field(expected.name).type != expected.type
-            ):
+            if expected.name not in schema.names or schema.field(expected.name).type != expected.type:
                 raise UserMistake(
                     f"{self.place} can't be read: {name}: its column {expected.name} is not as it should be"
                 )

@@ -67,9 +67,7 @@ class SortedNames(Sequence[str]):
         if not -len(self) <= index < len(self):
             raise IndexError(index)
         index %= len(self)
-        return str(
-            self._text[self._offsets[index] : self._offsets[index + 1]], "utf-8", "surrogatepass"
-        )
+        return str(self._text[self._offsets[index] : self._offsets[index + 1]], "utf-8", "surrogatepass")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SortedNames, (bytes(self._offsets), bytes(self._text))
@@ -114,9 +112,7 @@ def _merged(columns: Sequence[pa.LargeBinaryArray]) -> pa.LargeBinaryArray:
     for place in range(len(bounds) + 1):
         stops = [stops_of_column[place] for stops_of_column in ends]
         ranges = zip(columns, starts, stops, strict=True)
-        pieces.append(
-            _sorted([column.slice(start, stop - start) for column, start, stop in ranges])
-        )
+        pieces.append(_sorted([column.slice(start, stop - start) for column, start, stop in ranges]))
         starts = stops
     return pa.concat_arrays(pieces)
 

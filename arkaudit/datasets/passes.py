@@ -116,10 +116,7 @@ def files_of_read(key: str, record: ReadRecord) -> dict[str, str]:
 
 def files_of_decided(key: str, digest: str, record: DecidedRecord) -> dict[str, str]:
     """Return the files of a part that was decided, and their digests."""
-    return {
-        table_file(table, key, digest, record.attempt): sha256
-        for table, sha256 in record.sha256.items()
-    }
+    return {table_file(table, key, digest, record.attempt): sha256 for table, sha256 in record.sha256.items()}
 
 
 def _committed(storage: Storage, name: str, record: Record, files: Iterable[str]) -> Record:
@@ -173,9 +170,7 @@ def _lines_in(path: Path) -> Iterator[Iterator[bytes]]:
 _MOST_NAMES = 3
 
 
-def read_part(
-    storage: Storage, part: Part, executor: WorkerExecutor, folder: str = ""
-) -> ReadRecord:
+def read_part(storage: Storage, part: Part, executor: WorkerExecutor, folder: str = "") -> ReadRecord:
     """Read *part*, unless it has been read already, and return its commit record: the first one counts.
 
     Local paths are taken from *folder*. Raises OSError and `StorageFailed` where the storage fails, or an input there.
@@ -183,9 +178,7 @@ def read_part(
     done = storage.read(read_record_file(part.key))
     if done is not None:
         return decoded(done, ReadRecord)
-    about_folders = [
-        Document(folder, (), (finding,), is_folder=True) for folder, finding in part.folders
-    ]
+    about_folders = [Document(folder, (), (finding,), is_folder=True) for folder, finding in part.folders]
     parts = (found for file in part.files for found in _parts_of(file, folder))
     results = parts_reading(executor, read_of).results(parts, part_weight)
     return _published(storage, part.key, about_folders, chain.from_iterable(results))
@@ -250,9 +243,7 @@ def read_of(part: two_passes.Part, extraction: Extraction | None) -> _ReadDocume
     )
 
 
-def _published(
-    storage: Storage, key: str, said: Iterable[Document], read: Iterable[_ReadDocument]
-) -> ReadRecord:
+def _published(storage: Storage, key: str, said: Iterable[Document], read: Iterable[_ReadDocument]) -> ReadRecord:
     """Write the documents and names of a part, then its commit record; what is *said* of its files comes first."""
     mentions = killed = 0
     unreadable: list[str] = []
@@ -314,9 +305,7 @@ def decide_part(
     with ExitStack() as stack:
         scratches = {table: stack.enter_context(storage.scratch()) for table in names}
         with storage.local(documents_file(key, read_attempt)) as path, _lines_in(path) as lines:
-            files = {
-                table.name: ParquetFile(table, scratches[table.name]) for table in DATASET_TABLES
-            }
+            files = {table.name: ParquetFile(table, scratches[table.name]) for table in DATASET_TABLES}
             try:
                 for rows in _rows_of(lines, evidence, executor):
                     for table, some in rows.items():
@@ -333,16 +322,12 @@ def decide_part(
     return _committed(storage, decided_record_file(key, digest), decided, names.values())
 
 
-def _rows_of(
-    lines: Iterator[bytes], evidence: Evidence, executor: WorkerExecutor | None
-) -> Iterator[Rows]:
+def _rows_of(lines: Iterator[bytes], evidence: Evidence, executor: WorkerExecutor | None) -> Iterator[Rows]:
     """The rows of a part, batch by batch; an archive that is said to be damaged twice is one document."""
     here = partial(rows_of_lines, evidence=evidence)
     batched = batches(lines, len)
     archives: set[str] = set()
-    for rows in (
-        worked_ahead(executor, decide_lines, batched, here) if executor else map(here, batched)
-    ):
+    for rows in worked_ahead(executor, decide_lines, batched, here) if executor else map(here, batched):
         documents, rows["documents"] = rows["documents"], []
         for row in documents:
             name, _, record = row[:3]
@@ -378,12 +363,8 @@ def rows_of_lines(batch: Sequence[bytes], evidence: Evidence) -> Rows:
                 len(document.mentions),
             ]
             rows["documents"].append([*where, *about])
-        rows["mentions"] += [
-            [*where, *cells] for cells in _mention_cells(read.document, document, origin)
-        ]
-        rows["findings"] += [
-            [*where, finding.kind, finding.detail] for finding in document.findings
-        ]
+        rows["mentions"] += [[*where, *cells] for cells in _mention_cells(read.document, document, origin)]
+        rows["findings"] += [[*where, finding.kind, finding.detail] for finding in document.findings]
     return rows
 
 

@@ -122,9 +122,7 @@ class Part:
     def halves(self) -> tuple[Part, Part]:
         """Return two parts with half of its files each."""
         middle = (len(self.files) + 1) // 2
-        return Part(f"{self.key}a", self.files[:middle], self.folders), Part(
-            f"{self.key}b", self.files[middle:]
-        )
+        return Part(f"{self.key}a", self.files[:middle], self.folders), Part(f"{self.key}b", self.files[middle:])
 
 
 def parts_of(
@@ -198,8 +196,7 @@ def _more(
             new.append(file)
         elif before != file:
             raise UserMistake(
-                f"{file.name} is not what it was when {storage.place} was planned: "
-                "make another dataset of it"
+                f"{file.name} is not what it was when {storage.place} was planned: make another dataset of it"
             )
     new_folders = [finding for finding in dict.fromkeys(folders) if finding not in said]
     first = 1 + max((int(part.key[1:]) for part in parts), default=0)
@@ -300,9 +297,7 @@ class Manifest:
         if manifest.format != FORMAT:
             raise ValueError("it is of something else")
         if manifest.format_version != FORMAT_VERSION:
-            raise ValueError(
-                f"its format is version {manifest.format_version}, and {FORMAT_VERSION} is known here"
-            )
+            raise ValueError(f"its format is version {manifest.format_version}, and {FORMAT_VERSION} is known here")
         for table in DATASET_TABLES:
             if table.name not in manifest.tables:
                 raise ValueError(f"something is missing: {table.name!r}")
@@ -332,11 +327,7 @@ def manifest_in(storage: Storage) -> Manifest:
     """Return the manifest of the dataset in *storage*. Raises `UserMistake` where there is none that can be read."""
     data = storage.read(MANIFEST)
     if data is None:
-        begun = (
-            " yet: the command that makes it has not come to its end"
-            if storage.names("work/plans")
-            else ""
-        )
+        begun = " yet: the command that makes it has not come to its end" if storage.names("work/plans") else ""
         raise UserMistake(f"{storage.place} is no dataset{begun}")
     try:
         return Manifest.of_bytes(data)

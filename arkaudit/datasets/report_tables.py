@@ -115,9 +115,7 @@ def _naans(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
 
 
 def _shoulders(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    organizations = registered[registered["shoulder"].ne("")].set_index(["naan", "shoulder"])[
-        "organization"
-    ]
+    organizations = registered[registered["shoulder"].ne("")].set_index(["naan", "shoulder"])["organization"]
     for rows in dataset.frames(
         f"""
         SELECT naan, shoulder, arks, citations, documents, {_NOT_JUDGED.format("arks")}, 0 AS committed
@@ -180,13 +178,9 @@ _REPAIRS = f"""
 
 
 def _groups(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    candidates = dataset.rows(
-        f"SELECT ark FROM ark WHERE regexp_matches(ark, '{pairs.MAY_BE_EQUAL}') ORDER BY ark"
-    )
+    candidates = dataset.rows(f"SELECT ark FROM ark WHERE regexp_matches(ark, '{pairs.MAY_BE_EQUAL}') ORDER BY ark")
     equal = pairs.equal_elsewhere(ark for (ark,) in candidates)
-    yield pairs.groups_of(
-        [{"kind": kind, "shared": form, "members": arks} for kind, form, arks in equal]
-    )
+    yield pairs.groups_of([{"kind": kind, "shared": form, "members": arks} for kind, form, arks in equal])
     yield from dataset.frames(
         f"""
         SELECT 'whole' AS kind, whole AS shared, ark.ark IS NOT NULL AS is_cited, parts AS size,
@@ -229,11 +223,7 @@ def has_all_citations(dataset: OpenDataset) -> bool:
 def _citations(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
     """Every mention; of a large dataset only those that can be read otherwise, and examples and tests."""
     is_test = "naan IN ({})".format(", ".join(f"'{naan}'" for naan in sorted(SKIPPED_NAANS)))
-    is_meant = (
-        "true"
-        if has_all_citations(dataset)
-        else f"len(alternatives) > 0 OR decided > 1 OR {is_test}"
-    )
+    is_meant = "true" if has_all_citations(dataset) else f"len(alternatives) > 0 OR decided > 1 OR {is_test}"
     for rows in dataset.frames(
         f"""
         SELECT document, citation, page, place, role, as_written, ark, repaired,
@@ -248,14 +238,10 @@ def _citations(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
         """
     ):
         asked = zip(rows["repaired"], rows["resolver"], rows["link_resolver"], strict=True)
-        texts = zip(
-            rows["contexts"], rows["title"], rows["document"].where(rows["is_test"]), strict=True
-        )
+        texts = zip(rows["contexts"], rows["title"], rows["document"].where(rows["is_test"]), strict=True)
         signs = pd.Series(map(listings.example_sign, texts), dtype="str", index=rows.index)
         is_example = signs.notna().astype("boolean").where(rows["is_test"])
-        yield rows.assign(
-            request_url=[_asked_url(*parts) for parts in asked], sign=signs, is_example=is_example
-        )
+        yield rows.assign(request_url=[_asked_url(*parts) for parts in asked], sign=signs, is_example=is_example)
 
 
 def _asked_url(repaired: str, resolver: object, link_resolver: object) -> str:
@@ -341,9 +327,7 @@ DATASET_REPORT = (
 _MOST_SHOWN = 20
 
 
-def report_on_dataset(
-    folder: str, out: Path | None, formats: Sequence[str], language: Language = ENGLISH
-) -> None:
+def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], language: Language = ENGLISH) -> None:
     """Print what the dataset at *folder* cites in brief, and write its tables into *out*, where one is named.
 
     What is printed is in *language*; the tables, which programs read, are in none.
@@ -353,9 +337,7 @@ def report_on_dataset(
     """
     unknown = [name for name in formats if name not in TABLE_FORMATS]
     if unknown:
-        raise UserMistake(
-            f"a report on a dataset is had as {' or '.join(TABLE_FORMATS)}, not as {unknown[0]}"
-        )
+        raise UserMistake(f"a report on a dataset is had as {' or '.join(TABLE_FORMATS)}, not as {unknown[0]}")
     if out is not None:
         check_out(out, formats)
     registered = registered_names(load_registry(cache_folder()))
@@ -380,7 +362,5 @@ def report_on_dataset(
         console.print(naan_table(naans, headings, _MOST_SHOWN, language))
     if out is not None:
         if not is_whole:
-            say(
-                f"more than {MOST_CITATIONS:,} mentions: citations has the doubtful ones; the dataset has all of them"
-            )
+            say(f"more than {MOST_CITATIONS:,} mentions: citations has the doubtful ones; the dataset has all of them")
         say(place_sentence(out, language))

@@ -50,9 +50,7 @@ class ObjectStorage:
         with _failing(self.place), contextlib.suppress(FileExistsError):
             object_files().pipe_file(self._key(name), data, mode="create")
             return True
-        return (
-            self.read(name) == data
-        )  # it was made, but the answer got lost, and it was asked again
+        return self.read(name) == data  # it was made, but the answer got lost, and it was asked again
 
     def replace(self, name: str, data: bytes) -> None:
         """Make an object, or another one in its place."""
@@ -117,9 +115,7 @@ class ObjectStorage:
         with _failing(self.place), contextlib.suppress(FileNotFoundError):
             entries = object_files().ls(key, detail=True)
             return sorted(
-                (entry["name"].rpartition("/")[2], entry["type"])
-                for entry in entries
-                if entry["name"] != key
+                (entry["name"].rpartition("/")[2], entry["type"]) for entry in entries if entry["name"] != key
             )
         return []
 
@@ -168,17 +164,13 @@ class WatchedStream(io.BufferedIOBase):
 def opened_object(url: str) -> Iterator[BinaryIO]:
     """Give the content of an object. Raises FileNotFoundError, and `StorageFailed` whenever reading it has failed."""
     with _failing(url):
-        stream = WatchedStream(
-            object_files().open(url, "rb", cache_type="readahead", block_size=_BLOCK_BYTES)
-        )
+        stream = WatchedStream(object_files().open(url, "rb", cache_type="readahead", block_size=_BLOCK_BYTES))
     try:
         with stream:
             yield cast("BinaryIO", stream)
     finally:
         if stream.failure is not None:
-            raise StorageFailed(
-                f"{url} could not be read to its end: {reason_of(stream.failure)}"
-            ) from None
+            raise StorageFailed(f"{url} could not be read to its end: {reason_of(stream.failure)}") from None
 
 
 def objects_of(places: Iterable[str]) -> list[InputFile]:
@@ -196,16 +188,10 @@ def objects_of(places: Iterable[str]) -> list[InputFile]:
             else:
                 parent = key.rpartition("/")[0]
                 if parent not in folders:  # once for all that a long list names there
-                    folders[parent] = (
-                        {entry["name"]: entry for entry in _entries(parent)} if "/" in key else {}
-                    )
+                    folders[parent] = {entry["name"]: entry for entry in _entries(parent)} if "/" in key else {}
                 at_key = folders[parent].get(key)
                 is_file = at_key is not None and at_key["type"] == "file"
-                some = (
-                    [at_key]
-                    if is_file
-                    else object_files().find(key.rstrip("/"), detail=True).values()
-                )
+                some = [at_key] if is_file else object_files().find(key.rstrip("/"), detail=True).values()
             objects = [_input(entry) for entry in some if entry and entry["type"] == "file"]
         if not objects:
             raise UserMistake(f"there is nothing at {url}")
@@ -216,9 +202,7 @@ def objects_of(places: Iterable[str]) -> list[InputFile]:
 def checked(url: str) -> str:
     """Return *url* if it can be used as it is. Raises `UserMistake`, also where what reads it isn't installed."""
     if "@" in urlsplit(url).netloc:
-        raise UserMistake(
-            "keys belong into the environment (AWS_ACCESS_KEY_ID …), not into an address"
-        )
+        raise UserMistake("keys belong into the environment (AWS_ACCESS_KEY_ID …), not into an address")
     if not urlsplit(url).netloc:
         raise UserMistake(f"no bucket is named: {url!r}")
     if find_spec("s3fs") is None:
@@ -234,9 +218,7 @@ def _entries(folder: str) -> list[dict[str, Any]]:
 
 
 def _input(entry: dict[str, Any]) -> InputFile:
-    return InputFile(
-        f"{_SCHEME}://{entry['name']}", int(entry["size"]), str(entry.get("ETag", "")).strip('"')
-    )
+    return InputFile(f"{_SCHEME}://{entry['name']}", int(entry["size"]), str(entry.get("ETag", "")).strip('"'))
 
 
 @cache

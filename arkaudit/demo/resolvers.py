@@ -78,9 +78,7 @@ def global_resolver(target: str) -> DemoAnswer:
     if ark is not None and str(ark) == "ark:99152/p0v":
         return DemoAnswer(303, location="https://terms.example/p0v")
     if ark is None or ark.naan not in resolvers:
-        return DemoAnswer(
-            404, json.dumps({"error": f"No match was found for {target}"}), "application/json"
-        )
+        return DemoAnswer(404, json.dumps({"error": f"No match was found for {target}"}), "application/json")
     return DemoAnswer(302, location=resolvers[ark.naan] + target)
 
 
@@ -98,9 +96,7 @@ def with_erc(target: str) -> DemoAnswer:
         )
         thump = {"THUMP-Status": "0.6 200 OK", "Link": f'</{ark}>; rel="describes"'}
         return DemoAnswer(200, record, "text/plain; charset=utf-8", headers=thump)
-    return DemoAnswer(
-        200, _page(title, f"This notebook is {ark}.", "Forty pages of readings at the lower gauge.")
-    )
+    return DemoAnswer(200, _page(title, f"This notebook is {ark}.", "Forty pages of readings at the lower gauge."))
 
 
 def query_ignored(target: str) -> DemoAnswer:
@@ -110,9 +106,7 @@ def query_ignored(target: str) -> DemoAnswer:
         return NOT_FOUND
     return DemoAnswer(
         200,
-        _page(
-            f"Document {ark.name}", f"Identifiant : {ark}", f"Vue {ark.qualifier or 'principale'}."
-        ),
+        _page(f"Document {ark.name}", f"Identifiant : {ark}", f"Vue {ark.qualifier or 'principale'}."),
     )
 
 
@@ -146,9 +140,7 @@ def withdrawn(_: str) -> DemoAnswer:
 def circle(target: str) -> DemoAnswer:
     """Sends round in a circle."""
     path = target.partition("?")[0]
-    return DemoAnswer(
-        302, location=path.removesuffix("/round") if path.endswith("/round") else path + "/round"
-    )
+    return DemoAnswer(302, location=path.removesuffix("/round") if path.endswith("/round") else path + "/round")
 
 
 def slow(_: str) -> DemoAnswer:
@@ -195,9 +187,7 @@ def term(target: str) -> DemoAnswer:
     if target.startswith("/p0v"):
         return DemoAnswer(
             200,
-            _page(
-                "high water", "The highest level reached by a flood at a gauge.", "ark:99152/p0v"
-            ),
+            _page("high water", "The highest level reached by a flood at a gauge.", "ark:99152/p0v"),
         )
     return NOT_FOUND
 

@@ -80,9 +80,7 @@ def show(out: Path, console: Console, *, lang: str | None = None) -> int:
         formats = [word for name in FORMATS for word in ("--format", name)]
         # What is known of NAANs is what is built in, so that the report is the same on every machine.
         environment = {**os.environ, CACHE_VARIABLE: str(folder)}
-        code = subprocess.run(
-            [*command, *formats], check=False, cwd=folder, env=environment
-        ).returncode
+        code = subprocess.run([*command, *formats], check=False, cwd=folder, env=environment).returncode
         if code == 0:
             words = _conformance(config, environment)
             console.print(words, highlight=False, markup=False, soft_wrap=True)

@@ -50,9 +50,7 @@ def arklet_application(database: Path) -> Callable[..., Any]:
     else:
         settings.configure(**{**own, **ours})
         django.setup()
-    logging.getLogger("django.request").setLevel(
-        logging.CRITICAL
-    )  # a 404 is what the demo wants to see
+    logging.getLogger("django.request").setLevel(logging.CRITICAL)  # a 404 is what the demo wants to see
     logging.getLogger("arklet").setLevel(logging.CRITICAL)
     call_command("migrate", run_syncdb=True, verbosity=0)
 
@@ -88,9 +86,7 @@ def document_site(target: str) -> DemoAnswer:
     document = files("arkaudit.demo").joinpath("site", name)
     if "/" in name or not document.is_file():
         return NOT_FOUND
-    return DemoAnswer(
-        200, document.read_bytes(), mimetypes.guess_type(name)[0] or "application/octet-stream"
-    )
+    return DemoAnswer(200, document.read_bytes(), mimetypes.guess_type(name)[0] or "application/octet-stream")
 
 
 class _DemoServer:
@@ -125,9 +121,7 @@ class LoopbackWeb:
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        folder = Path(
-            self._stack.enter_context(tempfile.TemporaryDirectory(prefix="arkaudit-demo-"))
-        )
+        folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="arkaudit-demo-")))
         authority = trustme.CA()
         self.ca_file = folder / "authority.pem"
         authority.cert_pem.write_to_path(str(self.ca_file))
@@ -152,12 +146,8 @@ class LoopbackWeb:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             authority.issue_cert(host).configure_cert(context)
             # The handshake belongs to the connection's own thread: a slow client must not hold up the others.
-            server.socket = context.wrap_socket(
-                server.socket, server_side=True, do_handshake_on_connect=False
-            )
-        thread = threading.Thread(
-            target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
-        )
+            server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
         self._stack.callback(_stop, server, thread)
         self.connect_to.append(f"{host}:{443 if scheme == 'https' else 80}=127.0.0.1:{port}")

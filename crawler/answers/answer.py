@@ -21,9 +21,7 @@ from extractors.model.formats import parse_content_type
 #: Segments that hold a description in another form than an ERC.
 STRUCTURED = ("json", "json-ld", "yaml", "rdf", "embedded")
 
-_TURTLE = re.compile(
-    r"\s*(?:#.*\n\s*)*(?:@?(?:prefix|base)\s|<(?:https?|urn|ark|info):[^<>\s]*>\s)", re.IGNORECASE
-)
+_TURTLE = re.compile(r"\s*(?:#.*\n\s*)*(?:@?(?:prefix|base)\s|<(?:https?|urn|ark|info):[^<>\s]*>\s)", re.IGNORECASE)
 _ERROR = re.compile(r"\s*error\s*:\s*(?P<words>\S.{0,500})", re.IGNORECASE)
 #: An ERC whose lines are parted for a browser.
 _BROKEN = re.compile(r"\s*erc\s*:[^\n<]{0,500}<br\b", re.IGNORECASE)
@@ -42,9 +40,7 @@ def parse_record(media_type: str | None, text: str, ark: Ark | None = None) -> R
     True
     """
     kind, start = (media_type or "").lower(), text.lstrip()[:1]
-    looks_like_json = (
-        start in ("{", "[") and "yaml" not in kind and not re.match(r"\[[^\]]*\]\s*\w+:", text)
-    )
+    looks_like_json = start in ("{", "[") and "yaml" not in kind and not re.match(r"\[[^\]]*\]\s*\w+:", text)
     if "json" in kind or "javascript" in kind or looks_like_json:
         return from_json(text, ark)
     if "turtle" in kind or "n-triples" in kind or _TURTLE.match(text):
@@ -87,18 +83,14 @@ def _names_in(erc: Erc) -> set[Ark]:
     """The ARKs by which a record says what it is about."""
     elements = erc.anchoring.display() if erc.anchoring is not None else {}
     return {
-        mention.ark
-        for label in ("where", "identifier", "id", "ark")
-        for mention in find_arks(elements.get(label, ""))
+        mention.ark for label in ("where", "identifier", "id", "ark") for mention in find_arks(elements.get(label, ""))
     }
 
 
 #: Bytes of an answer beyond which nothing is read; no one describes an object in more.
 MOST_READ = 2**19
 
-_TEXTUAL = re.compile(
-    r"text/|.*(?:json|xml|yaml|rdf|turtle|n-triples|javascript|octet-stream)", re.IGNORECASE
-)
+_TEXTUAL = re.compile(r"text/|.*(?:json|xml|yaml|rdf|turtle|n-triples|javascript|octet-stream)", re.IGNORECASE)
 #: Octets that no text has, but for UTF-16 and UTF-32, which say what they are.
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x7f]")
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
@@ -222,9 +214,7 @@ def nobody_can_tell(one: Observation, other: Observation) -> bool:
 
 def _differ_in_length(one: Observation, other: Observation) -> bool:
     """Return whether two bodies that were not read are of different lengths, whatever came of them."""
-    declared = [
-        answer.hops[-1].headers.get("Content-Length") for answer in (one, other) if answer.hops
-    ]
+    declared = [answer.hops[-1].headers.get("Content-Length") for answer in (one, other) if answer.hops]
     if len(declared) == 2 and None not in declared:
         return declared[0] != declared[1]
     return any(

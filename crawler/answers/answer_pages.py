@@ -26,14 +26,10 @@ from extractors.find import find_arks
 MARKUP_LIMIT = 2**17
 _ASCII_SPACES = " \n\t\f\r"
 _LINKS = ("canonical", "cite-as", "describes", "bookmark", "shortlink")
-_SELF_META = re.compile(
-    r"(?:dc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*|identifier|ark|og:url", re.I
-)
+_SELF_META = re.compile(r"(?:dc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*|identifier|ark|og:url", re.I)
 _JSON_LD = re.compile(r"application/ld\+json", re.IGNORECASE)
 #: The types of scripts that run (HTML, 4.12.1): none, JavaScript by any of its names, modules.
-_SCRIPT_TYPE = re.compile(
-    r"(?:(?:text|application)/(?:x-)?(?:java|ecma|live|j)script[\d.]*|module)?\Z", re.IGNORECASE
-)
+_SCRIPT_TYPE = re.compile(r"(?:(?:text|application)/(?:x-)?(?:java|ecma|live|j)script[\d.]*|module)?\Z", re.IGNORECASE)
 _SIGNS_ON = re.compile(r"(?:SAMLRequest|wresult|wctx)\Z")
 """The fields of a form that hands a request for a log-in on to someone else (SAML and WS-Federation)."""
 #: Elements whose texts are none of the page's.
@@ -80,15 +76,10 @@ def parsed(markup: bytes, charset: str | None) -> Page:
 
 def texts(tag: Page) -> list[str]:
     """The texts in an element, in the order of the page; white space alone is a blank or the end of a line."""
-    return [
-        text if text.strip(_ASCII_SPACES) else ("\n" if "\n" in text else " ")
-        for text in _TEXTS(tag)
-    ]
+    return [text if text.strip(_ASCII_SPACES) else ("\n" if "\n" in text else " ") for text in _TEXTS(tag)]
 
 
-def read_page(
-    markup: bytes, charset: str | None
-) -> tuple[str | None, str, PageFacts, Record | None]:
+def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, PageFacts, Record | None]:
     """The title of a page, its text, the facts in it, and its record, as far as its first part says. Never raises.
 
     Its text is its title and its own readable text, without what is on every page of its site, white space folded.
@@ -106,9 +97,7 @@ def read_page(
     named = list(_declared(page, graph))
     source = str(markup, "utf-8", "replace")
     etree.strip_elements(page, *_HIDDEN, with_tail=False)
-    title = next(
-        (" ".join(filter(None, map(str.strip, texts(tag)))) for tag in page.iter("title")), None
-    )
+    title = next((" ".join(filter(None, map(str.strip, texts(tag)))) for tag in page.iter("title")), None)
     lines = "\n".join(texts(page))
     named += [(str(mention.ark), "text") for mention in find_arks(" ".join(lines.split()))]
     links = (tag for tag in page.iter("link") if "canonical" in tag.get("rel", "").lower().split())
@@ -116,9 +105,7 @@ def read_page(
     embedded = _embedded(page) or _shown(page)
     kernel_values = _labelled_values(page, lines)
     inputs = list(page.iter("input"))
-    metas = (
-        tag for tag in page.iter("meta") if tag.get("http-equiv", "").strip().lower() == "refresh"
-    )
+    metas = (tag for tag in page.iter("meta") if tag.get("http-equiv", "").strip().lower() == "refresh")
     refresh = next((refresh_target(tag.get("content", "")) for tag in metas), None)
     own_text, headings = own_part(page)
     text = " ".join(part for part in (" ".join((title or "").split()), own_text) if part)
@@ -307,9 +294,7 @@ _SITES_ROLES = frozenset(
     {"navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar"},
 )
 _SITES_NAMES = frozenset({"title", "nav", "dialog", "select"})
-_BLOCKS = frozenset(
-    {"ul", "ol", "dl", "table", "tr", "td", "div", "section", "aside", "p", "map", "center"}
-)
+_BLOCKS = frozenset({"ul", "ol", "dl", "table", "tr", "td", "div", "section", "aside", "p", "map", "center"})
 _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 _NO_LETTERS = re.compile(r"[\W\d_]+")

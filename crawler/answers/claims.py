@@ -28,13 +28,9 @@ _DECLARING = re.compile(
 )
 #: One link of a Link header, well formed or with its semicolons where they don't belong, as some resolvers send.
 _LINK = re.compile(r"<(?P<target>[^<>]*)>\s*;?(?P<parameters>[^<]*)")
-_SELF_RELATION = re.compile(
-    r"""rel\s*=\s*["']?[^"',;]*\b(?:describes|cite-as|canonical|identifier)\b""", re.IGNORECASE
-)
+_SELF_RELATION = re.compile(r"""rel\s*=\s*["']?[^"',;]*\b(?:describes|cite-as|canonical|identifier)\b""", re.IGNORECASE)
 #: An ARK, or what comes before one: a NAAN, or a NAAN and a shoulder.
-_NAMESPACE = re.compile(
-    r"(?:https?://\S+?/)?ark:/?(?P<naan>[0-9a-z]{5,16})(?:/(?P<shoulder>\S*))?", re.IGNORECASE
-)
+_NAMESPACE = re.compile(r"(?:https?://\S+?/)?ark:/?(?P<naan>[0-9a-z]{5,16})(?:/(?P<shoulder>\S*))?", re.IGNORECASE)
 _NAMES_IT = ("where", "what", "success", "identifier", "id", "@id", "ark", "erc.ark", "pid")
 
 
@@ -59,12 +55,7 @@ def linked_arks(link_header: str) -> tuple[Ark, ...]:
     ['ark:12148/x5']
     """
     links = _LINK.finditer(link_header[:8_000])
-    return tuple(
-        ark
-        for link in links
-        if _SELF_RELATION.search(link["parameters"])
-        for ark in _arks_in(link["target"])
-    )
+    return tuple(ark for link in links if _SELF_RELATION.search(link["parameters"]) for ark in _arks_in(link["target"]))
 
 
 def declares(places: Iterable[str]) -> bool:
@@ -76,9 +67,7 @@ def declares(places: Iterable[str]) -> bool:
     return any(_DECLARING.fullmatch(where) for where in places)
 
 
-def subject_of(
-    record: Mapping[str, Mapping[str, str]], ark: Ark, linked: Sequence[Ark] = ()
-) -> Subject:
+def subject_of(record: Mapping[str, Mapping[str, str]], ark: Ark, linked: Sequence[Ark] = ()) -> Subject:
     """The subject of a *record* in an answer about *ark*, by the places in which a record names its subject.
 
     *linked* are the ARKs of the Link header. An ARK in ``erc-support`` or ``erc-from`` is the statement's address or
@@ -89,32 +78,21 @@ def subject_of(
     if _in_set_title(record, ark):
         return Subject(names_this="the title of the set")
     elements = record.get("erc") or {
-        label: value
-        for values in record.values()
-        for label, value in {**values, **kernel(values)}.items()
+        label: value for values in record.values() for label, value in {**values, **kernel(values)}.items()
     }
     named = [
-        (label, other_ark)
-        for label in _NAMES_IT
-        if elements.get(label)
-        for other_ark in _arks_in(elements[label])
+        (label, other_ark) for label in _NAMES_IT if elements.get(label) for other_ark in _arks_in(elements[label])
     ]
     label = next((label for label, other_ark in named if other_ark == ark), None)
     if label is not None:
         return Subject(names_this=f"the record's {label!r}")
-    namespace = next(
-        (value for label in _NAMES_IT if (value := _namespace(elements.get(label, ""), ark))), None
-    )
+    namespace = next((value for label in _NAMES_IT if (value := _namespace(elements.get(label, ""), ark))), None)
     if namespace is not None:
         return Subject(names_namespace=namespace)
     if any(other_ark == ark.base for _, other_ark in named):
         return Subject(names_base=True)
     others = [other_ark for label, other_ark in named if label != "what"] or linked
-    return Subject(
-        names_other=next(
-            (str(other_ark) for other_ark in others if other_ark.base != ark.base), None
-        )
-    )
+    return Subject(names_other=next((str(other_ark) for other_ark in others if other_ark.base != ark.base), None))
 
 
 def _in_set_title(record: Mapping[str, Mapping[str, str]], ark: Ark) -> bool:
@@ -203,9 +181,7 @@ _FEW_WORDS = 5
 _TAG = re.compile(r"</?(?:p|br|div|span|b|i|em|strong|a|li|ul)\b[^<>]{0,80}>", re.IGNORECASE)
 _TO_COME = re.compile(r"(?:tb[acd]|todo|fixme|n/a)\b")
 #: Where only templates lead: hosts for examples (RFC 2606), and ARKs for examples and tests.
-_EXAMPLE_HOST = re.compile(
-    r"https?://(?:[\w-]+\.)*example\.(?:com|org|net|edu)(?![\w.-]*\w)", re.IGNORECASE
-)
+_EXAMPLE_HOST = re.compile(r"https?://(?:[\w-]+\.)*example\.(?:com|org|net|edu)(?![\w.-]*\w)", re.IGNORECASE)
 _EXAMPLE_ARK = re.compile(r"\bark:/?(?:12345|99999)(?:/|\Z)", re.IGNORECASE)
 #: Records that pages hold beside what they say to people.
 WITHIN_PAGES = frozenset({"json-ld", "embedded"})
@@ -321,6 +297,4 @@ def _bare(words: str) -> str:
 def points_somewhere(statement: Mapping[str, str]) -> bool:
     """Return whether a statement without a ``what`` of its own says where the commitment is, and whose it is."""
     where, who = statement.get("where", ""), statement.get("who", "")
-    return (
-        "what" not in statement and where.startswith("http") and bool(who) and not missing_code(who)
-    )
+    return "what" not in statement and where.startswith("http") and bool(who) and not missing_code(who)

@@ -343,9 +343,7 @@ class Segment:
 
     def display(self) -> dict[str, str]:
         """The four questions that are answered, then all else under its own label, as people read it."""
-        answers = {
-            question: element for question in QUESTIONS if (element := self.answer(question))
-        }
+        answers = {question: element for question in QUESTIONS if (element := self.answer(question))}
         shown = {question: str(element) for question, element in answers.items()}
         for element in self.elements:
             if not any(element is answer for answer in answers.values()):
@@ -397,18 +395,12 @@ def parse_ercs(text: str) -> tuple[Erc, ...]:
     builders = [builder]
     is_ezid = text.lstrip().startswith("success:")
     for label, value in _elements(text):
-        value = (
-            EZID_ESCAPE.sub(lambda match: unquote(match[0]), value)
-            if is_ezid and label != "erc"
-            else value
-        )
+        value = EZID_ESCAPE.sub(lambda match: unquote(match[0]), value) if is_ezid and label != "erc" else value
         if builder.begins_another(label) and len(builders) < MOST_RECORDS:
             builder = builder.following()
             builders.append(builder)
         builder.add(label, value)
-    return tuple(
-        erc for segment_builder in builders if (erc := segment_builder.record()) is not None
-    )
+    return tuple(erc for segment_builder in builders if (erc := segment_builder.record()) is not None)
 
 
 class _Builder:
@@ -432,9 +424,7 @@ class _Builder:
         return following
 
     def add(self, label: str, value: str) -> None:
-        if (
-            label == ""
-        ):  # a blank line: what follows belongs to the record only where a segment's label says so
+        if label == "":  # a blank line: what follows belongs to the record only where a segment's label says so
             self._is_over = self._opened and any(self._segments.values())
             return
         dotted = _DOTTED.match(label)
@@ -479,11 +469,7 @@ class _Builder:
             self._segments.setdefault(kind, []).append(element)
 
     def record(self) -> Erc | None:
-        segments = tuple(
-            _without_repeats(kind, elements)
-            for kind, elements in self._segments.items()
-            if elements
-        )
+        segments = tuple(_without_repeats(kind, elements) for kind, elements in self._segments.items() if elements)
         erc = Erc(segments, is_stub=not self._opened)
         anchoring = erc.anchoring
         if self._opened:
@@ -493,9 +479,7 @@ class _Builder:
         return erc if len(answered) >= (2 if is_ezid else 3) else None
 
 
-_KNOWN = frozenset(
-    {*QUESTIONS, *_OTHER_LABELS, *(name for names in _DUBLIN_CORE.values() for name in names)}
-)
+_KNOWN = frozenset({*QUESTIONS, *_OTHER_LABELS, *(name for names in _DUBLIN_CORE.values() for name in names)})
 
 
 def _values(label: str, value: str) -> tuple[Value, ...]:
@@ -511,9 +495,7 @@ def _without_repeats(kind: str, elements: Iterable[Element]) -> Segment:
     for element in elements:
         element_before = merged.get(element.label)
         merged[element.label] = (
-            Element(element.label, element_before.values + element.values)
-            if element_before
-            else element
+            Element(element.label, element_before.values + element.values) if element_before else element
         )
     return Segment(kind, tuple(merged.values()))
 

@@ -90,9 +90,7 @@ TELLING = 2
 _THUMP_STATUS = re.compile(r"\s*(?:\S+\s+)?(?P<code>\d{3})\b(?!\.)")
 _TOMBSTONE_KEY = re.compile(r'"(?:tombstone|removal_reason)"\s?:\s?[{"]')
 _LABEL_WORDS = "who|what|when|creator|author|title|date|publisher"
-_LABELLED = re.compile(
-    rf"\b(?P<label>{_LABEL_WORDS})\s*:\s*(?!(?:{_LABEL_WORDS}|where)\s*:)(?=\S)", re.IGNORECASE
-)
+_LABELLED = re.compile(rf"\b(?P<label>{_LABEL_WORDS})\s*:\s*(?!(?:{_LABEL_WORDS}|where)\s*:)(?=\S)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,9 +166,7 @@ class AnswerFacts:
         """True if it is a success with a body of no bytes: none came, or none is to come."""
         is_read = self.seen.body_complete and is_textual(self.seen.media_type)
         is_declared = self.headers.get("Content-Length") == "0"
-        is_none = (is_read and self.seen.body_bytes == 0) or (
-            is_declared and not self.seen.body_bytes
-        )
+        is_none = (is_read and self.seen.body_bytes == 0) or (is_declared and not self.seen.body_bytes)
         return self.is_success and is_none and self.status not in WITHOUT_BODY
 
     @property
@@ -280,9 +276,7 @@ class AnswerFacts:
     @property
     def is_sent_away(self) -> bool:
         """True if a host on its way led to its own home page or search form, and forgot the name."""
-        if not self.is_redirected or "#" in (
-            self.hops[-2].location or ""
-        ):  # which scripts are to read
+        if not self.is_redirected or "#" in (self.hops[-2].location or ""):  # which scripts are to read
             return False
         return is_sent_away([hop.url for hop in self.hops], self.ark.name)
 

@@ -34,9 +34,7 @@ _TELLING_WORDS = 3
 SAME_SKETCH = 0.96
 
 #: By the regex module, which leaps to where one may begin. What is white space is what it is to Python.
-ANY_ARK = regex.compile(
-    r"(?:https?://[^\s\x1c-\x1f]{0,500}?/)?ark:/?[^\s\x1c-\x1f]+", regex.IGNORECASE
-)
+ANY_ARK = regex.compile(r"(?:https?://[^\s\x1c-\x1f]{0,500}?/)?ark:/?[^\s\x1c-\x1f]+", regex.IGNORECASE)
 #: A word; in scripts that part no words (from Thai to Lao, Burmese, Khmer, and those of East Asia), a character.
 _WORD = re.compile(
     "[\N{THAI CHARACTER KO KAI}-\N{LAO DIGIT NINE}\N{MYANMAR LETTER KA}-\N{MYANMAR LETTER SHWE PALAUNG SHA}"
@@ -60,9 +58,7 @@ def sketch(text: str) -> str | None:
         return None
     length = min(_PHRASE_WORDS, len(words))
     phrases = set(map(" ".join, zip(*(words[at:] for at in range(length)), strict=False)))
-    hashes = nsmallest(
-        SKETCH_HASHES, {zlib.crc32(phrase.encode("utf-8", "replace")) for phrase in phrases}
-    )
+    hashes = nsmallest(SKETCH_HASHES, {zlib.crc32(phrase.encode("utf-8", "replace")) for phrase in phrases})
     return "".join(f"{value:08x}" for value in hashes)
 
 
@@ -72,9 +68,7 @@ def likeness(one: str, other: str) -> float:
     >>> likeness("0000000a0000000b", "0000000a0000000c")
     0.3333333333333333
     """
-    first, second = (
-        {sketch_[at : at + 8] for at in range(0, len(sketch_), 8)} for sketch_ in (one, other)
-    )
+    first, second = ({sketch_[at : at + 8] for at in range(0, len(sketch_), 8)} for sketch_ in (one, other))
     smallest = set(sorted(first | second)[:SKETCH_HASHES])
     return len(smallest & first & second) / len(smallest) if smallest else 1.0
 
@@ -117,9 +111,7 @@ def own_words(answer: Observation, control: Observation | None) -> str:
     return " ".join([*kept, *own])
 
 
-def has_nothing_of_its_own(
-    answer: Observation, control: Observation, again: Iterable[Observation]
-) -> bool:
+def has_nothing_of_its_own(answer: Observation, control: Observation, again: Iterable[Observation]) -> bool:
     """Return whether a page that changes each time shows nothing every time that a control's page doesn't show, too.
 
     *again* are further answers about the same object: those of its own place are the page once more.
@@ -155,9 +147,7 @@ def _succeeds(answer: Observation) -> bool:
 
 
 def _words_in(answer: Observation, names: tuple[str, ...]) -> set[str]:
-    return set(
-        _WORD.findall(_without_names(f"{answer.title or ''} {answer.text or ''}", names).lower())
-    )
+    return set(_WORD.findall(_without_names(f"{answer.title or ''} {answer.text or ''}", names).lower()))
 
 
 def common_length(one: Sequence[str], other: Sequence[str]) -> int:

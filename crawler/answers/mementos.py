@@ -455,9 +455,7 @@ class _UrlSearch:
         first = answer.hops[0]
         meant = memento_links(first.headers.get("Link", ""), first.url).original
         if meant is not None and not is_same_resource(meant, original):
-            self._note = (
-                f"asked about {original}, the archive told of {meant}, which is not the same"
-            )
+            self._note = f"asked about {original}, the archive told of {meant}, which is not the same"
             return
         self._add(read)
         timemap = read.links.timemap

@@ -135,9 +135,7 @@ class MetadataFacts:
         if observation.record is None:
             return nobody_can_tell(observation, other)
         names = (last_part(observation.asked_url), last_part(other.asked_url))
-        strange = set(_impersonal(other.record or {}, names)) - set(
-            _impersonal(observation.record, names)
-        )
+        strange = set(_impersonal(other.record or {}, names)) - set(_impersonal(observation.record, names))
         return not other.body_complete and len(strange) <= 1  # the last value may be cut
 
     # -- a description
@@ -313,9 +311,7 @@ def is_at_place_of(answer: Observation, object_answer: Observation) -> bool:
     return answer.final_url.partition("?")[0] == object_answer.final_url.partition("?")[0]
 
 
-def _impersonal(
-    record: Mapping[str, Mapping[str, str]], names: tuple[str, ...]
-) -> list[tuple[str, str, str]]:
+def _impersonal(record: Mapping[str, Mapping[str, str]], names: tuple[str, ...]) -> list[tuple[str, str, str]]:
     """A record without where the object is, what it is called, and numbers and clocks."""
 
     def nameless(value: str) -> str:

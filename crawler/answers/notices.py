@@ -27,9 +27,7 @@ _TITLE_PARTS = re.compile(
     r"\s[|:\N{EN DASH}\N{EM DASH}\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}-]\s"
 )
 #: Between the title of a record and its site; a colon or dash may as well begin a subtitle.
-_SITE_PARTS = re.compile(
-    r"\s[|\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}]\s"
-)
+_SITE_PARTS = re.compile(r"\s[|\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}]\s")
 #: What is left of a word in scripts that part words by spaces: those before the ideographs, and Hangul.
 _WORD_END = re.compile("[^\\W\\d_\N{CJK RADICAL REPEAT}-\N{YI RADICAL KE}]*")
 #: The rest of a sentence that ends as a question.
@@ -43,9 +41,7 @@ _LEAD_WORDS = 4
 #: Within so many characters before a phrase is the word that makes it a guess.
 _GUESS_CHARS = 24
 #: The years of a site, and of no object.
-_COPYRIGHT = re.compile(
-    r"(?:\u00a9|\(c\)|copyright)[^\d.]{0,30}(?:\d{4}\W{0,3}){1,2}", re.IGNORECASE
-)
+_COPYRIGHT = re.compile(r"(?:\u00a9|\(c\)|copyright)[^\d.]{0,30}(?:\d{4}\W{0,3}){1,2}", re.IGNORECASE)
 _404_TITLE = re.compile(r"\W*404\b(?!\s*-?\s*(?:p|pages|leaves)\b)")
 #: A title is that of a page to log in when it begins so and has little more to say.
 _MORE_OF_TITLE = 25

@@ -128,9 +128,7 @@ class ObjectFacts:
             return self.answer.is_search and control.is_search and is_one_place
         if absence is None or other_absence is None:
             return False
-        return same_page(
-            absence, other_absence, last_part(one.asked_url), last_part(other.asked_url)
-        )
+        return same_page(absence, other_absence, last_part(one.asked_url), last_part(other.asked_url))
 
     @property
     def is_told_apart(self) -> bool:
@@ -207,9 +205,7 @@ class ObjectFacts:
         """The words by which it says at once that what was asked for is not there, if it says little else."""
         if self.answer.is_record or self.answer.tells_of_object:
             return None
-        return self.answer.words.only_absence(
-            self.own_words, self.answer.ark.name, self._control_words
-        )
+        return self.answer.words.only_absence(self.own_words, self.answer.ark.name, self._control_words)
 
     @cached_property
     def is_called_absent(self) -> bool:
@@ -306,10 +302,7 @@ class ObjectFacts:
 
     @property
     def _speaks_of_object(self) -> bool:
-        return (
-            self.answer.is_about_ark
-            or quirks().this_object.this_object.search(plain(self.own_words)) is not None
-        )
+        return self.answer.is_about_ark or quirks().this_object.this_object.search(plain(self.own_words)) is not None
 
     @cached_property
     def claim(self) -> str | None:

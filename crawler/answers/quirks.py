@@ -172,9 +172,7 @@ class ObjectWords(_Section):
     @cached_property
     def this_object(self) -> re.Pattern[str]:
         """In plain text: how a page speaks of the one object that was asked for."""
-        this, objects, phrases = (
-            "|".join(map(re.escape, words)) for words in (self.this, self.object, self.phrase)
-        )
+        this, objects, phrases = ("|".join(map(re.escape, words)) for words in (self.this, self.object, self.phrase))
         return re.compile(rf"(?<![^\W_])(?:(?:{this})\s?(?:{objects})|{phrases})")
 
     @cached_property
@@ -281,9 +279,7 @@ class Quirks(_Section):
         script.
         """
         gone = [bare(part) for parts in self.withdrawal["gone"].values() for part in parts]
-        return Phrases.of(
-            phrase for phrase in self.withdrawn.phrases if not any(part in phrase for part in gone)
-        )
+        return Phrases.of(phrase for phrase in self.withdrawn.phrases if not any(part in phrase for part in gone))
 
     def challenge_in_headers(self, headers: Mapping[str, str]) -> str | None:
         """The challenge that a hop's headers name, if one."""
@@ -344,18 +340,14 @@ class Quirks(_Section):
 
     def host_reason(self, host: str, status: int) -> str | None:
         """Return what is known of a status at a host, if anything."""
-        known = (
-            quirk.reason for quirk in self.host if quirk.host == host and status in quirk.status
-        )
+        known = (quirk.reason for quirk in self.host if quirk.host == host and status in quirk.status)
         return next(known, None)
 
 
 @cache
 def quirks() -> Quirks:
     """Return what the file in this package says; a test keeps it well formed."""
-    return Quirks(
-        **tomllib.loads(files("crawler.answers").joinpath("quirks.toml").read_text("utf-8"))
-    )
+    return Quirks(**tomllib.loads(files("crawler.answers").joinpath("quirks.toml").read_text("utf-8")))
 
 
 def without_marks(text: str) -> str:
@@ -391,9 +383,7 @@ class _Bare(dict[int, str]):
 
     def __missing__(self, letter: int) -> str:
         parts = unicodedata.normalize("NFD", chr(letter))
-        without = re.sub(
-            "[\N{COMBINING GRAVE ACCENT}-\N{COMBINING LATIN SMALL LETTER X}]", "", parts
-        )
+        without = re.sub("[\N{COMBINING GRAVE ACCENT}-\N{COMBINING LATIN SMALL LETTER X}]", "", parts)
         bare = unicodedata.normalize("NFC", without)
         self[letter] = bare if len(bare) == 1 else chr(letter)
         return self[letter]
@@ -495,9 +485,7 @@ def is_sent_away(urls: Sequence[str], name: str) -> bool:
     is_general = bool(_ROOT_PATH.match(last.path)) or _SEARCH_FORM.search(last.path) is not None
     if not is_general or last.query or last.fragment or name in unquote(last.path):
         return False
-    return any(
-        parts.hostname == last.hostname and not _ROOT_PATH.match(parts.path) for parts in before
-    )
+    return any(parts.hostname == last.hostname and not _ROOT_PATH.match(parts.path) for parts in before)
 
 
 def is_log_in(url: str) -> bool:

@@ -67,14 +67,10 @@ _SITES_TYPES = frozenset(
 )  # fmt: skip
 #: Shorter words of ASCII are keys of anything: ``data``, ``was``.
 _LABEL_CHARS = 5
-_FAILED = frozenset(
-    {"error", "fail", "failed", "failure", "not found", "not_found", "notfound", "not-found"}
-)
+_FAILED = frozenset({"error", "fail", "failed", "failure", "not found", "not_found", "notfound", "not-found"})
 #: Keys of a message that is no description, what is next to one, and those of a search that found nothing.
 _MESSAGES = frozenset({"message", "msg", "detail", "details", "reason"})
-_WITH_MESSAGES = frozenset(
-    {"status", "statuscode", "code", "type", "instance", "timestamp", "path", "success", "ok"}
-)
+_WITH_MESSAGES = frozenset({"status", "statuscode", "code", "type", "instance", "timestamp", "path", "success", "ok"})
 _FOUND = ("results", "items", "docs", "hits", "records", "data")
 _COUNTS = ("total", "count", "numfound", "totalitems", "totalresults", "totalhits", "size")
 _NAMING_THINGS = frozenset({"@id", "id", "identifier", "ark", "url"})
@@ -187,11 +183,7 @@ def _question_of(key: str) -> str | None:
 
 @cache
 def _labels() -> Mapping[str, str]:
-    return {
-        bare(label): question
-        for label, question in quirks().question_of_label.items()
-        if question in QUESTIONS
-    }
+    return {bare(label): question for label, question in quirks().question_of_label.items() if question in QUESTIONS}
 
 
 def plain_key(key: Any) -> str:
@@ -290,9 +282,7 @@ def _segments(mapping: Mapping[str, Any]) -> Record:
         others = sorted(_strings(_flat(mapping)).items())
         stories["erc"] += [(label, text) for label, text in others if not _is_of_story(label)]
     return {
-        kind: Segment(
-            kind, tuple(Element(label, (Value(text),)) for label, text in story)
-        ).display()
+        kind: Segment(kind, tuple(Element(label, (Value(text),)) for label, text in story)).display()
         for kind, story in stories.items()
     }
 
@@ -379,15 +369,11 @@ _MARC_FIELDS = {
     "024a": "identifier", "856u": "url",
 }  # fmt: skip
 #: Documents that hold the descriptions of many things, or of none.
-_NO_RECORDS = frozenset(
-    {"rss", "feed", "urlset", "sitemapindex", "html", "svg", "opml", "opensearchdescription"}
-)
+_NO_RECORDS = frozenset({"rss", "feed", "urlset", "sitemapindex", "html", "svg", "opml", "opensearchdescription"})
 _ERRORS = frozenset({"error", "errors", "exception", "fault", "problem", "serviceexceptionreport"})
 _NAMES = ("name", "label", "preflabel", "title", "value")
 
-logging.getLogger("rdflib").setLevel(
-    logging.CRITICAL
-)  # it complains of URIs that are not ours to mend
+logging.getLogger("rdflib").setLevel(logging.CRITICAL)  # it complains of URIs that are not ours to mend
 
 
 def from_turtle(text: str) -> Record | None:
@@ -414,9 +400,7 @@ def from_xml(markup: bytes, *, enough: int = ENOUGH_ANSWERS) -> Record | None:
         return None
     if root is None or not isinstance(root.tag, str):
         return None
-    etree.strip_elements(
-        root, etree.Entity, with_tail=False
-    )  # they mean nothing that we would look up
+    etree.strip_elements(root, etree.Entity, with_tail=False)  # they mean nothing that we would look up
     name = _local(root)
     if root.tag == f"{{{RDF}}}RDF":
         record = _from_rdf(etree.tostring(root, encoding="unicode"), "xml")
@@ -429,9 +413,7 @@ def from_xml(markup: bytes, *, enough: int = ENOUGH_ANSWERS) -> Record | None:
     described = _described(dict(_first(_statements(root))))
     if described is not None:
         return described
-    leaves = (
-        (_local(element), _text_of(element)) for element in root.iter("*") if not len(element)
-    )
+    leaves = ((_local(element), _text_of(element)) for element in root.iter("*") if not len(element))
     plain = {key: value for key, value in _first(leaves) if key in KERNEL}  # without a namespace
     return {"rdf": plain} if len(kernel(plain)) >= enough else None
 
@@ -445,9 +427,7 @@ def _from_rdf(text: str, form: str) -> Record | None:
     graph = rdflib.Graph()
     try:
         graph.parse(data=text[:RDF_LIMIT], format=form, publicID="about:this")
-    except (
-        Exception
-    ) as problem:  # its parsers raise whatever they stumble over; what came before that counts
+    except Exception as problem:  # its parsers raise whatever they stumble over; what came before that counts
         logging.getLogger(__name__).debug("not all of the RDF was read: %r", problem)
     # All triples of a graph come in any order, those of one subject as they are written. Of descriptions that tell as
     # much, which one counts must not depend on that order.
@@ -504,9 +484,7 @@ def _statements(root: Any) -> Iterator[tuple[str, str]]:
         elif namespace == _MARC and name == "subfield":
             field = f"{element.getparent().get('tag', '')}{element.get('code', '')}"
             yield _MARC_FIELDS.get(field, ""), _text_of(element).rstrip(" /:;,")
-        elif namespace in _LIBRARIES and (
-            namespace != _TEI or any(element.iterancestors(f"{{{_TEI}}}teiHeader"))
-        ):
+        elif namespace in _LIBRARIES and (namespace != _TEI or any(element.iterancestors(f"{{{_TEI}}}teiHeader"))):
             yield _LIBRARIES[namespace].get(name, ""), _text_of(element)
 
 
@@ -535,7 +513,5 @@ def _first(statements: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 def _described(values: Mapping[str, str]) -> Record | None:
     """A record, when something in it answers a question besides what the subject is called."""
-    is_one = bool(
-        values.keys() & (KERNEL.keys() | OTHER_DESCRIPTIVE) - {"@id", "url", "id", "identifier"}
-    )
+    is_one = bool(values.keys() & (KERNEL.keys() | OTHER_DESCRIPTIVE) - {"@id", "url", "id", "identifier"})
     return {"rdf": dict(values)} if is_one else None

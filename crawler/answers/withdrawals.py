@@ -27,9 +27,7 @@ _NAMING = (
 _SENTENCE_END = re.compile(
     r"[.!?](?=\s|\Z)(?<!\b\d.)(?<!\b\d\d.)(?<!\b[A-Za-z].)(?<!\b[NnDMS][ro].)(?<!\bmrs.)|[\u3002\uff01\uff1f]"
 )
-ARK_OR_URL = re.compile(
-    r"(?:https?://\S{0,500}?/)?ark:/?[^\s)\]\"'<>]+|https?://[^\s)\]\"'<>]+", re.IGNORECASE
-)
+ARK_OR_URL = re.compile(r"(?:https?://\S{0,500}?/)?ark:/?[^\s)\]\"'<>]+|https?://[^\s)\]\"'<>]+", re.IGNORECASE)
 _TITLE_PART = re.compile(r"\s[|:\u2013\u2014\u00b7\u2022\u203a-]\s")
 #: What makes a withdrawal no fact: a condition, a negation, a wish, a rule.
 _NO_FACT = re.compile(
@@ -38,9 +36,7 @@ _NO_FACT = re.compile(
     r"|\A\W*(?:if|when|whenever|should|unless|wenn|falls|sofern|si|se|cuando|quando|als|indien|om|hvis|jos|jesli|jezeli|pokud|ha|если|коли|eger|daca)\b"
 )
 #: The other half of such a guess: "moved or", before "deleted".
-_OR_BEFORE = re.compile(
-    r"\b(?:or|oder|ou|o|of|eller|lub|albo|nebo|alebo|vagy|sau|или|або|veya|ya da|tai|ή)\s*\Z"
-)
+_OR_BEFORE = re.compile(r"\b(?:or|oder|ou|o|of|eller|lub|albo|nebo|alebo|vagy|sau|или|або|veya|ya da|tai|ή)\s*\Z")
 #: The history of a thing before it came here, which then is here.
 _PROVENANCE = re.compile(
     r"\b(?:bought|acquired|purchased|sold|donated|bequeathed|presented to|erworben|angekauft|gekauft|verkauft"
@@ -220,9 +216,7 @@ def _words() -> _WithdrawalPhrases:
     after = "at|on|by|from|since|due|for|in|am|auf|durch|von|aus|le|a|par|por|su|da|op|door"
     return _WithdrawalPhrases(
         gone=re.compile(rf"(?<![^\W_])(?:{ways['gone']})[^\W\d_]{{0,3}}(?![^\W_])"),
-        subject=re.compile(
-            rf"(?P<object>(?<!\w){this}|(?<!\w){the}|(?P<it>@@)|{one}){_NAMING}{between}[\s,]*\Z"
-        ),
+        subject=re.compile(rf"(?P<object>(?<!\w){this}|(?<!\w){the}|(?P<it>@@)|{one}){_NAMING}{between}[\s,]*\Z"),
         elsewhere=re.compile(
             rf"{out_of}(?:(?:the|this|our|its|der|dem|den|diese[rmn]|unsere[rmn]|het|onze|la|le|el|il|o|notre|nuestr[oa]"
             rf"|nossa|nosso)\s)?+(?!(?:\w+\s){{0,2}}\w*(?:{ways['system']}|us\b|here\b))\w+"
@@ -235,8 +229,4 @@ def _words() -> _WithdrawalPhrases:
 
 
 def _flat(section: Any) -> Iterable[str]:
-    return (
-        [word for words in section.values() for word in words]
-        if isinstance(section, Mapping)
-        else section
-    )
+    return [word for words in section.values() for word in words] if isinstance(section, Mapping) else section

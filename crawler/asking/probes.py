@@ -62,14 +62,10 @@ class Shoulders:
         >>> [shoulders.of(ark) for ark in arks[2:]]
         ['btv1', '']
         """
-        names_by_shoulder = Counter(
-            (ark.naan, shoulder) for ark in set(arks) if (shoulder := shoulder_of(ark.name))
-        )
+        names_by_shoulder = Counter((ark.naan, shoulder) for ark in set(arks) if (shoulder := shoulder_of(ark.name)))
         return cls(
             registry,
-            frozenset(
-                shoulder_ for shoulder_, names in names_by_shoulder.items() if names >= ENOUGH_NAMES
-            ),
+            frozenset(shoulder_ for shoulder_, names in names_by_shoulder.items() if names >= ENOUGH_NAMES),
         )
 
     def of(self, ark: Ark) -> str:
@@ -157,9 +153,7 @@ def control_url(url: str, ark: Ark, registry: Registry) -> str | None:
     invented = control_ark(ark, place_of(url))
     label = LABEL.search(url)
     if label is not None:
-        slash = (
-            "/" if url.endswith("/") else ""
-        )  # some know no name without it, and would refuse any
+        slash = "/" if url.endswith("/") else ""  # some know no name without it, and would refuse any
         return f"{url[: label.end()]}{invented.naan}/{invented.name}{slash}"
     return registry.target(invented) if url == registry.target(ark) else None
 
@@ -206,18 +200,13 @@ def _with_names(url: str, change: Callable[[str], str]) -> str:
     parts = urlsplit(url)
     segments = (parts.path.rstrip("/") or "/").split("/")
     fields = [field.rpartition("=") for field in parts.query.split("&") if field]
-    named = {at for at, (_, _, value) in enumerate(fields) if any(map(str.isdigit, value))} or {
-        len(fields) - 1
-    }
+    named = {at for at, (_, _, value) in enumerate(fields) if any(map(str.isdigit, value))} or {len(fields) - 1}
     last = len(segments) - 1
     path = [
         change(segment) if _NUMBERED.match(segment) or (at == last and not fields) else segment
         for at, segment in enumerate(segments)
     ]
-    query = [
-        f"{key}{sign}{change(value) if at in named else value}"
-        for at, (key, sign, value) in enumerate(fields)
-    ]
+    query = [f"{key}{sign}{change(value) if at in named else value}" for at, (key, sign, value) in enumerate(fields)]
     slash = "/" if parts.path.endswith("/") and len(parts.path) > 1 else ""
     return urlunsplit((parts.scheme, parts.netloc, "/".join(path) + slash, "&".join(query), ""))
 
@@ -271,9 +260,7 @@ class SpellingAnswer:
     @property
     def succeeds(self) -> bool:
         """True if the chain ends in success (2020, 7.1.3)."""
-        return self.end is ChainEnd.NON_WEB or (
-            self.end is ChainEnd.ANSWERED and self.status in SUCCESSES
-        )
+        return self.end is ChainEnd.NON_WEB or (self.end is ChainEnd.ANSWERED and self.status in SUCCESSES)
 
     @property
     def was_redirected(self) -> bool:
@@ -365,9 +352,7 @@ def judge_form(question: Question, reply: SpellingAnswer, plain: SpellingAnswer)
         return _unknown(f"no answer: {reply.end.value}")
     if question is Question.LONG_NAME:
         if reply.status in (400, 414, 431) or (reply.status or 0) >= 500:
-            return _refused(
-                f"answered {reply.status} for a length that must be accepted", conforms=False
-            )
+            return _refused(f"answered {reply.status} for a length that must be accepted", conforms=False)
         words = f"accepted: answered {reply.status or 'with a redirect out of the web'}"
         return SpellingFinding(SpellingTreatment.SAME, True, words)
     if reply.succeeds:
@@ -387,9 +372,7 @@ def _refused(reason: str, *, conforms: bool | None) -> SpellingFinding:
     return SpellingFinding(SpellingTreatment.REFUSED, conforms, reason)
 
 
-def _judge_success(
-    question: Question, reply: SpellingAnswer, plain: SpellingAnswer
-) -> SpellingFinding:
+def _judge_success(question: Question, reply: SpellingAnswer, plain: SpellingAnswer) -> SpellingFinding:
     is_equal = question not in NOT_EQUAL
     if _is_same(reply, plain):
         what = "for the ARK as found" if is_equal else "without the qualifier"

@@ -48,11 +48,7 @@ def origin_of(url: str) -> str:
 
 def resolver_path(answer: Observation) -> str | None:
     """The path of the resolver by a host's own word, which is a line of plain text between slashes; else None."""
-    if (
-        answer.end is not ChainEnd.ANSWERED
-        or answer.status != 200
-        or answer.media_type not in ("text/plain", None)
-    ):
+    if answer.end is not ChainEnd.ANSWERED or answer.status != 200 or answer.media_type not in ("text/plain", None):
         return None
     words = (answer.text or "").split()
     is_path = len(words) == 1 and _PATH.match(words[0]) and not {"?", "#"} & set(words[0])
@@ -102,9 +98,7 @@ class Places:
         at_global = request_url(compact, None, global_resolver)
         return cls(
             at_registry=None if target is None or same_host(target, url) else target,
-            at_global=None
-            if same_host(at_global, url) and resolver_of(at_global) == resolver_of(url)
-            else at_global,
+            at_global=None if same_host(at_global, url) and resolver_of(at_global) == resolver_of(url) else at_global,
             is_target=target is not None and same_host(target, url),
             needs_path=target is None and label is not None and not same_host(at_global, url),
         )
@@ -180,28 +174,20 @@ def seems_absent(answer: AnswerFacts) -> bool:
     return not (facts.withdrawal or facts.tombstone or facts.regional)
 
 
-def _next_place(
-    answers: AnswersByQuestion, context: AskingContext, places: Places, first_url: str
-) -> Question | None:
+def _next_place(answers: AnswersByQuestion, context: AskingContext, places: Places, first_url: str) -> Question | None:
     """The next way to ask for the object, when all that were tried have failed."""
     asked = answers[Question.OBJECT]
     if not (asked.is_unknown or asked.is_failing):
         return None
     if asked.is_unknown and (spelling := _next_spelling(answers, context, first_url)) is not None:
         return spelling
-    if (
-        not asked.is_resolvers_own
-    ):  # who passes an ARK on as it is written, as a moved host does, need not know it
+    if not asked.is_resolvers_own:  # who passes an ARK on as it is written, as a moved host does, need not know it
         is_passed_on = _is_heard(_written(first_url).rstrip("/"), asked)
         return place_beside(answers, places) if is_passed_on else None
     if asked.is_unknown:
         if places.needs_path and not context.has_asked_path:
             return Question.WELL_KNOWN
-        if (
-            context.own_path
-            and Question.AT_PATH not in answers
-            and at_path(first_url, context.own_path)
-        ):
+        if context.own_path and Question.AT_PATH not in answers and at_path(first_url, context.own_path):
             return Question.AT_PATH
     if places.at_registry and Question.AT_REGISTRY not in answers:
         return Question.AT_REGISTRY
@@ -225,9 +211,7 @@ def place_beside(answers: AnswersByQuestion, places: Places) -> Question | None:
     return None
 
 
-def _next_spelling(
-    answers: AnswersByQuestion, context: AskingContext, first_url: str
-) -> Question | None:
+def _next_spelling(answers: AnswersByQuestion, context: AskingContext, first_url: str) -> Question | None:
     """The next spelling that means the same as *first_url*, of those that can change what was answered."""
     asked, written = answers[Question.OBJECT], _written(first_url)
     if not written:
@@ -260,11 +244,7 @@ def label_place(first_url: str, answer: AnswerFacts | None) -> str:
 
     *answer* is what came of asking for the object, if it was asked for.
     """
-    if (
-        answer is None
-        or answer.is_resolvers_own
-        or not _is_heard(_written(first_url).rstrip("/"), answer)
-    ):
+    if answer is None or answer.is_resolvers_own or not _is_heard(_written(first_url).rstrip("/"), answer):
         return place_of(first_url)
     return place_of(answer.final_url)
 

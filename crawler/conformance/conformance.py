@@ -78,9 +78,7 @@ def requirements() -> tuple[Requirement, ...]:
     """The requirements, in the order of the specification (draft-kunze-ark-38)."""
     text = files("crawler.conformance").joinpath("requirements.toml").read_text("utf-8")
     return tuple(
-        Requirement(
-            f"{section['number']}/{at}", section["title"], **{**row, "level": Level(row["level"])}
-        )
+        Requirement(f"{section['number']}/{at}", section["title"], **{**row, "level": Level(row["level"])})
         for section in tomllib.loads(text)["section"]
         for at, row in enumerate(section["requirement"], 1)
     )
@@ -114,15 +112,11 @@ _UNMET = {
 }
 
 
-def results(
-    observations: Iterable[Observation], only: Sequence[str] = ()
-) -> Iterator[RequirementResult]:
+def results(observations: Iterable[Observation], only: Sequence[str] = ()) -> Iterator[RequirementResult]:
     """The outcomes of all requirements, or of those in the sections *only*, by what was observed of each ARK."""
     by_ark: dict[str, dict[Question, AnswerFacts]] = {}
     for observation in observations:  # the last attempt counts
-        by_ark.setdefault(observation.request_url, {})[observation.question] = AnswerFacts(
-            observation
-        )
+        by_ark.setdefault(observation.request_url, {})[observation.question] = AnswerFacts(observation)
     tested = [Answers(answers) for answers in by_ark.values()]
     for requirement in requirements():
         if not only or any(map(requirement.is_in, only)):
@@ -152,9 +146,7 @@ def _combined(requirement: Requirement, of_arks: Sequence[RequirementResult]) ->
         if same:
             reasons = dict.fromkeys(reason for result in same for reason in result.reasons)
             observations = (answer for result in same for answer in result.observations)
-            return RequirementResult(
-                requirement, outcome, tuple(reasons)[:_MOST_REASONS], tuple(observations)
-            )
+            return RequirementResult(requirement, outcome, tuple(reasons)[:_MOST_REASONS], tuple(observations))
     return RequirementResult(requirement, RequirementOutcome.NOT_ASKED, ())
 
 
@@ -191,9 +183,7 @@ class Comparison:
 SAME, NOT_COMPARED = "same", "not compared"
 
 
-def compare(
-    observations: Iterable[Observation], arks: Iterable[NamedArk], *, old: str, new: str
-) -> list[Comparison]:
+def compare(observations: Iterable[Observation], arks: Iterable[NamedArk], *, old: str, new: str) -> list[Comparison]:
     """The comparison of each ARK, those that differ first; else in the order of *arks*."""
     answers: dict[tuple[str, Question], Observation] = {}
     for observation in observations:  # the last attempt counts
@@ -209,9 +199,7 @@ def untold(compared: Sequence[Comparison]) -> str | None:
     return f"{compared[0].ark}: {compared[0].old} by the old resolver, {compared[0].new} by the new one"
 
 
-def _compared(
-    ark: Ark, answers: Mapping[tuple[str, Question], Observation], old: str, new: str
-) -> Comparison:
+def _compared(ark: Ark, answers: Mapping[tuple[str, Question], Observation], old: str, new: str) -> Comparison:
     was, now = (answers.get((url, Question.OBJECT)) for url in (old, new))
     if was is None or now is None or not _tells(was) or not _tells(now):
         return Comparison(ark, NOT_COMPARED, _words(was), _words(now))
@@ -250,6 +238,4 @@ def _place(answer: Observation, url: str) -> str:
 
 def _record(answer: Observation) -> str:
     stories = (answer.record or {}).values()
-    return (
-        "; ".join(f"{key}: {value}" for story in stories for key, value in story.items()) or "none"
-    )
+    return "; ".join(f"{key}: {value}" for story in stories for key, value in story.items()) or "none"

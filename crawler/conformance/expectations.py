@@ -41,9 +41,7 @@ from extractors.find import find_arks
 #: Redirects to the object, at most.
 MOST_REDIRECTS = 5
 #: Outcomes by which it can't be told whether the object is described.
-_UNTOLD = frozenset(
-    {MetadataOutcome.BLOCKED, MetadataOutcome.UNDETERMINED, MetadataOutcome.NOT_ASKED}
-)
+_UNTOLD = frozenset({MetadataOutcome.BLOCKED, MetadataOutcome.UNDETERMINED, MetadataOutcome.NOT_ASKED})
 #: How redirects end that lead nowhere.
 _ENDLESS = (ChainEnd.LOOP, ChainEnd.TOO_MANY_REDIRECTS)
 #: So long a redirect may be kept.
@@ -83,9 +81,7 @@ class Answers:
 
     def judged_by(self, inflection: Question) -> Verdict:
         """The verdict by the answer to one *inflection*, if that was asked."""
-        asked = [
-            question for question in (Question.OBJECT, inflection) if question in self.by_question
-        ]
+        asked = [question for question in (Question.OBJECT, inflection) if question in self.by_question]
         context = VerdictContext(
             control=self.by_question.get(Question.CONTROL),
             control_info=self.by_question.get(Question.CONTROL_INFO),
@@ -235,20 +231,14 @@ def few_hops(answers: Answers) -> Finding:
 
 
 def over_https(answers: Answers) -> Finding:
-    plain = [
-        hop.url for hop in answers[Question.OBJECT].hops if urlsplit(hop.url).scheme != "https"
-    ]
+    plain = [hop.url for hop in answers[Question.OBJECT].hops if urlsplit(hop.url).scheme != "https"]
     if plain:
         return Finding(False, f"{plain[0]} is asked over http")
     answer = answers.by_question.get(Question.PLAIN_HTTP)
     if answer is None or not answer.hops or not answer.is_answered:
         return Finding(True, "all addresses are https")
     is_led = len(answer.hops) > 1 and urlsplit(answer.hops[1].url).scheme == "https"
-    words = (
-        "http leads to https"
-        if is_led
-        else f"http is {_status(answer)}, and does not lead to https"
-    )
+    words = "http leads to https" if is_led else f"http is {_status(answer)}, and does not lead to https"
     return Finding(is_led, words)
 
 
@@ -262,9 +252,7 @@ def _redirects(answer: AnswerFacts) -> list[Hop]:
     return [hop for hop in answer.hops if hop.status in REDIRECTS]
 
 
-def _redirected(
-    function: Callable[[Sequence[Hop]], Finding], question: Question = Question.OBJECT
-) -> Expectation:
+def _redirected(function: Callable[[Sequence[Hop]], Finding], question: Question = Question.OBJECT) -> Expectation:
     """Return the expectation of the redirects by which *question* was answered; without any, nothing follows."""
 
     def of_redirects(answers: Answers) -> Finding:
@@ -309,17 +297,13 @@ def policy(answers: Answers) -> Finding:
     kinds = (answers[Question.INFO].record or {}).keys()
     if judged.outcome is CommitmentOutcome.ABSENT and kinds & WITHIN_PAGES:
         return Finding(None, "none is in the page's record; its prose may state one")
-    is_met = {CommitmentOutcome.UNDETERMINED: None, CommitmentOutcome.ABSENT: False}.get(
-        judged.outcome, True
-    )
+    is_met = {CommitmentOutcome.UNDETERMINED: None, CommitmentOutcome.ABSENT: False}.get(judged.outcome, True)
     return Finding(is_met, "; ".join(judged.evidence[:2]) or judged.outcome.value)
 
 
 def policy_says_something(answers: Answers) -> Finding:
     judged = answers.verdict.commitment
-    is_met = {CommitmentOutcome.STATED: True, CommitmentOutcome.PLACEHOLDER: False}.get(
-        judged.outcome
-    )
+    is_met = {CommitmentOutcome.STATED: True, CommitmentOutcome.PLACEHOLDER: False}.get(judged.outcome)
     return Finding(is_met, "; ".join(judged.evidence[:2]) or judged.outcome.value)
 
 
@@ -333,9 +317,7 @@ def description(answers: Answers, answer: AnswerFacts) -> Finding:
 def _record(answers: Answers) -> Mapping[str, str]:
     """The elements of the record that describes the object; of an ERC its first story."""
     record = answers[Question.INFO].record or {}
-    return record.get("erc") or {
-        key: value for story in record.values() for key, value in story.items()
-    }
+    return record.get("erc") or {key: value for story in record.values() for key, value in story.items()}
 
 
 def _described(function: Expectation) -> Expectation:
@@ -353,9 +335,7 @@ def _described(function: Expectation) -> Expectation:
 def kernel_answered(answers: Answers) -> Finding:
     answered = {**kernel(_record(answers)), **answers[Question.INFO].kernel_values}
     lacking = [question for question in QUESTIONS if not answered.get(question, "").strip()]
-    return Finding(
-        not lacking, f"without {', '.join(lacking)}" if lacking else "all four are answered"
-    )
+    return Finding(not lacking, f"without {', '.join(lacking)}" if lacking else "all four are answered")
 
 
 @_described
@@ -428,14 +408,9 @@ def head_as_get(answers: Answers) -> Finding:
     ):
         return unanswered
     of_head, of_get = (
-        [(hop.status, (hop.location or "").partition("?")[0]) for hop in seen.hops[:1]]
-        for seen in (head, get)
+        [(hop.status, (hop.location or "").partition("?")[0]) for hop in seen.hops[:1]] for seen in (head, get)
     )
-    words = (
-        f"HEAD {head.hops[0].status}, GET {get.hops[0].status}"
-        if head.hops and get.hops
-        else "no answer"
-    )
+    words = f"HEAD {head.hops[0].status}, GET {get.hops[0].status}" if head.hops and get.hops else "no answer"
     return Finding(of_head == of_get, words)
 
 
@@ -458,9 +433,7 @@ def query_is_kept(hops: Sequence[Hop]) -> Finding:
 def scripts_may_read(answers: Answers, answer: AnswerFacts) -> Finding:
     allowed = [hop.headers.get("Access-Control-Allow-Origin") for hop in answer.hops]
     is_met = all(value in ("*", ORIGIN) for value in allowed)
-    return Finding(
-        is_met, f"Access-Control-Allow-Origin: {', '.join(str(value) for value in allowed)}"
-    )
+    return Finding(is_met, f"Access-Control-Allow-Origin: {', '.join(str(value) for value in allowed)}")
 
 
 def asked_again_soon(hops: Sequence[Hop]) -> Finding:
@@ -469,9 +442,7 @@ def asked_again_soon(hops: Sequence[Hop]) -> Finding:
         is_kept = hops[0].status in (301, 308)  # which browsers keep for as long as they like
         return Finding(not is_kept, f"{hops[0].status} without Cache-Control")
     ages = [int(match["seconds"]) for match in _MAX_AGE.finditer(header)]
-    is_met = (
-        max(ages, default=0) <= LONGEST_KEPT.total_seconds() and "immutable" not in header.lower()
-    )
+    is_met = max(ages, default=0) <= LONGEST_KEPT.total_seconds() and "immutable" not in header.lower()
     return Finding(is_met, f"Cache-Control: {header}")
 
 

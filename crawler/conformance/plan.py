@@ -62,9 +62,7 @@ class NamedArk:
         return request_url(self.written, None, resolver)
 
 
-def probes(
-    resolver: str, named: NamedArk, *, is_gone: bool = False, is_own: bool = False
-) -> Iterator[Probe]:
+def probes(resolver: str, named: NamedArk, *, is_gone: bool = False, is_own: bool = False) -> Iterator[Probe]:
     """The requests about *named* at *resolver*; of one whose object *is gone* that for the object alone.
 
     A resolver that *is the user's own* is asked for a hundred names more.
@@ -77,9 +75,7 @@ def probes(
     ark, url = named.ark, named.url_at(resolver)
     base = resolver_of(url)
 
-    def probe(
-        question: Question, asked: str, *, of: Ark = ark, method: str = "GET", **headers: str
-    ) -> Probe:
+    def probe(question: Question, asked: str, *, of: Ark = ark, method: str = "GET", **headers: str) -> Probe:
         return Probe(of, url, question, asked, method, headers)
 
     if is_gone:

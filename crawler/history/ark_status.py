@@ -153,9 +153,7 @@ _UNDESCRIBED = frozenset(
 )
 _UNSTATED = frozenset({CommitmentOutcome.PLACEHOLDER, CommitmentOutcome.ABSENT})
 #: Parameters that name a visit and not an object.
-_VISITS = re.compile(
-    r"(?:j|php|asp)?_?sess(?:ion)?_?id|sid|utm_\w+|_ga|timestamp|nonce|cfid|cftoken", re.IGNORECASE
-)
+_VISITS = re.compile(r"(?:j|php|asp)?_?sess(?:ion)?_?id|sid|utm_\w+|_ga|timestamp|nonce|cfid|cftoken", re.IGNORECASE)
 
 MetadataValues = Mapping[str, str]
 
@@ -419,9 +417,7 @@ def step(
     return after, (*events, *shown)
 
 
-def _worked(
-    before: ArkStatus, check: DatedVerdict, policy: StatusPolicy
-) -> tuple[ArkStatus, list[Event]]:
+def _worked(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tuple[ArkStatus, list[Event]]:
     turns = _turns(before, check, policy, has_turned=before.strikes > 0)
     is_flapping = len(turns) >= policy.turns
     known, differences = compared(before.known, check.seen, least_likeness=policy.likeness)
@@ -437,23 +433,17 @@ def _worked(
         known=known,
     )
     if before.strikes:
-        confirmed = (
-            "; it had been confirmed broken" if before.state is ArkState.CONFIRMED_BROKEN else ""
-        )
+        confirmed = "; it had been confirmed broken" if before.state is ArkState.CONFIRMED_BROKEN else ""
         words = f"after {_times(before.strikes)} since {_day(before.first_strike_at)}{confirmed}"
         differences.insert(0, Event(EventKind.RECOVERED, words))
     return after, differences
 
 
-def _struck(
-    before: ArkStatus, check: DatedVerdict, policy: StatusPolicy
-) -> tuple[ArkStatus, list[Event]]:
+def _struck(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tuple[ArkStatus, list[Event]]:
     strikes, first = before.strikes + 1, before.first_strike_at or check.at
     turns = _turns(before, check, policy, has_turned=strikes == 1 and before.worked_at is not None)
     was_confirmed = before.state is ArkState.CONFIRMED_BROKEN
-    is_confirmed = was_confirmed or (
-        strikes >= policy.strikes and check.at - first >= timedelta(days=policy.days)
-    )
+    is_confirmed = was_confirmed or (strikes >= policy.strikes and check.at - first >= timedelta(days=policy.days))
     since = f"{_times(strikes)} since {_day(first)}, the last with {check.object}"
     if is_confirmed:
         state, reason = ArkState.CONFIRMED_BROKEN, since
@@ -487,18 +477,14 @@ def _unproved(before: ArkStatus, check: DatedVerdict) -> ArkStatus:
     return replace(before, reason=f"{before.reason.partition(' (')[0]} ({words})")
 
 
-def _turns(
-    before: ArkStatus, check: DatedVerdict, policy: StatusPolicy, *, has_turned: bool
-) -> tuple[datetime, ...]:
+def _turns(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy, *, has_turned: bool) -> tuple[datetime, ...]:
     since = check.at - timedelta(days=policy.turn_days)
     turns = (*before.turns, check.at) if has_turned else before.turns
     return tuple(turn for turn in turns if turn > since)
 
 
 def _flaps(turns: tuple[datetime, ...], policy: StatusPolicy) -> str:
-    return (
-        f"it turned {len(turns)} times between working and failing within {policy.turn_days:g} days"
-    )
+    return f"it turned {len(turns)} times between working and failing within {policy.turn_days:g} days"
 
 
 def _times(count: int) -> str:

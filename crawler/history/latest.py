@@ -75,13 +75,9 @@ def record_contacts(connection: Connection, run_id: int) -> bool:
     )
     met = contacts_of((end, hops) for end, hops in connection.execute(chains))
     if met:
-        connection.execute(
-            insert(contact), [{"run_id": run_id, **asdict(met[host])} for host in sorted(met)]
-        )
+        connection.execute(insert(contact), [{"run_id": run_id, **asdict(met[host])} for host in sorted(met)])
     outages = assess(met.values(), _misses(connection, run_id, met))
-    connection.execute(
-        schema.replacing(schema.assessment, "run_id"), {"run_id": run_id, **asdict(outages)}
-    )
+    connection.execute(schema.replacing(schema.assessment, "run_id"), {"run_id": run_id, **asdict(outages)})
     return outages.is_suspect
 
 
@@ -91,9 +87,7 @@ def _misses(connection: Connection, run_id: int, hosts: Iterable[str]) -> dict[s
     """
     contact, wanted = schema.contact.c, set(hosts)
     this = select(_run.started_at, _run.run_id).where(_run.run_id == run_id)
-    back = func.row_number().over(
-        partition_by=contact.host, order_by=(_run.started_at.desc(), _run.run_id.desc())
-    )
+    back = func.row_number().over(partition_by=contact.host, order_by=(_run.started_at.desc(), _run.run_id.desc()))
     earlier = (
         select(contact.host, contact.answered, back.label("back"))
         .join(schema.run)
@@ -144,9 +138,7 @@ def keep_by(connection: Connection, policy: StatusPolicy) -> None:
     """Keep the status by *policy* from now on; where it was another, all history is read again by this one."""
     if policy == policy_of(connection):
         return
-    connection.execute(
-        schema.replacing(schema.policy, "policy_id"), {"policy_id": 1, **asdict(policy)}
-    )
+    connection.execute(schema.replacing(schema.policy, "policy_id"), {"policy_id": 1, **asdict(policy)})
     rebuild(connection)
 
 
@@ -204,9 +196,7 @@ def rebuild(connection: Connection, *, until: int | None = None, noting: int | N
     unless it is *noting* its verdicts.
     """
     run = schema.run
-    noted = {
-        run_id for (run_id,) in connection.exec_driver_sql("SELECT run_id FROM main.assessment")
-    } | {noting}
+    noted = {run_id for (run_id,) in connection.exec_driver_sql("SELECT run_id FROM main.assessment")} | {noting}
     for table in reversed(DERIVED):
         connection.execute(delete(table))
     for row in connection.execute(select(run).order_by(run.c.started_at, run.c.run_id)).all():
@@ -298,22 +288,16 @@ def _judged(connection: Connection, run_id: int, last: int) -> Iterator[Sequence
         last = rows[-1].verdict_id
 
 
-def _known(
-    connection: Connection, run_id: int, verdicts: Sequence[Any]
-) -> dict[tuple[int, str], Row[Any]]:
+def _known(connection: Connection, run_id: int, verdicts: Sequence[Any]) -> dict[tuple[int, str], Row[Any]]:
     """Return what is kept of the ARKs that these *verdicts* of a run are about, which follow one another."""
     together = schema.at_one_url(_latest, _verdict)
-    query = select(schema.latest, _verdict.object).join_from(
-        schema.verdict, schema.latest, together
-    )
+    query = select(schema.latest, _verdict.object).join_from(schema.verdict, schema.latest, together)
     these = _verdict.verdict_id.between(verdicts[0].verdict_id, verdicts[-1].verdict_id)
     rows = connection.execute(query.where(_verdict.run_id == run_id, these))
     return {(row.ark_id, row.request_url): row for row in rows}
 
 
-def _answers(
-    connection: Connection, run_id: int, request_urls: Sequence[str]
-) -> dict[str | tuple[str, str], Row[Any]]:
+def _answers(connection: Connection, run_id: int, request_urls: Sequence[str]) -> dict[str | tuple[str, str], Row[Any]]:
     """The last answers about the objects at some URLs: of all at each URL, and of those that ended at one place."""
     columns: list[Any] = [_observation[name] for name in _OF_ANSWER]
     query = (
@@ -346,9 +330,7 @@ def known_arks(connection: Connection) -> Iterator[KnownArk]:
     rows = connection.execute(query.order_by(_latest.latest_id))
     for ark_id, name, naan, url, host, state, checked_at, gone_at in rows:
         asked_at = wanted.get((ark_id, url))
-        yield KnownArk(
-            name, naan, url, host, ArkState(state), _when(checked_at), gone_at is None, asked_at
-        )
+        yield KnownArk(name, naan, url, host, ArkState(state), _when(checked_at), gone_at is None, asked_at)
 
 
 # -- rows and values
@@ -444,12 +426,7 @@ def _add_new(connection: Connection, this: Any) -> None:
     """ARKs that are cited and have never been checked; some thousands at a time, for there may be millions."""
     latest, cited = schema.latest, _cited_in(_run.run_id == this.run_id).subquery()
     is_known = exists().where(schema.at_one_url(latest.c, cited.c))
-    query = (
-        select(cited)
-        .where(~is_known)
-        .order_by(cited.c.ark_id, cited.c.request_url)
-        .limit(_CITED_PAGE)
-    )
+    query = select(cited).where(~is_known).order_by(cited.c.ark_id, cited.c.request_url).limit(_CITED_PAGE)
     unchecked = {
         "first_seen_at": this.started_at,
         "state": ArkState.UNDETERMINED,
@@ -460,9 +437,7 @@ def _add_new(connection: Connection, this: Any) -> None:
     }
     while new := connection.execute(query).all():
         _happened(connection, this, new, EventKind.NEW, "")
-        rows = [
-            {**row._mapping, "host": host_of(row.request_url) or "", **unchecked} for row in new
-        ]
+        rows = [{**row._mapping, "host": host_of(row.request_url) or "", **unchecked} for row in new]
         connection.execute(insert(latest), rows)
 
 
@@ -479,9 +454,7 @@ def _note_gone(connection: Connection, this: Any) -> None:
     )
     in_these = _document.url.in_(union(untold, redirected))
     # The last finished run from each other set of seeds, up to this run.
-    order = func.row_number().over(
-        partition_by=_run.seeds, order_by=(_run.started_at.desc(), _run.run_id.desc())
-    )
+    order = func.row_number().over(partition_by=_run.seeds, order_by=(_run.started_at.desc(), _run.run_id.desc()))
     ranked = (
         select(_run.run_id, order.label("back"))
         .where(_run.state == "finished", _run.seeds != this.seeds)
@@ -502,12 +475,8 @@ def _note_gone(connection: Connection, this: Any) -> None:
     connection.execute(update(schema.latest).where(*is_gone).values(gone_at=this.started_at))
 
 
-def _happened(
-    connection: Connection, this: Any, rows: Iterable[Any], kind: EventKind, detail: str
-) -> None:
+def _happened(connection: Connection, this: Any, rows: Iterable[Any], kind: EventKind, detail: str) -> None:
     values = {"run_id": this.run_id, "at": this.started_at, "event": kind, "detail": detail}
-    events = [
-        {"ark_id": ark_id, "request_url": request_url, **values} for ark_id, request_url in rows
-    ]
+    events = [{"ark_id": ark_id, "request_url": request_url, **values} for ark_id, request_url in rows]
     if events:
         connection.execute(insert(schema.event), events)

@@ -90,15 +90,11 @@ def news_of(connection: Connection, run_id: int) -> News:
         .where(latest.state.in_(_TROUBLE), latest.gone_at.is_(None))
     )
     suspect = connection.scalar(
-        select(schema.assessment.c.reason).where(
-            schema.assessment.c.run_id == run_id, schema.assessment.c.is_suspect
-        )
+        select(schema.assessment.c.reason).where(schema.assessment.c.run_id == run_id, schema.assessment.c.is_suspect)
     )
     known_pairs = {pair for pair, treated in decided.items() if treated.is_known}
     known_problems = {
-        ark_id
-        for ark_id, name, url in troubled
-        if name not in fresh and (ark_id, url) not in known_pairs
+        ark_id for ark_id, name, url in troubled if name not in fresh and (ark_id, url) not in known_pairs
     }
     has_earlier = connection.scalar(select(exists().where(run.started_at < begun)))
     return News(
@@ -126,12 +122,8 @@ def is_raised(kind: str, treated: Treated | None) -> bool:
 
 def count_words(decided: Mapping[tuple[Any, str], Treated]) -> str:
     """Return how many ARKs are known problems, in words; empty for none. One that is both counts as acknowledged."""
-    known_problems = [
-        (ark, treated.whole) for (ark, _), treated in decided.items() if treated.is_known
-    ]
-    acknowledged = {
-        ark for ark, treated in known_problems if treated.action is TriageAction.ACKNOWLEDGE
-    }
+    known_problems = [(ark, treated.whole) for (ark, _), treated in decided.items() if treated.is_known]
+    acknowledged = {ark for ark, treated in known_problems if treated.action is TriageAction.ACKNOWLEDGE}
     ignored: dict[Any, date] = {}
     for ark, treated in known_problems:
         if ark not in acknowledged and treated.until is not None:

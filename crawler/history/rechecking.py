@@ -102,9 +102,7 @@ def due(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) ->
     A host with many ARKs gets as many turns as any other while others wait.
     """
     moments = ((known_ark, due_at(known_ark, policy)) for known_ark in known_arks)
-    return in_turn(
-        known_ark for known_ark, moment in moments if moment is not None and moment <= now
-    )
+    return in_turn(known_ark for known_ark, moment in moments if moment is not None and moment <= now)
 
 
 def without_times_ahead(known_ark: KnownArk, now: datetime) -> KnownArk:
@@ -121,16 +119,12 @@ def in_turn(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
     queues = [sorted(waiting, key=_longest_ago) for waiting in hosts.values()]
     queues.sort(key=lambda queue: _longest_ago(queue[0]))
     turns = sorted(
-        (turn, host, known_ark)
-        for host, waiting in enumerate(queues)
-        for turn, known_ark in enumerate(waiting)
+        (turn, host, known_ark) for host, waiting in enumerate(queues) for turn, known_ark in enumerate(waiting)
     )
     return [known_ark for _, _, known_ark in turns]
 
 
-def next_due_at(
-    known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime
-) -> datetime | None:
+def next_due_at(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) -> datetime | None:
     """Return when something will be due that is not due *now*; None if nothing ever will."""
     moments = (due_at(known_ark, policy) for known_ark in known_arks)
     return min((moment for moment in moments if moment is not None and moment > now), default=None)

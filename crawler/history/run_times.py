@@ -50,18 +50,12 @@ def clamped(runs: Sequence[Any], now: datetime) -> dict[int, dict[str, str | Non
     return corrected
 
 
-def store_corrected_times(
-    connection: Connection, now: datetime
-) -> Mapping[int, Mapping[str, str | None]]:
+def store_corrected_times(connection: Connection, now: datetime) -> Mapping[int, Mapping[str, str | None]]:
     """Correct the times of runs that lie ahead of *now*; a finding keeps what they were. Returns the corrected ones."""
     corrected = corrected_times(connection, now)
     for run_id, times in corrected.items():
-        was = connection.execute(
-            select(_run.started_at, _run.ended_at).where(_run.run_id == run_id)
-        ).one()
-        detail = (
-            f"by its clock, which was ahead, it began {was.started_at} and ended {was.ended_at}"
-        )
+        was = connection.execute(select(_run.started_at, _run.ended_at).where(_run.run_id == run_id)).one()
+        detail = f"by its clock, which was ahead, it began {was.started_at} and ended {was.ended_at}"
         connection.execute(
             insert(schema.finding)
             .values(run_id=run_id, subject=f"run {run_id}", kind=CLOCK_AHEAD, detail=detail)

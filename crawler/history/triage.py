@@ -120,9 +120,7 @@ class TriageCheck:
         """
         if self.object is ObjectOutcome.WORKS_ELSEWHERE:
             return Severity.OTHERWISE
-        if (
-            self.object is ObjectOutcome.SKIPPED
-        ):  # an example, or a test: no one is to ask, and nothing is amiss
+        if self.object is ObjectOutcome.SKIPPED:  # an example, or a test: no one is to ask, and nothing is amiss
             return Severity.FINE
         return {
             Family.WORKS: Severity.OTHERWISE if self.is_otherwise else Severity.FINE,
@@ -190,9 +188,7 @@ def treatment(decisions: Iterable[TriageDecision], problem: Problem, today: date
             words += _because(decision.reason)
             return TriageState(TriageAction.ACKNOWLEDGE, words, decision.reason, None, assignee)
         reasons.append(f"{words}, but {worse}")
-    passed = [
-        f"ignored until {one.until}, which has passed{_because(one.reason)}" for one in ignoring
-    ]
+    passed = [f"ignored until {one.until}, which has passed{_because(one.reason)}" for one in ignoring]
     return TriageState(None, "; ".join((*reasons[:1], *passed[:1])), assignee=assignee)
 
 

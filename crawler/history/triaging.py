@@ -77,9 +77,7 @@ def keep(connection: Connection, decided: Iterable[TriageDecision]) -> None:
         )
 
 
-def keep_file(
-    connection: Connection, decided: Iterable[TriageDecision], *, at: datetime
-) -> tuple[int, int]:
+def keep_file(connection: Connection, decided: Iterable[TriageDecision], *, at: datetime) -> tuple[int, int]:
     """Make the decisions of the reviewed file these; returns how many are new or changed, and how many are gone.
 
     Those that have no moment of their own there come with the moment *at*; one that is as it was keeps its own.
@@ -103,9 +101,7 @@ def forget(connection: Connection, key: tuple[TriageAction, TriageTarget, str]) 
     """Take a decision back; returns whether there was one."""
     action, kind, target = key
     row = schema.triage.c
-    done = connection.execute(
-        delete(schema.triage).where(row.action == action, row.kind == kind, row.target == target)
-    )
+    done = connection.execute(delete(schema.triage).where(row.action == action, row.kind == kind, row.target == target))
     return bool(done.rowcount)
 
 
@@ -203,9 +199,7 @@ def _status(verdicts: Select[Any]) -> Select[Any]:
 
 def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, Collection[str]]:
     """Return where the objects' chains ended, answered or not."""
-    together = (_observation.run_id == _verdict.run_id) & (
-        _observation.request_url == _verdict.request_url
-    )
+    together = (_observation.run_id == _verdict.run_id) & (_observation.request_url == _verdict.request_url)
     query = (
         select(_verdict.ark_id, _verdict.request_url, _observation.final_url)
         .join_from(schema.verdict, schema.observation, together)
@@ -259,9 +253,7 @@ def in_last_run(query: Select[Any]) -> Select[Any]:
     return query.join(schema.latest, same).where(_latest.cited_in == schema.document.c.run_id)
 
 
-def _documents(
-    connection: Connection, run_id: int, wanted: Collection[Pair]
-) -> Mapping[Pair, list[str]]:
+def _documents(connection: Connection, run_id: int, wanted: Collection[Pair]) -> Mapping[Pair, list[str]]:
     """The documents that cite each pair: those of the run, or of the last run that had any, where this one has none."""
     of_run = schema.document.c.run_id == run_id
     is_there = connection.scalar(select(exists().where(of_run)))
@@ -273,9 +265,7 @@ def _documents(
     return places
 
 
-def _lives(
-    connection: Connection, pairs: Collection[Pair], until: str
-) -> Mapping[Pair, dict[int, TriageCheck]]:
+def _lives(connection: Connection, pairs: Collection[Pair], until: str) -> Mapping[Pair, dict[int, TriageCheck]]:
     """The checks of each pair in the runs up to a moment, in their order, by the numbers of their verdicts.
 
     A check is of the moment of its last answer: a run may take days, and what it finds on the last of them was not
@@ -338,14 +328,10 @@ def use_up(connection: Connection) -> None:
 
 
 def _rechecks(connection: Connection) -> list[TriageDecision]:
-    return [
-        decision for decision in decisions(connection) if decision.action is TriageAction.RECHECK
-    ]
+    return [decision for decision in decisions(connection) if decision.action is TriageAction.RECHECK]
 
 
-def _waiting(
-    connection: Connection, made: Sequence[TriageDecision]
-) -> Iterator[tuple[Pair, list[TriageDecision]]]:
+def _waiting(connection: Connection, made: Sequence[TriageDecision]) -> Iterator[tuple[Pair, list[TriageDecision]]]:
     """Each pair that requests for a check are about, with those that have not been met since."""
     for row, about in touched(connection, made):
         checked_at = datetime.fromisoformat(row.checked_at) if row.checked_at else None
@@ -361,9 +347,7 @@ def idle(connection: Connection) -> list[TriageDecision]:
     return [decision for decision in made if decision not in met]
 
 
-def touched(
-    connection: Connection, made: Sequence[TriageDecision]
-) -> Iterator[tuple[Any, list[TriageDecision]]]:
+def touched(connection: Connection, made: Sequence[TriageDecision]) -> Iterator[tuple[Any, list[TriageDecision]]]:
     """The ARKs and URLs of the store that decisions are about, as rows with their status, each with its decisions."""
     if not made:
         return
@@ -388,9 +372,7 @@ def touched(
 
 # -- the user's choice among the ARKs that a store knows: by NAAN, by the beginning of the ARK, by host
 
-_BEGINNING = re.compile(
-    r"(?:ark:/?)?(?P<naan>[0-9a-z]{5,})(?:/(?P<name>.*))?", re.IGNORECASE | re.DOTALL
-)
+_BEGINNING = re.compile(r"(?:ark:/?)?(?P<naan>[0-9a-z]{5,})(?:/(?P<name>.*))?", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,7 +419,5 @@ def beginning_of(text: str) -> str:
     """
     match = _BEGINNING.fullmatch(text.strip())
     if match is None:
-        raise ValueError(
-            f"no ARK begins with {text!r}: write ark:NAAN/NAME, as far as it is the same"
-        )
+        raise ValueError(f"no ARK begins with {text!r}: write ark:NAAN/NAME, as far as it is the same")
     return f"ark:{match['naan'].lower()}/{(match['name'] or '').replace('-', '')}"

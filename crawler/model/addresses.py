@@ -166,9 +166,7 @@ def _address(numbers: list[int]) -> Address | None:
     *octets, last = numbers
     if any(octet > 0xFF for octet in octets) or last >= 256 ** (4 - len(octets)):
         return None
-    return ipaddress.IPv4Address(
-        sum(octet << 8 * (3 - at) for at, octet in enumerate(octets)) + last
-    )
+    return ipaddress.IPv4Address(sum(octet << 8 * (3 - at) for at, octet in enumerate(octets)) + last)
 
 
 def _faces(address: Address) -> Iterator[Address]:
@@ -228,9 +226,7 @@ def _route(text: str) -> tuple[tuple[str, int], tuple[str, int]]:
     try:
         address = str(ipaddress.ip_address(address))
     except ValueError:
-        raise BadRoute(
-            f"a connection can be routed to an IP address only, not to {address!r}: {text!r}"
-        ) from None
+        raise BadRoute(f"a connection can be routed to an IP address only, not to {address!r}: {text!r}") from None
     ports = int(match["port"]), int(match["to_port"])
     if not all(0 < port < 65536 for port in ports):
         raise BadRoute(f"not a port number: {text!r}")

@@ -20,13 +20,9 @@ from crawler.model.addresses import DEFAULT_PORTS, is_literal
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 
-_SESSION_NAME = (
-    r"(?:jsessionid|phpsessid|aspsessionid[a-z]*|session_?id|cfid|cftoken|oscsid|xtcsid|zenid)"
-)
+_SESSION_NAME = r"(?:jsessionid|phpsessid|aspsessionid[a-z]*|session_?id|cfid|cftoken|oscsid|xtcsid|zenid)"
 #: ``;jsessionid=1A2B`` of Java, ``/(S(1a2b))`` of ASP.NET.
-_SESSION_IN_PATH = re.compile(
-    rf";{_SESSION_NAME}=[^/;]*|/\([A-Z]\([a-z0-9]{{20,}}\)\)(?=/|\Z)", re.IGNORECASE
-)
+_SESSION_IN_PATH = re.compile(rf";{_SESSION_NAME}=[^/;]*|/\([A-Z]\([a-z0-9]{{20,}}\)\)(?=/|\Z)", re.IGNORECASE)
 _SESSION_PARAMETER = re.compile(
     rf"""
     {_SESSION_NAME} = .*
@@ -64,9 +60,7 @@ def same_document(url: str) -> str:
         for parameter in query.split("&")
         if not (_SESSION_PARAMETER.fullmatch(parameter) or _CAMPAIGN_PARAMETER.fullmatch(parameter))
     ]
-    compared = canonicalize_url(
-        f"{scheme}://{_authority(scheme, authority)}{path or '/'}?{'&'.join(kept)}"
-    )
+    compared = canonicalize_url(f"{scheme}://{_authority(scheme, authority)}{path or '/'}?{'&'.join(kept)}")
     is_bare = not query and url.partition("#")[0].endswith("?")
     return f"{compared}?" if is_bare else compared
 
@@ -268,9 +262,7 @@ class Outlinks:
 def outlinks_of(leads: Iterable[CrawlRequest]) -> tuple[Outlinks, ...]:
     """Return the links that *leads* are, by where they were found."""
     return by_place(
-        (crawl_request.found_on, crawl_request.key)
-        for crawl_request in leads
-        if crawl_request.found_on is not None
+        (crawl_request.found_on, crawl_request.key) for crawl_request in leads if crawl_request.found_on is not None
     )
 
 
@@ -453,9 +445,7 @@ class Scope:
             host_and_path = _host_and_path(parts) if self.places else ""
         except ValueError:
             return False
-        return not self.places or any(
-            host_and_path.startswith(beginning) for beginning in self.places
-        )
+        return not self.places or any(host_and_path.startswith(beginning) for beginning in self.places)
 
     def holds_document(self, url: str) -> bool:
         """Return whether a document at *url* belongs to the sites although no page there is followed.

@@ -76,7 +76,5 @@ def safe_name(text: str) -> str:
     >>> safe_name("x/../../../evil"), safe_name(".."), safe_name("7f3e-01")
     ('x_.._.._.._evil', '_.', '7f3e-01')
     """
-    name = "".join(
-        char if char.isascii() and (char.isalnum() or char in "._-") else "_" for char in text
-    )
+    name = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "_" for char in text)
     return f"_{name[1:]}"[:100] if name.startswith(".") or not name else name[:100]

@@ -498,7 +498,5 @@ class Verdict:
     """What the NAAN registry says of the policy of those who assign such names; empty where it says nothing."""
 
     def __repr__(self) -> str:
-        services = ", ".join(
-            str(service.outcome) for service in (self.object, self.metadata, self.commitment)
-        )
+        services = ", ".join(str(service.outcome) for service in (self.object, self.metadata, self.commitment))
         return f"<Verdict {self.ark} at {self.request_url}: {services}>"

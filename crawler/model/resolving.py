@@ -70,9 +70,7 @@ def request_url(repaired: str, resolver: str | None, global_resolver: str) -> st
     return sendable(url)
 
 
-def mention_url(
-    repaired: str, resolver: str | None, of_page: str | None, global_resolver: str
-) -> str:
+def mention_url(repaired: str, resolver: str | None, of_page: str | None, global_resolver: str) -> str:
     """The URL that asks for the object of a mention; *of_page* is the resolver that a relative link means.
 
     >>> mention_url("ark:/12148/btv1b84", None, "https://www.bnf.fr/r/", "https://n2t.net/")
@@ -290,9 +288,7 @@ def resolved_location(base: str, location: str) -> str:
     >>> resolved_location("https://n2t.net/a/b", "/ark:/1/./x?")
     'https://n2t.net/ark:/1/./x?'
     """
-    octets = re.sub(
-        r"[\x80-\xff]", lambda octet: f"%{ord(octet[0]):02X}", location.strip(" \t\r\n")
-    )
+    octets = re.sub(r"[\x80-\xff]", lambda octet: f"%{ord(octet[0]):02X}", location.strip(" \t\r\n"))
     reference = sendable(octets)
     scheme, _, rest = base.partition("://")
     if _SCHEME.match(reference):
@@ -389,9 +385,7 @@ SLOW_LOOK_UPS = (
 )
 _PASSING_ENDS = frozenset({ChainEnd.TIMEOUT, ChainEnd.RESET})
 _RETRY_SECONDS = re.compile(r"(?P<whole>[0-9]+)(?P<part>\.[0-9]+)?(?:\s*,.*)?\Z", re.ASCII)
-_SPOKEN_RETRY = re.compile(
-    r"(?:(?P<h>[0-9]+)\s*h)?\s*(?:(?P<m>[0-9]+)\s*m)?\s*(?:(?P<s>[0-9]+)\s*s)?\Z", re.I
-)
+_SPOKEN_RETRY = re.compile(r"(?:(?P<h>[0-9]+)\s*h)?\s*(?:(?P<m>[0-9]+)\s*m)?\s*(?:(?P<s>[0-9]+)\s*s)?\Z", re.I)
 
 #: A year; anyone who asks for more, or for more digits than a number has, wants not to be asked today.
 LONGEST_WISH_S = 366 * 86_400.0

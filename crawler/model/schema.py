@@ -71,9 +71,7 @@ def key(name: str, comment: str = "key") -> Column[int]:
 def replacing(table: Table, *unique: str) -> Insert:
     """Return the statement that adds a row, or puts it in place of the one with the same *unique* values."""
     new = insert(table)
-    others = {
-        column.name: new.excluded[column.name] for column in table.c if not column.primary_key
-    }
+    others = {column.name: new.excluded[column.name] for column in table.c if not column.primary_key}
     return new.on_conflict_do_update(index_elements=unique, set_=others)
 
 
@@ -88,9 +86,7 @@ run = Table(
     key("run_id", "number of the run, counted up"),
     required("command", Text, "verb that made the run: crawl, check …"),
     required("started_at", Moment, "moment at which the run began"),
-    optional(
-        "ended_at", Moment, "moment at which it ended; missing while it runs, and after a crash"
-    ),
+    optional("ended_at", Moment, "moment at which it ended; missing while it runs, and after a crash"),
     required("state", Text, "running, finished, interrupted or failed"),
     required("version", Text, "version of arkaudit that made the run"),
     required("resolver", Text, "resolver that ARKs without one of their own were sent to"),
@@ -150,13 +146,9 @@ finding = Table(
     tables,
     key("finding_id"),
     reference("run_id", "run that made the remark"),
-    reference(
-        "document_id", "document that it is about; missing when it is about none", nullable=True
-    ),
+    reference("document_id", "document that it is about; missing when it is about none", nullable=True),
     required("subject", Text, "what the finding is about: mostly the URL of a document"),
-    required(
-        "kind", Text, "kind of finding: unreadable, encrypted, not-fetched, namespace-mention …"
-    ),
+    required("kind", Text, "kind of finding: unreadable, encrypted, not-fetched, namespace-mention …"),
     required("detail", Text, "the finding in words"),
     UniqueConstraint("run_id", "subject", "kind", "detail"),
     comment="One row per remark that a reader of the report must know; unique by run, subject, kind and detail.",
@@ -209,9 +201,7 @@ mention = Table(
     required("fragment", Text, "what was written after #; never sent, and no part of identity"),
     required("role", Text, "text, link-target, metadata, link-annotation or structured-data"),
     optional("page", Integer, "page of a paginated document", "page number from 1"),
-    required(
-        "place", Text, "element and attribute, or rectangle on the page in points; may be empty"
-    ),
+    required("place", Text, "element and attribute, or rectangle on the page in points; may be empty"),
     required(
         "spans",
         JSON,
@@ -222,9 +212,7 @@ mention = Table(
     required("repairs", JSON, "repairs that were made, in order", "list of text"),
     required("confidence", Text, "certain, likely or ambiguous"),
     required("reason", Text, "rule that led to the least certain decision"),
-    required(
-        "alternatives", JSON, "ARKs that the other decisions would have given", "list of ARKs"
-    ),
+    required("alternatives", JSON, "ARKs that the other decisions would have given", "list of ARKs"),
     required("remarks", JSON, "how its spelling departs from the specifications", "list of text"),
     optional(
         "doubt",
@@ -274,9 +262,7 @@ observation = Table(
     key("observation_id"),
     reference("run_id", "run that asked"),
     reference("ark_id", "ARK that the question is about"),
-    required(
-        "request_url", Text, "URL of the object question that this belongs to, without inflection"
-    ),
+    required("request_url", Text, "URL of the object question that this belongs to, without inflection"),
     required(
         "question",
         Text,
@@ -309,9 +295,7 @@ observation = Table(
     optional("body_sha256", Text, "digest of that part, in hexadecimal"),
     required("body_complete", Boolean, "whether the body was read to its end"),
     optional("record", JSON, "what was parsed from a metadata answer", "mapping"),
-    optional(
-        "similarity", Text, "sketch of all of that text, for comparing answers, in hexadecimal"
-    ),
+    optional("similarity", Text, "sketch of all of that text, for comparing answers, in hexadecimal"),
     required(
         "facts",
         JSON,
@@ -399,9 +383,7 @@ host_traffic = Table(
         "requests",
     ),
     required("failures", Integer, "how many of them got no answer", "requests"),
-    required(
-        "interval_s", Float, "what was kept between two of them at least, back-off apart", "seconds"
-    ),
+    required("interval_s", Float, "what was kept between two of them at least, back-off apart", "seconds"),
     optional(
         "crawl_delay_s",
         Float,
@@ -532,9 +514,7 @@ frontier = Table(
         "kind of source as which its answer is read; missing when its content shows it",
     ),
     required("part", Integer, "for a further part of a source, how many came before it; else 0"),
-    required(
-        "rank", Integer, "0 for what comes before the others of its host, as it may expire; else 1"
-    ),
+    required("rank", Integer, "0 for what comes before the others of its host, as it may expire; else 1"),
     required(
         "state",
         Text,
@@ -612,9 +592,7 @@ contact = Table(
     key("contact_id"),
     reference("run_id", "run that asked"),
     required("host", Text, "host, with its port unless it is the default one"),
-    required(
-        "answered", Integer, "requests that got an HTTP answer, whatever its status", "requests"
-    ),
+    required("answered", Integer, "requests that got an HTTP answer, whatever its status", "requests"),
     required(
         "met",
         Integer,
@@ -644,9 +622,7 @@ assessment = Table(
     "assessment",
     tables,
     reference("run_id", "run", primary_key=True),
-    required(
-        "is_suspect", Boolean, "whether most hosts failed in it, so that its failures prove nothing"
-    ),
+    required("is_suspect", Boolean, "whether most hosts failed in it, so that its failures prove nothing"),
     required("reason", Text, "why it is suspect; empty when it is not"),
     required(
         "expected",
@@ -662,17 +638,11 @@ policy = Table(
     "policy",
     tables,
     key("policy_id", "always 1"),
-    required(
-        "strikes", Integer, "failures that confirm, without a good answer between them", "failures"
-    ),
+    required("strikes", Integer, "failures that confirm, without a good answer between them", "failures"),
     required("days", Float, "time that must lie between the first and the last of them", "days"),
-    required(
-        "turns", Integer, "turns between working and failing that make an ARK flapping", "turns"
-    ),
+    required("turns", Integer, "turns between working and failing that make an ARK flapping", "turns"),
     required("turn_days", Float, "time within which these must lie", "days"),
-    required(
-        "likeness", Float, "share of phrases that a text must keep not to count as another", "1"
-    ),
+    required("likeness", Float, "share of phrases that a text must keep not to count as another", "1"),
     comment="One row at most: by what rules the standing in this store is kept; the built-in ones without it.",
 )
 
@@ -747,9 +717,7 @@ triage = Table(
     tables,
     key("triage_id"),
     required("action", Text, "acknowledge, ignore, assign or recheck"),
-    required(
-        "kind", Text, "by what it is known which ARKs are meant: ark, pattern, host or document"
-    ),
+    required("kind", Text, "by what it is known which ARKs are meant: ark, pattern, host or document"),
     required(
         "target",
         Text,

@@ -62,9 +62,7 @@ class Wish:
 class HostLease:
     """Our turn to ask a host; the others can read what becomes of it."""
 
-    def __init__(
-        self, descriptor: int | None, wall: Callable[[], float], started_at: float, by: str
-    ) -> None:
+    def __init__(self, descriptor: int | None, wall: Callable[[], float], started_at: float, by: str) -> None:
         self._descriptor = descriptor
         self._wall = wall
         self._started_at = started_at
@@ -138,9 +136,7 @@ class HostFiles:
         _write(descriptor, Shared(now, now, self._name))
         return HostLease(descriptor if is_alone else None, self._wall, now, self._name)
 
-    def _wait(
-        self, descriptor: int, now: float, seconds: float, *, is_wish: bool = False
-    ) -> HostWait:
+    def _wait(self, descriptor: int, now: float, seconds: float, *, is_wish: bool = False) -> HostWait:
         """To wait for so long, which the others can read."""
         _write_wish(descriptor, Wish(self._name, now + seconds))
         return HostWait(seconds, is_wish)

@@ -53,9 +53,7 @@ def host_of(url: str) -> str:
     except ValueError:  # no request can be made of it
         return origin
     name = f"[{name}]" if ":" in name else name
-    return f"{parts.scheme}://{name}" + (
-        f":{port}" if port not in (None, DEFAULT_PORTS[parts.scheme]) else ""
-    )
+    return f"{parts.scheme}://{name}" + (f":{port}" if port not in (None, DEFAULT_PORTS[parts.scheme]) else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +87,7 @@ class Allowances:
         """Return what is said of *host* by name, if anything is."""
         authority = host.partition("://")[2]
         name = re.sub(r":[0-9]+\Z", "", authority)
-        return next(
-            (self.hosts[name_] for name_ in (host, authority, name) if name_ in self.hosts), None
-        )
+        return next((self.hosts[name_] for name_ in (host, authority, name) if name_ in self.hosts), None)
 
 
 def is_own(host: str, routes: Routes, guard: AddressGuard) -> bool:
@@ -108,11 +104,7 @@ def is_own(host: str, routes: Routes, guard: AddressGuard) -> bool:
         return False
     if routes.target(name, port) is not None:
         return True
-    return (
-        is_literal(name)
-        and AddressGuard().refusal(name) is not None
-        and guard.refusal(name) is None
-    )
+    return is_literal(name) and AddressGuard().refusal(name) is not None and guard.refusal(name) is None
 
 
 # -- what other audits on this machine know of a host
@@ -131,11 +123,7 @@ class Shared:
 
     def as_of(self, now: float) -> Shared:
         """The same, with what would lie in the future moved back: a clock was set, and no one waits for the old one."""
-        return (
-            self
-            if self.started_at <= now
-            else Shared(now, self.open_again_at - self.started_at + now, self.by)
-        )
+        return self if self.started_at <= now else Shared(now, self.open_again_at - self.started_at + now, self.by)
 
     def wait_s(self, now: float, gap_s: float) -> float:
         """The seconds until a request may start, *gap_s* after the last, and as the others want it.
@@ -243,9 +231,7 @@ class Pace:
         )
         return pace.paused(now + wish_s) if wish_s else pace
 
-    def failed(
-        self, end: ChainEnd, words: str, now: float, patience: Patience, *, is_sent: bool = True
-    ) -> Pace:
+    def failed(self, end: ChainEnd, words: str, now: float, patience: Patience, *, is_sent: bool = True) -> Pace:
         """A request got no answer, and that ended its chain; *words* say what it ran into, and where and when."""
         if end not in _NO_ANSWER:
             return self.ended()
@@ -263,9 +249,7 @@ class Pace:
             reason = Reason(end, f"{description}; that was the last try")
             return replace(pace, state=HostState.GIVEN_UP, reason=reason)
         try_from = now + min(patience.backoff(DEAD_AFTER), patience.longest_wait_s)
-        return replace(
-            pace, state=HostState.HELD, try_from=try_from, reason=Reason(end, description)
-        )
+        return replace(pace, state=HostState.HELD, try_from=try_from, reason=Reason(end, description))
 
     def ended(self) -> Pace:
         """A request came to an end that says nothing of the host: it was stopped, or our own rules held it back."""
@@ -290,10 +274,10 @@ class Pace:
             return replace(self, state=HostState.TRIED)
         is_paused = self.open_again_at - now > patience.longest_wait_s
         if is_paused and self.state is not HostState.GIVEN_UP:
-            words = f"not asked: the host wants to be left alone for longer than the {patience.longest_wait_s:g} s we wait"
-            return replace(
-                self, state=HostState.GIVEN_UP, reason=Reason(ChainEnd.UNDETERMINED, words)
+            words = (
+                f"not asked: the host wants to be left alone for longer than the {patience.longest_wait_s:g} s we wait"
             )
+            return replace(self, state=HostState.GIVEN_UP, reason=Reason(ChainEnd.UNDETERMINED, words))
         return self
 
     def at_another_stage(self) -> Pace:
@@ -322,8 +306,6 @@ def _slowed(slowed_s: float, status: int, patience: Patience) -> float:
         most = patience.longest_wait_s
         if status not in _BUSY:
             most = min(most, _MOST_FOR_ERRORS * patience.backoff_s)
-        return max(
-            min(max(2 * slowed_s, patience.backoff_s), most), min(slowed_s, patience.longest_wait_s)
-        )
+        return max(min(max(2 * slowed_s, patience.backoff_s), most), min(slowed_s, patience.longest_wait_s))
     halved = slowed_s / 2
     return halved if halved >= patience.backoff_s / 2 else 0.0

@@ -41,9 +41,7 @@ class HostDownloader(Downloader):
         """Return whether there is no place for another request; what waits for a host that is held takes up none."""
         if not super().needs_backout():
             return False
-        held = sum(
-            count + 1 for slot, count in self.in_hand.items() if self._throttle.is_held(slot)
-        )
+        held = sum(count + 1 for slot, count in self.in_hand.items() if self._throttle.is_held(slot))
         return len(self.active) - held >= self.total_concurrency
 
     def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
@@ -85,9 +83,7 @@ class _HostCapacity(DownloaderInterface):
             count = downloader.in_hand[slot]
             if count < self._throttle.free_slots(slot):
                 stats.append((count, slot))
-            elif not self._throttle.is_held(
-                slot
-            ):  # for which time may make space, and nothing else
+            elif not self._throttle.is_held(slot):  # for which time may make space, and nothing else
                 downloader.full.add(slot)
         return stats
 

@@ -195,9 +195,7 @@ class HostThrottle:
     @property
     def most_in_flight(self) -> int:
         """Return how many requests may be under way to any one host."""
-        return max(
-            (allowance.concurrency for allowance in self._allowances.hosts.values()), default=1
-        )
+        return max((allowance.concurrency for allowance in self._allowances.hosts.values()), default=1)
 
     @property
     def longest_wait_s(self) -> float:
@@ -234,11 +232,7 @@ class HostThrottle:
 
     def take_traffic(self) -> list[HostTraffic]:
         """Return what went to each host since this was last called, in the order in which hosts were first asked."""
-        return [
-            host.traffic()
-            for host in self._hosts.values()
-            if host.requests or host.given_up != host.told_given_up
-        ]
+        return [host.traffic() for host in self._hosts.values() if host.requests or host.given_up != host.told_given_up]
 
     # -- after the turns
 
@@ -246,15 +240,9 @@ class HostThrottle:
         host_state = self._hosts.get(name)
         if host_state is None:
             is_own = self._is_own(name)
-            host_state = self._hosts[name] = _Host(
-                name, Pace(self._allowances.of(name, is_own=is_own))
-            )
+            host_state = self._hosts[name] = _Host(name, Pace(self._allowances.of(name, is_own=is_own)))
             is_slower = self._allowances.interval_s < LEAST_INTERVAL_S and not is_own
-            if (
-                is_slower
-                and self._allowances.named(name) is None
-                and not self._has_warned_of_interval
-            ):
+            if is_slower and self._allowances.named(name) is None and not self._has_warned_of_interval:
                 self._has_warned_of_interval = True
                 words = "%s is asked once in %g s all the same: less is for hosts of one's own, named under [hosts]"
                 logger.warning(words, name, LEAST_INTERVAL_S)
@@ -270,9 +258,7 @@ class HostThrottle:
                 host.waiting.popleft()
                 continue
             wait_s = host.pace.wait_s(self._clock())
-            claim = (
-                self._claim(host) if wait_s == 0 else None
-            )  # None: no turn now, and no lock to forget
+            claim = self._claim(host) if wait_s == 0 else None  # None: no turn now, and no lock to forget
             if isinstance(claim, HostWait):
                 wait_s = claim.seconds
             if wait_s is None or wait_s > 0:
@@ -336,9 +322,7 @@ class HostThrottle:
 
     def _look_later(self) -> None:
         if self._end_timer is None:
-            self._end_timer = asyncio.get_running_loop().call_later(
-                LOOK_S, self._look_for_the_end, self._turns
-            )
+            self._end_timer = asyncio.get_running_loop().call_later(LOOK_S, self._look_for_the_end, self._turns)
 
     def _look_for_the_end(self, turns: int) -> None:
         """Decide about hosts that are held, once nothing has been asked for a moment and nothing is about to be."""
@@ -395,9 +379,7 @@ class HostSlot:
         """The request got no answer; *words* say what it ran into."""
         throttle, host = self.throttle, self.host
         description = f"{words} ({self.url})"
-        host.pace = host.pace.failed(
-            end, description, throttle._clock(), throttle._patience, is_sent=self.is_sent
-        )
+        host.pace = host.pace.failed(end, description, throttle._clock(), throttle._patience, is_sent=self.is_sent)
         self.is_reported = True
         host.failures += 1
 
@@ -416,9 +398,7 @@ def patience_of(settings: BaseSettings) -> Patience:
 
 def routes_and_guard(settings: BaseSettings) -> tuple[Routes, AddressGuard]:
     """Return where Scrapy's *settings* let requests connect to."""
-    routes = Routes.parse(
-        settings.getlist("ARKAUDIT_CONNECT_TO"), only=settings.getbool("ARKAUDIT_ONLY_ROUTED")
-    )
+    routes = Routes.parse(settings.getlist("ARKAUDIT_CONNECT_TO"), only=settings.getbool("ARKAUDIT_ONLY_ROUTED"))
     return routes, AddressGuard.allowing(settings.getlist("ARKAUDIT_ALLOW_ADDRESSES"))
 
 

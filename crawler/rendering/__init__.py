@@ -66,9 +66,7 @@ def find_browser(named: Path | None = None) -> Path | None:
     installed = next((path for path in map(shutil.which, NAMES) if path), None)
     if installed is not None:
         return Path(installed)
-    folder = Path(
-        os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright"
-    )
+    folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
     return next(
         (path for pattern in _OF_PLAYWRIGHT for path in sorted(folder.glob(pattern), reverse=True)),
         None,
@@ -157,11 +155,7 @@ def treatment(asked: PageRequest) -> tuple[Treatment, str]:
     >>> treatment(PageRequest("https://x.example/api", "POST", "fetch", {}))
     (<Treatment.WITHHELD: 'withheld'>, 'POST https://x.example/api: nothing but GET is sent for a page')
     """
-    if (
-        asked.kind in _WITHOUT_TEXT
-        or asked.in_frame
-        or "prefetch" in asked.headers.get("sec-purpose", "")
-    ):
+    if asked.kind in _WITHOUT_TEXT or asked.in_frame or "prefetch" in asked.headers.get("sec-purpose", ""):
         return Treatment.LEFT_OUT, ""
     if is_visitor_counter(asked.url) or asked.url.partition("?")[0].endswith("/favicon.ico"):
         return Treatment.LEFT_OUT, ""
@@ -211,9 +205,7 @@ def may_read(asked: PageRequest, headers: Mapping[str, str], hops: Chain) -> boo
     if asked.kind not in ("fetch", "xhr"):
         return True
     led_away = any(origin(hop.url) != asked.origin for hop in hops)
-    return "access-control-allow-origin" in headers or not (
-        led_away or asked.asking_origin is not None
-    )
+    return "access-control-allow-origin" in headers or not (led_away or asked.asking_origin is not None)
 
 
 def short(words: str) -> str:

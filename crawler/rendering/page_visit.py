@@ -133,9 +133,7 @@ class BrowserFault(Exception):
 class PageVisit:
     """One page, from its document to what it has become; for one visit."""
 
-    def __init__(
-        self, url: str, document: PageAnswer, fetch: Fetch, options: RenderOptions
-    ) -> None:
+    def __init__(self, url: str, document: PageAnswer, fetch: Fetch, options: RenderOptions) -> None:
         self._url = url
         self._fetch = fetch
         self._limits = options.limits
@@ -262,9 +260,7 @@ class PageVisit:
         assert self._clock is not None
         async with self._working():
             tree = await self._clock.send("Page.getFrameTree")
-            world = await self._clock.send(
-                "Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"]}
-            )
+            world = await self._clock.send("Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"]})
             parameters = {
                 "expression": f"{_READING.strip()}.slice(0, {SHOWN_CHARS})",
                 "contextId": world["executionContextId"],
@@ -347,9 +343,7 @@ class PageVisit:
             return
         self._asked += 1
         async with self._turns:
-            answer = await self._fetch(
-                asked, max(1, min(REQUEST_BYTES, self._limits.bytes - self._bytes))
-            )
+            answer = await self._fetch(asked, max(1, min(REQUEST_BYTES, self._limits.bytes - self._bytes)))
         self._bytes += sum(hop.body_bytes or 0 for hop in answer.hops)
         (self._documents if asked.kind == "document" else self._hops).extend(answer.hops)
         if answer.fault is not None:
@@ -396,9 +390,7 @@ class PageVisit:
     async def _give(self, route: Route, asked: PageRequest, answer: PageAnswer) -> None:
         if asked.kind == "document":
             self._is_arriving = True
-        await route.fulfill(
-            status=answer.status, headers=passed_on(answer.headers), body=answer.body
-        )
+        await route.fulfill(status=answer.status, headers=passed_on(answer.headers), body=answer.body)
 
 
 async def _close(what: Page | WebSocketRoute) -> None:
@@ -409,10 +401,7 @@ def _are_alike(one: str, other: str) -> bool:
     """Return whether two looks at a page show the same, but for clocks and counters."""
     if one == other:
         return True
-    first, second = (
-        read_answer(text.encode("utf-8", "replace"), "text/html; charset=utf-8")
-        for text in (one, other)
-    )
+    first, second = (read_answer(text.encode("utf-8", "replace"), "text/html; charset=utf-8") for text in (one, other))
     return first.similarity == second.similarity or same_page(first.text, second.text)
 
 

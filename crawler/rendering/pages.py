@@ -75,9 +75,7 @@ class PageFetcher:
         self._scripts: dict[str, asyncio.Task[PageAnswer]] = {}
         self._kept_bytes = 0
 
-    async def fetch(
-        self, asked: PageRequest, limit: int, *, page_url: str, jar: CookieJar
-    ) -> PageAnswer:
+    async def fetch(self, asked: PageRequest, limit: int, *, page_url: str, jar: CookieJar) -> PageAnswer:
         """What comes for a request of the page at *page_url*, whose cookies are in *jar*, in *limit* bytes at most."""
         if asked.kind != "script":
             return await self._answer(asked, limit, page_url, jar)
@@ -85,9 +83,7 @@ class PageFetcher:
         if script is not None:
             kept = await asyncio.shield(script)  # nothing goes out for this page
             return replace(kept, hops=tuple(replace(hop, sent=False) for hop in kept.hops))
-        task = self._scripts[asked.url] = asyncio.ensure_future(
-            self._answer(asked, REQUEST_BYTES, page_url, jar)
-        )
+        task = self._scripts[asked.url] = asyncio.ensure_future(self._answer(asked, REQUEST_BYTES, page_url, jar))
         answer = await asyncio.shield(task)
         self._kept_bytes += len(answer.body)
         if answer.fault is not None or self._kept_bytes > KEPT_BYTES:
@@ -95,9 +91,7 @@ class PageFetcher:
             self._scripts.pop(asked.url, None)
         return answer
 
-    async def _answer(
-        self, asked: PageRequest, limit: int, page_url: str, jar: CookieJar
-    ) -> PageAnswer:
+    async def _answer(self, asked: PageRequest, limit: int, page_url: str, jar: CookieJar) -> PageAnswer:
         engine = self._crawler.engine
         assert engine is not None
         url = asked.url.partition("#")[0]
@@ -205,9 +199,7 @@ class Chromium:
                 browser = None
                 try:
                     browser = await self._started()
-                    shown, is_stuck = await PageVisit(url, document, fetch, self._options).shown(
-                        browser
-                    )
+                    shown, is_stuck = await PageVisit(url, document, fetch, self._options).shown(browser)
                 except BrowserFault as fault:
                     await self._drop(browser)
                     if is_last or self._fault is not None:
@@ -235,9 +227,7 @@ class Chromium:
                             executable_path=program,
                             headless=True,
                             args=_FLAGS,
-                            ignore_default_args=[
-                                "--disable-popup-blocking"
-                            ],  # thousands of windows are some memory
+                            ignore_default_args=["--disable-popup-blocking"],  # thousands of windows are some memory
                             # A container without a user of its own has none of what the sandbox is made of.
                             chromium_sandbox=os.geteuid() != 0,
                             env={name: os.environ[name] for name in _TOLD if name in os.environ},
@@ -247,11 +237,7 @@ class Chromium:
                         )
             except Exception as failure:  # of many kinds, as is what can be missing
                 is_sandboxs = "No usable sandbox" in str(failure)
-                why = (
-                    "this system grants no user namespaces for its sandbox"
-                    if is_sandboxs
-                    else first_line(failure)
-                )
+                why = "this system grants no user namespaces for its sandbox" if is_sandboxs else first_line(failure)
                 self._fault = f"{self._options.browser} could not be started: {why}"
                 logger.warning("%s; nothing is rendered", self._fault)
                 raise BrowserFault(self._fault) from failure
@@ -280,9 +266,7 @@ def _bounded(browser: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="arkaudit-") as folder:
         program = Path(folder, "browser")
         bound = f"ulimit -S -d {MEMORY_BYTES // 2**10} || :"
-        program.write_text(
-            f'#!/bin/sh\n{bound}\nexec {shlex.quote(str(browser.absolute()))} "$@"\n', "utf-8"
-        )
+        program.write_text(f'#!/bin/sh\n{bound}\nexec {shlex.quote(str(browser.absolute()))} "$@"\n', "utf-8")
         program.chmod(0o700)
         yield program if os.access(program, os.X_OK) else browser
 
@@ -339,9 +323,7 @@ class PageRenderer:
     async def _shown(self, observation: Observation, response: Response) -> ShownPage:
         request = response.request
         jar = (request.meta.get("jar") if request is not None else None) or CookieJar()
-        document = PageAnswer(
-            response.status, headers_of(response), response.body, observation.hops
-        )
+        document = PageAnswer(response.status, headers_of(response), response.body, observation.hops)
         fetch = partial(self._fetcher.fetch, page_url=observation.final_url, jar=jar)
         return await self._chromium.show(observation.final_url, document, fetch)
 

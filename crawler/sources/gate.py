@@ -190,13 +190,11 @@ class Gate:
         """The sitemaps that a *robots* file names: parts of the site wherever they are, for their own pages are not."""
         if self._rules.depth == 0:
             return ()
-        return _leads_and_links(
-            (url, robots, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in absolutes(robots, urls)
-        )[0]
+        return _leads_and_links((url, robots, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in absolutes(robots, urls))[
+            0
+        ]
 
-    def page(
-        self, crawl_request: CrawlRequest, reading: Reading, *, url: str, headers: Headers
-    ) -> Passed:
+    def page(self, crawl_request: CrawlRequest, reading: Reading, *, url: str, headers: Headers) -> Passed:
         """Return what the page leads to that a request has come to, in the end at *url*."""
         noindex = asked_by("noindex", reading, headers)
         words = f"it asks to stay out of indexes ({noindex}); it was read all the same"
@@ -205,16 +203,12 @@ class Gate:
             return Passed(findings=tuple(findings))
         targets = page_targets(reading, url=url, headers=headers)
         reached = [
-            (target, reach)
-            for target in targets
-            if (reach := self._reach(crawl_request, target, url)) is not None
+            (target, reach) for target in targets if (reach := self._reach(crawl_request, target, url)) is not None
         ]
         nofollow = None if self._rules.follows_nofollow else asked_by("nofollow", reading, headers)
         if nofollow and reached:
             words = f"links not followed: {len(reached)}, as the page asks ({nofollow})"
-            findings.append(
-                Finding("nofollow-page", f"{words}; --ignore-nofollow is for one's own sites")
-            )
+            findings.append(Finding("nofollow-page", f"{words}; --ignore-nofollow is for one's own sites"))
             self.left_out["nofollow-page"] += len(reached)
         leads, refused = self._followed(crawl_request, [] if nofollow else reached, url)
         return self._passed(leads, refused, findings)
@@ -236,18 +230,13 @@ class Gate:
             findings.append(fault)
             further = []
         leads: list[_Found | _Known] = [
-            (url, crawl_request.url, crawl_request.depth, reach, read.kind, crawl_request.part + 1)
-            for url in further
+            (url, crawl_request.url, crawl_request.depth, reach, read.kind, crawl_request.part + 1) for url in further
         ]
         leads += ((crawl_request.url, document_key(held.name)) for held in read.records)
         refused: _Refused = defaultdict(list)
         for item in read.items:
             is_in_reach = (reach is Reach.ITEM and item.is_elsewhere) or self._is_near(item.url)
-            if (
-                is_in_reach
-                and self._is_wanted(item.url)
-                and not self._is_refused(item.url, refused)
-            ):
+            if is_in_reach and self._is_wanted(item.url) and not self._is_refused(item.url, refused):
                 leads.append(
                     (
                         item.url,
@@ -294,18 +283,12 @@ class Gate:
         if listed is not None:
             self._listed.add(listed)
         if further and crawl_request.part >= MOST_PARTS:
-            return Finding(
-                "source-limit", f"it goes on beyond {MOST_PARTS} parts; left out: {len(further)}"
-            )
+            return Finding("source-limit", f"it goes on beyond {MOST_PARTS} parts; left out: {len(further)}")
         if further and is_known:
-            return Finding(
-                "source-loop", "it lists again what it has listed before, and is not read further"
-            )
+            return Finding("source-loop", "it lists again what it has listed before, and is not read further")
         is_chain = read.kind in (SourceKind.OAI, SourceKind.FEED)
         if is_chain and any(url == crawl_request.url or url in self._further for url in further):
-            return Finding(
-                "source-loop", "it goes on where it has been before, and is not read further"
-            )
+            return Finding("source-loop", "it goes on where it has been before, and is not read further")
         self._further.update(further)
         return None
 
@@ -320,11 +303,7 @@ class Gate:
         refused: _Refused = defaultdict(list)
         leads: list[_Found | _Known] = []
         for target, reach in targets[:MOST_LINKS]:
-            depth = (
-                crawl_request.depth
-                if target.is_part or turns_page(url, target.url)
-                else crawl_request.depth + 1
-            )
+            depth = crawl_request.depth if target.is_part or turns_page(url, target.url) else crawl_request.depth + 1
             if target.is_nofollow and not self._rules.follows_nofollow:
                 refused[Rule.NOFOLLOW].append(target.url)
             elif depth > MOST_DEPTH and self._rules.depth is None:
@@ -350,11 +329,7 @@ class Gate:
         if is_of_item and target.is_part:
             return Reach.ITEM
         is_document = target.is_document or names_document(target.url)
-        return (
-            Reach.LEAF
-            if is_document and (is_of_item or self._scope.holds_document(target.url))
-            else None
-        )
+        return Reach.LEAF if is_document and (is_of_item or self._scope.holds_document(target.url)) else None
 
     def _reach_of_site(self, url: str, is_document: bool) -> Reach | None:
         """As `_reach`, of a link to *url* on a page whose links are followed within the scope."""
@@ -375,9 +350,7 @@ class Gate:
         """Return whether *url* may lead to a document, and to one that the user wants."""
         rules = self._rules
         try:
-            is_meant = (
-                not rules.include or rules.include.is_found(url)
-            ) and not rules.exclude.is_found(url)
+            is_meant = (not rules.include or rules.include.is_found(url)) and not rules.exclude.is_found(url)
         except TooSlow:
             self._untold.append(url)
             return False
@@ -410,9 +383,7 @@ def is_no_document(url: str) -> bool:
     False
     """
     name = _file_name(url)
-    return ":" not in name and (
-        names_no_document(name) or PurePosixPath(name).suffix.lower() in _SERVED_SUFFIXES
-    )
+    return ":" not in name and (names_no_document(name) or PurePosixPath(name).suffix.lower() in _SERVED_SUFFIXES)
 
 
 @lru_cache(maxsize=MOST_KNOWN)
@@ -470,11 +441,7 @@ def _digest(read: SourceReading) -> str | None:
     """
     items = [(item.url, item.found_on, item.is_elsewhere) for item in read.items]
     listed = (read.listed, items) if read.listed or items else read.further
-    return (
-        blake2b(repr((read.kind.value, *listed)).encode(), digest_size=16).hexdigest()
-        if listed
-        else None
-    )
+    return blake2b(repr((read.kind.value, *listed)).encode(), digest_size=16).hexdigest() if listed else None
 
 
 def _share_site(one: str, other: str) -> bool:

@@ -31,9 +31,7 @@ _FOLLOWED = frozenset({"describedby", "item", "next", "prev"})
 _US = frozenset({"arkaudit", "robots"})
 
 _LINK = re.compile(r'<(?P<target>[^<>]*)>(?P<parameters>(?:[^,"<]|"(?:[^"\\]|\\.)*+"?)*+)')
-_PARAMETER = re.compile(
-    r';\s*(?P<name>[a-z*]+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|(?P<token>[^\s;,"]+))', re.I
-)
+_PARAMETER = re.compile(r';\s*(?P<name>[a-z*]+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|(?P<token>[^\s;,"]+))', re.I)
 _AGENT = re.compile(r"\s*(?P<agent>[a-z0-9_.-]+)\s*:(?P<rest>.*)\Z", re.IGNORECASE | re.DOTALL)
 #: Directives with a value are no names of crawlers.
 _VALUED = frozenset({"max-image-preview", "max-snippet", "max-video-preview", "unavailable_after"})
@@ -102,9 +100,7 @@ def absolute(base: str, link: str) -> str | None:
     if not url.lower().startswith(("http://", "https://")):
         return None
     url = url.partition("#")[0]
-    if link.partition("#")[0].endswith("?") and not url.endswith(
-        "?"
-    ):  # of an ARK a bare question mark is a question
+    if link.partition("#")[0].endswith("?") and not url.endswith("?"):  # of an ARK a bare question mark is a question
         url += "?"
     return sendable(url)
 
@@ -126,10 +122,7 @@ def asked_by(directive: str, reading: Reading, headers: Headers) -> str | None:
         is_addressed = agent is not None and agent["agent"].lower() not in _VALUED
         if agent is not None and is_addressed and agent["agent"].lower() not in _US:
             continue
-        if (
-            set(_words(agent["rest"] if agent is not None and is_addressed else header))
-            & directives
-        ):
+        if set(_words(agent["rest"] if agent is not None and is_addressed else header)) & directives:
             return "X-Robots-Tag"
     return None
 
@@ -224,9 +217,7 @@ YEARS_AHEAD = 2
 MOST_PAGES, MOST_ENTRIES = 100_000, 10_000_000
 
 #: Parameters that turn the pages of a list; by number of page, and by number of entry.
-_PAGE = frozenset(
-    {"p", "page", "page_number", "paged", "pageno", "pagenum", "pagina", "pg", "seite"}
-)
+_PAGE = frozenset({"p", "page", "page_number", "paged", "pageno", "pagenum", "pagina", "pg", "seite"})
 _ENTRY = frozenset({"begin", "first", "from", "offset", "start", "startat", "startrecord"})
 _PAGING = _PAGE | _ENTRY
 #: Parameters that show the same list in another manner.
@@ -248,9 +239,7 @@ _CALENDAR = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?<![0-9])(?P<year>[12][0-9]{3})(?:[01][0-9](?:[0-3][0-9])?)?(?![0-9])")
-_DATE_PARAMETER = re.compile(
-    r"(?:date|day|month|week|year|yr|jahr|monat|tag|annee|mois|jour|mes|ano)", re.IGNORECASE
-)
+_DATE_PARAMETER = re.compile(r"(?:date|day|month|week|year|yr|jahr|monat|tag|annee|mois|jour|mes|ano)", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]+")
 
 
@@ -263,9 +252,7 @@ class Traps:
 
     year: int
     """Of the day on which the crawl began."""
-    _calendars: defaultdict[tuple[str, str], set[str]] = field(
-        default_factory=lambda: defaultdict(set)
-    )
+    _calendars: defaultdict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
     _facets: defaultdict[tuple[str, str], dict[tuple[str, ...], set[str]]] = field(
         default_factory=lambda: defaultdict(dict)
     )
@@ -327,8 +314,7 @@ class Traps:
         if not combines(facets, combinations):
             return False
         return (
-            sum(len(urls) for names, urls in combinations.items() if combines(names, combinations))
-            >= MOST_COMBINATIONS
+            sum(len(urls) for names, urls in combinations.items() if combines(names, combinations)) >= MOST_COMBINATIONS
         )
 
 
@@ -389,8 +375,7 @@ def is_calendar_page(parts: SplitResult) -> bool:
     if not _CALENDAR.search(text):
         return False
     return _YEAR.search(text) is not None or any(
-        _DATE_PARAMETER.fullmatch(name) and _NUMBER.search(value)
-        for name, value in _parameters(parts.query)
+        _DATE_PARAMETER.fullmatch(name) and _NUMBER.search(value) for name, value in _parameters(parts.query)
     )
 
 
@@ -401,11 +386,7 @@ def facets_of(query: str) -> tuple[str, ...]:
     ('f[]', 'f[]')
     """
     names = (_INDEX.sub("[]", unquote(name)) for name, value in _parameters(query) if value)
-    return tuple(
-        sorted(
-            name for name in names if not _POSITIONS.fullmatch(name) and not _VIEW.fullmatch(name)
-        )
-    )
+    return tuple(sorted(name for name in names if not _POSITIONS.fullmatch(name) and not _VIEW.fullmatch(name)))
 
 
 def turns_page(url: str, to: str) -> bool:
@@ -424,10 +405,7 @@ def turns_page(url: str, to: str) -> bool:
     paths = [_PAGE_IN_PATH.sub("", parts.path).rstrip("/") for parts in (one, other)]
     if paths[0] != paths[1]:
         return False
-    lists = [
-        {pair for pair in _parameters(parts.query) if pair[0].lower() not in _PAGING}
-        for parts in (one, other)
-    ]
+    lists = [{pair for pair in _parameters(parts.query) if pair[0].lower() not in _PAGING} for parts in (one, other)]
     return lists[0] == lists[1] and (_page_of(one) != _page_of(other))
 
 
@@ -445,10 +423,4 @@ def _parameters(query: str) -> Iterator[tuple[str, str]]:
 
 def _is_beyond(name: str, value: str) -> bool:
     most = MOST_PAGES if name.lower() in _PAGE else MOST_ENTRIES if name.lower() in _ENTRY else None
-    return (
-        most is not None
-        and value.isascii()
-        and value.isdigit()
-        and len(value) < 20
-        and int(value) > most
-    )
+    return most is not None and value.isascii() and value.isdigit() and len(value) < 20 and int(value) > most

@@ -88,9 +88,7 @@ def line_pattern(log_format: str) -> re.Pattern[bytes]:
             value = f"(?P<{named}>{value})"
         parts.append(value)
     if "status" not in fields or not fields & {"request", "target"}:
-        raise ValueError(
-            "a format of logs names the request (%r or $request) and the status (%>s or $status)"
-        )
+        raise ValueError("a format of logs names the request (%r or $request) and the status (%>s or $status)")
     rest = "(?: .*+)?" if log_format.endswith('"') else ""
     pattern = f"{''.join(parts)}{re.escape(log_format[end:])}{rest}"
     return re.compile(pattern.encode(), re.DOTALL)
@@ -140,9 +138,7 @@ class Request:
 _OTHER = Request("", "", 0, "", None, None)
 
 
-def request_in(
-    line: bytes, patterns: Sequence[re.Pattern[bytes]] = KNOWN_FORMATS
-) -> Request | None:
+def request_in(line: bytes, patterns: Sequence[re.Pattern[bytes]] = KNOWN_FORMATS) -> Request | None:
     r"""Return the request of a line, in the first of these formats that it has, or in JSON as Caddy writes it.
 
     >>> line = b'192.0.2.7 - - [10/Oct/2026:13:55:36 +0000] "GET /ark:/12148/x5 HTTP/1.1" 404 9 "-" "a \\x22b\\x22"'
@@ -385,9 +381,7 @@ class RequestLogs:
         self._mentions.setdefault(url, mention)
         count = self._counts.setdefault(key, _Count(log, line))
         # Browsers name themselves; where a format has no User-Agent, no one knows.
-        if request.agent is not None and (
-            request.agent in ("", "-") or _ROBOT.search(request.agent)
-        ):
+        if request.agent is not None and (request.agent in ("", "-") or _ROBOT.search(request.agent)):
             count.robots += 1
             return "robots"
         count.people += 1
@@ -417,15 +411,10 @@ class RequestLogs:
         for (url, document, _), count in self._counts.items():
             pages[url][document] += count.people
         ordered = sorted(pages.items(), key=lambda item: -item[1].total())
-        return {
-            url: [f"{page} ({number})" for page, number in of_url.most_common()]
-            for url, of_url in ordered
-        }
+        return {url: [f"{page} ({number})" for page, number in of_url.most_common()] for url, of_url in ordered}
 
 
-def _log_record(
-    name: str, counts: Counter[str], odd: Sequence[int], fault: Finding | None
-) -> DocumentRecord:
+def _log_record(name: str, counts: Counter[str], odd: Sequence[int], fault: Finding | None) -> DocumentRecord:
     """The row about a log, without what it cites."""
     words = f"{counts['people']} requests for ARKs by people and {counts['robots']} by robots"
     words = f"{words}, in {counts['lines']} lines; counts are of what was read this time"
@@ -454,9 +443,7 @@ def _lines(stream: BinaryIO | gzip.GzipFile, size: int | None) -> Iterator[tuple
     *size* octets were there when it was opened, as far as that is known.
     """
     left = size
-    while line := stream.readline(
-        MOST_LINE_BYTES + 1 if left is None else min(left, MOST_LINE_BYTES + 1)
-    ):
+    while line := stream.readline(MOST_LINE_BYTES + 1 if left is None else min(left, MOST_LINE_BYTES + 1)):
         read = len(line)
         piece = line
         while not piece.endswith(b"\n") and len(piece) > MOST_LINE_BYTES and piece:

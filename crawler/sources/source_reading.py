@@ -57,9 +57,7 @@ def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
         resource = json.loads(decode(data).text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(resource, dict) or "iiif.io/api/presentation/" not in str(
-        resource.get("@context", "")
-    ):
+    if not isinstance(resource, dict) or "iiif.io/api/presentation/" not in str(resource.get("@context", "")):
         return None
     kind = _kind(resource)
     if kind not in ("Collection", "Manifest"):
@@ -99,20 +97,14 @@ def _listed_members(collection: dict[str, Any]) -> Iterator[tuple[str | None, st
                 yield of_kind or _KIND_OF_KEY.get(key), _id(member)
                 if of_kind == "Collection" and any(other in member for other in _MEMBERS):
                     pending.append(member)  # written out in place
-    yield from (
-        ("Collection", _id(page))
-        for key in ("first", "next")
-        for page in _several(collection.get(key))
-    )
+    yield from (("Collection", _id(page)) for key in ("first", "next") for page in _several(collection.get(key)))
 
 
 _KIND_OF_KEY = {"collections": "Collection", "manifests": "Manifest"}
 
 
 def _about(resource: dict[str, Any]) -> Iterator[str]:
-    sequences = [
-        related for related in _several(resource.get("sequences")) if isinstance(related, dict)
-    ]  # version 2
+    sequences = [related for related in _several(resource.get("sequences")) if isinstance(related, dict)]  # version 2
     for part in (resource, *sequences):
         for key in _ABOUT:
             for related in _several(part.get(key)):
@@ -168,14 +160,10 @@ def read_list(data: bytes, *, url: str, is_ordered: bool = False) -> SourceReadi
     >>> [item.url for item in read.items]
     ['http://a.example/x']
     """
-    lines = dict.fromkeys(
-        line for line in _lines(data) if _URL.match(line) and _LINE.fullmatch(line)
-    )
+    lines = dict.fromkeys(line for line in _lines(data) if _URL.match(line) and _LINE.fullmatch(line))
     urls = absolutes(url, (line for line in lines if is_ordered or not any(find_arks(line))))
     odd = sum(1 for line in _lines(data) if not _LINE.fullmatch(line))
-    findings = (
-        (Finding("odd-lines", f"lines that are neither a URL nor an ARK: {odd}"),) if odd else ()
-    )
+    findings = (Finding("odd-lines", f"lines that are neither a URL nor an ARK: {odd}"),) if odd else ()
     return SourceReading(SourceKind.LIST, tuple(map(ListedItem, urls)), findings=findings)
 
 
@@ -270,9 +258,7 @@ def unpacked(data: bytes) -> bytes:
     unpacking = zlib.decompressobj(wbits=31)
     for start in range(0, len(data), _PIECE_BYTES):
         try:
-            data_out += unpacking.decompress(
-                data[start : start + _PIECE_BYTES], MOST_BYTES - len(data_out)
-            )
+            data_out += unpacking.decompress(data[start : start + _PIECE_BYTES], MOST_BYTES - len(data_out))
         except zlib.error:
             break
         if unpacking.eof or len(data_out) >= MOST_BYTES:
@@ -294,14 +280,10 @@ class SourceReader:
     selection: Selection
     """Of the records of repositories."""
 
-    async def read(
-        self, data: bytes, *, url: str, order: SourceKind | None, harvests: bool
-    ) -> SourceReading | None:
+    async def read(self, data: bytes, *, url: str, order: SourceKind | None, harvests: bool) -> SourceReading | None:
         """As `read_source`; what kills its reader is a finding."""
         if len(data) <= _INLINE_BYTES:
-            return read_source(
-                data, url=url, order=order, harvests=harvests, selection=self.selection
-            )
+            return read_source(data, url=url, order=order, harvests=harvests, selection=self.selection)
         if order is None and not may_be_source(data):
             return None
         reading = self.executor.submit(
@@ -333,9 +315,7 @@ Key = bytes
 ReadLinks = Callable[[Sequence[Key]], Mapping[Key, Sequence[Outlinks]]]
 
 
-def finders(
-    seeds: Iterable[Key], documents: Mapping[Key, Key | None], links_of: ReadLinks
-) -> dict[Key, str | None]:
+def finders(seeds: Iterable[Key], documents: Mapping[Key, Key | None], links_of: ReadLinks) -> dict[Key, str | None]:
     """Return where each document was found: on which of those from which the fewest links lead to it from a seed.
 
     Of several the first, and these are in the order in which they are found themselves: seeds as given, then what

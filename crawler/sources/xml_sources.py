@@ -112,14 +112,11 @@ def text_of(element: Element) -> str:
 
 NAMESPACE = "http://www.openarchives.org/OAI/2.0/"
 _RECORD, _ERROR, _TOKEN, _HEADER, _METADATA = (
-    f"{{{NAMESPACE}}}{name}"
-    for name in ("record", "error", "resumptionToken", "header", "metadata")
+    f"{{{NAMESPACE}}}{name}" for name in ("record", "error", "resumptionToken", "header", "metadata")
 )
 #: Verbs that give records with their metadata; after any other the harvest has yet to begin.
 _RECORD_VERBS = frozenset({"listrecords", "getrecord"})
-_ARGUMENTS = frozenset(
-    {"verb", "metadataprefix", "set", "from", "until", "resumptiontoken", "identifier"}
-)
+_ARGUMENTS = frozenset({"verb", "metadataprefix", "set", "from", "until", "resumptiontoken", "identifier"})
 #: Elements in which a format says where its object is; compared in lower case.
 _PLACES = frozenset({"identifier", "url", "isshownat", "isshownby"})
 _HTTP = re.compile(r"https?://\S+\Z", re.IGNORECASE)
@@ -145,9 +142,7 @@ class Selection:
     def __post_init__(self) -> None:
         for date in (self.since, self.until):
             if date is not None and not _DATE.match(date):
-                raise ValueError(
-                    f"neither a day (2026-11-21) nor a moment (2026-11-21T10:00:00Z): {date!r}"
-                )
+                raise ValueError(f"neither a day (2026-11-21) nor a moment (2026-11-21T10:00:00Z): {date!r}")
 
 
 def harvest_url(url: str, selection: Selection) -> str:
@@ -160,9 +155,7 @@ def harvest_url(url: str, selection: Selection) -> str:
         return url
     arguments = {"metadataPrefix": selection.prefix, "set": selection.set}
     arguments |= {"from": selection.since, "until": selection.until}
-    return _with_arguments(
-        url, {"verb": "ListRecords", **{name: value for name, value in arguments.items() if value}}
-    )
+    return _with_arguments(url, {"verb": "ListRecords", **{name: value for name, value in arguments.items() if value}})
 
 
 def next_url(url: str, token: str) -> str:
@@ -171,19 +164,13 @@ def next_url(url: str, token: str) -> str:
     >>> next_url("https://a.example/oai?verb=ListRecords&metadataPrefix=oai_dc", "a/b +=&c")
     'https://a.example/oai?verb=ListRecords&resumptionToken=a%2Fb%20%2B%3D%26c'
     """
-    return _with_arguments(
-        url, {"verb": _argument(url, "verb") or "ListRecords", "resumptionToken": token}
-    )
+    return _with_arguments(url, {"verb": _argument(url, "verb") or "ListRecords", "resumptionToken": token})
 
 
 def read_oai(data: bytes, *, url: str, selection: Selection) -> SourceReading:
     """Return what the answer of the repository at *url* holds: each record is a document, and where it goes on."""
-    if (
-        _argument(url, "verb").lower() not in _RECORD_VERBS
-    ):  # an error or a greeting: the harvest begins after it
-        return SourceReading(
-            SourceKind.OAI, further=(harvest_url(url, selection),), is_document=False
-        )
+    if _argument(url, "verb").lower() not in _RECORD_VERBS:  # an error or a greeting: the harvest begins after it
+        return SourceReading(SourceKind.OAI, further=(harvest_url(url, selection),), is_document=False)
     harvest = _Found()
     for element in elements(data, _RECORD, _ERROR, _TOKEN):
         if element.tag == _ERROR:
@@ -195,13 +182,9 @@ def read_oai(data: bytes, *, url: str, selection: Selection) -> SourceReading:
     if (b"\0" not in data[:100] and not _END.search(data, max(0, len(data) - _END_BYTES))) or (
         harvest.token is None and _TOKEN_TAG.search(data)
     ):
-        harvest.faults.append(
-            Finding("oai-error", "it breaks off, or is malformed: what follows is missing")
-        )
+        harvest.faults.append(Finding("oai-error", "it breaks off, or is malformed: what follows is missing"))
     elif not harvest.listed and not harvest.faults:
-        harvest.faults.append(
-            Finding("oai-error", "it is an answer without records and without an error")
-        )
+        harvest.faults.append(Finding("oai-error", "it is an answer without records and without an error"))
     return SourceReading(
         SourceKind.OAI,
         items=tuple(harvest.items),
@@ -237,9 +220,7 @@ class _Found:
             self.without_metadata += 1
         else:
             name = _name(identifier, url, len(self.listed))
-            self.records.append(
-                ListedRecord(name, etree.tostring(metadata, encoding="utf-8", with_tail=False))
-            )
+            self.records.append(ListedRecord(name, etree.tostring(metadata, encoding="utf-8", with_tail=False)))
             self.items += _items(metadata, name, url)
 
     def remarks(self) -> Iterator[Finding]:
@@ -298,11 +279,7 @@ def _argument(url: str, name: str) -> str:
 def _with_arguments(url: str, arguments: dict[str, str]) -> str:
     """*url* with these arguments of the protocol in place of those that it has; what else it says stays."""
     before, _, query = url.partition("#")[0].partition("?")
-    others = [
-        pair
-        for pair in query.split("&")
-        if pair and pair.partition("=")[0].lower() not in _ARGUMENTS
-    ]
+    others = [pair for pair in query.split("&") if pair and pair.partition("=")[0].lower() not in _ARGUMENTS]
     own = [f"{name}={quote(value, safe='')}" for name, value in arguments.items()]
     return f"{before}?{'&'.join([*others, *own])}"
 
@@ -328,9 +305,7 @@ def read_feed(data: bytes, *, url: str) -> SourceReading:
         items |= dict.fromkeys(_joined(url, _entry_targets(entry)))
     further = dict.fromkeys(_joined(url, _further_targets(data)))
     findings = () if items else (Finding("empty-source", "this feed lists nothing"),)
-    return SourceReading(
-        SourceKind.FEED, tuple(map(ListedItem, items)), tuple(further), findings=findings
-    )
+    return SourceReading(SourceKind.FEED, tuple(map(ListedItem, items)), tuple(further), findings=findings)
 
 
 def _entry_targets(entry: Element) -> Iterator[tuple[Element, str]]:
@@ -404,9 +379,7 @@ def read_sitemap(data: bytes, *, url: str) -> SourceReading:
             pages[address] = None
     findings = []
     if left_out:
-        findings.append(
-            Finding("source-limit", f"a sitemap lists {MOST_ENTRIES} at most; left out: {left_out}")
-        )
+        findings.append(Finding("source-limit", f"a sitemap lists {MOST_ENTRIES} at most; left out: {left_out}"))
     if not pages and not sitemaps:
         findings.append(Finding("empty-source", "this sitemap lists nothing"))
     return SourceReading(

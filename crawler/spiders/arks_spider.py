@@ -145,14 +145,10 @@ class ArksSpider(AuditSpider):
         **kwargs: Any,
     ) -> None:
         super().__init__(bounds=Bounds(per_host=ARKS_A_HOST), **kwargs)
-        self.frontier.add(
-            CrawlRequest.to_ark(ark, url) for ark, url in targets if not ark.is_skipped
-        )
+        self.frontier.add(CrawlRequest.to_ark(ark, url) for ark, url in targets if not ark.is_skipped)
         self._targets = targets
         self._rules = rules
-        self._conversation = Conversation(
-            self.frontier.targets, rules, readings, recall=self._recalled
-        )
+        self._conversation = Conversation(self.frontier.targets, rules, readings, recall=self._recalled)
         self._rendering = rendering
         self._renderer: PageRenderer | None = None
 
@@ -280,9 +276,7 @@ class ArksSpider(AuditSpider):
         """
         replay = Replay()
         for number, observation in enumerate(self.store.observations(self.run_id)):
-            begun = (
-                None if replay.awaits(observation) else self.frontier.find(observation.request_url)
-            )
+            begun = None if replay.awaits(observation) else self.frontier.find(observation.request_url)
             if begun is not None and begun.ark is not None:
                 replay.ask(self._asks(self._conversation.begin(begun.ark, begun.url)))
             self._replay_answer(replay, observation)

@@ -108,13 +108,9 @@ class AuditSpider(scrapy.Spider):
         self.probed_hosts = probed_hosts if probed_hosts is not None else set()
         """Hosts whose certificate was looked at in this run, by either spider."""
         self.frontier = Frontier(store, run_id, self.name)
-        self.recorder = Recorder(
-            store, run_id, failed=self._store_failed, withheld=lambda item: self.withheld(item)
-        )
+        self.recorder = Recorder(store, run_id, failed=self._store_failed, withheld=lambda item: self.withheld(item))
         self.recorder.on_add = self.recorded
-        self.feed = Feed(
-            self.frontier, self.recorder, bounds, is_idle=self._is_idle, lost=self.lost
-        )
+        self.feed = Feed(self.frontier, self.recorder, bounds, is_idle=self._is_idle, lost=self.lost)
         self.own_run: OwnRun | None = None
         """What Scrapy's commands run it in; None within a run that it was given."""
         self._results: Iterator[Any] | None = None
@@ -183,9 +179,7 @@ class AuditSpider(scrapy.Spider):
     def _give_what_is_left(self) -> None:
         """Give to feeds what the run has come to, if it ended before `start` could; pipelines are closed by now."""
         for item in self._concluded(is_whole=False):
-            self.crawler.signals.send_catch_log(
-                signals.item_scraped, item=item, response=None, spider=self
-            )
+            self.crawler.signals.send_catch_log(signals.item_scraped, item=item, response=None, spider=self)
 
     # -- what is asked for, and recorded
 
@@ -200,9 +194,7 @@ class AuditSpider(scrapy.Spider):
         return self.on_answer(request, None, **request.cb_kwargs)
 
     @abstractmethod
-    def on_answer(
-        self, request: Request, response: Response | None, *args: Any, **kwargs: Any
-    ) -> AsyncIterator[Any]:
+    def on_answer(self, request: Request, response: Response | None, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         """The records and further requests that come of the request that a chain ended with."""
 
     async def start(self) -> AsyncIterator[Any]:
@@ -310,12 +302,7 @@ class AuditSpider(scrapy.Spider):
         while (engine := self.crawler.engine) is not None and engine.spider is not None:
             await asyncio.sleep(_LOOK_S)
             slot = engine.scraper.slot
-            if (
-                slot is not None
-                and slot.closing is not None
-                and slot.is_idle()
-                and not slot.closing.called
-            ):
+            if slot is not None and slot.closing is not None and slot.is_idle() and not slot.closing.called:
                 slot.closing.callback(self)
 
     def drop_what_is_queued(self) -> None:

@@ -43,9 +43,7 @@ class ConformanceSpider(AuditSpider):
             self._probes.setdefault(probe.request_url, []).append(probe)
         self._open: dict[str, int] = {}
         """How many probes of an ARK are on their way."""
-        self.frontier.add(
-            CrawlRequest.to_ark(asked[0].ark, url) for url, asked in self._probes.items()
-        )
+        self.frontier.add(CrawlRequest.to_ark(asked[0].ark, url) for url, asked in self._probes.items())
 
     async def begin(self) -> AsyncIterator[Request]:
         async for entry in self.feed.entries():
@@ -70,9 +68,7 @@ class ConformanceSpider(AuditSpider):
         is_refused = last.status is None or last.status in PASSING_STATUSES
         return None if is_refused or last.attempt >= probe.times else 0.0
 
-    def _request(
-        self, probe: Probe, after: Observation | None = None, wait_s: float = 0.0
-    ) -> Request:
+    def _request(self, probe: Probe, after: Observation | None = None, wait_s: float = 0.0) -> Request:
         url = probe.url if after is None or probe.times == 1 else f"{probe.url}{after.attempt}"
         ask = Ask(probe.ark, probe.request_url, probe.question, url, after, wait_s)
         return Request(

@@ -131,11 +131,7 @@ class AskingRules:
 
 def is_worth_asking(policy: str) -> bool:
     """Return whether the address of a policy may be asked, no matter who has written it into a record."""
-    return (
-        len(policy) <= LONGEST_POLICY
-        and url_fault(sendable(policy)) is None
-        and not names_skipped_ark(policy)
-    )
+    return len(policy) <= LONGEST_POLICY and url_fault(sendable(policy)) is None and not names_skipped_ark(policy)
 
 
 @dataclass(slots=True)
@@ -183,9 +179,7 @@ class Case:
 
     def waits_for(self, url: str) -> bool:
         """Return whether the answer at *url* is about a reading of this one."""
-        return url != self.request_url and any(
-            reading.url == url for reading in (*self.readings, *self.meant)
-        )
+        return url != self.request_url and any(reading.url == url for reading in (*self.readings, *self.meant))
 
 
 Outgoing = Ask | Finished
@@ -264,9 +258,7 @@ class Conversation:
         case.asking.discard(observation.question)
         return [*self._following(case, observation, is_last=is_last), *self._finish(case)]
 
-    def _following(
-        self, case: Case, observation: Observation, *, is_last: bool
-    ) -> Iterator[Outgoing]:
+    def _following(self, case: Case, observation: Observation, *, is_last: bool) -> Iterator[Outgoing]:
         question = observation.question
         wait_s = None if is_last else next_attempt(observation, self._rules.patience)
         if wait_s is not None:
@@ -289,9 +281,7 @@ class Conversation:
         yield from self._about_resolver(case, question)
         yield from self._about_landing(case, question)
         yield from self._next(case)
-        yield from self._go_on_with(
-            [case_ for case_ in self._waiting.values() if case_.waits_for(case.request_url)]
-        )
+        yield from self._go_on_with([case_ for case_ in self._waiting.values() if case_.waits_for(case.request_url)])
 
     # -- what goes out
 
@@ -310,9 +300,7 @@ class Conversation:
         return self._ask(case, Question.OBJECT, case.first_url)
 
     def _case(self, ark: Ark, url: str) -> Case:
-        places = Places.of(
-            ark, url, registry=self._rules.registry, global_resolver=self._rules.resolver
-        )
+        places = Places.of(ark, url, registry=self._rules.registry, global_resolver=self._rules.resolver)
         first_url = url
         if self._rules.direct and places.at_registry and not places.at_global:
             first_url, places = places.at_registry, Places(at_global=url, is_target=True)
@@ -359,9 +347,7 @@ class Conversation:
             # Only the control can show whether to ask for its object elsewhere.
             self._wait_for(self._neighbourhood(case), case)
             return
-        following = next_question(
-            case.answers, self._context(case), case.places, first_url=case.first_url
-        )
+        following = next_question(case.answers, self._context(case), case.places, first_url=case.first_url)
         if following is not Question.HYPHENS and case.answers.keys().isdisjoint(INFLECTED):
             reading, is_awaited = self._reading(case)
             if reading is not None or is_awaited:
@@ -370,11 +356,7 @@ class Conversation:
                 if reading is not None:
                     yield self._open(reading.ark, reading.url, is_guess=reading in case.meant)
                 return
-        if (
-            following is None
-            or case.is_guess
-            or (not case.readings and reached(case.answers) is None)
-        ):
+        if following is None or case.is_guess or (not case.readings and reached(case.answers) is None):
             yield from self._rendering(case)
             return
         if following in case.asking:  # by whom it was begun as a reading
@@ -431,13 +413,7 @@ class Conversation:
         All else was asked by then: what further answers show of the page helps to say whether it is one.
         """
         living = reached(case.answers)
-        if (
-            not self._rules.rendering
-            or case.is_rendered
-            or case.is_guess
-            or not case.readings
-            or living is None
-        ):
+        if not self._rules.rendering or case.is_rendered or case.is_guess or not case.readings or living is None:
             return
         neighbourhood = self._neighbourhood(case)
         control = self._controls.get(neighbourhood)
@@ -458,16 +434,11 @@ class Conversation:
     def _reading(self, case: Case) -> tuple[CandidateReading | None, bool]:
         """The reading of a case's mention to ask about before anything else, and whether to wait for one."""
         others = (*case.readings, *case.meant)
-        begun = {
-            reading.url: begun
-            for reading in others
-            if (begun := self._case_at(reading)) is not None
-        }
+        begun = {reading.url: begun for reading in others if (begun := self._case_at(reading)) is not None}
         if len(others) > 1 and any(map(self._awaits_control, begun.values())):
             return None, True
         forms, meant = (
-            [self._form(reading, begun.get(reading.url)) for reading in some]
-            for some in (case.readings, case.meant)
+            [self._form(reading, begun.get(reading.url)) for reading in some] for some in (case.readings, case.meant)
         )
         pending = {url for url, other in begun.items() if other.answer is None}
         return next_reading(forms, meant, pending)
@@ -505,16 +476,12 @@ class Conversation:
             own_path=self._paths.get(origin),
             has_asked_path=origin in self._paths,
             is_soft=self._is_soft(case),
-            takes_label=self._label_forms.is_settled(
-                case.first_url, case.answers.get(Question.OBJECT)
-            ),
+            takes_label=self._label_forms.is_settled(case.first_url, case.answers.get(Question.OBJECT)),
         )
 
     def _neighbourhood(self, case: Case) -> Neighbourhood:
         living = reached(case.answers)
-        return self._shoulders.neighbourhood(
-            living.asked_url if living else case.first_url, case.ark
-        )
+        return self._shoulders.neighbourhood(living.asked_url if living else case.first_url, case.ark)
 
     def _about_resolver(self, case: Case, question: Question) -> Iterator[Outgoing]:
         """The control, once a neighbourhood; the question that was answered with a description, of the control too;
@@ -549,9 +516,7 @@ class Conversation:
         if wants_control:
             self._asked.add((neighbourhood, Question.CONTROL))
             is_second = question is not Question.OBJECT and case.answers[Question.OBJECT].is_reached
-            yield self._ask(
-                case, Question.CONTROL_ELSEWHERE if is_second else Question.CONTROL, control
-            )
+            yield self._ask(case, Question.CONTROL_ELSEWHERE if is_second else Question.CONTROL, control)
         if wants_info:
             self._asked.add((neighbourhood, Question.CONTROL_INFO))
             yield self._ask(case, Question.CONTROL_INFO, control + INFLECTIONS[question])

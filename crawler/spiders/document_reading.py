@@ -151,9 +151,7 @@ class DocumentReader:
             return None
         return self._executor.submit(read_members, parts, own=source.name, page_url=source.page_url)
 
-    async def rows(
-        self, source: DocumentSource, begun: BegunReading | None = None
-    ) -> AsyncIterator[Row]:
+    async def rows(self, source: DocumentSource, begun: BegunReading | None = None) -> AsyncIterator[Row]:
         """The row about a document; about an archive, one for each document in it and then its own.
 
         *begun* is what `begin` gave for *source*. Raises what reading the source's stream raises.
@@ -170,13 +168,9 @@ class DocumentReader:
             yield Row(self._record(source, at, part), part.extraction, is_member=not is_own)
             if is_own:
                 return
-        yield Row(
-            await asyncio.to_thread(_archive_record, source, at, findings, has_documents), None
-        )
+        yield Row(await asyncio.to_thread(_archive_record, source, at, findings, has_documents), None)
 
-    async def _read(
-        self, source: DocumentSource, begun: BegunReading | None
-    ) -> AsyncIterator[MemberReading | Finding]:
+    async def _read(self, source: DocumentSource, begun: BegunReading | None) -> AsyncIterator[MemberReading | Finding]:
         """The documents of a source, in batches; of what was fetched the small ones are read in a thread here."""
         if begun is not None:
             try:
@@ -244,14 +238,10 @@ class MemberReading:
     """Of each mention: the resolver that its page is on, where a relative link means that."""
 
     @classmethod
-    def of(
-        cls, member: ArchiveMember, extraction: Extraction, page_url: str | None
-    ) -> MemberReading:
+    def of(cls, member: ArchiveMember, extraction: Extraction, page_url: str | None) -> MemberReading:
         """Return the reading of *member*, which is, or was, at *page_url* on the web."""
         resolvers = (
-            relative_resolver(mention, extraction.reading, page_url)
-            if page_url is not None
-            else None
+            relative_resolver(mention, extraction.reading, page_url) if page_url is not None else None
             for mention in extraction.mentions
         )
         digest = hashlib.sha256(member.data).hexdigest()
@@ -275,26 +265,20 @@ def read_members(
             is_page = part.name == own and page_url is not None
             extraction = extraction_in_time(part)
             member = MemberReading.of(part, extraction, page_url if is_page else part.url)
-            kept = replace(
-                extraction.reading, blocks=(), links=extraction.reading.links if is_page else ()
-            )
+            kept = replace(extraction.reading, blocks=(), links=extraction.reading.links if is_page else ())
             readings.append(replace(member, extraction=replace(extraction, reading=kept)))
         else:
             readings.append(part)
     return readings
 
 
-def _read_here(
-    source: DocumentSource, part: ArchiveMember | Finding
-) -> MemberReading | Finding | None:
+def _read_here(source: DocumentSource, part: ArchiveMember | Finding) -> MemberReading | Finding | None:
     """The reading of a part of *source* that need not be read in another process; None for any other."""
     if isinstance(part, Finding):
         return part
     if not may_stay_inline(part):
         return None
-    read = extraction_of(
-        part.data, media_type=part.media_type, name=part.path, charset=part.charset
-    )
+    read = extraction_of(part.data, media_type=part.media_type, name=part.path, charset=part.charset)
     page_url = source.page_url if part.name == source.name else part.url
     return MemberReading.of(part, extraction_of_member(read, part), page_url)
 
@@ -303,9 +287,7 @@ def _unread(part: ArchiveMember | Finding, failure: WorkerError) -> MemberReadin
     """The reading of a document whose process ended."""
     if isinstance(part, Finding):
         return part
-    return MemberReading.of(
-        part, extraction_of_member(failed_extraction(failure, part.media_type), part), None
-    )
+    return MemberReading.of(part, extraction_of_member(failed_extraction(failure, part.media_type), part), None)
 
 
 def redirected(crawl_request: CrawlRequest, hops: Chain, there: CrawlRequest) -> DocumentRecord:
@@ -351,9 +333,7 @@ def source_record(source: DocumentSource, *, is_faulty: bool) -> DocumentRecord:
     return replace(record, outcome=outcome, media_type=source.media_type)
 
 
-def _archive_record(
-    source: DocumentSource, at: str, findings: Sequence[Finding], is_read: bool
-) -> DocumentRecord:
+def _archive_record(source: DocumentSource, at: str, findings: Sequence[Finding], is_read: bool) -> DocumentRecord:
     """The row about an archive as such; the documents in it have their own."""
     source.stream.seek(0)
     kind = archive_kind(source.stream.read(_HEAD_BYTES))
@@ -376,9 +356,7 @@ def _archive_record(
 def _not_whole(source: DocumentSource, size: int) -> tuple[Finding, ...]:
     """Return why *size* bytes are not all of a document that was fetched."""
     if not size and STOPPED in source.flags:
-        return (
-            Finding("unknown-format", f"not fetched, for it is no document: {source.media_type}"),
-        )
+        return (Finding("unknown-format", f"not fetched, for it is no document: {source.media_type}"),)
     return tuple(incomplete(source.flags, size))
 
 
@@ -389,9 +367,7 @@ def _outcome(findings: Sequence[Finding], *, is_read: bool, is_answer: bool) -> 
     return DocumentOutcome.UNREADABLE if nothing_read else DocumentOutcome.READ
 
 
-def read_ahead(
-    items: AsyncIterator[T], most: int, tasks: set[asyncio.Task[None]]
-) -> AsyncIterator[T]:
+def read_ahead(items: AsyncIterator[T], most: int, tasks: set[asyncio.Task[None]]) -> AsyncIterator[T]:
     """Give *items*, of which up to so many are had before they are asked for, by one of *tasks*.
 
     >>> async def numbers(first: int) -> AsyncIterator[int]:

@@ -132,9 +132,7 @@ class DocumentsSpider(AuditSpider):
         seeds = Seeds.of(str(others.pop("seeds", "")).split())
         if not seeds.urls and not seeds.files:
             logger.warning("there is nothing to crawl: give -a seeds=URL")
-        include, exclude = (
-            LinkPatterns(str(others.pop(name, "")).split()) for name in ("include", "exclude")
-        )
+        include, exclude = (LinkPatterns(str(others.pop(name, "")).split()) for name in ("include", "exclude"))
         depth = crawler.settings.getint("DEPTH_LIMIT") or None
         plan = CrawlPlan.of(
             seeds.urls,
@@ -179,9 +177,7 @@ class DocumentsSpider(AuditSpider):
 
     async def begin(self) -> AsyncIterator[DocumentRecord | Citation]:
         if self._plan.max_time_s is not None:
-            self._end_of_time = asyncio.get_running_loop().call_later(
-                self._plan.max_time_s, self._time_is_up
-            )
+            self._end_of_time = asyncio.get_running_loop().call_later(self._plan.max_time_s, self._time_is_up)
         for crawl_request in self.frontier.requests():  # of a run that is resumed
             if crawl_request.kind is RequestKind.PAGE:
                 self._gate.remember(crawl_request)
@@ -221,9 +217,7 @@ class DocumentsSpider(AuditSpider):
 
     def outcome_of_lost(self, entry: FrontierEntry) -> DocumentRecord:
         finding = Finding("no-outcome", "it was asked for, and nothing came of it")
-        return replace(
-            unfetched(entry.crawl_request, (), ChainEnd.UNDETERMINED, "", None), findings=(finding,)
-        )
+        return replace(unfetched(entry.crawl_request, (), ChainEnd.UNDETERMINED, "", None), findings=(finding,))
 
     def recorded(self, items: Sequence[Recordable]) -> None:
         super().recorded(items)
@@ -231,9 +225,7 @@ class DocumentsSpider(AuditSpider):
             if isinstance(item, DocumentRecord):
                 self._gate.let_through(item.leads)
 
-    def _request(
-        self, crawl_request: CrawlRequest, *, attempt: int = 1, earlier: Chain = ()
-    ) -> Request:
+    def _request(self, crawl_request: CrawlRequest, *, attempt: int = 1, earlier: Chain = ()) -> Request:
         """A request for a document; *earlier* are the hops of the attempts before."""
         return Request(
             crawl_request.url,
@@ -275,9 +267,7 @@ class DocumentsSpider(AuditSpider):
             if begun is not None:
                 begun.cancel()  # if no one wanted it
 
-    async def _unfetched(
-        self, request: Request, response: Response | None
-    ) -> AsyncIterator[DocumentRecord | Citation]:
+    async def _unfetched(self, request: Request, response: Response | None) -> AsyncIterator[DocumentRecord | Citation]:
         """The row about a document that could not be had, unless it is asked for once more."""
         crawl_request: CrawlRequest = request.cb_kwargs["crawl_request"]
         self.feed.answered(crawl_request.canonical)
@@ -316,16 +306,12 @@ class DocumentsSpider(AuditSpider):
 
     # -- what a document says, and where it leads
 
-    def _begin_reading(
-        self, crawl_request: CrawlRequest, response: Response, hops: Chain
-    ) -> BegunReading | None:
+    def _begin_reading(self, crawl_request: CrawlRequest, response: Response, hops: Chain) -> BegunReading | None:
         """Begin to read a large document before its turn: what it says depends on nothing else."""
         if crawl_request.source is not None or may_be_source(response.body):
             return None
         there = crawl_request.led_to(hops[-1].url)
-        return self._reader.begin(
-            DocumentSource.of(response, hops, name=there.url, found_on=there.found_on)
-        )
+        return self._reader.begin(DocumentSource.of(response, hops, name=there.url, found_on=there.found_on))
 
     async def _landed(
         self,
@@ -359,9 +345,7 @@ class DocumentsSpider(AuditSpider):
                 elif is_ours or way is None:
                     yield replace(record, led_by=way)
                 else:
-                    way = replace(
-                        way, leads=record.leads, listed=record.listed, outlinks=record.outlinks
-                    )
+                    way = replace(way, leads=record.leads, listed=record.listed, outlinks=record.outlinks)
         if way is not None and not is_ours:
             yield way
 
@@ -387,9 +371,7 @@ class DocumentsSpider(AuditSpider):
     ) -> AsyncIterator[DocumentRecord]:
         """The rows about a document and what is in it; its own comes last, with what it leads to."""
         read = await self._read(crawl_request, response)
-        source = DocumentSource.of(
-            response, hops, name=crawl_request.url, found_on=crawl_request.found_on
-        )
+        source = DocumentSource.of(response, hops, name=crawl_request.url, found_on=crawl_request.found_on)
         if read is None or read.is_document:
             async for row in self._reader.rows(source, begun):
                 if row.is_member:
@@ -410,11 +392,7 @@ class DocumentsSpider(AuditSpider):
                 media_type="application/xml",
             )
             async for row in self._reader.rows(within):
-                yield (
-                    row.record
-                    if row.is_member
-                    else replace(row.record, outlinks=(Outlinks.to(held.name, b""),))
-                )
+                yield (row.record if row.is_member else replace(row.record, outlinks=(Outlinks.to(held.name, b""),)))
         yield _led(
             source_record(source, is_faulty=read.is_faulty),
             self._gate.source(crawl_request, read),
@@ -438,20 +416,14 @@ class DocumentsSpider(AuditSpider):
             return self._gate.source(crawl_request, read)
         if row.extraction is None:
             return Passed()
-        passed = self._gate.page(
-            crawl_request, row.extraction.reading, url=response.url, headers=headers_of(response)
-        )
+        passed = self._gate.page(crawl_request, row.extraction.reading, url=response.url, headers=headers_of(response))
         sitemaps = self._sitemaps_for(crawl_request, response.url)
         outlinks = (*passed.outlinks, *outlinks_of(sitemaps))
         return replace(passed, leads=(*passed.leads, *sitemaps), outlinks=outlinks)
 
     def _sitemaps_for(self, crawl_request: CrawlRequest, url: str) -> Sequence[CrawlRequest]:
         """The sitemaps of the site at *url*, which its robots.txt names, where *lead* is a seed that is a site."""
-        if (
-            not crawl_request.is_seed
-            or crawl_request.source is not None
-            or not self._plan.has_sitemaps
-        ):
+        if not crawl_request.is_seed or crawl_request.source is not None or not self._plan.has_sitemaps:
             return ()
         robots = urljoin(url, "/robots.txt")
         return self._gate.sitemaps(self._sitemaps.get(same_document(robots), ()), robots=robots)
@@ -480,9 +452,7 @@ class DocumentsSpider(AuditSpider):
         order = self._plan.orders.get(str(path))
         with path.open("rb") as stream:
             data = stream.read(_SOURCE_BYTES)
-        read = await self._sources.read(
-            data, url=path.absolute().as_uri(), order=order, harvests=False
-        )
+        read = await self._sources.read(data, url=path.absolute().as_uri(), order=order, harvests=False)
         return self._gate.source(CrawlRequest.to_file(name), read) if read is not None else Passed()
 
     # -- how it ends
@@ -503,9 +473,7 @@ class DocumentsSpider(AuditSpider):
 
     def _time_is_up(self) -> None:
         """Send nothing more; what is in flight is still recorded."""
-        self._note(
-            "max-time", f"the crawl ended after {self._plan.max_time_s:g} seconds (--max-time)"
-        )
+        self._note("max-time", f"the crawl ended after {self._plan.max_time_s:g} seconds (--max-time)")
         self.stop(reason="max-time")
 
     def _note(self, kind: str, words: str) -> None:

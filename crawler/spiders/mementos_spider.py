@@ -64,9 +64,7 @@ class MementosSpider(AuditSpider):
 
     async def begin(self) -> AsyncIterator[Request]:
         async for entry in self.feed.entries():
-            search = capture_search(
-                self.store.capture_wish(self.run_id, entry.crawl_request.url), self._timegate
-            )
+            search = capture_search(self.store.capture_wish(self.run_id, entry.crawl_request.url), self._timegate)
             yield self._request(OpenSearch(entry, search, next(search)))
 
     def _request(self, under_way: OpenSearch) -> Request:
@@ -109,9 +107,7 @@ class MementosSpider(AuditSpider):
                 record,
                 hops=tuple(sorted((*under_way.earlier, *record.hops), key=lambda hop: hop.at)),
             )
-            self.recorder.add(
-                record, SettledEntry(self.name, under_way.entry.crawl_request.canonical)
-            )
+            self.recorder.add(record, SettledEntry(self.name, under_way.entry.crawl_request.canonical))
             yield self.withheld(record)
         else:
             under_way.attempt = 1

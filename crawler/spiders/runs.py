@@ -116,12 +116,8 @@ def url_again(before: Mention, again: Mention, url: str, *, resolver: str) -> st
     """
     if again.repaired == before.repaired:
         return url
-    is_bare_link = (
-        again.resolver is None and before.resolver is None and again.role is Role.LINK_TARGET
-    )
-    return mention_url(
-        again.repaired, again.resolver, resolver_of(url) if is_bare_link else None, resolver
-    )
+    is_bare_link = again.resolver is None and before.resolver is None and again.role is Role.LINK_TARGET
+    return mention_url(again.repaired, again.resolver, resolver_of(url) if is_bare_link else None, resolver)
 
 
 #: The reason of a mention that was settled.
@@ -138,9 +134,7 @@ def settle_readings(store: Store, run_id: int) -> int:
     others = other_readings(kept)
     if not others:
         return 0
-    urls = dict.fromkeys(
-        url for first, rest in others.items() for url in (first, *(reading.url for reading in rest))
-    )
+    urls = dict.fromkeys(url for first, rest in others.items() for url in (first, *(reading.url for reading in rest)))
     shared = AnswerSets.of(store.observations(run_id, SHARED))
     answer_sets = shared.with_those_about(store.observations_about(run_id, list(urls)))
     by_url: dict[str, list[KeptMention]] = defaultdict(list)
@@ -163,9 +157,7 @@ def settle_readings(store: Store, run_id: int) -> int:
     return store.record_decisions(decisions)
 
 
-def _decisions(
-    mentions: Sequence[KeptMention], living: CandidateReading
-) -> Iterator[tuple[KeptMention, CitedMention]]:
+def _decisions(mentions: Sequence[KeptMention], living: CandidateReading) -> Iterator[tuple[KeptMention, CitedMention]]:
     """The mentions that the *living* reading is one of, as that reading; of others it says nothing."""
     for kept in mentions:
         mention = kept.mention
@@ -227,9 +219,7 @@ def verdicts_of_run(
     """
     asked = list(targets)
     shared = AnswerSets.of(store.observations(run_id, SHARED))
-    run_judge = RunJudge(
-        shared, store.tls_results(run_id), background, asked, store.landings(run_id)
-    )
+    run_judge = RunJudge(shared, store.tls_results(run_id), background, asked, store.landings(run_id))
     remaining = (one for one in asked if one[1] not in recorded)
     while some := list(islice(remaining, _AT_A_TIME)):
         cases = [run_judge.case(ark, url) for ark, url in some]
@@ -354,9 +344,7 @@ class RunJudge:
         if len(case.urls) < 2:  # it can mean nothing but itself, as most do
             return verdict
         meant, others = _meant(case, answer_sets)
-        return replace(
-            verdict, did_you_mean=meant, rests_on=tuple(dict.fromkeys((*verdict.rests_on, *others)))
-        )
+        return replace(verdict, did_you_mean=meant, rests_on=tuple(dict.fromkeys((*verdict.rests_on, *others))))
 
     def _context(self, ark: Ark, answer_set: AnswerSet) -> VerdictContext | None:
         """The rest of the run as it bears on *ark*, with these answers; None where its object was never asked for."""
@@ -375,9 +363,7 @@ class RunJudge:
             neighbours=len(self._objects.get(written.final_url, set()) - {ark.base}),
             earlier=tuple(answer_set.earlier),
             policies=self._shared.policies,
-            own_path=self._shared.paths.get(origin_of(written.asked_url))
-            if written.is_unknown
-            else None,
+            own_path=self._shared.paths.get(origin_of(written.asked_url)) if written.is_unknown else None,
             closed=closed_for(ark, self._background.closed),
             registered=registry.entry(ark) if registry else None,
         )
@@ -385,15 +371,9 @@ class RunJudge:
 
 def _meant(case: JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, list[str]]:
     """Return what was probably meant instead of a target, and the URLs that were asked to find that out."""
-    forms, suggested = (
-        list(map(answer_sets.form, some)) for some in (case.readings, case.suggested)
-    )
+    forms, suggested = (list(map(answer_sets.form, some)) for some in (case.readings, case.suggested))
     asked = [form for form in (*forms, *suggested) if form.answer is not None]
     if len(asked) < 2:
         return None, []
-    others = [
-        form.answer.asked_url
-        for form in asked
-        if form.answer is not None and form.reading.url != case.url
-    ]
+    others = [form.answer.asked_url for form in asked if form.answer is not None and form.reading.url != case.url]
     return meant_instead(forms, suggested), others

@@ -66,9 +66,7 @@ class Seeds:
             elif location.lower().startswith(("http://", "https://")):
                 urls.append(_checked_url(location))
                 orders |= {location: order} if order else {}
-            elif (
-                not location.strip()
-            ):  # as of a shell's variable that isn't set; a path would be the current folder
+            elif not location.strip():  # as of a shell's variable that isn't set; a path would be the current folder
                 raise UserMistake(f"a seed that names nothing: {text!r}")
             elif (path := Path(location)).is_dir() and order is None:
                 passed_over: list[str] = []
@@ -84,9 +82,7 @@ class Seeds:
             else:
                 if not path.exists() or path.is_dir():
                     meant = f"; did you mean {url}?" if (url := _url_meant(location)) else ""
-                    missing.append(
-                        f"neither an http(s) URL nor an existing file or folder: {location!r}{meant}"
-                    )
+                    missing.append(f"neither an http(s) URL nor an existing file or folder: {location!r}{meant}")
                     if meant or order:  # which is no document among others
                         raise UserMistake(missing[-1])
                 files.append(path)
@@ -136,9 +132,7 @@ _MISTYPED = re.compile(
     re.IGNORECASE,
 )
 #: Endings of files, of which some are those of domains as well.
-_FILE_ENDING = re.compile(
-    r"\.(?:pdf|txt|html?|zip|csv|xml|json|md|docx?|odt|warc|gz)$", re.IGNORECASE
-)
+_FILE_ENDING = re.compile(r"\.(?:pdf|txt|html?|zip|csv|xml|json|md|docx?|odt|warc|gz)$", re.IGNORECASE)
 
 
 def _url_meant(text: str) -> str | None:

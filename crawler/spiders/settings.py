@@ -23,11 +23,13 @@ CONCURRENT_REQUESTS_PER_DOMAIN = (
     1000  # default 8. The governor counts, by host and port; a slot must not be in its way.
 )
 CONCURRENT_REQUESTS = 1000  # default 16. Many hosts at once are the only honest way to be fast.
-DOWNLOADER = "crawler.politeness.request_queue.HostDownloader"  # default: slots by host name, and it doesn't count what waits.
-SCHEDULER_PRIORITY_QUEUE = "crawler.politeness.request_queue.HostQueue"  # default: one slow host may fill CONCURRENT_REQUESTS.
-SCHEDULER_MEMORY_QUEUE = (
-    "scrapy.squeues.FifoMemoryQueue"  # default Lifo. Pages in the order of their links.
+DOWNLOADER = (
+    "crawler.politeness.request_queue.HostDownloader"  # default: slots by host name, and it doesn't count what waits.
 )
+SCHEDULER_PRIORITY_QUEUE = (
+    "crawler.politeness.request_queue.HostQueue"  # default: one slow host may fill CONCURRENT_REQUESTS.
+)
+SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"  # default Lifo. Pages in the order of their links.
 DOWNLOAD_TIMEOUT = 30  # default 180 seconds, for the whole of one request.
 RETRY_ENABLED = False  # default True, at once and deaf to Retry-After; a failure is an observation.
 
@@ -75,16 +77,10 @@ EXTENSIONS = {
 ITEM_PIPELINES = {"crawler.pipelines.TlsProbePipeline": 200}
 COOKIES_ENABLED = False  # default True. ChainCookies keeps them within one chain of requests.
 DOWNLOAD_FAIL_ON_DATALOSS = False  # default True. A truncated body has a status all the same.
-DOWNLOAD_MAXSIZE = (
-    0  # default 1 GiB, an exception without a status; BodyBounds ends long bodies instead.
-)
+DOWNLOAD_MAXSIZE = 0  # default 1 GiB, an exception without a status; BodyBounds ends long bodies instead.
 DOWNLOAD_WARNSIZE = 0  # default 32 MiB. BodyBounds speaks of it.
-DOWNLOAD_VERIFY_CERTIFICATES = (
-    False  # the default: resolution is observed; a probe looks at the certificate apart.
-)
-TWISTED_DNS_RESOLVER = (
-    "crawler.wire.endpoints.TellingResolver"  # default is IPv4 only, and forgets why a name failed.
-)
+DOWNLOAD_VERIFY_CERTIFICATES = False  # the default: resolution is observed; a probe looks at the certificate apart.
+TWISTED_DNS_RESOLVER = "crawler.wire.endpoints.TellingResolver"  # default is IPv4 only, and forgets why a name failed.
 
 REMOTE_CONTROL_ENABLED = False  # default True. No listening sockets.
 
@@ -105,18 +101,12 @@ ARKAUDIT_CA_FILE: str | None = None  # certificates of authorities for the TLS p
 ARKAUDIT_CREDENTIALS = None  # crawler.wire.credentials.Credentials, of hosts of one's own
 ARKAUDIT_SIGNER = None  # crawler.wire.identity.RequestSigner, which signs each request
 ARKAUDIT_LOG_INS = ()  # crawler.wire.credentials.LogIn, of hosts of one's own
-ARKAUDIT_INTERVAL = (
-    1.0  # seconds between two requests to a host; less than one only for hosts of one's own
-)
-ARKAUDIT_HOSTS: dict[
-    str, dict[str, float]
-] = {}  # hosts of one's own: their interval and concurrency
+ARKAUDIT_INTERVAL = 1.0  # seconds between two requests to a host; less than one only for hosts of one's own
+ARKAUDIT_HOSTS: dict[str, dict[str, float]] = {}  # hosts of one's own: their interval and concurrency
 ARKAUDIT_MAX_HOPS = 20  # redirects in a chain
 ARKAUDIT_ATTEMPTS = 3  # how often a question is put at most, where the failure may pass
 ARKAUDIT_BACKOFF = 2.0  # seconds before the second attempt, doubled for the next
-ARKAUDIT_LONGEST_WAIT = (
-    60.0  # seconds; a host that wants a longer pause, or longer intervals, is not asked
-)
+ARKAUDIT_LONGEST_WAIT = 60.0  # seconds; a host that wants a longer pause, or longer intervals, is not asked
 ARKAUDIT_BODY_LIMIT = 2**20  # bytes on the wire that judging an answer needs
 ARKAUDIT_DECOMPRESSED_LIMIT = 128 * 2**20  # bytes that a compressed body may grow to
 ARKAUDIT_DOCUMENT_LIMIT = 64 * 2**20  # bytes of a document

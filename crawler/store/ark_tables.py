@@ -69,9 +69,7 @@ _OBSERVATIONS = select(schema.observation, *ARK_PARTS).join_from(schema.observat
 class ArkTables(Database):
     """The tables of answers, verdicts, known problems and captures; of certificates, pauses and traffic."""
 
-    def _record_observations(
-        self, connection: Connection, run_id: int, observations: Sequence[Observation]
-    ) -> None:
+    def _record_observations(self, connection: Connection, run_id: int, observations: Sequence[Observation]) -> None:
         """Record those that are not there yet: a statement for all."""
         self._learn_ark_ids(connection, (observation.ark for observation in observations))
         rows = [
@@ -87,9 +85,7 @@ class ArkTables(Database):
         ]
         connection.execute(adding(schema.observation), rows)
 
-    def observations(
-        self, run_id: int, questions: Collection[Question] = ()
-    ) -> Iterator[Observation]:
+    def observations(self, run_id: int, questions: Collection[Question] = ()) -> Iterator[Observation]:
         """Every observation of a run, in the order in which they were made; a page at a time.
 
         Only those of some *questions*, if there are any.
@@ -128,9 +124,9 @@ class ArkTables(Database):
         of these.
         """
         observation = schema.observation.c
-        query = _OBSERVATIONS.where(
-            observation.run_id == run_id, observation.request_url == request_url
-        ).order_by(observation.attempt, observation.observation_id)
+        query = _OBSERVATIONS.where(observation.run_id == run_id, observation.request_url == request_url).order_by(
+            observation.attempt, observation.observation_id
+        )
         if question is not None:
             query = query.where(observation.question == question, observation.attempt == attempt)
         return list(map(observation_of, self.rows(query)))
@@ -151,11 +147,7 @@ class ArkTables(Database):
             .order_by(observation.request_url, observation.attempt)
         )
         last = {row.request_url: row for row in self.rows(query)}
-        return {
-            url: row.final_url
-            for url, row in last.items()
-            if row.hop_count and row.status in SUCCESSES
-        }
+        return {url: row.final_url for url, row in last.items() if row.hop_count and row.status in SUCCESSES}
 
     def tls_results(self, run_id: int) -> Iterator[TlsResult]:
         """Return what was seen of the certificates of a run's hosts."""
@@ -252,9 +244,7 @@ class ArkTables(Database):
         for rows in self.pages(query, verdict.verdict_id):
             yield from ((ark_of(row), row.final_url) for row in rows)
 
-    def _verdict_values(
-        self, connection: Connection, run_id: int, verdict: Verdict
-    ) -> dict[str, Any]:
+    def _verdict_values(self, connection: Connection, run_id: int, verdict: Verdict) -> dict[str, Any]:
         services: dict[str, ServiceVerdict[Any]] = {
             "object": verdict.object,
             "metadata": verdict.metadata,
@@ -294,9 +284,7 @@ class ArkTables(Database):
         with self.transaction() as connection:
             triaging.keep(connection, decisions)
 
-    def decide_by_file(
-        self, decisions: Iterable[TriageDecision], *, at: datetime
-    ) -> tuple[int, int]:
+    def decide_by_file(self, decisions: Iterable[TriageDecision], *, at: datetime) -> tuple[int, int]:
         """Make the decisions of a file that was read *at* a moment these; returns how many are new, how many gone."""
         with self.transaction() as connection:
             return triaging.keep_file(connection, decisions, at=at)
@@ -333,9 +321,7 @@ class ArkTables(Database):
     def _record_memento(self, connection: Connection, run_id: int, record: MementoRecord) -> None:
         """Record what an archive answered; asked once more in the same run, it is that in place of the other."""
         self._learn_ark_ids(connection, [record.ark])
-        values = row_of(
-            record, schema.memento, run_id=run_id, ark_id=self._ark_id(connection, record.ark)
-        )
+        values = row_of(record, schema.memento, run_id=run_id, ark_id=self._ark_id(connection, record.ark))
         connection.execute(schema.replacing(schema.memento, "run_id", "request_url"), values)
 
     def capture_wishes(
@@ -371,9 +357,7 @@ class ArkTables(Database):
         """Return what an archive is asked for about the ARK that a run saw fail at a URL."""
         [row] = self.rows(self._failing(run_id, request_url))
         good_url, worked_at = self._last_good(row)
-        return capture_wish(
-            ark_of(row), request_url, led_to=row.final_url, good_url=good_url, worked_at=worked_at
-        )
+        return capture_wish(ark_of(row), request_url, led_to=row.final_url, good_url=good_url, worked_at=worked_at)
 
     def mementos(self, run_id: int) -> Iterator[MementoRecord]:
         """What an archive has of the ARKs that a run has judged, as it was last said, in this run or before it."""

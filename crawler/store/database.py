@@ -47,9 +47,7 @@ PAGE = 500
 #: ARKs of which the key is remembered: those that pages close to each other cite.
 _ARKS_KNOWN = 8_000
 ARK_PARTS = (schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
-_ARK_IDS = select(schema.ark.c.ark_id, schema.ark.c.ark).where(
-    schema.ark.c.ark.in_(bindparam("arks", expanding=True))
-)
+_ARK_IDS = select(schema.ark.c.ark_id, schema.ark.c.ark).where(schema.ark.c.ark.in_(bindparam("arks", expanding=True)))
 
 
 class Database:
@@ -68,9 +66,7 @@ class Database:
         self._engine.dispose()
         if self._lock is not None:
             with suppress(OSError):
-                Path(
-                    self._lock.lock_file
-                ).unlink()  # while it is ours; who waits for it sees that it is gone
+                Path(self._lock.lock_file).unlink()  # while it is ours; who waits for it sees that it is gone
             self._lock.release()
 
     @contextmanager
@@ -82,9 +78,7 @@ class Database:
                 yield connection
         except DatabaseError as problem:
             self._ark_ids.clear()
-            raise StoreUnwritable(
-                f"{self.path or 'the store in memory'}: {problem.orig}"
-            ) from problem
+            raise StoreUnwritable(f"{self.path or 'the store in memory'}: {problem.orig}") from problem
         finally:
             self._writer = None
 
@@ -115,9 +109,7 @@ class Database:
         if len(self._ark_ids) >= _ARKS_KNOWN:
             self._ark_ids.clear()
             unknown = wanted
-        connection.execute(
-            adding(schema.ark), [row_of(ark, schema.ark, ark=str(ark)) for ark in unknown]
-        )
+        connection.execute(adding(schema.ark), [row_of(ark, schema.ark, ark=str(ark)) for ark in unknown])
         for start in range(0, len(unknown), PAGE):
             by_text = {str(ark): ark for ark in unknown[start : start + PAGE]}
             for row in connection.execute(_ARK_IDS, {"arks": list(by_text)}):
@@ -127,9 +119,7 @@ class Database:
         self._learn_ark_ids(connection, [ark])
         return self._ark_ids[ark]
 
-    def pages(
-        self, query: Select[Any], key: Column[int], *, after: int = 0
-    ) -> Iterator[Sequence[Row[Any]]]:
+    def pages(self, query: Select[Any], key: Column[int], *, after: int = 0) -> Iterator[Sequence[Row[Any]]]:
         """The rows of *query* in the order of their *key*, a page at a time: nothing is being read in between."""
         query = query.where(key > bindparam("last")).order_by(key).limit(PAGE)
         while True:
@@ -155,9 +145,7 @@ def row_of(record: Any, table: Table, **others: Any) -> dict[str, Any]:
     """The row of *record* in *table*; *others* are the columns that are not fields of it, or not as they are there."""
     kind: Any = type(record)
     writers = _writers(kind, table).items()
-    return {
-        name: write(getattr(record, name)) for name, write in writers if name not in others
-    } | others
+    return {name: write(getattr(record, name)) for name, write in writers if name not in others} | others
 
 
 def record_of(kind: type[T], row: Any, **others: Any) -> T:
@@ -253,9 +241,7 @@ def _json_fault(text: str, column: Column[Any]) -> str:
     return f"is JSON of another shape: a {kind.__name__} was expected"
 
 
-def _bad_rows(
-    connection: Connection, name: str, query: Select[Any], read: Callable[[Any], object]
-) -> Iterator[str]:
+def _bad_rows(connection: Connection, name: str, query: Select[Any], read: Callable[[Any], object]) -> Iterator[str]:
     count = 0
     for row in connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
         try:

@@ -77,9 +77,7 @@ def _cited(run_id: int, *columns: Any) -> Select[Any]:
 class DocumentTables(Database):
     """The tables of documents, mentions and findings."""
 
-    def _record_documents(
-        self, connection: Connection, run_id: int, documents: Sequence[DocumentRecord]
-    ) -> None:
+    def _record_documents(self, connection: Connection, run_id: int, documents: Sequence[DocumentRecord]) -> None:
         """Record those that are not there yet, with what belongs to them: a statement a table, not a row."""
         table = schema.document
         new = connection.execute(
@@ -87,11 +85,7 @@ class DocumentTables(Database):
             [row_of(document, table, run_id=run_id) for document in documents],
         )
         added = {row.url: row.document_id for row in new}
-        cited = (
-            cited_mention.mention.ark
-            for document in documents
-            for cited_mention in document.mentions
-        )
+        cited = (cited_mention.mention.ark for document in documents for cited_mention in document.mentions)
         self._learn_ark_ids(connection, cited)
         findings: list[dict[str, Any]] = []
         mentions: list[dict[str, Any]] = []
@@ -210,24 +204,14 @@ class DocumentTables(Database):
 
     def arks_cited(self, run_id: int) -> Iterator[Ark]:
         """The ARKs that the documents of a run cite, before answers settle anything, each once; to be taken whole."""
-        query = (
-            _cited(run_id, *ARK_PARTS)
-            .where(schema.is_asked_mention)
-            .group_by(_ark.ark_id)
-            .order_by(_ark.ark_id)
-        )
+        query = _cited(run_id, *ARK_PARTS).where(schema.is_asked_mention).group_by(_ark.ark_id).order_by(_ark.ark_id)
         with self.reading() as connection:
             for row in connection.execution_options(yield_per=PAGE).execute(query):
                 yield ark_of(row)
 
     def whole_arks(self, run_id: int) -> list[Ark]:
         """The ARKs that are whole somewhere in the documents of a run, in order."""
-        query = (
-            _cited(run_id, *ARK_PARTS)
-            .where(_mention.reason == STANDS_WHOLE)
-            .distinct()
-            .order_by(_ark.ark)
-        )
+        query = _cited(run_id, *ARK_PARTS).where(_mention.reason == STANDS_WHOLE).distinct().order_by(_ark.ark)
         return [ark_of(row) for row in self.rows(query)]
 
     def unresolved_mentions(self, run_id: int) -> Iterator[KeptUnresolvedMention]:
@@ -240,18 +224,14 @@ class DocumentTables(Database):
         )
         for row in self.rows(query):
             doubt = from_plain(row.doubt, UnresolvedMention)
-            yield KeptUnresolvedMention(
-                row.document_id, row.ordinal, row.request_url, mention_of(row), doubt
-            )
+            yield KeptUnresolvedMention(row.document_id, row.ordinal, row.request_url, mention_of(row), doubt)
 
     def open_mentions(self, run_id: int) -> Iterator[KeptMention]:
         """The mentions of a run that may mean something else, in the order of the documents.
 
         They are as decided before any answer: what answers have settled changes nothing here.
         """
-        query = (
-            _cited(run_id, schema.mention, *ARK_PARTS).where(_is_open).order_by(_mention.mention_id)
-        )
+        query = _cited(run_id, schema.mention, *ARK_PARTS).where(_is_open).order_by(_mention.mention_id)
         for row in self.rows(query):
             yield KeptMention(row.document_id, row.ordinal, row.request_url, mention_of(row))
 
@@ -266,9 +246,7 @@ class DocumentTables(Database):
             .where(schema.is_current_mention)
             .distinct()
         )
-        by_outcome = (
-            select(_document.outcome, func.count()).where(of_run).group_by(_document.outcome)
-        )
+        by_outcome = select(_document.outcome, func.count()).where(of_run).group_by(_document.outcome)
         outcomes = {outcome: int(count) for outcome, count in self.rows(by_outcome)}
         [(citations,)] = self.rows(select(func.count()).select_from(cited.subquery()))
         return {
@@ -295,22 +273,12 @@ class DocumentTables(Database):
         led_to: dict[bytes, bytes | None] = {}
         with self.transaction() as connection:
             for row in connection.execute(query):
-                is_redirected = (
-                    row.outcome == DocumentOutcome.REDIRECTED and row.final_url is not None
-                )
-                led_to[row.key] = (
-                    document_key(same_document(row.final_url)) if is_redirected else None
-                )
-            found = iter(
-                finders(
-                    _seeds(connection, run_id), led_to, partial(_links_of, connection, run_id)
-                ).items()
-            )
+                is_redirected = row.outcome == DocumentOutcome.REDIRECTED and row.final_url is not None
+                led_to[row.key] = document_key(same_document(row.final_url)) if is_redirected else None
+            found = iter(finders(_seeds(connection, run_id), led_to, partial(_links_of, connection, run_id)).items())
             while some := dict(islice(found, PAGE)):
                 of_keys = (
-                    select(outlinks.c.key, outlinks.c.document_id)
-                    .where(_is_one_of(run_id, list(some)))
-                    .distinct()
+                    select(outlinks.c.key, outlinks.c.document_id).where(_is_one_of(run_id, list(some))).distinct()
                 )
                 rows = connection.execute(of_keys).all()
                 connection.execute(
@@ -336,9 +304,7 @@ class DocumentTables(Database):
             dead = set[bytes]().union(*_dead_sources(connection, run_id).values())
         return self.counts(run_id)["read"] > len(dead)
 
-    def places_of(
-        self, pairs: Sequence[tuple[str, str]]
-    ) -> dict[tuple[str, str], list[tuple[str, int | None]]]:
+    def places_of(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[tuple[str, int | None]]]:
         """The documents and pages that cite each ARK at its URL, by name: those of the last run that read any."""
         names = select(_ark.ark_id, _ark.ark).where(_ark.ark.in_({name for name, _ in pairs}))
         name_of = dict(self.rows(names) if pairs else ())
@@ -366,9 +332,7 @@ class DocumentTables(Database):
         ]
 
 
-def add_outlinks(
-    connection: Connection, run_id: int, documents: Iterable[tuple[int, DocumentRecord]]
-) -> None:
+def add_outlinks(connection: Connection, run_id: int, documents: Iterable[tuple[int, DocumentRecord]]) -> None:
     """Record what documents link to, by the keys of their rows, within a transaction of the store.
 
     A document that was on the frontier has a row also if it has no links; one from an archive has none.
@@ -415,9 +379,7 @@ def _seeds(connection: Connection, run_id: int) -> list[bytes]:
     return [document_key(canonical) for canonical in connection.scalars(query)]
 
 
-def _links_of(
-    connection: Connection, run_id: int, keys: Sequence[bytes]
-) -> Mapping[bytes, Sequence[Outlinks]]:
+def _links_of(connection: Connection, run_id: int, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[Outlinks]]:
     """The links of documents, in their order."""
     query = (
         select(_outlinks.key, _outlinks.found_on, _outlinks.targets)
@@ -453,9 +415,7 @@ def _dead_sources(connection: Connection, run_id: int) -> dict[str, set[bytes]]:
     return {url: keys for url, keys in parts.items() if keys}
 
 
-def _dead_parts(
-    connection: Connection, run_id: int, seed: bytes, listing: Set[bytes]
-) -> set[bytes]:
+def _dead_parts(connection: Connection, run_id: int, seed: bytes, listing: Set[bytes]) -> set[bytes]:
     """The keys of a source and of the sources that it lists, such as the sitemaps of an index.
 
     None at all where one of the documents that they list was read, or nothing is known of any.

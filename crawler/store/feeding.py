@@ -220,9 +220,7 @@ class Feed:
         """The entries, each when its turn comes. Raises `crawler.store.StoreUnwritable`."""
         for claimed in self._frontier.claim_again():
             self._rotation.put(claimed.crawl_request.host, [claimed])
-        self._left = (
-            None if self._bounds.most is None else self._bounds.most - self._frontier.handed_out()
-        )
+        self._left = None if self._bounds.most is None else self._bounds.most - self._frontier.handed_out()
         self._wait_at(self._frontier.hosts())
         while not self._is_stopped:
             entry = self._next()

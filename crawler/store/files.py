@@ -59,9 +59,7 @@ _opened: dict[Path, None] = {}
 
 def is_damage(problem: BaseException | None) -> bool:
     """Return whether an error of SQLite speaks of the file, and not of the machine or of who else has it open."""
-    if isinstance(
-        problem, UnicodeDecodeError
-    ):  # what SQLite says of a schema repeats what is there
+    if isinstance(problem, UnicodeDecodeError):  # what SQLite says of a schema repeats what is there
         return True
     code = getattr(problem, "sqlite_errorcode", None)
     return isinstance(problem, sqlite3.Error) and (code is None or code & 0xFF not in _PASSING)
@@ -113,9 +111,7 @@ def real_path(path: Path) -> Path:
         for kind in (kind for kind, is_kind in _KINDS.items() if is_kind(status.st_mode)):
             if one == real:
                 raise NotOurStore(f"{path} is {kind}, not a store")
-            raise NotOurStore(
-                f"{one} is {kind}, where a file of the store {path} belongs: remove it"
-            )
+            raise NotOurStore(f"{one} is {kind}, where a file of the store {path} belongs: remove it")
         if status.st_nlink > 1:
             raise NotOurStore(
                 f"{one} has {status.st_nlink} names on its disk (hard links): the log and the lock of a store go by "
@@ -128,9 +124,7 @@ def refuse_cut_off(path: Path, name: Path) -> None:
     """Raise `NotOurStore` for a file that ends within the first page of a database."""
     head = path.read_bytes() if path.stat().st_size < _LEAST_BYTES else b"-"
     if _MAGIC.startswith(head[: len(_MAGIC)]):
-        raise NotOurStore(
-            f"{name} is no store of arkaudit yet: it was begun and cut off; delete it"
-        )
+        raise NotOurStore(f"{name} is no store of arkaudit yet: it was begun and cut off; delete it")
 
 
 def distrust(connection: sqlite3.Connection) -> None:
@@ -142,9 +136,7 @@ def distrust(connection: sqlite3.Connection) -> None:
 def require_our_schema(execute: Execute, path: Path) -> None:
     """Raise `NotOurStore` or `UnknownStoreVersion` unless the open database is a store of this version."""
     if _is_only_begun(execute):
-        raise NotOurStore(
-            f"{path} is no store of arkaudit yet: it was begun and cut off before it had tables"
-        )
+        raise NotOurStore(f"{path} is no store of arkaudit yet: it was begun and cut off before it had tables")
     [(application,)] = execute("PRAGMA application_id")
     if application != schema.APPLICATION_ID:
         raise NotOurStore(f"{path} is not a store of arkaudit")
@@ -194,11 +186,7 @@ def _all_faults(path: Path) -> Iterator[str]:
         with engine.connect() as connection:
             execute: Execute = connection.exec_driver_sql
             yield from _faults(execute, None)
-            yield from (
-                f"SQLite: {line}"
-                for (line,) in execute("PRAGMA integrity_check(1)")
-                if line != "ok"
-            )
+            yield from (f"SQLite: {line}" for (line,) in execute("PRAGMA integrity_check(1)") if line != "ok")
             yield from unreadable_rows(connection)
     finally:
         engine.dispose()
@@ -243,10 +231,7 @@ def _foreign_parts(execute: Execute) -> Iterator[str]:
 
 def _missing_parts(execute: Execute) -> Iterator[str]:
     for table, columns in _expected().items():
-        there = {
-            row[1]: (str(row[2]).upper(), bool(row[5]), row[6])
-            for row in execute(f"PRAGMA table_xinfo({table})")
-        }
+        there = {row[1]: (str(row[2]).upper(), bool(row[5]), row[6]) for row in execute(f"PRAGMA table_xinfo({table})")}
         if not there:
             yield f"lacks its table {table}"
         for name, (kind, is_key) in columns.items() if there else ():
@@ -320,9 +305,7 @@ def scratch_copy(path: Path) -> Iterator[Path]:
     """A copy of a store, its log and its journal, which is gone afterwards. Raises OSError."""
     with tempfile.TemporaryDirectory(prefix="arkaudit-") as folder:
         copy = Path(folder) / path.name
-        files = [
-            (Path(f"{path}{suffix}"), f"{copy}{suffix}") for suffix in ("", "-wal", "-journal")
-        ]
+        files = [(Path(f"{path}{suffix}"), f"{copy}{suffix}") for suffix in ("", "-wal", "-journal")]
         files = [(file, target) for file, target in files if file.exists()]
         if sum(file.stat().st_size for file, _ in files) > shutil.disk_usage(folder).free:
             raise OSError(errno.ENOSPC, "there is no room for a copy of the store", folder)
@@ -340,9 +323,7 @@ def locked(path: Path) -> FileLock:
         except Timeout:
             # Some file systems say so where no file can be made.
             Path(lock.lock_file).touch()
-            raise StoreBusy(
-                f"another arkaudit is at work on {path}; wait for its end, or take another store"
-            ) from None
+            raise StoreBusy(f"another arkaudit is at work on {path}; wait for its end, or take another store") from None
     except OSError as problem:
         raise StoreUnopenable(f"the store can't be written: {problem}") from problem
     return lock

@@ -58,9 +58,7 @@ class SettledEntry:
     """The digest of what it has listed, if it is a source."""
 
 
-def add_requests(
-    connection: Connection, run_id: int, spider: str, leads: Sequence[CrawlRequest]
-) -> None:
+def add_requests(connection: Connection, run_id: int, spider: str, leads: Sequence[CrawlRequest]) -> None:
     """Put *leads* after what is there, within a transaction of the store."""
     if leads:
         rows = [_waiting(run_id, spider, crawl_request) for crawl_request in leads]
@@ -152,9 +150,7 @@ class Frontier:
         with self._store.transaction() as connection:
             return connection.execute(adding(frontier), values).rowcount > 0
 
-    def take_over(
-        self, crawl_request: CrawlRequest, state: FrontierState, *, by: CrawlRequest
-    ) -> bool:
+    def take_over(self, crawl_request: CrawlRequest, state: FrontierState, *, by: CrawlRequest) -> bool:
         """Claim *lead*, where redirects of *by* have led, if it is in this *state* and was found after *by*.
 
         So it doesn't depend on whose answer came first who has found it. Raises
@@ -165,14 +161,10 @@ class Frontier:
             (columns.canonical == crawl_request.canonical)
             & (columns.frontier_id > theirs.scalar_subquery())
             & (columns.state == state)
-            & (
-                (columns.state != FrontierState.CLAIMED) | (columns.attempts > 0)
-            )  # not where redirects have led before
+            & ((columns.state != FrontierState.CLAIMED) | (columns.attempts > 0))  # not where redirects have led before
         )
         with self._store.transaction() as connection:
-            done = connection.execute(
-                update(frontier).where(self._ours, which).values(self._arrival(crawl_request))
-            )
+            done = connection.execute(update(frontier).where(self._ours, which).values(self._arrival(crawl_request)))
             return done.rowcount > 0
 
     def _arrival(self, crawl_request: CrawlRequest) -> dict[str, Any]:
@@ -244,9 +236,7 @@ class Frontier:
     def targets(self) -> Iterator[tuple[Ark, str]]:
         """The ARKs that were ever to be asked for, each with its URL, in the order of discovery; a page at a time."""
         query = select(columns.frontier_id, columns.ark, columns.url)
-        for rows in self._store.pages(
-            query.where(self._ours, columns.ark.is_not(None)), columns.frontier_id
-        ):
+        for rows in self._store.pages(query.where(self._ours, columns.ark.is_not(None)), columns.frontier_id):
             yield from ((Ark.parse(row.ark), row.url) for row in rows)
 
     def settled(self) -> set[str]:
@@ -273,9 +263,7 @@ class Frontier:
         """Return how many entries were ever claimed to be asked for; neither files nor what redirects led to are
         counted.
         """
-        query = select(func.count()).where(
-            self._ours, columns.kind != RequestKind.FILE, columns.attempts > 0
-        )
+        query = select(func.count()).where(self._ours, columns.kind != RequestKind.FILE, columns.attempts > 0)
         [(count,)] = self._store.rows(query)
         return int(count)
 

@@ -58,9 +58,7 @@ from crawler.store.stored_values import FINISHED, RUNNING
 
 logger = logging.getLogger(__name__)
 
-Recordable = (
-    DocumentRecord | Observation | MementoRecord | TlsResult | Pause | HostTraffic | SettledEntry
-)
+Recordable = DocumentRecord | Observation | MementoRecord | TlsResult | Pause | HostTraffic | SettledEntry
 
 _run = schema.run.c
 
@@ -104,9 +102,7 @@ class Store(DocumentTables, ArkTables):
             lock = locked(path)
             clear_scratch_beside(path)
         engine = create_engine(
-            URL.create(
-                "sqlite", database=str(path.absolute()) if path else None
-            ),  # ":memory:" is a name like others
+            URL.create("sqlite", database=str(path.absolute()) if path else None),  # ":memory:" is a name like others
             poolclass=StaticPool,
             connect_args={"check_same_thread": False},
         )
@@ -130,11 +126,7 @@ class Store(DocumentTables, ArkTables):
             raise
         except StoreUnwritable as problem:
             store.close()
-            if (
-                path is not None
-                and is_damage(getattr(problem.__cause__, "orig", None))
-                and is_ours(path)
-            ):
+            if path is not None and is_damage(getattr(problem.__cause__, "orig", None)) and is_ours(path):
                 raise StoreDamaged(str(problem)) from problem
             raise StoreUnopenable(f"the store can't be written: {problem}") from problem
         return store
@@ -153,15 +145,9 @@ class Store(DocumentTables, ArkTables):
         of_kind: defaultdict[type, list[Any]] = defaultdict(list)
         for item in items:
             of_kind[type(item)].append(item)
-        documents: list[DocumentRecord] = [
-            row for record in of_kind[DocumentRecord] for row in record.rows
-        ]
+        documents: list[DocumentRecord] = [row for record in of_kind[DocumentRecord] for row in record.rows]
         leads = [crawl_request for row in documents for crawl_request in row.leads]
-        settled = [
-            SettledEntry(DOCUMENTS, row.settles, row.listed)
-            for row in documents
-            if row.settles is not None
-        ]
+        settled = [SettledEntry(DOCUMENTS, row.settles, row.listed) for row in documents if row.settles is not None]
         statements = {
             TlsResult: adding(schema.tls_probe),
             Pause: adding(schema.pause),
@@ -213,9 +199,7 @@ class Store(DocumentTables, ArkTables):
             )
             added = connection.execute(values.returning(_run.run_id))
             run_id = int(added.scalar_one())
-            connection.execute(
-                insert(schema.provenance).values(run_id=run_id, uuid=uuid or str(uuid4()))
-            )
+            connection.execute(insert(schema.provenance).values(run_id=run_id, uuid=uuid or str(uuid4())))
             return run_id
 
     def runs(self, command: str) -> list[Run]:
@@ -321,9 +305,7 @@ def merge(connection: Connection, *, at: str) -> Merged:
         _copy(connection, new, at)
         rebuild(connection)
     known_count = sum(bool(is_known) for *_, is_known in runs)
-    return Merged(
-        len(new), known_count, len(runs) - known_count - len(new), _bring_decisions(connection)
-    )
+    return Merged(len(new), known_count, len(runs) - known_count - len(new), _bring_decisions(connection))
 
 
 def _bring_decisions(connection: Connection) -> int:

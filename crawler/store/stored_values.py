@@ -96,9 +96,7 @@ def wrong_values(execute: Execute) -> Iterator[str]:
             column, fault = faults[which]
             shown = ""
             if fault in _OF_CONTENT and fault is not Fault.MOMENT:
-                [(data,)] = execute(
-                    f"SELECT CAST({column} AS BLOB) FROM {table.name} WHERE {key} = {number}"
-                )
+                [(data,)] = execute(f"SELECT CAST({column} AS BLOB) FROM {table.name} WHERE {key} = {number}")
                 shown = f" {data[:_MOST_SHOWN].decode('utf-8', 'replace')!r}"
             yield f"{table.name} row {number}: {column}{shown} {fault}"
 
@@ -107,12 +105,7 @@ def wrong_values(execute: Execute) -> Iterator[str]:
 def _query(table: Table) -> tuple[str, str, list[tuple[str, Fault]]]:
     """Return the key of a table, and the query for its wrong rows; each has the number of its first fault."""
     [key] = table.primary_key
-    checks = [
-        (column.name, *check)
-        for column in table.columns
-        if column is not key
-        for check in _checks(column)
-    ]
+    checks = [(column.name, *check) for column in table.columns if column is not key for check in _checks(column)]
     checks.sort(key=lambda check: check[2] in _OF_CONTENT)
     cases = " ".join(f"WHEN NOT ({sql}) THEN {number}" for number, (_, sql, _) in enumerate(checks))
     query = (

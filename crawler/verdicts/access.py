@@ -53,9 +53,7 @@ Holds = Callable[[ObjectFacts], bool]
 Says = Callable[[ObjectFacts], Evidence]
 
 
-def _refusal(
-    when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = ""
-) -> ObjectRule:
+def _refusal(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = "") -> ObjectRule:
     """A rule about an answer whose page is not looked at for more than its *evidence*."""
     return VerdictRule(
         when,
@@ -66,9 +64,7 @@ def _refusal(
     )
 
 
-def _success(
-    when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = ""
-) -> ObjectRule:
+def _success(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = "") -> ObjectRule:
     """A rule about a success, with what is noted of its page besides the outcome."""
     return VerdictRule(
         when,
@@ -130,11 +126,7 @@ def _beside(facts: ObjectFacts) -> Iterator[str]:
     if facts.answer.refresh:
         yield f"the page has a refresh to {facts.answer.refresh}, which was not followed"
     if not observation.body_complete and is_textual(observation.media_type):
-        yield (
-            "its body was not read to the end"
-            if observation.body_bytes
-            else "its body could not be read"
-        )
+        yield ("its body was not read to the end" if observation.body_bytes else "its body could not be read")
     if neighbours:
         yield f"{neighbours} other ARK{'s end' if neighbours > 1 else ' ends'} at the same URL"
     if facts.answer.other_ark is not None:
@@ -200,9 +192,7 @@ def _by_status(outcome: ObjectOutcome, statuses: str) -> ObjectRule:
         lambda facts: facts.answer.outcome is outcome,
         outcome,
         lambda facts: (
-            who_said_it(facts.answer.seen)
-            if outcome is ObjectOutcome.BROKEN
-            else _host_reason(facts.answer.seen)
+            who_said_it(facts.answer.seen) if outcome is ObjectOutcome.BROKEN else _host_reason(facts.answer.seen)
         ),
         "2020, 7.1.2",
     )
@@ -255,16 +245,13 @@ _SPECIAL_PAGES = (
         "the page says of the object that it was withdrawn, and the control gets another reply",
         lambda facts: facts.reply is not ControlContrast.THE_SAME and facts.withdrawal is not None,
         ObjectOutcome.EXPLAINED,
-        lambda facts: (
-            f"the page explains that the object is not there any more: {facts.withdrawal!r}"
-        ),
+        lambda facts: f"the page explains that the object is not there any more: {facts.withdrawal!r}",
         "2023, 5.1",
     ),
     _success(
         "the page is a tombstone by form, or says that it is not shown where we are; the control gets another reply",
         lambda facts: (
-            facts.reply is not ControlContrast.THE_SAME
-            and (facts.tombstone is not None or facts.regional is not None)
+            facts.reply is not ControlContrast.THE_SAME and (facts.tombstone is not None or facts.regional is not None)
         ),
         ObjectOutcome.EXPLAINED,
         lambda facts: (
@@ -301,9 +288,7 @@ _SPECIAL_PAGES = (
     ),
     _success(
         "the page says that nothing is there and hardly anything else, and nothing contradicts",
-        lambda facts: (
-            worth(facts) is _YES and not facts.is_particular and facts.only_absence is not None
-        ),
+        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.only_absence is not None,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [
             *_grounds(facts),
@@ -318,9 +303,7 @@ _SPECIAL_PAGES = (
     ),
     _success(
         "a host that was asked for more led to its own home page or search form, and nothing contradicts",
-        lambda facts: (
-            worth(facts) is _YES and not facts.is_particular and facts.answer.is_sent_away
-        ),
+        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.answer.is_sent_away,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [
             "a host on the way leads to its own home page or search form",
@@ -344,9 +327,7 @@ _SPECIAL_PAGES = (
     ),
     _success(
         "the page has no words, and refreshes to another place",
-        lambda facts: (
-            worth(facts) is _YES and not facts.declares_itself and facts.answer.only_refreshes
-        ),
+        lambda facts: worth(facts) is _YES and not facts.declares_itself and facts.answer.only_refreshes,
         ObjectOutcome.UNDETERMINED,
         _grounds,
     ),
@@ -376,29 +357,21 @@ _REFUSALS = (
     ),
     _refusal(
         "the last status is 400, and the page speaks of the request and not of the name",
-        lambda facts: (
-            facts.answer.status == 400 and facts.answer.words.fault_of_request is not None
-        ),
+        lambda facts: facts.answer.status == 400 and facts.answer.words.fault_of_request is not None,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: (
-            f"which speaks of the request and not of the name: {facts.answer.words.fault_of_request!r}"
-        ),
+        lambda facts: f"which speaks of the request and not of the name: {facts.answer.words.fault_of_request!r}",
     ),
     _refusal(
         "the last status is 404, and the page speaks of a pause of the whole site",
         lambda facts: facts.answer.status == 404 and facts.answer.pause_of_site is not None,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: (
-            f"which speaks of a pause of the whole site and not of the name: {facts.answer.pause_of_site!r}"
-        ),
+        lambda facts: f"which speaks of a pause of the whole site and not of the name: {facts.answer.pause_of_site!r}",
     ),
     _refusal(
         "the last status is 404 or 410, and the page has a record of this very ARK",
         lambda facts: facts.answer.status in (404, 410) and facts.answer.describes_itself,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: (
-            f"with a page that describes the object, by {facts.answer.subject.names_this}"
-        ),
+        lambda facts: f"with a page that describes the object, by {facts.answer.subject.names_this}",
     ),
     _refusal(
         "the last status is 404, and the page is left to scripts",
@@ -425,9 +398,7 @@ OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
             lambda facts: facts.answer.thump_fault is not None,
             tuple(_by_thump(outcome, codes) for outcome, codes in _STATUSES.items()),
         ),
-        RuleGroup(
-            "other successes", lambda facts: facts.answer.is_success, (*_SPECIAL_PAGES, *_WORTH)
-        ),
+        RuleGroup("other successes", lambda facts: facts.answer.is_success, (*_SPECIAL_PAGES, *_WORTH)),
         RuleGroup("all other statuses", always, _REFUSALS),
     ),
 )
@@ -437,9 +408,7 @@ OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
 
 
 #: Replies to the control that say nothing from another page.
-_UNTOLD = frozenset(
-    {ControlContrast.THE_SAME, ControlContrast.NO_OTHER, ControlContrast.NOT_COMPARED}
-)
+_UNTOLD = frozenset({ControlContrast.THE_SAME, ControlContrast.NO_OTHER, ControlContrast.NOT_COMPARED})
 #: Outcomes that rest on what the page says, as far as no one has run its scripts.
 _UNSETTLED = frozenset({ObjectOutcome.UNDETERMINED, ObjectOutcome.SOFT_404})
 #: So many things that a page lacks are named.
@@ -497,9 +466,7 @@ def fault_of(answer: AnswerFacts) -> str | None:
     return None
 
 
-def by_what_is_shown(
-    verdict: ServiceVerdict[ObjectOutcome], facts: RenderedFacts
-) -> ServiceVerdict[ObjectOutcome]:
+def by_what_is_shown(verdict: ServiceVerdict[ObjectOutcome], facts: RenderedFacts) -> ServiceVerdict[ObjectOutcome]:
     """The verdict by what a browser has shown, or else *verdict*, with the reason why that says nothing."""
     rendering = facts.rendered.seen.rendering
     if facts.fault is not None or rendering is None:

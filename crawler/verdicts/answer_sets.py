@@ -24,9 +24,7 @@ _CONTROLS = (
     Question.CONTROL_RENDERED,
 )
 #: Questions whose answers bear on many ARKs, next to the one for which they were put.
-SHARED = frozenset(
-    {*_CONTROLS, Question.CONTROL_LANDING, Question.POLICY_LINK, Question.WELL_KNOWN}
-)
+SHARED = frozenset({*_CONTROLS, Question.CONTROL_LANDING, Question.POLICY_LINK, Question.WELL_KNOWN})
 
 
 @dataclass(slots=True)
@@ -77,11 +75,7 @@ class AnswerSets:
     def add(self, observation: Observation) -> None:
         """Sort one more of them in, which may come in any order."""
         if observation.question in _CONTROLS:
-            question = (
-                Question.CONTROL
-                if observation.question is Question.CONTROL_ELSEWHERE
-                else observation.question
-            )
+            question = Question.CONTROL if observation.question is Question.CONTROL_ELSEWHERE else observation.question
             key = place_of(observation.asked_url), _invented(observation).naan, question
             self._controls.setdefault(key, []).append(AnswerFacts(observation))
         elif observation.question is Question.CONTROL_LANDING:
@@ -140,9 +134,7 @@ def is_about_resolver(question: Question, asked: AnswerFacts | None) -> bool:
     """
     if question not in CONFORMANCE:
         return False
-    return question not in ACCESS or (
-        asked is not None and asked.is_reached and not seems_absent(asked)
-    )
+    return question not in ACCESS or (asked is not None and asked.is_reached and not seems_absent(asked))
 
 
 def _keep_last(answers: dict[K, AnswerFacts], key: K, observation: Observation) -> None:

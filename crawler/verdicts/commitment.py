@@ -87,9 +87,7 @@ class CommitmentFacts:
     @cached_property
     def asked(self) -> tuple[Question, ...]:
         """The inflections that were asked."""
-        return tuple(
-            question for question in (*_SHOWING, Question.SINGLE) if question in self.answers
-        )
+        return tuple(question for question in (*_SHOWING, Question.SINGLE) if question in self.answers)
 
     @cached_property
     def genuine(self) -> tuple[Question, ...]:
@@ -116,9 +114,7 @@ class CommitmentFacts:
     def statement(self) -> StatementFacts:
         """Return what it states."""
         answer = self.answers[self.stating or Question.INFO]
-        return StatementFacts(
-            answer.statement or {}, INFLECTIONS[answer.seen.question], at=answer.final_url
-        )
+        return StatementFacts(answer.statement or {}, INFLECTIONS[answer.seen.question], at=answer.final_url)
 
     @cached_property
     def statement_rule(self) -> VerdictRule[StatementFacts, CommitmentOutcome]:
@@ -139,9 +135,7 @@ class CommitmentFacts:
         answer = self.answers[question]
         if answer.subject.names_other:
             other = answer.subject.names_other
-            return (
-                f"the record is about another ARK, and so is what it states or leaves out: {other}"
-            )
+            return f"the record is about another ARK, and so is what it states or leaves out: {other}"
         if answer.subject.names_base:
             return f"what is stated is stated for {answer.ark.base}, not for this part of it"
         return None
@@ -186,9 +180,7 @@ STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable.of(
         "it names no level, but whose commitment it is and where that is stated",
         lambda facts: not facts.what and points_somewhere(facts.statement),
         CommitmentOutcome.STATED,
-        lambda facts: (
-            f"{facts.asked} names no level, but where the commitment is stated: {facts.statement['where']}"
-        ),
+        lambda facts: f"{facts.asked} names no level, but where the commitment is stated: {facts.statement['where']}",
         _as_given,
         "2023, 5.1.1",
     ),
@@ -258,9 +250,7 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.of(
         "none is stated, and only ? was answered with a description",
         lambda facts: not facts.showing,
         CommitmentOutcome.UNDETERMINED,
-        lambda facts: (
-            "only an answer to ? could be read, which can't show that there is no commitment"
-        ),
+        lambda facts: "only an answer to ? could be read, which can't show that there is no commitment",
         basis="2023, 5.1.1",
     ),
     VerdictRule(

@@ -134,17 +134,13 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "it leads out of the web, to the object's own address",
                     lambda facts: facts.leads_to_objects_address,
                     MetadataOutcome.QUERY_IGNORED,
-                    lambda facts: (
-                        f"{facts.asked} led to the object's own address: {led_to(facts.answer.seen)}"
-                    ),
+                    lambda facts: f"{facts.asked} led to the object's own address: {led_to(facts.answer.seen)}",
                 ),
                 VerdictRule(
                     "it has any other end",
                     always,
                     MetadataOutcome.UNDETERMINED,
-                    lambda facts: (
-                        f"{facts.asked}: no answer ({facts.answer.seen.detail or facts.answer.end.value})"
-                    ),
+                    lambda facts: f"{facts.asked}: no answer ({facts.answer.seen.detail or facts.answer.end.value})",
                 ),
             ),
         ),
@@ -156,9 +152,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "what came is a check for programs",
                     lambda facts: facts.answer.challenge is not None,
                     MetadataOutcome.BLOCKED,
-                    lambda facts: (
-                        f"{facts.asked} was answered with a check for programs by {facts.answer.challenge}"
-                    ),
+                    lambda facts: f"{facts.asked} was answered with a check for programs by {facts.answer.challenge}",
                 ),
             ),
         ),
@@ -170,9 +164,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "its THUMP-Status is 400 or more",
                     lambda facts: facts.answer.thump_fault is not None,
                     MetadataOutcome.UNSUPPORTED,
-                    lambda facts: (
-                        f"{_answered(facts)}, but THUMP-Status {facts.answer.thump_fault}"
-                    ),
+                    lambda facts: f"{_answered(facts)}, but THUMP-Status {facts.answer.thump_fault}",
                     basis="2023, 5.2",
                 ),
                 VerdictRule(
@@ -209,9 +201,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                 ),
                 VerdictRule(
                     "the last status is 400, 404, 405, 406, 410, 414, 422, 500 or 501, while the object itself answers",
-                    lambda facts: (
-                        facts.object.is_reached and facts.answer.status in _REFUSALS_OF_THE_QUESTION
-                    ),
+                    lambda facts: facts.object.is_reached and facts.answer.status in _REFUSALS_OF_THE_QUESTION,
                     MetadataOutcome.UNSUPPORTED,
                     lambda facts: f"{_answered(facts)}, while the object itself answers",
                 ),
@@ -229,10 +219,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
             (
                 VerdictRule(
                     "the record is about the NAAN or shoulder",
-                    lambda facts: (
-                        facts.answer.is_registry_entry
-                        or facts.answer.subject.names_namespace is not None
-                    ),
+                    lambda facts: facts.answer.is_registry_entry or facts.answer.subject.names_namespace is not None,
                     MetadataOutcome.REGISTRY_LEVEL,
                     lambda facts: (
                         f"{facts.asked} gave a record about the NAAN or shoulder{_namespace(facts)}, not the object"
@@ -297,9 +284,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     MetadataOutcome.UNDETERMINED,
                     _anothers,
                     lambda facts: (
-                        {"about": facts.answer.subject.names_other}
-                        if facts.answer.subject.names_other
-                        else {}
+                        {"about": facts.answer.subject.names_other} if facts.answer.subject.names_other else {}
                     ),
                     "2023, 2.5",
                 ),
@@ -335,9 +320,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "the page has the object's title, and tells no more than the object's page",
                     lambda facts: facts.tells_no_more,
                     MetadataOutcome.QUERY_IGNORED,
-                    lambda facts: (
-                        f"{facts.asked} gave a page that tells what the object's own page tells"
-                    ),
+                    lambda facts: f"{facts.asked} gave a page that tells what the object's own page tells",
                 ),
                 VerdictRule(
                     "the title that it labels says that there is no description to give, and nothing besides",
@@ -349,9 +332,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "the page names this ARK, and answers three of who, what, when and where under their labels",
                     lambda facts: facts.is_page_of_object,
                     MetadataOutcome.HTML,
-                    lambda facts: (
-                        f"{facts.asked} gave a page that tells {', '.join(sorted(facts.answer.labelled))}"
-                    ),
+                    lambda facts: f"{facts.asked} gave a page that tells {', '.join(sorted(facts.answer.labelled))}",
                     lambda facts: facts.labelled_answers,
                     "2023, 5.1.2",
                 ),
@@ -365,9 +346,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "the page is another one than the object's, and describes nothing",
                     always,
                     MetadataOutcome.UNDETERMINED,
-                    lambda facts: (
-                        f"{facts.asked} gave another page than the object, but no description could be read"
-                    ),
+                    lambda facts: f"{facts.asked} gave another page than the object, but no description could be read",
                 ),
             ),
         ),

@@ -91,9 +91,7 @@ class Form:
         if self.verdict is None:
             return FormState.UNASKED
         family = self.verdict.outcome.family
-        return {Family.WORKS: FormState.LIVES, Family.FAILS: FormState.FAILS}.get(
-            family, FormState.UNKNOWN
-        )
+        return {Family.WORKS: FormState.LIVES, Family.FAILS: FormState.FAILS}.get(family, FormState.UNKNOWN)
 
     @property
     def own_places(self) -> frozenset[str]:
@@ -134,9 +132,7 @@ def next_form(forms: Sequence[Form]) -> Form | None:
     True
     """
     unasked = [form for form in forms if form.answer is None]
-    if (
-        not unasked
-    ):  # as with most ARKs, of which there is one reading; and to judge an answer takes its time
+    if not unasked:  # as with most ARKs, of which there is one reading; and to judge an answer takes its time
         return None
     states = [form.state for form in forms]
     living = [form for form, state in zip(forms, states, strict=True) if state is FormState.LIVES]
@@ -168,9 +164,7 @@ def arbitrate(forms: Sequence[Form]) -> SettledReading:
         assert chosen.answer is not None
         is_like_it = form.extends(chosen) and form.own_places <= chosen.own_places
         if is_like_it and same_answer(form.answer.seen, chosen.answer.seen):
-            evidence.append(
-                f"{form} gets the answer of {chosen}: what is too much was passed through"
-            )
+            evidence.append(f"{form} gets the answer of {chosen}: what is too much was passed through")
             passed_through.append(form)
         else:
             chosen = form
@@ -292,9 +286,7 @@ def _alternatives(mention: Mention, url: str) -> Iterator[CandidateReading]:
         yield CandidateReading(Ark.parse(text), _at(url, str(Ark.parse(text))))
 
 
-def readings_of(
-    ark: Ark, url: str, others: Iterable[CandidateReading] = ()
-) -> tuple[CandidateReading, ...]:
+def readings_of(ark: Ark, url: str, others: Iterable[CandidateReading] = ()) -> tuple[CandidateReading, ...]:
     """The readings of a mention, the likeliest, which is asked for at *url*, first; examples are none."""
     first = CandidateReading(ark, url)
     rest = {other.url: other for other in others if other.url != url and not other.ark.is_skipped}
@@ -316,13 +308,8 @@ def meant_by(reading: CandidateReading, evidence: Evidence) -> tuple[CandidateRe
     if LABEL.search(reading.url) is None:
         return ()
     shapes = evidence.shapes
-    suggested = suggestions(
-        reading.ark, zones=evidence.zones, fits=shapes.allows, is_seen=evidence.holds, limit=MEANT
-    )
-    return tuple(
-        CandidateReading(suggestion.ark, _at(reading.url, str(suggestion.ark)))
-        for suggestion in suggested
-    )
+    suggested = suggestions(reading.ark, zones=evidence.zones, fits=shapes.allows, is_seen=evidence.holds, limit=MEANT)
+    return tuple(CandidateReading(suggestion.ark, _at(reading.url, str(suggestion.ark))) for suggestion in suggested)
 
 
 def _at(url: str, ark: str) -> str:
@@ -332,9 +319,7 @@ def _at(url: str, ark: str) -> str:
     'https://n2t.net/ark:/12148/x5'
     """
     there, here = LABEL.search(url), LABEL.search(ark)
-    if (
-        there and there[0].isupper() and ark == ark.lower()
-    ):  # what was set in capitals was so with its label
+    if there and there[0].isupper() and ark == ark.lower():  # what was set in capitals was so with its label
         return url[: there.start()] + there[0].lower() + ark[here.end() if here else 0 :]
     return url[: there.end() if there else len(url)] + ark[here.end() if here else 0 :]
 

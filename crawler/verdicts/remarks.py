@@ -111,9 +111,7 @@ def plain_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
     """Remark that a host was asked by plain http, though it can be asked by https; each host once."""
     answered = [hop.url for hop in hops if hop.status is not None]
     secure = {_host(url) for url in answered if _scheme(url) == "https"}
-    for host in dict.fromkeys(
-        _host(url) for url in answered if _scheme(url) == "http" and _port(url) in (None, 80)
-    ):
+    for host in dict.fromkeys(_host(url) for url in answered if _scheme(url) == "http" and _port(url) in (None, 80)):
         result = tls.get((host, 443))
         if result is not None and result.trusted and host not in secure:
             yield f"https works: the certificate of {host} holds, and it was asked by plain http"
@@ -211,10 +209,7 @@ class RunFindings:
                 by_subject[ark].append(Finding("split-object", words))
         for subject, finding in self._own:
             by_subject[subject].append(finding)
-        return {
-            subject: tuple(dict.fromkeys(findings))
-            for subject, findings in sorted(by_subject.items())
-        }
+        return {subject: tuple(dict.fromkeys(findings)) for subject, findings in sorted(by_subject.items())}
 
 
 def own_findings(verdict: Verdict) -> Iterator[Finding]:

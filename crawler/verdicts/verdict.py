@@ -421,13 +421,9 @@ def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectF
     return facts if is_kept else with_landing
 
 
-def _with_evidence(
-    access: ObjectAccess, evidence: Sequence[str], outcome: ObjectOutcome | None = None
-) -> ObjectAccess:
+def _with_evidence(access: ObjectAccess, evidence: Sequence[str], outcome: ObjectOutcome | None = None) -> ObjectAccess:
     outcome = outcome or access.verdict.outcome
-    return replace(
-        access, verdict=replace(access.verdict, outcome=outcome, evidence=tuple(evidence))
-    )
+    return replace(access, verdict=replace(access.verdict, outcome=outcome, evidence=tuple(evidence)))
 
 
 def _about_attempts(access: ObjectAccess, earlier: Iterable[Observation]) -> Iterator[str]:
@@ -437,8 +433,7 @@ def _about_attempts(access: ObjectAccess, earlier: Iterable[Observation]) -> Ite
         attempts = [attempt for attempt in earlier if attempt.question is answer.question]
         before = [attempt for attempt in attempts if attempt.attempt < answer.attempt]
         gave = ", ".join(
-            str(attempt.status) if attempt.end is ChainEnd.ANSWERED else attempt.end.value
-            for attempt in before
+            str(attempt.status) if attempt.end is ChainEnd.ANSWERED else attempt.end.value for attempt in before
         )
         earlier_words = f"; before: {gave}" if gave else ""
         yield f"asked {answer.attempt} times{_span([*before, answer])}{earlier_words}"

@@ -173,9 +173,7 @@ class LogIns(CrawlerPart):
             raise
         except Exception as failure:
             words = str(failure) if isinstance(failure, NoLogIn) else end_and_words(failure)[1]
-            logger.warning(
-                "%s: the log-in failed: %s; nothing else is asked there", log_in.origin, words
-            )
+            logger.warning("%s: the log-in failed: %s; nothing else is asked there", log_in.origin, words)
             raise LogInFailed(words) from None
 
     async def _through_form(self, log_in: LogIn) -> None:
@@ -229,9 +227,7 @@ class CredentialedDownloadHandler(ExactDownloadHandler):
         """Why credentials are not sent to hosts."""
         if self._credentials:
             verifying = verifying_policy(crawler.settings.get("ARKAUDIT_CA_FILE"))
-            policy: Any = _TrustWhereItCounts(
-                verifying, self._contextFactory, self._has_credentials
-            )
+            policy: Any = _TrustWhereItCounts(verifying, self._contextFactory, self._has_credentials)
             self._contextFactory = policy
 
     def _has_credentials(self, origin: Origin) -> bool:
@@ -300,9 +296,7 @@ class Redaction:
             quiet = Redactor.of(credential.secrets)
             for name, values in response.headers.items():
                 response.headers[name] = [quiet.bytes(value) for value in values]
-            if (
-                "log_in" not in request.meta
-            ):  # of a log-in nothing is kept, and a form repeats what it wants back
+            if "log_in" not in request.meta:  # of a log-in nothing is kept, and a form repeats what it wants back
                 response = response.replace(body=quiet.bytes(response.body))
         return response
 
@@ -315,9 +309,7 @@ class Withholding:
 
     def __init__(self, credentials: Credentials | Sessions) -> None:
         self._credentials = credentials
-        self._of_proxies = [
-            secret for url in getproxies().values() for secret in of_proxy(url).secrets
-        ]
+        self._of_proxies = [secret for url in getproxies().values() for secret in of_proxy(url).secrets]
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Withholding:
@@ -392,8 +384,6 @@ def _distrust(failure: Exception) -> str | None:
     words = failure_words(failure)
     if "certificate verify failed" in words or not _DISTRUST.isdisjoint(exception_names(failure)):
         return "its certificate can't be trusted"
-    if (
-        "unsafe legacy renegotiation" in words
-    ):  # anyone who is on the way could put words of his own before ours
+    if "unsafe legacy renegotiation" in words:  # anyone who is on the way could put words of his own before ours
         return "its TLS is older than RFC 5746"
     return None

@@ -80,13 +80,9 @@ class Credential:
         ('Basic bWU6b3Blbi1zZXNhbWU=', 'bWU6b3Blbi1zZXNhbWU=', 'me:open-sesame', 'open-sesame')
         """
         words = dict.fromkeys(
-            word
-            for value in (*self.headers.values(), *self.cookies.values(), *self.others)
-            for word in _in(value)
+            word for value in (*self.headers.values(), *self.cookies.values(), *self.others) for word in _in(value)
         )
-        return tuple(
-            sorted((word for word in words if len(word) >= LEAST_CHARS), key=len, reverse=True)
-        )
+        return tuple(sorted((word for word in words if len(word) >= LEAST_CHARS), key=len, reverse=True))
 
 
 #: ``token="abc"``, ``sig=abc``: what a scheme has for its parameters.
@@ -131,9 +127,7 @@ def of_proxy(url: str) -> Credential:
         return Credential()
     user, _, password = userinfo.partition(":")
     user_and_password = f"{unquote(user)}:{unquote(password)}".encode()
-    return Credential(
-        {"Proxy-Authorization": f"Basic {base64.b64encode(user_and_password).decode()}"}
-    )
+    return Credential({"Proxy-Authorization": f"Basic {base64.b64encode(user_and_password).decode()}"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +153,7 @@ class Credentials:
     @property
     def secrets(self) -> tuple[str, ...]:
         """The secrets of all origins."""
-        return tuple(
-            dict.fromkeys(
-                secret for credential in self.by_origin.values() for secret in credential.secrets
-            )
-        )
+        return tuple(dict.fromkeys(secret for credential in self.by_origin.values() for secret in credential.secrets))
 
 
 def names_user(url: str) -> bool:
@@ -231,20 +221,14 @@ def filled_form(page: bytes, url: str, log_in: LogIn) -> Form:
     Form(url='https://repo.example/go')
     """
     try:
-        tree: Any = lxml.html.document_fromstring(
-            page, parser=lxml.html.HTMLParser(huge_tree=False)
-        )
+        tree: Any = lxml.html.document_fromstring(page, parser=lxml.html.HTMLParser(huge_tree=False))
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         raise NoLogIn(f"{url} gave no page with a form") from None
-    form = next(
-        (form for form in tree.forms if log_in.fields.keys() <= set(form.inputs.keys())), None
-    )
+    form = next((form for form in tree.forms if log_in.fields.keys() <= set(form.inputs.keys())), None)
     if form is None:
         raise NoLogIn(f"{url} has no form with the fields {', '.join(log_in.fields)}")
     if form.method.strip() != "POST":
-        raise NoLogIn(
-            f"the form at {url} would put its fields into an address, where they are seen"
-        )
+        raise NoLogIn(f"the form at {url} would put its fields into an address, where they are seen")
     if (form.get("enctype") or "application/x-www-form-urlencoded").strip().lower() != _ENCODING:
         raise NoLogIn(f"the form at {url} wants another encoding than {_ENCODING}")
     try:
@@ -282,6 +266,4 @@ def require_success(log_in: LogIn, status: int, cookies: Collection[str], page: 
     if log_in.cookie is not None and log_in.cookie not in cookies:
         raise NoLogIn(f"the form was answered {status}, and set no cookie {log_in.cookie}")
     if log_in.text is not None and log_in.text not in page:
-        raise NoLogIn(
-            f"the form was answered {status}, and the page that came has no {log_in.text!r}"
-        )
+        raise NoLogIn(f"the form was answered {status}, and the page that came has no {log_in.text!r}")

@@ -30,9 +30,7 @@ from crawler.model.addresses import AddressGuard, Routes
 from extractors.model.errors import ArkauditError
 
 #: An address in its usual notation; in any other it is left to who looks names up.
-_ADDRESS = re.compile(
-    r"(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!\Z)|\Z)){4}|(?=.*:.*:)[0-9a-fA-F:]{2,39}"
-)
+_ADDRESS = re.compile(r"(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!\Z)|\Z)){4}|(?=.*:.*:)[0-9a-fA-F:]{2,39}")
 
 
 class AddressRefused(ArkauditError):

@@ -23,39 +23,27 @@ class FailureKind:
 #: Failures by the class names of the exception, its causes and its reasons; the first that is known decides.
 FAILURES: Mapping[str, FailureKind] = {
     "RobotsForbidden": FailureKind(ChainEnd.ROBOTS, "robots.txt forbids it"),
-    "RobotsUnavailable": FailureKind(
-        ChainEnd.ROBOTS, "robots.txt can't be had, so nothing may be asked for now"
-    ),
+    "RobotsUnavailable": FailureKind(ChainEnd.ROBOTS, "robots.txt can't be had, so nothing may be asked for now"),
     "RobotsTooSlow": FailureKind(
         ChainEnd.ROBOTS, "robots.txt wants longer intervals than we keep, so nothing is asked"
     ),
     "AddressRefused": FailureKind(ChainEnd.REFUSED_ADDRESS, ""),
     "NameNotRouted": FailureKind(ChainEnd.REFUSED_ADDRESS, ""),
-    "LogInFailed": FailureKind(
-        ChainEnd.UNDETERMINED, "the log-in failed, so nothing is asked there"
-    ),
-    "ProxyFailed": FailureKind(
-        ChainEnd.UNDETERMINED, "our own proxy failed, which says nothing of the host"
-    ),
-    "ConnectBindError": FailureKind(
-        ChainEnd.UNDETERMINED, "our own machine could not open a connection"
-    ),
+    "LogInFailed": FailureKind(ChainEnd.UNDETERMINED, "the log-in failed, so nothing is asked there"),
+    "ProxyFailed": FailureKind(ChainEnd.UNDETERMINED, "our own proxy failed, which says nothing of the host"),
+    "ConnectBindError": FailureKind(ChainEnd.UNDETERMINED, "our own machine could not open a connection"),
     "UrlTooLong": FailureKind(
         ChainEnd.UNDETERMINED, "no URL of this length is asked for, which says nothing of the host"
     ),
     "UnusableUrl": FailureKind(ChainEnd.PROTOCOL_ERROR, "no request can be made of this URL"),
     "NameNotFound": FailureKind(ChainEnd.DNS, "there is no such name"),
-    "NameServerFailed": FailureKind(
-        ChainEnd.DNS, "the name could not be looked up: its name server failed"
-    ),
+    "NameServerFailed": FailureKind(ChainEnd.DNS, "the name could not be looked up: its name server failed"),
     # Raised from the next one, whose words of time it has: that we were slow is what counts.
     "LookUpNotBegun": FailureKind(ChainEnd.UNDETERMINED, SLOW_LOOK_UPS[1]),
     "NameServerSilent": FailureKind(ChainEnd.DNS, SLOW_LOOK_UPS[0]),
     "CannotResolveHostError": FailureKind(ChainEnd.DNS, "the name has no address"),
     "DNSLookupError": FailureKind(ChainEnd.DNS, "the name has no address"),
-    "DownloadConnectionRefusedError": FailureKind(
-        ChainEnd.REFUSED, "the host refused the connection"
-    ),
+    "DownloadConnectionRefusedError": FailureKind(ChainEnd.REFUSED, "the host refused the connection"),
     "ConnectionRefusedError": FailureKind(ChainEnd.REFUSED, "the host refused the connection"),
     "NotConnectedInTime": FailureKind(ChainEnd.TIMEOUT, "no connection in time"),
     "NoAnswerInTime": FailureKind(ChainEnd.TIMEOUT, "connected, but no answer in time"),
@@ -68,15 +56,11 @@ FAILURES: Mapping[str, FailureKind] = {
     "ConnectionLost": FailureKind(ChainEnd.RESET, "the host broke off the connection"),
     "ConnectionAborted": FailureKind(ChainEnd.RESET, "the host broke off the connection"),
     "ConnectionDone": FailureKind(ChainEnd.RESET, "the host hung up without a final answer"),
-    "NoRouteError": FailureKind(
-        ChainEnd.UNDETERMINED, "our own network has no way to this address"
-    ),
+    "NoRouteError": FailureKind(ChainEnd.UNDETERMINED, "our own network has no way to this address"),
     "ConnectError": FailureKind(ChainEnd.REFUSED, "the host could not be reached"),
     "ResponseNeverReceived": FailureKind(ChainEnd.RESET, "the host hung up without a final answer"),
     "ValueError": FailureKind(ChainEnd.PROTOCOL_ERROR, "the answer makes no sense"),
-    "KeyError": FailureKind(
-        ChainEnd.PROTOCOL_ERROR, "the answer is in a transfer coding that nobody knows"
-    ),
+    "KeyError": FailureKind(ChainEnd.PROTOCOL_ERROR, "the answer is in a transfer coding that nobody knows"),
 }
 _UNKNOWN = FailureKind(ChainEnd.UNDETERMINED, "a failure that has no name yet")
 #: How OpenSSL's errors are written: the last part is what happened.
@@ -134,8 +118,4 @@ def incomplete(flags: Collection[str], size: int) -> Iterator[Finding]:
     >>> [finding.detail for finding in incomplete(["dataloss"], 120)]
     ['the connection broke off behind 120 bytes']
     """
-    return (
-        Finding(kind, words.format(size))
-        for flag, (kind, words) in _FINDINGS.items()
-        if flag in flags
-    )
+    return (Finding(kind, words.format(size)) for flag, (kind, words) in _FINDINGS.items() if flag in flags)

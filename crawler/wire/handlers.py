@@ -134,9 +134,7 @@ class _BoundedParser(_LenientHTTPClientParser):
             line = b" ".join(line.split(None, 2))  # "HTTP/1.1  200 OK"
             if not line:
                 return
-        elif self._partialHeader is None and line.startswith(
-            (b" ", b"\t")
-        ):  # resumes nothing (RFC 9112, 2.2)
+        elif self._partialHeader is None and line.startswith((b" ", b"\t")):  # resumes nothing (RFC 9112, 2.2)
             return
         super().lineReceived(line)
 
@@ -198,11 +196,7 @@ class _BoundedProtocol(_LenientHTTP11ClientProtocol):
         while isinstance(transport, ProtocolWrapper):
             transport = transport.transport
         # One that is being closed is closed by the event loop, which then wants the last word of doWrite for itself.
-        if (
-            isinstance(transport, Connection)
-            and transport.connected
-            and not transport.disconnecting
-        ):
+        if isinstance(transport, Connection) and transport.connected and not transport.disconnecting:
             transport.doWrite()  # type: ignore[no-untyped-call]
         if self.sending is not None:
             self.sending.on_sent()
@@ -362,9 +356,7 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             if response.status == _PROXY_AUTHENTICATION_REQUIRED and proxy:
                 raise ProxyFailed(f"the proxy {proxy} wants to know who asks")
             header = header_of(response.headers, "Retry-After")
-            is_wish = (
-                response.status == 429 or response.status >= 500 or 300 <= response.status < 400
-            )
+            is_wish = response.status == 429 or response.status >= 500 or 300 <= response.status < 400
             wish_s = retry_after_s(header, at=datetime.now(UTC).isoformat()) if is_wish else None
             slot.answered(response.status, wish_s)
             return response
@@ -393,9 +385,7 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             with wrap_twisted_exceptions():
                 return await maybe_deferred_to_future(agent.download_request(request))
         except Exception as failure:
-            answer = (
-                agent.answer_so_far(request) if isinstance(failure, DownloadTimeoutError) else None
-            )
+            answer = agent.answer_so_far(request) if isinstance(failure, DownloadTimeoutError) else None
             if answer is not None:
                 return answer
             explained = failure if _is_stale(failure, sending) else _explained(failure, request)
@@ -414,9 +404,7 @@ def _explained(failure: Exception, request: Request) -> Exception:
     if proxy:
         to_proxy = (CannotResolveHostError, ConnectError, NotConnectedInTime, TunnelError)
         is_proxys = isinstance(failure, to_proxy) or isinstance(failure.__cause__, to_proxy)
-        if (
-            urlsplit(request.url).scheme == "http"
-        ):  # no tunnel: whatever is spoken is spoken with the proxy
+        if urlsplit(request.url).scheme == "http":  # no tunnel: whatever is spoken is spoken with the proxy
             is_proxys |= end_and_words(failure)[0] not in _NOT_A_PROXYS
         return ProxyFailed(f"the proxy {proxy}: {failure}") if is_proxys else failure
     if isinstance(failure, CannotResolveHostError | NameServerSilent):

@@ -98,11 +98,7 @@ class HopRecorder(CrawlerPart):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._max_hops = crawler.settings.getint("ARKAUDIT_MAX_HOPS")
-        signs = (
-            header.partition(":")[0].lower()
-            for challenge in quirks().challenge
-            for header in challenge.header
-        )
+        signs = (header.partition(":")[0].lower() for challenge in quirks().challenge for header in challenge.header)
         self._kept_headers = (*KEPT_HEADERS, *signs)
 
     def process_request(self, request: Request) -> None:
@@ -133,18 +129,14 @@ class HopRecorder(CrawlerPart):
             return response
         urls = [earlier_hop.url for earlier_hop in hops]
         cookie_at = request.meta.get("cookie_at")
-        match next_step(
-            urls, response.status, location, max_hops=self._max_hops, cookie_at=cookie_at
-        ):
+        match next_step(urls, response.status, location, max_hops=self._max_hops, cookie_at=cookie_at):
             case Stop(end, detail):
                 request.meta["chain_end"], request.meta["chain_detail"] = end, detail
                 return response
             case Follow(url):
                 meta = {key: value for key, value in request.meta.items() if key not in _PER_HOP}
                 # Before what waits at its host: where it leads may be good for a moment only, and is found in order.
-                following = request.replace(
-                    url=url, dont_filter=True, meta=meta, priority=request.priority + 1
-                )
+                following = request.replace(url=url, dont_filter=True, meta=meta, priority=request.priority + 1)
                 for name in (
                     "Cookie",
                     "Proxy-Authorization",
@@ -218,9 +210,7 @@ def exception_names(exception: BaseException) -> Iterator[str]:
         if current is None or current in visited:
             continue
         visited.append(current)
-        kinds = [
-            kind for kind in type(current).__mro__ if kind not in (Exception, BaseException, object)
-        ]
+        kinds = [kind for kind in type(current).__mro__ if kind not in (Exception, BaseException, object)]
         yield from (kind.__name__ for kind in kinds)
         if type(current).__module__ == "OpenSSL.SSL":
             yield "SSL.Error"
@@ -235,11 +225,7 @@ def failure_words(exception: BaseException) -> str:
         return failure_words(exception.__cause__)
     cause = exception.__cause__ or exception
     reasons: Any = getattr(cause, "reasons", None) or ()
-    words = [
-        str(reason.value) or type(reason.value).__name__
-        for reason in reasons
-        if hasattr(reason, "value")
-    ]
+    words = [str(reason.value) or type(reason.value).__name__ for reason in reasons if hasattr(reason, "value")]
     return "; ".join(words) or str(exception) or type(exception).__name__
 
 
@@ -355,9 +341,7 @@ class BoundedCompression(HttpCompressionMiddleware):
     async def process_response(  # type: ignore[override]
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Response:
-        codings = codings_of(
-            [header.decode("latin-1") for header in response.headers.getlist("Content-Encoding")]
-        )
+        codings = codings_of([header.decode("latin-1") for header in response.headers.getlist("Content-Encoding")])
         if not codings or not response.body:
             return response
         limit = min(self._most, GROWTH * body_limit_of(request, self._of_bodies))
@@ -426,9 +410,7 @@ def chain_of(request: Request) -> tuple[Chain, ChainEnd, str]:
 def _kept(headers: Headers, names: Iterable[str]) -> dict[str, str]:
     """Return what is kept of *headers*, by name."""
     return {
-        name: b", ".join(values).decode("latin-1")[:HEADER_CHARS]
-        for name in names
-        if (values := headers.getlist(name))
+        name: b", ".join(values).decode("latin-1")[:HEADER_CHARS] for name in names if (values := headers.getlist(name))
     }
 
 
@@ -456,11 +438,7 @@ class ChainCookies:
 
     def process_response(self, request: Request, response: Response) -> Response:
         given = response.headers.getlist("Set-Cookie")
-        if (
-            given
-            and not request.meta.get("dont_merge_cookies")
-            and sum(map(len, given)) <= _MOST_OCTETS
-        ):
+        if given and not request.meta.get("dont_merge_cookies") and sum(map(len, given)) <= _MOST_OCTETS:
             jar: CookieJar = request.meta.setdefault("jar", CookieJar())
             for cookie in jar.make_cookies(response, request):
                 if not is_public_suffix(cookie.domain):

@@ -117,9 +117,7 @@ class Redactor:
 # -- finding
 
 
-def _spans(
-    data: bytes, patterns: Iterable[re.Pattern[bytes]], levels: int
-) -> Iterator[tuple[int, int]]:
+def _spans(data: bytes, patterns: Iterable[re.Pattern[bytes]], levels: int) -> Iterator[tuple[int, int]]:
     """Return where secrets are in *data*, and in what its escapes decode to."""
     for pattern in patterns:
         yield from (match.span() for match in pattern.finditer(data))
@@ -140,12 +138,8 @@ def _pieces(data: bytes, words: Sequence[bytes], levels: int) -> Iterator[tuple[
         ends = {len(data), cut.start() if cut else len(data)}
         for word in words:
             for size in range(len(word) - 1, _LEAST_PIECE - 1, -1):
-                yield from (
-                    (end - size, len(data)) for end in ends if data.endswith(word[:size], 0, end)
-                )
-                yield from (
-                    (0, at + size) for at in range(_MOST_CUT) if data.startswith(word[-size:], at)
-                )
+                yield from ((end - size, len(data)) for end in ends if data.endswith(word[:size], 0, end))
+                yield from ((0, at + size) for at in range(_MOST_CUT) if data.startswith(word[-size:], at))
     decoded = _decoded(data) if levels else None
     if decoded is not None:
         for start, end in _pieces(decoded.data, words, levels - 1):
@@ -157,9 +151,7 @@ def _replaced(data: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
     at = 0
     for start, end in spans:
         hidden = HIDDEN.encode()
-        if (end - start) <= 3 * data.count(
-            0, start, end
-        ):  # UTF-16: the least byte of each pair comes first, or last
+        if (end - start) <= 3 * data.count(0, start, end):  # UTF-16: the least byte of each pair comes first, or last
             is_little = start % 2 == 0
             start, end = (start, end + 1) if is_little else (start - 1, end)
             hidden = HIDDEN.encode("utf-16-le" if is_little else "utf-16-be")

@@ -106,9 +106,7 @@ class ObeyRobots(RobotsTxtMiddleware):
                 interval_s = wanted_interval_s(parser, agent)
                 if not self._throttle.keep(url, interval_s):
                     longest_s = self._throttle.longest_wait_s
-                    raise RobotsTooSlow(
-                        f"{interval_s:g} s between two requests; we wait {longest_s:g} s"
-                    )
+                    raise RobotsTooSlow(f"{interval_s:g} s between two requests; we wait {longest_s:g} s")
                 return parser
             header = header_of(response.headers, "Retry-After")
             pause_s = wait_s(header, attempt, self._patience, at=datetime.now(UTC).isoformat())
@@ -164,10 +162,6 @@ def wanted_interval_s(parser: RobotParser, agent: str) -> float:
     """
     wishes = [parser.crawl_delay(agent) or 0.0]
     rules = getattr(parser, "rp", None)
-    if (
-        isinstance(rules, Protego)
-        and (rate := rules.request_rate(agent)) is not None
-        and rate.requests > 0
-    ):
+    if isinstance(rules, Protego) and (rate := rules.request_rate(agent)) is not None and rate.requests > 0:
         wishes.append(rate.seconds / rate.requests)
     return max((wish for wish in wishes if math.isfinite(wish) and wish > 0), default=0.0)

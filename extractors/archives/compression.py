@@ -254,9 +254,7 @@ class Decompressed:
             if not granted:
                 return b""
             data = self._decompress(decompressor, granted)
-            self._budget.bytes_left = max(
-                self._budget.bytes_left + granted - len(data), 0
-            )  # Brotli may give more
+            self._budget.bytes_left = max(self._budget.bytes_left + granted - len(data), 0)  # Brotli may give more
             if data:
                 return data
         return b""
@@ -270,9 +268,7 @@ class Decompressed:
             self._faults_left -= 1
             salvaged = b""
             if isinstance(decompressor, _Zlib):
-                salvaged, self._input = decompressor.salvaged(
-                    given, size, SIGNATURES.get(self._compression)
-                )
+                salvaged, self._input = decompressor.salvaged(given, size, SIGNATURES.get(self._compression))
             self._next_member()
             return salvaged
 
@@ -326,9 +322,7 @@ class _Zlib:
         self.needs_input = not self._zlib.unconsumed_tail and len(content) < max_length
         return content
 
-    def salvaged(
-        self, data: bytes, max_length: int, signature: bytes | None
-    ) -> tuple[bytes, bytes]:
+    def salvaged(self, data: bytes, max_length: int, signature: bytes | None) -> tuple[bytes, bytes]:
         """After a fault: the content before the damage, and what follows it.
 
         A member that was cut off runs into the next one, so that the fault is only met after that one's beginning.

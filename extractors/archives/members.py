@@ -86,9 +86,7 @@ class Limits:
 
     def budget(self, size: int) -> SizeBudget:
         """Return what may be spent on an archive of *size* bytes."""
-        return SizeBudget(
-            max(self.total_bytes, self.ratio * size), max(self.members, size // 2**10)
-        )
+        return SizeBudget(max(self.total_bytes, self.ratio * size), max(self.members, size // 2**10))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +109,7 @@ class ArchiveMember:
 
 def inside(about: ArchiveMember, name: str) -> ArchiveMember:
     """A member of an archive, by its name there; what no text can hold is spelled out."""
-    path = (
-        name[:_NAME_LENGTH].encode("utf-8", "backslashreplace").decode("utf-8").removeprefix("./")
-    )
+    path = name[:_NAME_LENGTH].encode("utf-8", "backslashreplace").decode("utf-8").removeprefix("./")
     return ArchiveMember(f"{about.name}{INSIDE}{path}", path, source=about.source)
 
 

@@ -57,9 +57,7 @@ class ZipEntry:
 class Checked(Decompressed):
     """Content that is damaged when its checksum is another."""
 
-    def __init__(
-        self, packed: Readable, compression: Compression, budget: SizeBudget, checksum: int | None
-    ) -> None:
+    def __init__(self, packed: Readable, compression: Compression, budget: SizeBudget, checksum: int | None) -> None:
         super().__init__(packed, compression, budget)
         self._checksum = checksum
         self._sum = 0
@@ -85,9 +83,7 @@ def zip_directory(stream: BinaryIO) -> list[zipfile.ZipInfo] | None:
         return None
 
 
-def zip_entries(
-    stream: BinaryIO, listed: Sequence[zipfile.ZipInfo] | None, budget: SizeBudget
-) -> Iterator[ZipEntry]:
+def zip_entries(stream: BinaryIO, listed: Sequence[zipfile.ZipInfo] | None, budget: SizeBudget) -> Iterator[ZipEntry]:
     """The files in the ZIP archive that a seekable *stream* is, as its `directory` has *listed* them.
 
     Raises nothing over what is wrong with the archive. One without a directory, as when it was cut off, gives what its
@@ -139,18 +135,14 @@ def _announced(ahead: Lookahead, budget: SizeBudget) -> Iterator[ZipEntry]:
         header = ahead.read(LOCAL_HEADER.size)
         if len(header) < LOCAL_HEADER.size or not budget.spend_member():
             return
-        _, _, flags, method, _, _, checksum, packed_size, size, name_size, extra_size = (
-            LOCAL_HEADER.unpack(header)
-        )
+        _, _, flags, method, _, _, checksum, packed_size, size, name_size, extra_size = LOCAL_HEADER.unpack(header)
         name = ahead.read(name_size).decode("utf-8" if flags & _UTF8 else "cp437", "replace")
         extra = ahead.read(extra_size)
         if _MOST in (packed_size, size):
             packed_size = _packed_size_64(extra, size == _MOST)
         is_sized = not flags & SIZE_FOLLOWS or packed_size > 0
         packed = Limited(ahead, packed_size) if is_sized else ahead
-        entry = _entry(
-            name, flags, method, packed, budget, None if flags & SIZE_FOLLOWS else checksum
-        )
+        entry = _entry(name, flags, method, packed, budget, None if flags & SIZE_FOLLOWS else checksum)
         if not name.endswith("/"):
             yield entry
         if isinstance(packed, Limited):
@@ -172,9 +164,7 @@ def _entry(
     compression = _COMPRESSIONS.get(method)
     # Without a size, only a compressed content says where it ends.
     is_readable = isinstance(packed, Limited) or method != 0
-    content = (
-        Checked(packed, compression, budget, checksum) if compression and is_readable else None
-    )
+    content = Checked(packed, compression, budget, checksum) if compression and is_readable else None
     return ZipEntry(name, bool(flags & ENCRYPTED), content)
 
 
@@ -236,9 +226,7 @@ def tar_entries(ahead: Lookahead, budget: SizeBudget) -> Iterator[TarEntry | str
         if header is None:
             if not is_damaged:
                 yield (
-                    "a header in it is damaged"
-                    if len(block) == _BLOCK_BYTES
-                    else "it ends in the middle of a header"
+                    "a header in it is damaged" if len(block) == _BLOCK_BYTES else "it ends in the middle of a header"
                 )
             is_damaged = True
             continue
@@ -265,9 +253,7 @@ def tar_entries(ahead: Lookahead, budget: SizeBudget) -> Iterator[TarEntry | str
 def is_tar(head: bytes) -> bool:
     """Return whether *head* begins with the header of a tar archive, of any age."""
     block = head[:_BLOCK_BYTES]
-    if (
-        len(block) < _BLOCK_BYTES or block[:1] == b"\0" or b"\0" not in block
-    ):  # with which its fields are filled up
+    if len(block) < _BLOCK_BYTES or block[:1] == b"\0" or b"\0" not in block:  # with which its fields are filled up
         return False
     return _tar_header(block) is not None
 

@@ -141,9 +141,7 @@ class _Walk:
                 "far more comes out of it than its size lets expect; the rest was left out",
             )
         if self._budget.is_out_of_members:
-            yield Finding(
-                "archive-limit", "it has too many members for its size; the rest was left out"
-            )
+            yield Finding("archive-limit", "it has too many members for its size; the rest was left out")
 
     def document(
         self,
@@ -162,9 +160,7 @@ class _Walk:
             yield from self._whole(content, about, depth, packed)
             return
         if depth >= self._limits.depth:
-            self._leave_out(
-                "archive-limit", "an archive inside of so many others is not unpacked", about.name
-            )
+            self._leave_out("archive-limit", "an archive inside of so many others is not unpacked", about.name)
             return
         match kind:
             case ArchiveKind.ZIP:
@@ -177,9 +173,7 @@ class _Walk:
                 yield from self._compressed(content, _COMPRESSED[kind], about, depth)
         for layer in packed:
             if layer.damage:
-                self._leave_out(
-                    "damaged", f"damaged ({layer.damage}); what could be read was read", about.name
-                )
+                self._leave_out("damaged", f"damaged ({layer.damage}); what could be read was read", about.name)
 
     def _whole(
         self, content: Lookahead, about: ArchiveMember, depth: int, packed: Sequence[Decompressed]
@@ -194,30 +188,20 @@ class _Walk:
         data = content.read(limit)
         findings = list(about.findings)
         while content.peek(1):
-            end = part_end(
-                data, media_type=about.media_type, name=about.path, charset=about.charset
-            )
+            end = part_end(data, media_type=about.media_type, name=about.path, charset=about.charset)
             if not end:
                 findings.append(Finding("cut-off", f"only its first {len(data):,} bytes were read"))
                 break
-            yield replace(
-                about, name=self._unique(f"{about.name}{INSIDE}part-{number}"), data=data[:end]
-            )
+            yield replace(about, name=self._unique(f"{about.name}{INSIDE}part-{number}"), data=data[:end])
             content.unread(data[end:])
             data, number = content.read(limit), number + 1
         if number > 1:
             about = replace(about, name=f"{about.name}{INSIDE}part-{number}")
         elif packed and self._budget.is_out_of_bytes:
-            findings.append(
-                Finding("archive-limit", f"only its first {len(data):,} bytes were unpacked")
-            )
+            findings.append(Finding("archive-limit", f"only its first {len(data):,} bytes were unpacked"))
         damage = next((layer.damage for layer in packed if layer.damage), "")
         if damage:
-            findings.append(
-                Finding(
-                    "damaged", f"only its first {len(data):,} bytes could be unpacked: {damage}"
-                )
-            )
+            findings.append(Finding("damaged", f"only its first {len(data):,} bytes could be unpacked: {damage}"))
         if data or not depth:
             yield replace(about, name=self._unique(about.name), data=data, findings=tuple(findings))
         elif damage:
@@ -264,9 +248,7 @@ class _Walk:
             elif not may_be_document(within):
                 self._leave_out("members-skipped", _NO_DOCUMENT, within.name)
             elif entry.content is None:
-                self._leave_out(
-                    "unreadable", "not where it should be, or packed by a rare method", within.name
-                )
+                self._leave_out("unreadable", "not where it should be, or packed by a rare method", within.name)
             else:
                 inner = Lookahead(entry.content)
                 yield from self.document(inner, within, depth=depth + 1, packed=(entry.content,))
@@ -284,16 +266,12 @@ class _Walk:
             else:
                 self._leave_out("members-skipped", _NO_DOCUMENT, within.name)
 
-    def _warc(
-        self, content: Lookahead, about: ArchiveMember, depth: int
-    ) -> Iterator[ArchiveMember]:
+    def _warc(self, content: Lookahead, about: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
         is_empty = True
         for record in warc.records(content, self._budget, keep_bytes=self._limits.member_bytes):
             is_empty = False
             if record.kind == "revisit":
-                self._leave_out(
-                    "members-skipped", "it only says that nothing had changed", record.uri
-                )
+                self._leave_out("members-skipped", "it only says that nothing had changed", record.uri)
             payload = warc.payload(record)
             if payload is None:
                 continue
@@ -307,9 +285,7 @@ class _Walk:
         if is_empty:
             self._leave_out("unreadable", "no record in it could be read", about.name)
 
-    def _payload(
-        self, payload: warc.Payload, page: ArchiveMember, depth: int
-    ) -> Iterator[ArchiveMember]:
+    def _payload(self, payload: warc.Payload, page: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
         """The document in a record, without its content encodings as far as it really has them."""
         if not payload.encodings and archive_kind(payload.content[:_HEAD_BYTES]) is None:
             if payload.content:
@@ -340,9 +316,7 @@ def _is_package(archive: BinaryIO, listed: Sequence[ZipInfo] | None) -> bool:
     if listed is not None and package_format_of(info.filename for info in listed) is not None:
         return True
     archive.seek(0)
-    return (
-        package_format(archive.read(_HEAD_BYTES if listed is not None else PIECE_BYTES)) is not None
-    )
+    return package_format(archive.read(_HEAD_BYTES if listed is not None else PIECE_BYTES)) is not None
 
 
 def _page(record: warc.WarcRecord, payload: warc.Payload, about: ArchiveMember) -> ArchiveMember:
@@ -350,9 +324,7 @@ def _page(record: warc.WarcRecord, payload: warc.Payload, about: ArchiveMember) 
     uri = record.uri
     findings = []
     if record.is_cut:
-        findings.append(
-            Finding("cut-off", f"only the first {len(record.block)} bytes of its record were read")
-        )
+        findings.append(Finding("cut-off", f"only the first {len(record.block)} bytes of its record were read"))
     if record.damage:
         findings.append(Finding("damaged", record.damage))
     if truncated := record.fields.get("warc-truncated"):

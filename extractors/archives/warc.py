@@ -180,12 +180,8 @@ def _response(block: bytes) -> Payload:
         content = _joined_chunks(content)
     media_type, charset = _content_type(fields.get("content-type", ""))
     named = [token.strip().lower() for token in fields.get("content-encoding", "").split(",")]
-    encodings = _as_sent(
-        [_ENCODINGS[name] for name in reversed(named) if name in _ENCODINGS], content
-    )
-    return Payload(
-        content, media_type, charset, int(line["status"]) if line["status"] else None, encodings
-    )
+    encodings = _as_sent([_ENCODINGS[name] for name in reversed(named) if name in _ENCODINGS], content)
+    return Payload(content, media_type, charset, int(line["status"]) if line["status"] else None, encodings)
 
 
 def _as_sent(named: list[Compression], content: bytes) -> tuple[Compression, ...]:
@@ -196,9 +192,7 @@ def _as_sent(named: list[Compression], content: bytes) -> tuple[Compression, ...
     match named:
         case [Compression.ZLIB] if int.from_bytes(content[:2]) % 31:
             return (Compression.DEFLATE,)
-        case [Compression.GZIP | Compression.ZSTD as only] if not content.startswith(
-            SIGNATURES[only]
-        ):
+        case [Compression.GZIP | Compression.ZSTD as only] if not content.startswith(SIGNATURES[only]):
             return ()
     return tuple(named)
 

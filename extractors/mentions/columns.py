@@ -125,9 +125,7 @@ def _labelled_lines(text: str) -> Iterator[tuple[int, str, int]]:
             yield start, line, at - start
 
 
-def _may_go_on(
-    text: str, next_start: int, line: str, label: int, word_end: int, left: int, right: int | None
-) -> bool:
+def _may_go_on(text: str, next_start: int, line: str, label: int, word_end: int, left: int, right: int | None) -> bool:
     """Return whether a name may go on in the next line of its cell: it reaches the cell's end, and is followed there.
 
     A log has a label at the same place in each of its lines: there, no name goes on.
@@ -142,17 +140,13 @@ def _may_go_on(
     if line[word_end:right].strip(" |"):
         return False
     follows = ""
-    while next_start < len(text) and (
-        not follows.strip() or _is_rule(follows)
-    ):  # empty lines, and rules
+    while next_start < len(text) and (not follows.strip() or _is_rule(follows)):  # empty lines, and rules
         end = _line_end(text, next_start)
         follows = text[next_start : min(end, next_start + _LONGEST_LINE)]
         next_start = end + 1
     if not all(_is_clear(follows, edge) for edge in (left, right) if edge):
         return False
-    return right is None or (
-        bool(follows[left:right].strip(" |")) and follows[label : label + 4].lower() != "ark:"
-    )
+    return right is None or (bool(follows[left:right].strip(" |")) and follows[label : label + 4].lower() != "ark:")
 
 
 def _cell(line: str, start: int, end: int) -> tuple[int, int | None]:
@@ -168,13 +162,9 @@ def _cell(line: str, start: int, end: int) -> tuple[int, int | None]:
     return left, after.end() if after else None
 
 
-def _column(
-    text: str, line_start: int, left: int, right: int | None, floor: int
-) -> TextColumn | None:
+def _column(text: str, line_start: int, left: int, right: int | None, floor: int) -> TextColumn | None:
     """Return the column around the line that begins at *line_start*, from *floor* on, if anything parts it."""
-    above = list(
-        _alike(islice(_lines_above(text, line_start, floor), _MOST_LINES_ABOVE - 1), left, right)
-    )
+    above = list(_alike(islice(_lines_above(text, line_start, floor), _MOST_LINES_ABOVE - 1), left, right))
     following = _lines_from(text, line_start)
     here = next(following)
     below = list(_alike(islice(following, _MOST_LINES_BELOW - 1), left, right))
@@ -226,9 +216,7 @@ def _alike(placed: Iterable[_PlacedLine], left: int, right: int | None) -> Itera
             yield start, line
             continue
         is_empty = False
-        is_clear = not (
-            line[before_left].strip(" |") or line[before_right].strip(" |")
-        )  # as `_is_clear` has it
+        is_clear = not (line[before_left].strip(" |") or line[before_right].strip(" |"))  # as `_is_clear` has it
         if "\t" in line or not (is_clear or _is_rule(line)):
             return
         yield start, line

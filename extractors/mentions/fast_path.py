@@ -135,9 +135,7 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
         return None
     if block.is_recognized or (block.following and last >= len(text.rstrip())):
         return None
-    if block.seams or (
-        block.page_breaks and any(at < page_break < last for page_break in block.page_breaks)
-    ):
+    if block.seams or (block.page_breaks and any(at < page_break < last for page_break in block.page_breaks)):
         return None
     ark = _ark(found, zones)
     if ark is None or shorter_names(ark, block, zones):
@@ -185,9 +183,7 @@ def is_no_label(text: str, sign: int) -> bool:
             return len(word) < 2  # the text begins with it
         if word[2] in _NOT_R or (word[2] in "rR" and word[1] in _NOT_A):
             return True
-        is_another_word = (
-            word[1:] in _LAST_OF_WORDS and word[0] in _NOT_K_BEFORE_BLANK and word[0].isalpha()
-        )
+        is_another_word = word[1:] in _LAST_OF_WORDS and word[0] in _NOT_K_BEFORE_BLANK and word[0].isalpha()
         return is_another_word and text[sign + 1 : sign + 2] not in _BEHIND_LABEL
     if before in _BLANKS:
         second = text[sign - 2] if sign > 1 else ""
@@ -223,11 +219,7 @@ def _resolver_start(text: str, first: int) -> int:
     at = text.rfind("http", max(0, first - _LONGEST_RESOLVER), first)
     if at < 0 or _BEFORE_LABEL.match(text, at, first) is None:
         return -1
-    if (
-        at == 0
-        or text[at - 1] in _BEFORE_RESOLVER
-        or _APART.search(text[max(0, at - _APART_CHARS) : at])
-    ):
+    if at == 0 or text[at - 1] in _BEFORE_RESOLVER or _APART.search(text[max(0, at - _APART_CHARS) : at]):
         return at
     return -1
 

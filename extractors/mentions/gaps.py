@@ -107,9 +107,7 @@ class ArkBuilder:
         """The source ranges of resolver and label, and of every character; adjacent ones joined."""
         stretches = [(start, label_end), *(piece[1:] for piece in self.found)]
         spans: list[tuple[int, int]] = []
-        for first, last in (
-            span for stretch in stretches for span in self.offsets.source_spans(*stretch)
-        ):
+        for first, last in (span for stretch in stretches for span in self.offsets.source_spans(*stretch)):
             if first == last:  # what was taken out stood there, and nothing else
                 continue
             if spans and first <= spans[-1][1]:
@@ -333,9 +331,7 @@ class Gaps:
     def _over_blank(self, wrap: Wrap, pos: int) -> WrapDecision:
         is_odd = self._text[pos] == ODD_BLANK
         is_clear = is_odd and (not _RESTS.match(wrap.right) or "\t" in self._offsets.written(pos))
-        ended = WrapDecision(
-            False, "a blank", Confidence.CERTAIN if is_clear else Confidence.LIKELY
-        )
+        ended = WrapDecision(False, "a blank", Confidence.CERTAIN if is_clear else Confidence.LIKELY)
         if is_odd:
             return self._by(_BLANK_RULES, wrap) or ended
         decided = self._by((*_BLANK_RULES, shape_decides, word_follows), wrap)

@@ -46,24 +46,14 @@ def label_signs(text: str) -> Iterator[int]:
     >>> list(label_signs("Note: at 12:30 the ark:/12148/btv1b8 and ark%3A/12148/btv1b9"))
     [22, 44]
     """
-    rare = [
-        filter(partial(pattern.match, text), _places(text, sign))
-        for sign, pattern in _RARE_SIGNS
-        if sign in text
-    ]
+    rare = [filter(partial(pattern.match, text), _places(text, sign)) for sign, pattern in _RARE_SIGNS if sign in text]
     return merge(_colons(text), *rare) if rare else _colons(text)
 
 
 def _colons(text: str) -> Iterator[int]:
     if text.count(":", 0, _SAMPLE_CHARS) > _DENSE:
-        return (
-            colon.start() for colon in _COLON.finditer(text) if _may_end_label(text, colon.start())
-        )
-    return (
-        at
-        for at in _places(text, ":", 1)
-        if text[at - 1] not in _NOT_BEFORE and _may_end_label(text, at)
-    )
+        return (colon.start() for colon in _COLON.finditer(text) if _may_end_label(text, colon.start()))
+    return (at for at in _places(text, ":", 1) if text[at - 1] not in _NOT_BEFORE and _may_end_label(text, at))
 
 
 def _may_end_label(text: str, at: int) -> bool:
@@ -184,11 +174,7 @@ def label_places(markup: str) -> list[int]:
     >>> label_places('<p>bookmark: no; <b>ar<wbr/>k</b>: yes</p>')
     [33]
     """
-    places = {
-        found.start()
-        for found in _AFTER_O.finditer(markup)
-        if _AFTER_SIGN.match(markup, found.start())
-    }
+    places = {found.start() for found in _AFTER_O.finditer(markup) if _AFTER_SIGN.match(markup, found.start())}
     for end in ends_of_ark(markup):
         places.update(at for at in _signs_behind(markup, end) if _BEFORE_SIGN.match(markup, at))
     return sorted(places)
@@ -210,9 +196,7 @@ def _signs_behind(markup: str, end: int) -> Iterator[int]:
     between = _RUN.match(markup, end)
     last = between.end() if between is not None else end
     for sign, pattern in _SIGNS:
-        yield from filter(
-            partial(pattern.match, markup), _places(markup, sign, end, last + len(sign))
-        )
+        yield from filter(partial(pattern.match, markup), _places(markup, sign, end, last + len(sign)))
 
 
 _NAAN_AND_NAME = re.compile(r"/?(?P<compact>[0-9a-z]{5,16}/[0-9A-Za-z]\S*)", re.ASCII)
@@ -239,9 +223,7 @@ _MOST_BEFORE = 2000
 _ANY_TAG = re.compile("<[^<>]*>")
 _MAY_BE_SIGN = re.compile(r"[:+_%\\&/<\N{FULLWIDTH COLON}]")
 #: Of the element of these, nothing is seen; or there is no element, and where it ends is another question.
-_UNSURE_TAG = re.compile(
-    r"<(?:[!?]|/?(?:script|style|iframe|noembed|template|textarea|title|xmp)\b)", re.IGNORECASE
-)
+_UNSURE_TAG = re.compile(r"<(?:[!?]|/?(?:script|style|iframe|noembed|template|textarea|title|xmp)\b)", re.IGNORECASE)
 _WORD_AR = re.compile("(?<=[aA\uff21\uff41][rR\uff32\uff52].)", re.DOTALL)
 #: With the last digits of their escapes.
 _LETTERS_A = frozenset("aA\uff21\uff411")
@@ -305,11 +287,7 @@ def _may_follow_ar(source: str, at: int) -> bool:
     before = source[at - 1 : at]
     if before == "2":
         return source[at - 2 : at - 1] in ("5", "7")  # of an escaped r
-    return (
-        _may_follow(source, at - 1, _LETTERS_A)
-        if before in _LETTERS_R
-        else _may_follow(source, at, _LETTERS_R)
-    )
+    return _may_follow(source, at - 1, _LETTERS_A) if before in _LETTERS_R else _may_follow(source, at, _LETTERS_R)
 
 
 def _may_follow(source: str, at: int, letters: frozenset[str]) -> bool:
@@ -322,9 +300,7 @@ def _may_follow(source: str, at: int, letters: frozenset[str]) -> bool:
     first = at - len(between)
     if _is_unsure(between) or first == start > 0 or source[first - 1 : first] in (*letters, ">"):
         return True
-    return "<" in between and source.rfind("<", start, first) > source.rfind(
-        ">", start, first
-    )  # within another tag
+    return "<" in between and source.rfind("<", start, first) > source.rfind(">", start, first)  # within another tag
 
 
 def _is_unsure(between: str) -> bool:

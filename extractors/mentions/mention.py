@@ -159,11 +159,7 @@ def resolver_before(text: str, label_at: int) -> WrittenResolver:
         if written:
             return _resolver(written, label_at)
     host = _HOST_ONLY.search(lines[-1])
-    return (
-        WrittenResolver(host[0], label_at - len(host[0]))
-        if host
-        else WrittenResolver(None, label_at)
-    )
+    return WrittenResolver(host[0], label_at - len(host[0])) if host else WrittenResolver(None, label_at)
 
 
 def _first_line(text: str, label_at: int) -> int:
@@ -196,9 +192,7 @@ def _open_bracket(written: str) -> int:
 
 def _own_part(joined: str) -> str | None:
     """The URL in *joined* that leads up to its end, from its scheme on."""
-    joined = (
-        joined[joined.rfind("__http") + 2 :] if "__http" in joined else joined
-    )  # as URL Defense wraps one
+    joined = joined[joined.rfind("__http") + 2 :] if "__http" in joined else joined  # as URL Defense wraps one
     earlier = _EARLIER_LABEL.search(joined)
     scheme = _SCHEME.search(joined, earlier.end() if earlier else 0)
     return joined[scheme.start() :] if scheme else None
@@ -288,14 +282,8 @@ def completed(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> Iterato
     A text that begins as its link's target does and then stops within a word shows the target.
     """
     for mention in mentions:
-        target = (
-            linked.get(mention.link)
-            if mention.link is not None and mention.role is Role.TEXT
-            else None
-        )
-        if target is None or not (
-            is_cut_from(mention.ark, target) or _may_be_clipped(mention, target)
-        ):
+        target = linked.get(mention.link) if mention.link is not None and mention.role is Role.TEXT else None
+        if target is None or not (is_cut_from(mention.ark, target) or _may_be_clipped(mention, target)):
             yield mention
             continue
         yield replace(
@@ -352,9 +340,7 @@ def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> t
         if mention.link is not None:
             (targets if mention.role in _TARGETS else texts)[mention.link].append(mention)
     findings = {
-        Finding(
-            "link-mismatch", f"the text says {shown.ark}, its link leads to {targets[link][0].ark}"
-        )
+        Finding("link-mismatch", f"the text says {shown.ark}, its link leads to {targets[link][0].ark}")
         for link, shown_here in texts.items()
         for shown in shown_here
         if targets[link] and all(_differ(shown.ark, target.ark) for target in targets[link])
@@ -383,16 +369,10 @@ def malformed_findings(reading: Reading, mentions: Iterable[Mention]) -> tuple[F
     >>> malformed_findings(Reading("", (Block("see https://n2t.net/ark/12148/bpt6k107371t."),)), ())[0].detail
     'https://n2t.net/ark/12148/bpt6k107371t has no colon behind its label; https://n2t.net/ark:12148/bpt6k107371t?'
     """
-    texts = [
-        text
-        for text in (*(block.text for block in reading.blocks), *reading.links)
-        if _NO_COLON_HINT in text
-    ]
+    texts = [text for text in (*(block.text for block in reading.blocks), *reading.links) if _NO_COLON_HINT in text]
     if not texts:
         return ()
-    hosts = _KNOWN_RESOLVERS | {
-        _host(mention.resolver) for mention in mentions if mention.resolver is not None
-    }
+    hosts = _KNOWN_RESOLVERS | {_host(mention.resolver) for mention in mentions if mention.resolver is not None}
     details = {
         f"{url[0]} has no colon behind its label; {url['resolver']}ark:{url['naan']}/{url['name']}?"
         for text in texts
@@ -410,9 +390,7 @@ def _host(url: str) -> str:
 def _differ(shown: Ark, target: Ark) -> bool:
     """Return whether they name different things: neither is the other with more of a qualifier after it."""
     first, second = sorted((str(shown), str(target)), key=len)
-    return not (
-        second.startswith(first) and (len(first) == len(second) or second[len(first)] in "/.")
-    )
+    return not (second.startswith(first) and (len(first) == len(second) or second[len(first)] in "/."))
 
 
 def _targets_of_links(blocks: Sequence[Block]) -> dict[int | None, list[str]]:

@@ -34,17 +34,13 @@ from extractors.wraps.rules import (
 )
 
 #: A date in the place of NAAN and name, perhaps with a path after it: ``2023/11``, ``1999/12/24/map.jpg``.
-_DATE = re.compile(
-    r"(?:1[5-9]|20)[0-9]{2}/(?:0?[1-9]|1[0-2])(?:/(?:0?[1-9]|[12][0-9]|3[01])(?:/.*)?)?\Z"
-)
+_DATE = re.compile(r"(?:1[5-9]|20)[0-9]{2}/(?:0?[1-9]|1[0-2])(?:/(?:0?[1-9]|[12][0-9]|3[01])(?:/.*)?)?\Z")
 #: Where a capitalized word may be glued to a name: ``bpt6k83669192Letters``.
 _GLUED_WORD = re.compile(r"(?<=[0-9a-z])(?=[A-Z][a-z])")
 _WORD_AT_END = re.compile(r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})[A-Z][a-z]{2,}")
 #: A printf directive, or another sign that something is to be put in its place.
 _DIRECTIVE = re.compile(r"(?:%[sdi]|:\w+)\Z")
-_NAAN = re.compile(
-    r"(?=[a-z]*[0-9])(?:[0-9a-z]{4,16}(?:-[0-9a-z]+)*|(?:[0-9]-*){5})\Z", re.IGNORECASE
-)
+_NAAN = re.compile(r"(?=[a-z]*[0-9])(?:[0-9a-z]{4,16}(?:-[0-9a-z]+)*|(?:[0-9]-*){5})\Z", re.IGNORECASE)
 _RUN = re.compile(r"[0-9A-Za-z=~*+@_$./-]+")
 _RUN_WITHOUT_SLASH = re.compile(r"[0-9A-Za-z=~*+@_$.-]+")
 _RUN_WITHOUT_DOLLAR = re.compile(r"[0-9A-Za-z=~*+@_./-]+")
@@ -52,9 +48,7 @@ _RUN_WITHOUT_DOLLAR = re.compile(r"[0-9A-Za-z=~*+@_./-]+")
 _SUBFIELD = re.compile(r"[$‡ǂ|][0-9a-z] ?(?:\([^()$]*\))?\Z")
 _SUBFIELD_CHARS = 40
 #: Between two literals of one string, in two lines or joined: ``"ark:/12148/bpt6k10" + "7371t"``.
-_LITERALS = re.compile(
-    r"([\"'])(?P<between>[ \n+.&\\_]{1,40})(?:[fFrRuUbB]{1,2}(?=[\"']))?\1(?=[\w/.=&~-])"
-)
+_LITERALS = re.compile(r"([\"'])(?P<between>[ \n+.&\\_]{1,40})(?:[fFrRuUbB]{1,2}(?=[\"']))?\1(?=[\w/.=&~-])")
 _NEXT_LITERAL = re.compile(r"([\"'])\s{0,80},\s{0,80}\1(?P<next>[^\"'\n]{1,80})")
 _NAME_CHAR = regex.compile(r"[\p{L}\p{M}\p{Nd}--\p{Lm}]", regex.VERSION1)
 #: Scripts that put no blank between words: their letters after an ASCII name are the sentence around it.
@@ -75,14 +69,10 @@ _PLACEHOLDER = re.compile(
     r"|(?:ark|your|my|the|some|base)?[_-]?(?:[Nn]ame|I[dD]|[Cc]ode|[Ii]dentifier)|(?:your|my)[_-][A-Za-z_-]+|ark[_-]id)(?=[/.]|\Z)"
 )
 #: A variable of a program or template in a name: ``$id``, ``btv1b$1``, ``@id``, ``@@id@@``, ``_ID_``, ``%(name)s``.
-_VARIABLE = re.compile(
-    r"\$[A-Za-z_]\w+\Z|\$[0-9]\Z|(?:\A|/)\$\w+\Z|\A@+[A-Za-z]\w*@*\Z|\A_[A-Z_]+_\Z"
-)
+_VARIABLE = re.compile(r"\$[A-Za-z_]\w+\Z|\$[0-9]\Z|(?:\A|/)\$\w+\Z|\A@+[A-Za-z]\w*@*\Z|\A_[A-Z_]+_\Z")
 #: A regular expression goes on where the name stops: ``ark:/53355/cl([0-9]+)``, ``ark:/12148/(.*)``,
 #: ``ark:/88435/dc[0-9]{6}``, ``ark:/88435/dc\d+``; ``[3]`` and ``[3-5]`` are notes.
-_EXPRESSION = re.compile(
-    r"\((?:\?[:P<]|\[|\\|\.[*+])|\[\^?(?:0-9|[A-Za-z]-[A-Za-z]|\\[dw])|\\[dw][+*{]"
-)
+_EXPRESSION = re.compile(r"\((?:\?[:P<]|\[|\\|\.[*+])|\[\^?(?:0-9|[A-Za-z]-[A-Za-z]|\\[dw])|\\[dw][+*{]")
 #: Of names that a star is after, the longest that may be but a beginning, whatever it looks like.
 _LONGEST_STEM = 5
 #: A name without a letter or digit is a piece of a query or of a pattern: ``ark:12148/+``, ``ark:12148/*``.
@@ -130,9 +120,7 @@ class MentionReader:
         self._mapped = label["mapped"]
         self._is_encoded = "%" in colon or "%" in slashes
         word = unquote(re.sub("%(?:25)+", "%", label["word"])).replace("-", "").replace(WRAP, "")
-        self._written_label = (
-            word + ":" + "/" * (slashes.count("/") + len(re.findall("%(?:25)*2[fF]", slashes)))
-        )
+        self._written_label = word + ":" + "/" * (slashes.count("/") + len(re.findall("%(?:25)*2[fF]", slashes)))
         self._builder = ArkBuilder(offsets)
         self._notes = Notes()
         self._inflection = ""
@@ -142,14 +130,9 @@ class MentionReader:
         self._slash = ""
         """That of a URL at its end, which is sent with it."""
         at = label.start()
-        self._written = (
-            WrittenResolver(None, at) if self._mapped else resolver_before(self._text, at)
-        )
+        self._written = WrittenResolver(None, at) if self._mapped else resolver_before(self._text, at)
         self._start = self._written.start
-        self._is_subfield = (
-            _SUBFIELD.search(self._text, max(0, self._start - _SUBFIELD_CHARS), self._start)
-            is not None
-        )
+        self._is_subfield = _SUBFIELD.search(self._text, max(0, self._start - _SUBFIELD_CHARS), self._start) is not None
         self._link = block.link_at(offsets.source_offset(at))
         self._linked = linked.get(self._link) if self._link is not None else None
         self._gaps = Gaps(
@@ -173,21 +156,15 @@ class MentionReader:
         end = self._read_mapped() if self._mapped else self._read_forward(self._label.end())
         last = max(end, self._fragment_end)
         is_cut = len(self._text) - last < _LOOK_AHEAD
-        self._is_at_end = is_cut or not self._text[last : last + _LONGEST_BLANK].strip(
-            " "
-        )  # a line may end so
-        self._url_goes_on = (
-            self._is_encoded and re.match(r"/\w", self._text[end : end + 2]) is not None
-        )
+        self._is_at_end = is_cut or not self._text[last : last + _LONGEST_BLANK].strip(" ")  # a line may end so
+        self._url_goes_on = self._is_encoded and re.match(r"/\w", self._text[end : end + 2]) is not None
         self._drop_tail()
         naan, slash, name = self._builder.chars.partition("/")
         if not _NAAN.match(naan) or (len(naan) < 5 and _BLANK_BEHIND_COLON.search(self._label[0])):
             return None
         at = self._label.start()  # of the name of a host, whose port the NAAN is: http://ark:8080/
         is_host = (
-            not self._label["slashes"]
-            and not self._mapped
-            and _BEFORE_HOST.search(self._text, max(0, at - 2), at)
+            not self._label["slashes"] and not self._mapped and _BEFORE_HOST.search(self._text, max(0, at - 2), at)
         )
         if is_host:
             return None
@@ -204,10 +181,7 @@ class MentionReader:
         if self._zones.names_shoulder(ark):
             return self._namespace(slash)
         ark = self._parted(ark)
-        if (
-            _ELLIPSIS.match(self._text, self._builder.end)
-            and self._zones.check(ark) is not CheckCharacter.PASSES
-        ):
+        if _ELLIPSIS.match(self._text, self._builder.end) and self._zones.check(ark) is not CheckCharacter.PASSES:
             return None
         return self._mention(ark)
 
@@ -218,15 +192,10 @@ class MentionReader:
             return ark
         name = shorter[0].name
         after = self._builder.name[len(name) :]
-        is_word = (
-            self._builder.name.startswith(name)
-            and _GLUED_WORD.match(name[-1] + after, 1) is not None
-        )
+        is_word = self._builder.name.startswith(name) and _GLUED_WORD.match(name[-1] + after, 1) is not None
         if is_word and self._zones.check(shorter[0]) is CheckCharacter.PASSES:
             self._builder.cut(len(after))
-            self._notes.decided(
-                WrapDecision(False, "a word is glued to it", Confidence.LIKELY), otherwise=str(ark)
-            )
+            self._notes.decided(WrapDecision(False, "a word is glued to it", Confidence.LIKELY), otherwise=str(ark))
             return shorter[0]
         self._notes.mark_likely("what follows may be glued to it")
         self._notes.may_be(str(shorter[0]))
@@ -252,11 +221,7 @@ class MentionReader:
             char, width = text[pos], 1
             if (char in "$ǂ" and self._is_subfield) or (char in _GAPS and self._is_marked()):
                 break
-            literals = (
-                _LITERALS.match(text, pos)
-                if char in _QUOTES and self._block.role is Role.TEXT
-                else None
-            )
+            literals = _LITERALS.match(text, pos) if char in _QUOTES and self._block.role is Role.TEXT else None
             if literals:
                 is_joined = literals["between"].strip(" ") != ""
                 if not self._gaps.over_literals(literals.end(), is_joined=is_joined):
@@ -267,17 +232,9 @@ class MentionReader:
                 self._notes.repaired("blank before a colon")
                 pos += 1
                 continue
-            if char in (WRAP, ODD_BLANK) or (
-                char == " " and self._offsets.source_offset(pos) in self._block.seams
-            ):
-                if (
-                    char == ODD_BLANK
-                    and self._offsets.written(pos) == "%20"
-                    and self._builder.has_slashes(2)
-                ):
-                    self._builder.add(
-                        "%20", pos, pos + 1
-                    )  # of the name of a file, in the qualifier
+            if char in (WRAP, ODD_BLANK) or (char == " " and self._offsets.source_offset(pos) in self._block.seams):
+                if char == ODD_BLANK and self._offsets.written(pos) == "%20" and self._builder.has_slashes(2):
+                    self._builder.add("%20", pos, pos + 1)  # of the name of a file, in the qualifier
                 elif not self._gaps.goes_on(pos):
                     break
                 pos += 1
@@ -316,9 +273,7 @@ class MentionReader:
             first = self._text[after + 1 : after + 2] if following == "-" else following
             return first.isalnum() and not _NEXT_IDENTIFIER.match(self._text, after)
         if char == ",":
-            return builder.has_slashes(
-                2
-            ) and (  # regions and sizes of IIIF: 0,0,100,100/!200,200 600,/0 /,600/
+            return builder.has_slashes(2) and (  # regions and sizes of IIIF: 0,0,100,100/!200,200 600,/0 /,600/
                 (following.isdigit() and (builder.last.isdigit() or builder.ends_with("/")))
                 or (following == "/" and builder.last.isdigit())
             )
@@ -333,9 +288,7 @@ class MentionReader:
             return False
         if self._builder.ends_with(2 * mark):
             return True
-        around = self._text[max(0, self._start - _CONTEXT_CHARS) : self._start].rpartition(
-            PARAGRAPH
-        )[2]
+        around = self._text[max(0, self._start - _CONTEXT_CHARS) : self._start].rpartition(PARAGRAPH)[2]
         return re.search(rf"(?<![\w/]){re.escape(mark)}+(?=\S|\Z)", around) is not None
 
     def _is_spaced_colon(self, pos: int) -> bool:
@@ -391,9 +344,7 @@ class MentionReader:
             is_target = self._block.role is Role.LINK_TARGET
             if surplus := len(chars) - len(name) - is_target:
                 self._builder.cut(surplus)
-            self._slash = (
-                "" if is_target else "/"
-            )  # in a text it may end a phrase, and marks no part of a name
+            self._slash = "" if is_target else "/"  # in a text it may end a phrase, and marks no part of a name
             return
         self._builder.strip(_TAIL)
         if self._is_marked():
@@ -406,11 +357,7 @@ class MentionReader:
         """
         is_url = self._written.url is not None or self._block.role is Role.LINK_TARGET
         after = self._text[self._builder.end : self._builder.end + 1]
-        return (
-            is_url
-            and _SLASH.fullmatch(tail) is not None
-            and after not in ("{", "<", "[", "(", "%", "$")
-        )
+        return is_url and _SLASH.fullmatch(tail) is not None and after not in ("{", "<", "[", "(", "%", "$")
 
     def _is_template(self, end: int) -> bool:
         """Return whether a placeholder is where a name should be: ``ark:/67531/{id}``, ``ark:/12148/xxxxx``."""
@@ -426,9 +373,7 @@ class MentionReader:
             return True
         if opened or is_placeholder(chars):
             return True
-        return (
-            len(chars) <= _LONGEST_PLACEHOLDER and _DIRECTIVE.match(self._builder.name) is not None
-        )
+        return len(chars) <= _LONGEST_PLACEHOLDER and _DIRECTIVE.match(self._builder.name) is not None
 
     def _is_pattern(self) -> bool:
         """Return whether a star after a few letters represents all names that begin so: ``ark:/53355/cl*``.
@@ -447,9 +392,7 @@ class MentionReader:
         if not slash and not self._label["slashes"] and self._block.role is not Role.TEXT:
             return None
         start, end = self._source_range()
-        return NamespaceMention(
-            self._block.text[start:end], (start, end), self._block.context(start, end)
-        )
+        return NamespaceMention(self._block.text[start:end], (start, end), self._block.context(start, end))
 
     def _mention(self, ark: Ark) -> Mention:
         block, notes = self._block, self._notes
@@ -468,9 +411,7 @@ class MentionReader:
         chars = self._builder.chars
         self._note_uncertainty(chars, ark)
         seams = block.seams
-        if bisect_left(seams, start) < bisect_right(
-            seams, end + 1
-        ):  # within the mention, or directly after it
+        if bisect_left(seams, start) < bisect_right(seams, end + 1):  # within the mention, or directly after it
             notes.decisions.append(WrapDecision(False, "the gaps on the page", Confidence.LIKELY))
             notes.is_beyond_name |= bool(ark.qualifier)
         is_page = block.page is not None and block.role is Role.TEXT  # other roles are one value
@@ -504,9 +445,7 @@ class MentionReader:
             repairs=tuple(notes.repairs),
             confidence=Confidence.CERTAIN if borne_out else notes.confidence,
             reason=borne_out or notes.reason,
-            alternatives=()
-            if borne_out
-            else tuple(form for form in notes.alternatives if form != str(ark)),
+            alternatives=() if borne_out else tuple(form for form in notes.alternatives if form != str(ark)),
             fragment=self._fragment,
             link=self._link,
             remarks=(Remark.URL_GOES_ON,) if self._url_goes_on else (),
@@ -515,9 +454,7 @@ class MentionReader:
     def _may_go_on_elsewhere(self, end: int) -> bool:
         """Return whether the block, or a literal in a list, ends with the ARK, and the next may be the rest of it."""
         following = self._block.following if not self._block.text[end:].strip() else ""
-        literal = (
-            _NEXT_LITERAL.match(self._block.text, end) if self._block.role is Role.TEXT else None
-        )
+        literal = _NEXT_LITERAL.match(self._block.text, end) if self._block.role is Role.TEXT else None
         if literal:
             following = literal["next"]
         return following != "" and may_be_rest(following)
@@ -535,11 +472,7 @@ class MentionReader:
         if self._notes.is_beyond_name or self._zones.check(ark) is not CheckCharacter.PASSES:
             return ""
         others = map(Ark.parse, self._notes.alternatives)
-        return (
-            ""
-            if any(self._zones.check(other) is CheckCharacter.PASSES for other in others)
-            else CHECK_CHARACTER
-        )
+        return "" if any(self._zones.check(other) is CheckCharacter.PASSES for other in others) else CHECK_CHARACTER
 
     def _note_uncertainty(self, chars: str, ark: Ark) -> None:
         """Return what else it may be: markup after a name, or a name that lost its case (draft-kunze-ark-38, 3.1)."""
@@ -571,19 +504,11 @@ def shorter_names(ark: Ark, block: Block, zones: Zones) -> list[Ark]:
     if block.role is not Role.TEXT or not (glued or block.page is not None):
         return []
     check = zones.check(ark)
-    if (
-        check is CheckCharacter.UNKNOWN
-        and block.page is not None
-        and (glued_word := _WORD_AT_END.fullmatch(ark.name))
-    ):
+    if check is CheckCharacter.UNKNOWN and block.page is not None and (glued_word := _WORD_AT_END.fullmatch(ark.name)):
         return [Ark(ark.naan, glued_word["stem"])]
     if check is not CheckCharacter.FAILS:
         return []
-    ends = (
-        [*reversed(glued), *range(len(ark.name) - 1, 0, -1)]
-        if block.page is not None
-        else reversed(glued)
-    )
+    ends = [*reversed(glued), *range(len(ark.name) - 1, 0, -1)] if block.page is not None else reversed(glued)
     shorter = (Ark(ark.naan, ark.name[:end]) for end in ends if end >= SHORTEST_CHECKED)
     return [other for other in shorter if zones.check(other) is CheckCharacter.PASSES]
 

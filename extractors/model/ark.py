@@ -324,38 +324,22 @@ def _body_has(pattern: str) -> Callable[[Written, Ark], bool]:
 RULES: Mapping[Remark, Callable[[Written, Ark], bool]] = {
     Remark.PLAIN_HTTP: lambda written, _: written.resolver.lower().startswith("http://"),
     Remark.CLASSIC_LABEL: lambda written, _: written.label.endswith("/"),
-    Remark.CASE_LOST: lambda written, ark: (
-        written.label.isupper() and (ark.name + ark.qualifier).isupper()
-    ),
-    Remark.UPPER_CASE_NAAN: lambda written, _: (
-        _CAPITAL.search(_ESCAPE.sub("", _naan_and_name(written)[0])) is not None
-    ),
+    Remark.CASE_LOST: lambda written, ark: written.label.isupper() and (ark.name + ark.qualifier).isupper(),
+    Remark.UPPER_CASE_NAAN: lambda written, _: _CAPITAL.search(_ESCAPE.sub("", _naan_and_name(written)[0])) is not None,
     Remark.VOWEL_IN_NAAN: lambda _, ark: _VOWEL.search(ark.naan) is not None,
-    Remark.NAAN_OUTSIDE_BETANUMERIC: lambda _, ark: (
-        _OUTSIDE_BETANUMERIC.search(ark.naan) is not None
-    ),
+    Remark.NAAN_OUTSIDE_BETANUMERIC: lambda _, ark: _OUTSIDE_BETANUMERIC.search(ark.naan) is not None,
     Remark.NAAN_LENGTH: lambda _, ark: len(ark.naan) != _NAAN_CHARS,
     Remark.UNFIT_FOR_REFERENCE: lambda _, ark: ark.is_skipped,
-    Remark.TEST_SHOULDER: lambda _, ark: (
-        _TEST_SHOULDER.match(ark.name) is not None and not ark.is_skipped
-    ),
-    Remark.SLASH_AFTER_SHOULDER: lambda _, ark: (
-        ark.qualifier.startswith("/") and shoulder_of(ark.name) == ark.name
-    ),
-    Remark.OUTSIDE_REPERTOIRE: lambda written, _: (
-        _OUTSIDE_REPERTOIRE.search(_naan_and_name(written)[1]) is not None
-    ),
+    Remark.TEST_SHOULDER: lambda _, ark: _TEST_SHOULDER.match(ark.name) is not None and not ark.is_skipped,
+    Remark.SLASH_AFTER_SHOULDER: lambda _, ark: ark.qualifier.startswith("/") and shoulder_of(ark.name) == ark.name,
+    Remark.OUTSIDE_REPERTOIRE: lambda written, _: _OUTSIDE_REPERTOIRE.search(_naan_and_name(written)[1]) is not None,
     Remark.RAW_NON_ASCII: _body_has("[^\x00-\x7f\N{HYPHEN}-\N{HORIZONTAL BAR}]"),
-    Remark.CONTROL_CHARACTER: _body_has(
-        "[\x00-\x20\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
-    ),
+    Remark.CONTROL_CHARACTER: _body_has("[\x00-\x20\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"),
     Remark.MALFORMED_ESCAPE: _body_has(r"%(?![0-9A-Fa-f]{2})"),
     Remark.NEEDLESS_ESCAPE: _has_needless_escape,
     Remark.HYPHEN: _body_has("-"),
     Remark.HYPHEN_LOOK_ALIKE: _body_has("[\N{HYPHEN}-\N{HORIZONTAL BAR}]"),
-    Remark.EXTRA_DELIMITER: lambda written, _: (
-        _EXTRA_DELIMITER.search(without_hyphens(written.body)) is not None
-    ),
+    Remark.EXTRA_DELIMITER: lambda written, _: _EXTRA_DELIMITER.search(without_hyphens(written.body)) is not None,
     Remark.MISPLACED_SUFFIX: _has_misplaced_suffix,
     Remark.RESERVED_EXTENSION: lambda _, ark: _RESERVED_PART.search(ark.qualifier) is not None,
     Remark.OVER_LONG: lambda _, ark: len(ark.name) + len(ark.qualifier) > _MOST_OCTETS,

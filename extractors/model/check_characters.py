@@ -137,8 +137,7 @@ SHOULDERS = frozenset(
 
 #: The ordinal of each octet: of characters that don't count, and of what is no ASCII, 0.
 _ORDINALS = {
-    alphabet: bytes(max(0, alphabet.find(chr(octet))) for octet in range(256))
-    for alphabet in (BETANUMERIC, UPPER_CASE)
+    alphabet: bytes(max(0, alphabet.find(chr(octet))) for octet in range(256)) for alphabet in (BETANUMERIC, UPPER_CASE)
 }
 
 
@@ -203,17 +202,11 @@ class _Tally:
         """Return what these names show: a zone, that there is none, or nothing."""
         if self.seen < ENOUGH_NAMES:
             return None
-        zone = max(
-            Zone, key=lambda zone: self.passed[zone]
-        )  # of equals the first, which is the specification's
+        zone = max(Zone, key=lambda zone: self.passed[zone])  # of equals the first, which is the specification's
         passed = self.passed[zone]
         if passed >= PASSING_SHARE * self.seen:
             return CheckCharacterRule(zone, self.seen, passed)
-        return (
-            CheckCharacterRule(None, self.seen, passed)
-            if chance_of(self.seen, passed) >= CHANCE_LEVEL
-            else None
-        )
+        return CheckCharacterRule(None, self.seen, passed) if chance_of(self.seen, passed) >= CHANCE_LEVEL else None
 
     def supports(self, zone: Zone) -> bool:
         """Return whether these names are much likelier with check characters over *zone* than by chance."""
@@ -242,11 +235,7 @@ def learned_zones(bases: Iterable[Ark]) -> Mapping[Key, CheckCharacterRule]:
                 names[base.naan, base.shoulder].append(base.name)
         for (naan, shoulder), alike in names.items():
             tallies[naan][shoulder].add(naan, alike)
-    return {
-        (naan, shoulder): claim
-        for naan in sorted(tallies)
-        for shoulder, claim in _claims(tallies[naan])
-    }
+    return {(naan, shoulder): claim for naan in sorted(tallies) for shoulder, claim in _claims(tallies[naan])}
 
 
 def _claims(
@@ -313,9 +302,7 @@ class Zones:
             return CheckCharacter.UNKNOWN
         if claim.zone is None:
             return CheckCharacter.NONE
-        return (
-            CheckCharacter.PASSES if claim.zone.passes(ark.naan, ark.name) else CheckCharacter.FAILS
-        )
+        return CheckCharacter.PASSES if claim.zone.passes(ark.naan, ark.name) else CheckCharacter.FAILS
 
 
 #: What is known of check characters before any ARK is read.
@@ -400,13 +387,8 @@ def suggestions(
         is_strange = is_seen is None or not is_seen(str(Ark(ark.naan, name)))
         return is_strange, sum(char not in zone.alphabet for char in name)
 
-    ranked = (
-        Suggestion(Ark(ark.naan, name, ark.qualifier), edits[name])
-        for name in sorted(edits, key=rank)
-    )
-    return tuple(
-        islice((candidate for candidate in ranked if fits is None or fits(candidate.ark)), limit)
-    )
+    ranked = (Suggestion(Ark(ark.naan, name, ark.qualifier), edits[name]) for name in sorted(edits, key=rank))
+    return tuple(islice((candidate for candidate in ranked if fits is None or fits(candidate.ark)), limit))
 
 
 def _keeps_kin(name: str, written: str, edit: Edit) -> bool:
@@ -449,11 +431,7 @@ def lower_case_form(written: str, ark: Ark) -> Ark | None:
     True
     """
     label = parts.label if (parts := Written.of(written)) else ""
-    return (
-        Ark.parse(str(ark).lower())
-        if label.isupper() and (ark.name + ark.qualifier).isupper()
-        else None
-    )
+    return Ark.parse(str(ark).lower()) if label.isupper() and (ark.name + ark.qualifier).isupper() else None
 
 
 def _edited(naan: str, name: str, zone: Zone) -> Iterator[tuple[str, Edit]]:
@@ -465,25 +443,17 @@ def _edited(naan: str, name: str, zone: Zone) -> Iterator[tuple[str, Edit]]:
     places = range(len(name))
     removed = [name[:at] + name[at + 1 :] for at in places]
     yield from ((removed[at], Edit.STRAY_CHARACTER) for at in places if not name[at].isalnum())
-    yield from (
-        (removed[at], Edit.DOUBLED_CHARACTER) for at in places[:-1] if name[at] == name[at + 1]
-    )
+    yield from ((removed[at], Edit.DOUBLED_CHARACTER) for at in places[:-1] if name[at] == name[at + 1])
     yield name.upper() if zone is Zone.UPPER_CASE else name.lower(), Edit.LETTER_CASE
     for at in places:
         group = next((group for group in LOOK_ALIKES if name[at] in group), "")
-        yield from (
-            (name[:at] + char + name[at + 1 :], Edit.LOOK_ALIKE)
-            for char in group
-            if char in zone.alphabet
-        )
+        yield from ((name[:at] + char + name[at + 1 :], Edit.LOOK_ALIKE) for char in group if char in zone.alphabet)
     for at in places[:-1]:
         yield name[:at] + name[at + 1] + name[at] + name[at + 2 :], Edit.SWAPPED_CHARACTERS
     yield from ((removed[at], Edit.SURPLUS_CHARACTER) for at in places)
     for at in places:
         for char in _passing_between(zone, naan, name[:at], name[at + 1 :]):
-            if (
-                at == len(name) - 1 or char.isdigit() == name[at].isdigit()
-            ):  # else it would be a look-alike
+            if at == len(name) - 1 or char.isdigit() == name[at].isdigit():  # else it would be a look-alike
                 yield name[:at] + char + name[at + 1 :], Edit.WRONG_CHARACTER
     for at in range(len(name) + 1):
         for char in _passing_between(zone, naan, name[:at], name[at:]):
@@ -504,8 +474,4 @@ def _passing_between(zone: Zone, naan: str, before: str, after: str) -> list[str
     position = len(zone.covered(naan, before)) + 1
     if after[-1] not in alphabet:
         return []
-    return [
-        char
-        for ordinal, char in enumerate(alphabet)
-        if (position * ordinal - difference) % len(alphabet) == 0
-    ]
+    return [char for ordinal, char in enumerate(alphabet) if (position * ordinal - difference) % len(alphabet) == 0]

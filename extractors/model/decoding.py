@@ -26,9 +26,7 @@ def first_bytes(data: bytes, most: int) -> tuple[bytes, list[Finding]]:
     """Return *data* up to a limit, and a finding if that is not all."""
     if len(data) <= most:
         return data, []
-    return data[:most], [
-        Finding("cut-off", f"only the first {most} of {len(data)} bytes were read")
-    ]
+    return data[:most], [Finding("cut-off", f"only the first {most} of {len(data)} bytes were read")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +108,7 @@ def _charset(label: str | None) -> str | None:
     >>> _charset("ISO-8859-1"), _charset("rot13"), _charset("no-such-thing")
     ('cp1252', None, None)
     """
-    codec = (
-        resolve_encoding(label.strip())
-        if label and label.isascii() and label.isprintable()
-        else None
-    )
+    codec = resolve_encoding(label.strip()) if label and label.isascii() and label.isprintable() else None
     if codec is None or codec.replace("_", "-") in _NOT_CHARSETS:
         return None
     try:
@@ -132,9 +126,7 @@ def _exact_text(data: bytes, charset: str) -> str | None:
     except UnicodeError:
         return None
     is_cut_off = bool(decoder.getstate()[0])
-    return (
-        None if is_cut_off and text.isascii() else text
-    )  # "voil\xe0" is no UTF-8 that was cut off
+    return None if is_cut_off and text.isascii() else text  # "voil\xe0" is no UTF-8 that was cut off
 
 
 def _best_guess(data: bytes, charset: str) -> Decoded:

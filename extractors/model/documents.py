@@ -85,19 +85,13 @@ class Block:
 
 def links_of(blocks: Iterable[Block]) -> int:
     """Return how many links *blocks* know, by the highest of their numbers."""
-    numbers = (
-        number
-        for block in blocks
-        for number in (block.link, *(anchor.link for anchor in block.anchors))
-    )
+    numbers = (number for block in blocks for number in (block.link, *(anchor.link for anchor in block.anchors)))
     return max((number + 1 for number in numbers if number is not None), default=0)
 
 
 def as_part(block: Block, place: str, links_before: int) -> Block:
     """Return *block* of a part as one of the whole document: at *place*, and its links counted on."""
-    anchors = tuple(
-        Anchor(anchor.start, anchor.end, anchor.link + links_before) for anchor in block.anchors
-    )
+    anchors = tuple(Anchor(anchor.start, anchor.end, anchor.link + links_before) for anchor in block.anchors)
     link = None if block.link is None else block.link + links_before
     return replace(block, place=place, link=link, anchors=anchors)
 

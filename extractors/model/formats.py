@@ -102,26 +102,18 @@ PLAIN_TEXTS = frozenset(
 )
 
 
-def format_of(
-    data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None
-) -> Format:
+def format_of(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> Format:
     """Return how `read_document` reads a document that isn't binary; `Format.PDF` is for a `Worker` only.
 
     >>> format_of(b"%PDF-1.7", name="page.html")
     <Format.PDF: 'pdf'>
     """
-    return package_format(data) or format_of_text(
-        *document_beginning(data, charset), media_type, name
-    )
+    return package_format(data) or format_of_text(*document_beginning(data, charset), media_type, name)
 
 
 def format_of_text(head: bytes, start: str, media_type: str | None, name: str) -> Format:
     """Return the format of a document that is no package, by its first bytes and characters, its label and its name."""
-    return (
-        format_by_content(head, start)
-        or _format_by_label(media_type, name)
-        or format_by_likeness(start)
-    )
+    return format_by_content(head, start) or _format_by_label(media_type, name) or format_by_likeness(start)
 
 
 #: What ends a part of a format that is read as well in parts: a line, a record, a message.
@@ -143,9 +135,7 @@ _PART_ENDS = {
 }
 
 
-def part_end(
-    data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None
-) -> int:
+def part_end(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> int:
     r"""Return where the last part of *data* ends that can be read without what follows; 0 where nothing can.
 
     >>> part_end(b"one line\nand half a", name="a.txt"), part_end(b'{"a": 1, "b"', name="a.json")
@@ -251,9 +241,7 @@ _MOST_DIRECTORY_BYTES = 8 * 2**20
 #: The header of a PDF after junk, such as the HTTP headers that it came with: alone on its line.
 _LATE_PDF = re.compile(rb"%PDF-[12]\.[0-9][\t ]*[\r\n]")
 #: The leader of ISO 2709, and the first entry of the directory after it.
-_MARC = re.compile(
-    rb"\s*+[0-9 ]{5}[\x20-\x7e]{7}[0-9]{5}[\x20-\x7e]{7}[0-9A-Za-z]{3}[0-9]{9}[^\x1d]*?\x1e"
-)
+_MARC = re.compile(rb"\s*+[0-9 ]{5}[\x20-\x7e]{7}[0-9]{5}[\x20-\x7e]{7}[0-9A-Za-z]{3}[0-9]{9}[^\x1d]*?\x1e")
 
 #: The fields at the beginning of a message: three that every mail program writes, among whatever others.
 _FIELD = r"(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)"
@@ -275,9 +263,7 @@ _JSON = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 #: A line that is a whole object or array, and after it the beginning of another.
-_JSON_LINES = re.compile(
-    r"[\s\x1e]*+ (?: \{ [^\n]* \} | \[ [^\n]* \] ) [ \t\r]*+ \n [\s\x1e]*+ [{[]", re.VERBOSE
-)
+_JSON_LINES = re.compile(r"[\s\x1e]*+ (?: \{ [^\n]* \} | \[ [^\n]* \] ) [ \t\r]*+ \n [\s\x1e]*+ [{[]", re.VERBOSE)
 
 _TEX_COMMENTS = r"(?: \s++ | %[^\n]*+ )*+"
 _LATEX = re.compile(
@@ -349,11 +335,7 @@ def package_format(data: bytes) -> Format | None:
         return None
     stated = _PACKAGE_TYPE.match(data)
     if stated is not None:
-        return (
-            Format.EPUB
-            if stated["odf"] is None
-            else _odf_format(stated["odf"].decode("ascii", "replace"))
-        )
+        return Format.EPUB if stated["odf"] is None else _odf_format(stated["odf"].decode("ascii", "replace"))
     return package_format_of(_member_names(data))
 
 
@@ -366,12 +348,7 @@ def package_format_of(names: Iterable[str]) -> Format | None:
     members = set(names)
     if "[Content_Types].xml" in members:
         return next(
-            (
-                kind
-                for name in members
-                for folder, kind in _OPC_FOLDERS.items()
-                if name.startswith(folder)
-            ),
+            (kind for name in members for folder, kind in _OPC_FOLDERS.items() if name.startswith(folder)),
             None,
         )
     if "META-INF/container.xml" in members:

@@ -80,9 +80,7 @@ class ResolverTarget:
         template = Template(self.template)
         try:
             parts = urlsplit(self.template)
-            is_clean = (
-                self.template.isascii() and self.template.isprintable() and " " not in self.template
-            )
+            is_clean = self.template.isascii() and self.template.isprintable() and " " not in self.template
             fault = _url_fault(parts) if is_clean else "a character that no URL has"
         except ValueError as problem:
             return f"{problem}: {self.template}"
@@ -140,11 +138,7 @@ def _placeholder_fault(names: Sequence[str], parts: SplitResult) -> str | None:
     if not _NAMING.intersection(names):
         return "nothing tells one ARK from another"
     sent = Template(f"{parts.path}?{parts.query}").get_identifiers()
-    return (
-        None
-        if _NAMING.intersection(sent)
-        else "the ARK stands in the fragment, which is never sent"
-    )
+    return None if _NAMING.intersection(sent) else "the ARK stands in the fragment, which is never sent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,9 +206,7 @@ class Registry:
             RegistryEntry(naan, organization=f"shared: {shared_naan.purpose}")
             for naan, shared_naan in SHARED_NAANS.items()
         ]
-        well_known = [
-            RegistryEntry(naan, organization=name) for naan, name in WELL_KNOWN_NAANS.items()
-        ]
+        well_known = [RegistryEntry(naan, organization=name) for naan, name in WELL_KNOWN_NAANS.items()]
         return cls((*shared, *well_known), "built in", is_whole=False)
 
     def entry(self, ark: Ark | str) -> RegistryEntry | None:
@@ -228,16 +220,12 @@ class Registry:
         ['99152/p0', '99152/p01', '99152']
         """
         try:
-            naan, name = (
-                (ark.naan, ark.name + ark.qualifier) if isinstance(ark, Ark) else naan_and_name(ark)
-            )
+            naan, name = (ark.naan, ark.name + ark.qualifier) if isinstance(ark, Ark) else naan_and_name(ark)
         except NotAnArk:
             return None
         by_shoulder = self._by_naan.get(naan, {})
         lengths = (length for length in self._shoulder_lengths if length <= len(name))
-        return next(
-            (by_shoulder[name[:length]] for length in lengths if name[:length] in by_shoulder), None
-        )
+        return next((by_shoulder[name[:length]] for length in lengths if name[:length] in by_shoulder), None)
 
     def knows(self, naan: str) -> bool:
         """Return whether anybody is known to assign under *naan*; the shared NAANs are always known."""
@@ -251,9 +239,7 @@ class Registry:
 
     def shoulders(self, naan: str) -> tuple[RegistryEntry, ...]:
         """The shoulders recorded under *naan*, in the order of their names."""
-        return tuple(
-            entry for shoulder, entry in sorted(self._by_naan.get(naan, {}).items()) if shoulder
-        )
+        return tuple(entry for shoulder, entry in sorted(self._by_naan.get(naan, {}).items()) if shoulder)
 
     def target(self, ark: Ark) -> str | None:
         """The URL that a resolver with this registry sends *ark* to: its first target that is not at fault.
@@ -282,11 +268,7 @@ class Registry:
             return "the table of NAANs that is built in"
         if self.dated:
             return f"the NAAN registry of {self.dated:%Y-%m-%d}"
-        return (
-            f"the NAAN registry as it was on {self.fetched_at:%Y-%m-%d}"
-            if self.fetched_at
-            else "the NAAN registry"
-        )
+        return f"the NAAN registry as it was on {self.fetched_at:%Y-%m-%d}" if self.fetched_at else "the NAAN registry"
 
     @cached_property
     def _by_naan(self) -> Mapping[str, Mapping[str, RegistryEntry]]:

@@ -133,8 +133,7 @@ def with_suffixes_last(form: str) -> str:
     naan, slash, name = form.partition("/")
     *components, last = name.split("/")
     split = [
-        (component, "", "") if _DECIMALS.fullmatch(component) else component.partition(".")
-        for component in components
+        (component, "", "") if _DECIMALS.fullmatch(component) else component.partition(".") for component in components
     ]
     kept = "/".join([base for base, _, _ in split] + [last])
     moved = "".join(dot + suffix for _, dot, suffix in split)
@@ -310,8 +309,7 @@ CLEAN = re.compile(
 )
 
 _UCSCHAR = "\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef" + "".join(
-    f"{chr(plane << 16 | (0x1000 if plane == 0xE else 0))}-{chr(plane << 16 | 0xFFFD)}"
-    for plane in range(1, 0xF)
+    f"{chr(plane << 16 | (0x1000 if plane == 0xE else 0))}-{chr(plane << 16 | 0xFFFD)}" for plane in range(1, 0xF)
 )
 _IPRIVATE = "\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd"
 _NAME_2020 = rf"(?: [0-9A-Za-z=~*+@_$\-{_UCSCHAR}] | %[0-9A-Fa-f]{{2}} )++"
@@ -394,9 +392,7 @@ def _normalized_2020(ark: str, form: str) -> str:
     if not extended or _BIDI_CONTROL.search(form):
         raise NotAnArk(f"not an ARK under the scheme of 2020: {_shown(ark)}")
     basic = _settled(extended["basic"], STEPS[Profile.SCHEME_2020])
-    if not _SCHEME_2020.fullmatch(
-        basic
-    ):  # nothing was left of a part, or its NAAN hid a character that is none
+    if not _SCHEME_2020.fullmatch(basic):  # nothing was left of a part, or its NAAN hid a character that is none
         raise NotAnArk(f"not an ARK under the scheme of 2020: {_shown(ark)}")
     return basic + _through(extended["tail"], QUERY_STEPS_2020)
 

@@ -25,9 +25,7 @@ ODD_BLANK = "\N{NO-BREAK SPACE}"
 UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 
 _BREAK = r"(?: \r\n | [\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029] )"
-_BLANKS = (
-    r"[^\S\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]*+"  # possessive: long runs of blanks cost one look
-)
+_BLANKS = r"[^\S\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]*+"  # possessive: long runs of blanks cost one look
 _SPECIAL = regex.compile(
     rf"""
       (?P<soft_end>  \N{{SOFT HYPHEN}}++ (?= {_BLANKS} {_BREAK} ) )   # a soft hyphen that was used
@@ -188,9 +186,7 @@ def offset_map(source: str, start: int = 0, end: int | None = None) -> OffsetMap
         length += len(text)
         done = last
     pieces.append(source[done:end])
-    return OffsetMap(
-        source, "".join(pieces), tuple(changes), tuple([change.start for change in changes]), start
-    )
+    return OffsetMap(source, "".join(pieces), tuple(changes), tuple([change.start for change in changes]), start)
 
 
 def _behind_mark(source: str, line_end: int, following: int) -> int:
@@ -206,9 +202,7 @@ def _behind_mark(source: str, line_end: int, following: int) -> int:
     before = _LINE_MARK.match(source, line_start, line_end)
     if before:
         return mark.end() if before[0].strip()[0] == mark[0].strip()[0] else following
-    sign = mark[
-        0
-    ].strip()  # of a comment after program text, which goes on below: x = 1  # ark:/12148/bpt6k10
+    sign = mark[0].strip()  # of a comment after program text, which goes on below: x = 1  # ark:/12148/bpt6k10
     column = mark.start() + mark[0].index(sign) - source.rfind("\n", line_end, following) - 1
     is_below = column > 0 and source.startswith(f" {sign} ", line_start + column - 1, line_end)
     return mark.end() if is_below else following

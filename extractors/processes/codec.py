@@ -80,9 +80,7 @@ def result_type(function: Callable[..., Any]) -> Any:
 @cache
 def _converter() -> Converter:
     # JSON has no sets; and a whole trace for each part of a value that doesn't fit is of no use here.
-    converter = Converter(
-        omit_if_default=True, detailed_validation=False, unstruct_collection_overrides={Set: list}
-    )
+    converter = Converter(omit_if_default=True, detailed_validation=False, unstruct_collection_overrides={Set: list})
     # Bytes as text of the same code points: JSON has no bytes.
     converter.register_unstructure_hook(bytes, lambda value: value.decode("latin-1"))
     converter.register_structure_hook(bytes, lambda value, _: str(value).encode("latin-1"))

@@ -124,9 +124,7 @@ def _readable() -> Iterator[Path]:
     }
     shared = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
     data = ("/usr/share/fonts", "/usr/local/share/fonts", "/usr/share/zoneinfo", "/dev/urandom")
-    for path in sorted(
-        {*own, *shared, *data, *map(str, mimetypes.knownfiles), "/sys/devices/system/cpu"}
-    ):
+    for path in sorted({*own, *shared, *data, *map(str, mimetypes.knownfiles), "/sys/devices/system/cpu"}):
         if Path(path) not in (Path("/"), Path("/etc"), Path.home()):
             yield Path(path)
 

@@ -51,12 +51,12 @@ R = TypeVar("R")
 
 #: The program of the process. It finds modules where its parent does, but first where Python, its libraries and this
 #: package are: a module of the user may be called as one of those.
-_PROGRAM = "import json, sys; sys.path += json.loads(sys.argv[1]); from extractors.processes.worker import serve; serve()"
+_PROGRAM = (
+    "import json, sys; sys.path += json.loads(sys.argv[1]); from extractors.processes.worker import serve; serve()"
+)
 _HOME = str(Path(__file__).resolve().parents[2])
 #: What Python needs to start, of the environment.
-_ENVIRONMENT = frozenset(
-    {"HOME", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT"}
-)
+_ENVIRONMENT = frozenset({"HOME", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT"})
 _LENGTH = struct.Struct("!Q")
 #: Before each answer: its length, whether it says which exception was raised, and whether it is the last one.
 _ANSWER = struct.Struct("!Q??")
@@ -139,9 +139,7 @@ class Worker(Generic[P, R]):
         memory_bytes: int = 2 * 2**30,
         cpu_s: int = 60,
     ) -> None:
-        pickle.dumps(
-            function
-        )  # raises here, not at the first call, if it can't be sent by reference
+        pickle.dumps(function)  # raises here, not at the first call, if it can't be sent by reference
         self._function = function
         self._timeout_s = timeout_s
         self._memory_bytes = memory_bytes
@@ -237,9 +235,7 @@ class Worker(Generic[P, R]):
             child.process.kill()
             self._bury_child()
             raise
-        if (
-            child.timed_out or is_last
-        ):  # killed the moment after it had answered, or at the end of its time
+        if child.timed_out or is_last:  # killed the moment after it had answered, or at the end of its time
             self._bury_child()
         if has_raised:
             raise WorkerFailed(*outcome)
@@ -260,13 +256,10 @@ class WorkerExecutor(Executor):
     [42, 3]
     """
 
-    def __init__(
-        self, jobs: int, *, timeout_s: float = 60.0, memory_bytes: int = 2 * 2**30, cpu_s: int = 60
-    ) -> None:
+    def __init__(self, jobs: int, *, timeout_s: float = 60.0, memory_bytes: int = 2 * 2**30, cpu_s: int = 60) -> None:
         self.jobs = jobs
         self._workers = [
-            Worker(callable, timeout_s=timeout_s, memory_bytes=memory_bytes, cpu_s=cpu_s)
-            for _ in range(jobs)
+            Worker(callable, timeout_s=timeout_s, memory_bytes=memory_bytes, cpu_s=cpu_s) for _ in range(jobs)
         ]
         #: The one that was at work last has been started, and comes first.
         self._free: queue.LifoQueue[Worker[..., bool]] = queue.LifoQueue()
@@ -406,9 +399,7 @@ def serve() -> None:
         os._exit(_OUT_OF_MEMORY)
     except OSError:
         os._exit(0)
-    except (
-        SystemExit
-    ) as end:  # at once: the end of the pipe is not to come before that of the process
+    except SystemExit as end:  # at once: the end of the pipe is not to come before that of the process
         os._exit(end.code if isinstance(end.code, int) else int(end.code is not None))
 
 

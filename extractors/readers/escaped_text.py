@@ -118,11 +118,7 @@ def read_restructured(data: bytes, *, charset: str | None = None) -> Reading:
             out.write(_bare(token["shown"]) or target)
             out.close_link(link)
         else:
-            out.write(
-                token["symbol"].strip()
-                if token["symbol"]
-                else token["literal"] or token["phrase"] or token[0]
-            )
+            out.write(token["symbol"].strip() if token["symbol"] else token["literal"] or token["phrase"] or token[0])
     out.end()
     return _reading(RESTRUCTURED_TYPE, out, findings)
 
@@ -150,13 +146,9 @@ def _source(data: bytes, charset: str | None) -> tuple[str, list[Finding]]:
     return text.replace("\r\n", "\n").replace("\r", "\n"), findings
 
 
-def _reading(
-    media_type: str, out: RunningText, findings: list[Finding], *, title: str = ""
-) -> Reading:
+def _reading(media_type: str, out: RunningText, findings: list[Finding], *, title: str = "") -> Reading:
     out.close()
-    return Reading(
-        media_type, tuple(out.blocks), out.targets, title=title, findings=(*findings, *out.findings)
-    )
+    return Reading(media_type, tuple(out.blocks), out.targets, title=title, findings=(*findings, *out.findings))
 
 
 def _bare(written: str) -> str:
@@ -174,9 +166,7 @@ def _target(written: str, line_end: str = "") -> str:
     >>> _target("https://n2t.net/ark\\%3A/12345/%\n  x{\\_}5")
     'https://n2t.net/ark%3A/12345/x_5'
     """
-    joined = re.sub(
-        r"%?[ \t]*\n[ \t]*", line_end, re.sub(r"\\(?:url|allowbreak|slash)\b\s*", "", written)
-    )
+    joined = re.sub(r"%?[ \t]*\n[ \t]*", line_end, re.sub(r"\\(?:url|allowbreak|slash)\b\s*", "", written))
     return re.sub(r"[{}]", "", _bare(joined)).strip()
 
 
@@ -234,11 +224,7 @@ def _plain(token: re.Match[str]) -> str:
         return _NAMED[token["named"]]
     if token["in_math"]:
         return "~" if "sim" in token["in_math"] else token["in_math"][-1]
-    shown = (
-        token[name]
-        for name in ("text", "verbatim", "listing", "unbroken")
-        if token[name] is not None
-    )
+    shown = (token[name] for name in ("text", "verbatim", "listing", "unbroken") if token[name] is not None)
     return next(shown, "\N{NO-BREAK SPACE}" if token[0] == "~" else token["other"] or "")
 
 

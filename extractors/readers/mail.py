@@ -32,9 +32,7 @@ _BETWEEN = re.compile(rb"(?:\A|(?<=\n\r\n)|(?<=\n\n))From [^\r\n]*[0-9]{2}:[0-9]
 #: What mailboxes put before a line that begins like that.
 _QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 #: Fields that say nothing of what a message is about.
-_TRACE = frozenset(
-    {"received", "dkim-signature", "arc-seal", "arc-message-signature", "authentication-results"}
-)
+_TRACE = frozenset({"received", "dkim-signature", "arc-seal", "arc-message-signature", "authentication-results"})
 
 
 def read_mail(data: bytes, read_part: PartReader) -> Reading:
@@ -47,19 +45,13 @@ def read_mail(data: bytes, read_part: PartReader) -> Reading:
     ['ark:/12345/x57 there']
     """
     data, findings = first_bytes(data, MOST_BYTES)
-    starts = (
-        [separator.end() for separator in _BETWEEN.finditer(data)]
-        if data.startswith(b"From ")
-        else []
-    )
+    starts = [separator.end() for separator in _BETWEEN.finditer(data)] if data.startswith(b"From ") else []
     mail = _Mail(read_part)
     if not starts:
         mail.read(_parsed(data), "")
         return replace(mail.reading(MEDIA_TYPE), findings=(*findings, *mail.findings))
     ends = [*[separator.start() for separator in _BETWEEN.finditer(data)][1:], len(data)]
-    for number, (start, end) in enumerate(
-        as_time_allows(zip(starts, ends, strict=True), "message", each=True), 1
-    ):
+    for number, (start, end) in enumerate(as_time_allows(zip(starts, ends, strict=True), "message", each=True), 1):
         mail.read(_parsed(_QUOTED_FROM.sub(rb"\1", data[start:end])), f"message:{number}")
     return replace(mail.reading(MAILBOX_MEDIA_TYPE), title="", findings=(*findings, *mail.findings))
 
@@ -100,9 +92,7 @@ class _Mail:
     def _read_content(self, part: Message, location: str, depth: int) -> None:
         self._parts += 1
         if self._parts > _MOST_PARTS or depth > _MOST_DEPTH:
-            finding = Finding(
-                "cut-off", f"more than {_MOST_PARTS} parts, or parts within {_MOST_DEPTH} others"
-            )
+            finding = Finding("cut-off", f"more than {_MOST_PARTS} parts, or parts within {_MOST_DEPTH} others")
             self.findings += [] if finding in self.findings else [finding]
             return
         kind = part.get_content_type()
@@ -125,8 +115,7 @@ class _Mail:
         telling = [
             alternative
             for alternative in alternatives
-            if alternative.is_multipart()
-            or self._document(alternative, alternative.get_content_type()).blocks
+            if alternative.is_multipart() or self._document(alternative, alternative.get_content_type()).blocks
         ]
         yield from telling[-1:] or alternatives[-1:]
 
@@ -136,14 +125,10 @@ class _Mail:
         charset = part.get_content_charset()
         if kind == "text/plain" and str(part.get_param("format", "")).lower() == "flowed":
             is_deleted = str(part.get_param("delsp", "")).lower() == "yes"
-            return Reading(
-                kind, (Block(_unflowed(decode(content, charset).text, without_blank=is_deleted)),)
-            )
+            return Reading(kind, (Block(_unflowed(decode(content, charset).text, without_blank=is_deleted)),))
         if not content:
             return Reading(kind)
-        return self._read_part(
-            content, media_type=kind, name=part.get_filename("") or "", charset=charset
-        )
+        return self._read_part(content, media_type=kind, name=part.get_filename("") or "", charset=charset)
 
     def _add(self, reading: Reading, location: str) -> None:
         for block in reading.blocks:
@@ -151,18 +136,12 @@ class _Mail:
             self._blocks.append(replace(part, page=None))
         self._link_count += links_of(reading.blocks)
         named = location or "text"
-        self.findings += [
-            replace(finding, detail=f"{named}: {finding.detail}") for finding in reading.findings
-        ]
+        self.findings += [replace(finding, detail=f"{named}: {finding.detail}") for finding in reading.findings]
 
 
 def _children(part: Message) -> list[Message]:
     payload = part.get_payload()
-    return (
-        [child for child in payload if isinstance(child, Message)]
-        if isinstance(payload, list)
-        else []
-    )
+    return [child for child in payload if isinstance(child, Message)] if isinstance(payload, list) else []
 
 
 def _fields(message: Message) -> Iterator[tuple[str, str]]:

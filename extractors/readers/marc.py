@@ -80,9 +80,7 @@ def _fields(record: bytes) -> list[Field] | None:
         start = int(entry["start"])
         field = body[start : start + int(entry["length"])]
         read += len(field)
-        if field.find(_FIELD_END) != len(field) - 1 or read > len(
-            body
-        ):  # torn, or one field under many entries
+        if field.find(_FIELD_END) != len(field) - 1 or read > len(body):  # torn, or one field under many entries
             return None
         fields.append((entry["tag"].decode("ascii"), field[:-1]))
     return fields if read >= len(body.rstrip(b"\0\n\r ")) else None
@@ -103,9 +101,7 @@ def _salvaged(record: bytes) -> list[Field]:
     left_over = head[directory.end() :]
     if left_over or len(entries) != len(pieces):
         return [("", piece) for piece in (left_over, *pieces)]
-    return [
-        (entry["tag"].decode("ascii"), piece) for entry, piece in zip(entries, pieces, strict=True)
-    ]
+    return [(entry["tag"].decode("ascii"), piece) for entry, piece in zip(entries, pieces, strict=True)]
 
 
 def _blocks(tag: str, field: bytes, is_utf8: bool) -> Iterator[Block]:
@@ -125,9 +121,7 @@ def _blocks(tag: str, field: bytes, is_utf8: bool) -> Iterator[Block]:
         if not text and may_hold_ark(value.decode("utf-8", "replace")):
             text = _text(value, is_utf8)
         if text:
-            yield value_block(
-                text, f"{tag}${code}", alone=Role.LINK_TARGET if code == "u" else Role.METADATA
-            )
+            yield value_block(text, f"{tag}${code}", alone=Role.LINK_TARGET if code == "u" else Role.METADATA)
 
 
 def _subfields(field: bytes) -> Iterator[tuple[str, bytes]]:

@@ -21,9 +21,7 @@ MEDIA_TYPE = "text/markdown"
 #: A parser in Python: half a megabyte a second, and a tenth of it where a stranger wants it so.
 MOST_BYTES = 2 * 2**20
 
-_FRONT_MATTER = re.compile(
-    r"\A(?P<fence>---|\+\+\+)[ \t]*\n(?P<matter>.*?\n)(?P=fence)[ \t]*(?:\n|\Z)", re.DOTALL
-)
+_FRONT_MATTER = re.compile(r"\A(?P<fence>---|\+\+\+)[ \t]*\n(?P<matter>.*?\n)(?P=fence)[ \t]*(?:\n|\Z)", re.DOTALL)
 _SHOWN = frozenset({"text", "code_inline", "softbreak"})
 
 
@@ -35,9 +33,7 @@ def read_markdown(data: bytes, *, charset: str | None = None) -> Reading:
     [('link-target', 'a/@href', '/ark:/12345/x5'), ('text', 'p', 'See the map or ark:/12345/x_6.')]
     """
     if len(data) > MOST_BYTES:
-        finding = Finding(
-            "read-as-text", f"not read as Markdown, but as text: it has {len(data)} bytes"
-        )
+        finding = Finding("read-as-text", f"not read as Markdown, but as text: it has {len(data)} bytes")
         as_text = read_plain(data, charset=charset)
         return replace(as_text, media_type=MEDIA_TYPE, findings=(finding, *as_text.findings))
     decoded = decode(data, charset)
@@ -54,14 +50,10 @@ def read_markdown(data: bytes, *, charset: str | None = None) -> Reading:
     inline(state)
     text_join(state)
     if _attribute_chars(state.tokens) > MOST_BYTES:
-        findings.append(
-            Finding("read-as-text", "references would make the page too big; read as text")
-        )
+        findings.append(Finding("read-as-text", "references would make the page too big; read as text"))
         return Reading(MEDIA_TYPE, (*blocks, Block(markdown)), findings=tuple(findings))
     blocks += _fence_lines(state.tokens)
-    page = read_html(
-        parser.renderer.render(state.tokens, parser.options, references).encode(), charset="utf-8"
-    )
+    page = read_html(parser.renderer.render(state.tokens, parser.options, references).encode(), charset="utf-8")
     blocks += page.blocks
     blocks += _unused_references(references, blocks)
     return replace(
@@ -94,11 +86,7 @@ def _fence_lines(tokens: list[Token]) -> list[Block]:
 def _first_heading(tokens: list[Token]) -> str:
     for heading, content in pairwise(tokens):
         if heading.type == "heading_open" and heading.tag == "h1":
-            return " ".join(
-                "".join(
-                    child.content for child in content.children or () if child.type in _SHOWN
-                ).split()
-            )
+            return " ".join("".join(child.content for child in content.children or () if child.type in _SHOWN).split())
     return ""
 
 
@@ -111,11 +99,5 @@ def _attribute_chars(tokens: list[Token]) -> int:
 def _unused_references(references: dict[str, Any], blocks: list[Block]) -> list[Block]:
     """Link definitions that no text refers to, among them footnotes that are but a URL."""
     used = {shown.text for shown in blocks if shown.role is Role.LINK_TARGET}
-    targets = dict.fromkeys(
-        reference["href"] for reference in references.get("references", {}).values()
-    )
-    return [
-        Block(target, Role.LINK_TARGET, place="[]:")
-        for target in targets
-        if target and target not in used
-    ]
+    targets = dict.fromkeys(reference["href"] for reference in references.get("references", {}).values())
+    return [Block(target, Role.LINK_TARGET, place="[]:") for target in targets if target and target not in used]

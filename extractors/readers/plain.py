@@ -16,9 +16,7 @@ _HUNK = re.compile(r"^@@ -[0-9]+(?:,[0-9]+)? \+[0-9]+(?:,[0-9]+)? @@", re.MULTIL
 
 
 #: Between two literals of one string that part a label: ``"https://n2t.net/ark" ":/12148/btv1b84"``.
-_PARTED_LABEL = re.compile(
-    r"""(?:"[ \r\n+.&\\_]{1,40}"|'[ \r\n+.&\\_]{1,40}')(?=(?P<rest>r?k?):/?[0-9]{5}/)"""
-)
+_PARTED_LABEL = re.compile(r"""(?:"[ \r\n+.&\\_]{1,40}"|'[ \r\n+.&\\_]{1,40}')(?=(?P<rest>r?k?):/?[0-9]{5}/)""")
 
 
 def read_plain(data: bytes, *, charset: str | None = None) -> Reading:
@@ -28,9 +26,7 @@ def read_plain(data: bytes, *, charset: str | None = None) -> Reading:
     'see ark:/12148/btv1b84-\r\n49691v'
     """
     data, findings = first_bytes(data, MOST_BYTES)
-    decoded = (
-        decode_beginning(data, charset) if len(data) <= BEGINNING_BYTES else decode(data, charset)
-    )
+    decoded = decode_beginning(data, charset) if len(data) <= BEGINNING_BYTES else decode(data, charset)
     text = _without_signs(decoded.text) if _HUNK.search(decoded.text) else decoded.text
     text = _PARTED_LABEL.sub(_joined, text)
     blocks = (Block(text),) if text.strip() else ()

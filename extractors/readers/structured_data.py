@@ -94,9 +94,7 @@ def _blocks_of_lines(text: str) -> tuple[list[Block], list[int]]:
         if not may_hold_ark(line):
             continue
         try:
-            blocks += [
-                replace(block, place=f"record:{number}{block.place}") for block in _blocks(line)
-            ]
+            blocks += [replace(block, place=f"record:{number}{block.place}") for block in _blocks(line)]
         except _FAULTS:
             malformed.append(number)
             blocks.append(Block(_unescaped(line), place=f"record:{number}"))
@@ -166,10 +164,7 @@ def _pointer(path: list[str | int]) -> str:
     >>> _pointer(["a/b", 3, "m~n"])
     '/a~1b/3/m~0n'
     """
-    steps = (
-        str(step)[:_MOST_STEP_CHARS].replace("~", "~0").replace("/", "~1")
-        for step in path[:_MOST_STEPS]
-    )
+    steps = (str(step)[:_MOST_STEP_CHARS].replace("~", "~0").replace("/", "~1") for step in path[:_MOST_STEPS])
     return "".join("/" + step for step in steps) + ("/…" if len(path) > _MOST_STEPS else "")
 
 
@@ -184,9 +179,7 @@ def _unescaped(text: str) -> str:
 
 def _character(escape: re.Match[str]) -> str:
     if escape["high"]:
-        return chr(
-            0x10000 + (int(escape["high"], 16) - 0xD800) * 0x400 + int(escape["low"], 16) - 0xDC00
-        )
+        return chr(0x10000 + (int(escape["high"], 16) - 0xD800) * 0x400 + int(escape["low"], 16) - 0xDC00)
     if escape["unit"]:
         unit = int(escape["unit"], 16)
         return "\N{REPLACEMENT CHARACTER}" if 0xD800 <= unit <= 0xDFFF else chr(unit)
@@ -197,11 +190,7 @@ def _message(fault: Exception) -> str:
     """The first line of what a fault says: further ones show where it is, in the text itself."""
     message = fault.args[0] if fault.args else ""
     said = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
-    return (
-        said.partition("\n")[0].strip()
-        if isinstance(fault, ijson.JSONError)
-        else "a number beyond all use"
-    )
+    return said.partition("\n")[0].strip() if isinstance(fault, ijson.JSONError) else "a number beyond all use"
 
 
 # CSV and its kin: every cell that may name an ARK, under its row and column.
@@ -235,11 +224,7 @@ def read_tabular(data: bytes, *, charset: str | None = None) -> Reading:
             if may_hold_ark(cell):
                 column = headings[index] if index < len(headings) and headings[index] else index + 1
                 block = value_block(cell, f"row:{number}/column:{column}")
-                blocks.append(
-                    replace(
-                        block, following=next(filter(None, row[index + 1 :]), "")[:_FOLLOWING_CHARS]
-                    )
-                )
+                blocks.append(replace(block, following=next(filter(None, row[index + 1 :]), "")[:_FOLLOWING_CHARS]))
     return Reading(TABULAR_TYPE, tuple(blocks), findings=tuple(findings))
 
 

@@ -113,11 +113,7 @@ class Shapes:
             kinds[kind_of(base)].add(base.name, sorts)
             naans[base.naan].add(base.name, sorts)
         return cls(
-            {
-                kind: shape
-                for kind, names in sorted(kinds.items())
-                if (shape := names.shape(_ENOUGH))
-            },
+            {kind: shape for kind, names in sorted(kinds.items()) if (shape := names.shape(_ENOUGH))},
             {naan: shape for naan, names in sorted(naans.items()) if (shape := names.shape(_MANY))},
         )
 
@@ -185,11 +181,7 @@ def qualifier_words(arks: Iterable[Ark]) -> frozenset[str]:
     ['Dumas', 'image']
     """
     return frozenset(
-        part
-        for ark in arks
-        if ark.qualifier
-        for part in _PART.findall(ark.qualifier)
-        if _TWO_LETTERS.search(part)
+        part for ark in arks if ark.qualifier for part in _PART.findall(ark.qualifier) if _TWO_LETTERS.search(part)
     )
 
 
@@ -210,11 +202,7 @@ def completes_word(qualifier: str, following: str, learned: frozenset[str]) -> b
     def is_known(word: str) -> bool:
         if word in WORDS or word in learned:
             return True
-        return (
-            delimiter == "."
-            and len(word) > 1
-            and (word in FILE_SUFFIXES or word.swapcase() in FILE_SUFFIXES)
-        )
+        return delimiter == "." and len(word) > 1 and (word in FILE_SUFFIXES or word.swapcase() in FILE_SUFFIXES)
 
     if first and is_known(last + first):
         return True
@@ -243,14 +231,10 @@ class Evidence:
         >>> Evidence.of([Ark.parse("ark:12148/btv1b84/f1.item"), Ark.parse("ark:12148/btv1b84")]).whole
         ('ark:12148/btv1b84', 'ark:12148/btv1b84/f1.item')
         """
-        distinct = sorted(
-            set(arks), key=attrgetter("naan", "name", "qualifier")
-        )  # their order, without comparing ARKs
+        distinct = sorted(set(arks), key=attrgetter("naan", "name", "qualifier"))  # their order, without comparing ARKs
         whole = tuple(sorted(map(str, distinct)))
         bases = dict.fromkeys(ark.base for ark in distinct)
-        return cls(
-            whole, Shapes.learned(bases), qualifier_words(distinct), Zones(learned_zones(bases))
-        )
+        return cls(whole, Shapes.learned(bases), qualifier_words(distinct), Zones(learned_zones(bases)))
 
     def begins_one(self, form: str) -> bool:
         """Return whether *form* is the beginning of an ARK that is whole elsewhere.

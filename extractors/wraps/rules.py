@@ -168,36 +168,26 @@ _UNIX_PATH = regex.compile(
     r"/(?:bin|boot|dev|etc|home|lib|media|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var)(?:/|\W*\Z)"
 )
 _DELIMITER_FIRST = regex.compile(r"[/.=:_~@+][\p{L}\p{Nd}]|-\d")
-_SENTENCE_START = regex.compile(
-    r"\p{Lu}\p{Ll}|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z"
-)
+_SENTENCE_START = regex.compile(r"\p{Lu}\p{Ll}|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z")
 _SCHEME = regex.compile(r"[a-z]+:", regex.IGNORECASE)
 _NAME_PART = regex.compile(r"[\p{L}\p{Nd}=~*+@_$]*")
 _VOWELS = frozenset("aeiouyAEIOUY")
 _WORD = regex.compile(r"\p{L}+(?:['’-]\p{L}+)*[.,;:!?)\]»”’\"']*\Z")
-_WRITTEN_PARTS = regex.compile(
-    r"ark:/*[^/]*/+[^/.]*(?P<qualifier>.*)\Z", regex.IGNORECASE | regex.DOTALL
-)
+_WRITTEN_PARTS = regex.compile(r"ark:/*[^/]*/+[^/.]*(?P<qualifier>.*)\Z", regex.IGNORECASE | regex.DOTALL)
 
 
 def nothing_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if wrap.left.isascii() and _OTHER_SCRIPT.match(wrap.right):
         return WrapDecision(False, NOTHING_FOLLOWS, Confidence.LIKELY)
     if not wrap.right or not _ARK_LIKE.match(wrap.right) or not _ALPHANUMERIC.search(wrap.right):
-        is_clear = not wrap.is_paged and (
-            _LIST_MARK.match(wrap.right) or not (wrap.right or wrap.beyond)
-        )
-        return WrapDecision(
-            False, NOTHING_FOLLOWS, Confidence.CERTAIN if is_clear else Confidence.LIKELY
-        )
+        is_clear = not wrap.is_paged and (_LIST_MARK.match(wrap.right) or not (wrap.right or wrap.beyond))
+        return WrapDecision(False, NOTHING_FOLLOWS, Confidence.CERTAIN if is_clear else Confidence.LIKELY)
     return None
 
 
 def another_identifier(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if _NEW_IDENTIFIER.match(wrap.right):
-        return WrapDecision(
-            False, ANOTHER_BEGINS, Confidence.LIKELY if wrap.is_paged else Confidence.CERTAIN
-        )
+        return WrapDecision(False, ANOTHER_BEGINS, Confidence.LIKELY if wrap.is_paged else Confidence.CERTAIN)
     return None
 
 
@@ -218,9 +208,7 @@ def whole_elsewhere(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     ends, goes_on = evidence.holds(str(left)), joined != left and evidence.holds(str(joined))
     if ends and goes_on:  # both are whole elsewhere: other evidence decides
         return None
-    if goes_on or (
-        joined != left and not ends and wrap.is_wrapped_again and evidence.begins_one(str(joined))
-    ):
+    if goes_on or (joined != left and not ends and wrap.is_wrapped_again and evidence.begins_one(str(joined))):
         return WrapDecision(True, WHOLE_ELSEWHERE)
     if ends and not wrap.is_at_delimiter:
         return WrapDecision(False, WHOLE_ELSEWHERE)
@@ -299,9 +287,7 @@ def word_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not _WORD.match(wrap.right):
         return None
     if wrap.is_full and wrap.next_part.islower() and _VOWELS.isdisjoint(wrap.right):
-        return WrapDecision(
-            True, "letters that are no word follow a full line", Confidence.AMBIGUOUS
-        )
+        return WrapDecision(True, "letters that are no word follow a full line", Confidence.AMBIGUOUS)
     return WrapDecision(False, "a word follows", Confidence.LIKELY)
 
 
@@ -346,9 +332,7 @@ RULES: tuple[Rule, ...] = (
 
 def first_decision(rules: Iterable[Rule], wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     """Return the decision of the first of *rules* that makes one; None if none does."""
-    return next(
-        (decision for rule in rules if (decision := rule(wrap, evidence)) is not None), None
-    )
+    return next((decision for rule in rules if (decision := rule(wrap, evidence)) is not None), None)
 
 
 def decide(wrap: Wrap, evidence: Evidence) -> WrapDecision:

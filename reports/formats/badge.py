@@ -43,11 +43,7 @@ def badge(counts: Counts, language: Language = ENGLISH, *, is_suspect: bool = Fa
         return Badge(f"{language.gettext('not judged')}{when}", _UNSURE, label)
     percent = 100 * counts.works // counts.judged
     share = language.share(max(percent, 1) / 100, 0)
-    words = (
-        N_("less than {share} resolving")
-        if counts.works and not percent
-        else N_("{share} resolving")
-    )
+    words = N_("less than {share} resolving") if counts.works and not percent else N_("{share} resolving")
     if not counts.works:
         share = language.share(0, 0)
     return Badge(
@@ -108,7 +104,5 @@ def svg(of: Badge) -> str:
 def badge_files(report: Report) -> tuple[str, str]:
     """The badge of a report as a picture, and for shields.io."""
     is_suspect = bool(report.frames.run["is_suspect"].fillna(False).any())
-    of = badge(
-        counts_of(report.frames, report.tables), report.spoken.language, is_suspect=is_suspect
-    )
+    of = badge(counts_of(report.frames, report.tables), report.spoken.language, is_suspect=is_suspect)
     return svg(of), json.dumps(endpoint(of), indent=2) + "\n"

@@ -28,9 +28,7 @@ VERSION = 2
 def document(report: Report) -> dict[str, Any]:
     """The report as plain values."""
     about, choice = audited(report.frames), report.choice
-    runs = [
-        _plain_row(row) for row in records_of(report.frames.run.drop(columns=["plan", "seed_list"]))
-    ]
+    runs = [_plain_row(row) for row in records_of(report.frames.run.drop(columns=["plan", "seed_list"]))]
     return {
         "format": "arkaudit-report",
         "version": VERSION,

@@ -38,17 +38,11 @@ def junit(report: Report) -> str:
         counts = Counter(_add_case(suite, escaped(document), case) for case in cases)
         counts["tests"] = len(cases)
         suite.attrib.update({kind: str(counts[kind]) for kind in kinds})
-        suite.attrib.update(
-            {"time": "0", "timestamp": f"{began:%Y-%m-%dT%H:%M:%S}", "hostname": "localhost"}
-        )
+        suite.attrib.update({"time": "0", "timestamp": f"{began:%Y-%m-%dT%H:%M:%S}", "hostname": "localhost"})
         totals += counts
     root.attrib.update({**{kind: str(totals[kind]) for kind in kinds}, "time": "0"})
     ElementTree.indent(root)
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        + ElementTree.tostring(root, encoding="unicode")
-        + "\n"
-    )
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
 def _suites(report: Report) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -56,14 +50,10 @@ def _suites(report: Report) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     outcomes = frames.verdicts[[*PAIR, "ark", "object", "object_evidence"]]
     cited = frames.mentions[["document", "ark", *PAIR]].drop_duplicates()
     rows = cited.merge(outcomes.drop(columns="ark"), on=PAIR, how="left")
-    alone = outcomes[~outcomes["request_url"].isin(cited["request_url"])].assign(
-        document=NO_DOCUMENT
-    )
+    alone = outcomes[~outcomes["request_url"].isin(cited["request_url"])].assign(document=NO_DOCUMENT)
     for part in (rows, alone):
         judged = with_decisions(frames, part).assign(family=families(part["object"]))
-        for document, cases in in_order(judged, "document", "ark", "request_url").groupby(
-            "document"
-        ):
+        for document, cases in in_order(judged, "document", "ark", "request_url").groupby("document"):
             named = cases[
                 [
                     "ark",
@@ -82,9 +72,7 @@ def _add_case(suite: ElementTree.Element, document: str, case: dict[str, Any]) -
     """Add one case; returns which count of its suite it belongs to, none when it passed."""
     url = escaped(case["request_url"] or "not asked")
     name = f"{escaped(case['ark'])} at {url}"
-    element = ElementTree.SubElement(
-        suite, "testcase", {"name": name, "classname": document, "time": "0"}
-    )
+    element = ElementTree.SubElement(suite, "testcase", {"name": name, "classname": document, "time": "0"})
     outcome, family = case["object"] or "not asked", case["family"]
     if family == Family.WORKS:
         return ""
@@ -162,9 +150,7 @@ def _result(row: Mapping[str, Any]) -> dict[str, Any]:
         "partialFingerprints": {
             "citation/v1": "|".join(escaped(str(row[key])) for key in ("document", "ark", "place"))
         },
-        "properties": {
-            key: row[key] for key in ("fault", "host", "should_be", "contact") if row[key]
-        },
+        "properties": {key: row[key] for key in ("fault", "host", "should_be", "contact") if row[key]},
     }
     if row["document"]:
         result["locations"] = [_location(row)]
@@ -183,9 +169,7 @@ def _location(row: Mapping[str, Any]) -> dict[str, Any]:
         if part
     )
     return {
-        "physicalLocation": {
-            "artifactLocation": {"uri": quote(row["document"], safe="%/:=&?~#+!$,;'@()*[]")}
-        },
+        "physicalLocation": {"artifactLocation": {"uri": quote(row["document"], safe="%/:=&?~#+!$,;'@()*[]")}},
         "logicalLocations": [{"name": name or "text", "kind": "element"}],
         "message": {"text": escaped(row["as_written"] or "")},
     }

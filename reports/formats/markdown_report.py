@@ -153,9 +153,7 @@ def _is_empty(column: pd.Series) -> bool:
 
 
 def _cell(value: Any, column: Column, language: Language) -> str:
-    text = language.shown(
-        language.gettext(value) if value and column.is_ours else value, column.type
-    )
+    text = language.shown(language.gettext(value) if value and column.is_ours else value, column.type)
     if not text or column.type in (*_NUMERIC, TRUTH):
         return text
     cut = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

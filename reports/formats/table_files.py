@@ -85,9 +85,7 @@ def _cells(column: pd.Series) -> Any:
 def _quoted(texts: Any, end: str = '"') -> Any:
     """The texts in quotation marks, or with another *end*; `""` for what is missing."""
     marked = pc.replace_substring(texts, '"', '""')
-    whole = pc.binary_join_element_wise(
-        pa.scalar('"', _TEXT), marked, pa.scalar(end, _TEXT), pa.scalar("", _TEXT)
-    )
+    whole = pc.binary_join_element_wise(pa.scalar('"', _TEXT), marked, pa.scalar(end, _TEXT), pa.scalar("", _TEXT))
     return pc.fill_null(whole, '""')
 
 
@@ -123,17 +121,13 @@ def _write_parquet(path: Path, definition: TableDefinition, frames: Iterable[pd.
 
 
 #: The formats of one file a table: where it belongs, and what writes it.
-TABLE_FORMATS: Mapping[
-    str, tuple[str, Callable[[Path, TableDefinition, Iterable[pd.DataFrame]], None]]
-] = {
+TABLE_FORMATS: Mapping[str, tuple[str, Callable[[Path, TableDefinition, Iterable[pd.DataFrame]], None]]] = {
     "csv": ("tables/{}.csv", _write_csv),
     "parquet": ("parquet/{}.parquet", _write_parquet),
 }
 
 
-def write_table(
-    folder: Path, name: str, definition: TableDefinition, frames: Iterable[pd.DataFrame]
-) -> None:
+def write_table(folder: Path, name: str, definition: TableDefinition, frames: Iterable[pd.DataFrame]) -> None:
     """Write the file of a table in one of `TABLE_FORMATS`, whose rows come in any number of *frames*."""
     place, write = TABLE_FORMATS[name]
     path = folder / place.format(definition.name)
@@ -162,19 +156,13 @@ def workbook_bytes(report: Report) -> bytes:
     import xlsxwriter
 
     sink = io.BytesIO()
-    as_it_is = dict.fromkeys(
-        ("strings_to_formulas", "strings_to_numbers", "strings_to_urls"), False
-    )
+    as_it_is = dict.fromkeys(("strings_to_formulas", "strings_to_numbers", "strings_to_urls"), False)
     runs = rows_of(report.frames.run[["version", "run_id"]])
     words = [f"arkaudit {version}, run {number}" for version, number in runs]
     if report.choice:
         words.append(report.choice.words)
-    with xlsxwriter.Workbook(
-        sink, {**as_it_is, "constant_memory": True, "remove_timezone": True}
-    ) as book:
-        book.set_properties(
-            {"title": "Which ARKs persist?", "created": _MADE, "comments": "; ".join(words)}
-        )
+    with xlsxwriter.Workbook(sink, {**as_it_is, "constant_memory": True, "remove_timezone": True}) as book:
+        book.set_properties({"title": "Which ARKs persist?", "created": _MADE, "comments": "; ".join(words)})
         head = book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
         styles = {kind: book.add_format(style) for kind, style in _FORMATS.items()}
         for definition in TABLES:
@@ -182,9 +170,7 @@ def workbook_bytes(report: Report) -> bytes:
     return sink.getvalue()
 
 
-def _add_sheet(
-    book: Any, definition: TableDefinition, table: pd.DataFrame, head: Any, styles: dict[Any, Any]
-) -> None:
+def _add_sheet(book: Any, definition: TableDefinition, table: pd.DataFrame, head: Any, styles: dict[Any, Any]) -> None:
     sheet = book.add_worksheet(definition.name)
     rows = len(table) if len(table) < MOST_ROWS else MOST_ROWS - 2
     for place, column in enumerate(definition.columns):
@@ -213,9 +199,7 @@ def _write_cell(sheet: Any, number: int, place: int, value: Any, kind: Any) -> N
     else:
         text = str(value)
         is_short = len(text) <= LONGEST_CELL
-        sheet.write_string(
-            number, place, text if is_short else f"{text[: LONGEST_CELL - 8]} … (cut)"
-        )
+        sheet.write_string(number, place, text if is_short else f"{text[: LONGEST_CELL - 8]} … (cut)")
 
 
 def _width(column: pd.Series, title: str) -> int:

@@ -77,15 +77,11 @@ class Language:
         >>> ENGLISH.ngettext("{number} ARK", "{number} ARKs", 1), ENGLISH.ngettext("{number} ARK", "{number} ARKs", 0)
         ('1 ARK', '0 ARKs')
         """
-        return self._filled(
-            self._catalogue.ngettext(one, many, int(number)), {"number": number, **values}
-        )
+        return self._filled(self._catalogue.ngettext(one, many, int(number)), {"number": number, **values})
 
     def npgettext(self, context: str, one: str, many: str, number: int, /, **values: Any) -> str:
         """The same, of what is said otherwise elsewhere."""
-        return self._filled(
-            self._catalogue.npgettext(context, one, many, int(number)), {"number": number, **values}
-        )
+        return self._filled(self._catalogue.npgettext(context, one, many, int(number)), {"number": number, **values})
 
     def made(self, function: Callable[[str], str], text: str) -> str:
         """Return what *function* makes of a text of this language."""
@@ -123,9 +119,7 @@ class Language:
 
     def decimals(self, value: float, places: int) -> str:
         """A number with so many digits after its point; a half is rounded away from 0, as scripts round it."""
-        return self._grouped(
-            Decimal(float(value)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP), places
-        )
+        return self._grouped(Decimal(float(value)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP), places)
 
     def share(self, value: float, places: int = 1) -> str:
         """A fraction from 0 to 1 in hundredths.
@@ -137,9 +131,7 @@ class Language:
         return f"{self.decimals(100 * value, places)}{space}%"
 
     def _grouped(self, value: Decimal, places: int) -> str:
-        return (
-            f"{value:,.{places}f}" if self.code == "en" else _grouped(self.code, str(value), places)
-        )
+        return f"{value:,.{places}f}" if self.code == "en" else _grouped(self.code, str(value), places)
 
     def day(self, day: date, *, compared_with: date | None = None) -> str:
         """A day in words, without its year where that is the year of *compared_with*.
@@ -153,11 +145,7 @@ class Language:
 
         locale = "en_GB" if self.code == "en" else self.code
         is_same_year = compared_with is not None and day.year == compared_with.year
-        text = (
-            format_skeleton("MMMMd", day, locale=locale)
-            if is_same_year
-            else format_date(day, "long", locale=locale)
-        )
+        text = format_skeleton("MMMMd", day, locale=locale) if is_same_year else format_date(day, "long", locale=locale)
         return f"1er{text[1:]}" if self.code == "fr" and day.day == 1 else text
 
     def month(self, day: date) -> str:
@@ -274,8 +262,6 @@ def language_of_environment(environment: Mapping[str, str] | None = None) -> Lan
     'en'
     """
     variables = os.environ if environment is None else environment
-    named = next(
-        filter(None, map(variables.get, ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))), ""
-    )
+    named = next(filter(None, map(variables.get, ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))), "")
     codes = (re.split("[_.@]", wanted)[0].lower() for wanted in named.split(":"))
     return next((LANGUAGES[code] for code in codes if code in LANGUAGES), ENGLISH)

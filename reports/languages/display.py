@@ -112,9 +112,7 @@ def duration(seconds: float) -> str:
     """
     for unit, size, most in (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 259_200)):
         if seconds < most:
-            return (
-                f"{seconds / size:.{0 if seconds >= 10 or seconds == int(seconds) else 1}f} {unit}"
-            )
+            return f"{seconds / size:.{0 if seconds >= 10 or seconds == int(seconds) else 1}f} {unit}"
     return f"{seconds / 86_400:.0f} days"
 
 

@@ -63,9 +63,7 @@ def action_cards(
     rows = failures[failures["number"].isin(causes["number"])]
     counts = rows["number"].value_counts()
     days = frames.verdicts[["ark", "request_url", "judged_at"]]
-    rows = (
-        rows.groupby("number").head(_MOST_ROWS).merge(days, on=["ark", "request_url"], how="left")
-    )
+    rows = rows.groupby("number").head(_MOST_ROWS).merge(days, on=["ark", "request_url"], how="left")
     by_number = {number: list(records_of(of_cause)) for number, of_cause in rows.groupby("number")}
     addresses = contacts(frames)
     return [
@@ -93,9 +91,7 @@ def _card(
         "{citations} of {arks} in {documents}",
         citations=language.ngettext("{number} citation", "{number} citations", row["citations"]),
         arks=language.npgettext("citations of", "{number} ARK", "{number} ARKs", row["arks"]),
-        documents=language.npgettext(
-            "in", "{number} document", "{number} documents", row["documents"]
-        ),
+        documents=language.npgettext("in", "{number} document", "{number} documents", row["documents"]),
     )
     responsible = _responsible(row, fault, language)
     facts = [
@@ -126,9 +122,7 @@ def _card(
     return ActionCard(
         number=row["number"],
         key=escaped("|".join(row[part] or "" for part in ("cause", "fault", "host", "rule"))),
-        name=language.gettext("{cause}: {host}", host=escaped(row["host"]), cause=name)
-        if row["host"]
-        else name,
+        name=language.gettext("{cause}: {host}", host=escaped(row["host"]), cause=name) if row["host"] else name,
         cause=row["cause"],
         tone=Family.UNREACHABLE.value if fault is Fault.NOBODY else Family.FAILS.value,
         counts=counts,
@@ -137,9 +131,7 @@ def _card(
         facts=tuple((term, cell) for term, cell in facts if cell.text),
         evidence=tuple((term, cell) for term, cell in evidence if cell.text),
         letter=message,
-        mail=f"mailto:{mailbox}?subject={language.made(quote, message.subject)}"
-        if mailbox
-        else None,
+        mail=f"mailto:{mailbox}?subject={language.made(quote, message.subject)}" if mailbox else None,
         command=triage_command(row, [failure["ark"] for failure in failures], frames.store),
         item=f"- [ ] **{name}** ({language.made(code, responsible.text)}): {counts}. {advice}",
     )
@@ -148,9 +140,7 @@ def _card(
 def _sender(frames: Frames) -> str:
     """The contact of the auditors, as the requests gave it: ``arkaudit/1 (+https://…; ada@example.org)``."""
     agents = frames.run["user_agent"]
-    senders = agents.str.extract(
-        r"\((?:\+[^;)]*;\s*)?\+?(?:mailto:)?([^\s;)]+)\)", expand=False
-    ).dropna()
+    senders = agents.str.extract(r"\((?:\+[^;)]*;\s*)?\+?(?:mailto:)?([^\s;)]+)\)", expand=False).dropna()
     return next(iter(senders), "")
 
 
@@ -164,9 +154,7 @@ class ClosedDoor:
     letter: Letter
 
 
-def closed_doors(
-    frames: Frames, hosts: pd.DataFrame, most: int, language: Language = ENGLISH
-) -> list[ClosedDoor]:
+def closed_doors(frames: Frames, hosts: pd.DataFrame, most: int, language: Language = ENGLISH) -> list[ClosedDoor]:
     """The hosts that keep programs out, those first for which most ARKs can't be judged; *most* at most."""
     rows = blocked(frames)
     chosen = hosts[hosts["arks_not_judged"].gt(0)]
@@ -234,9 +222,7 @@ def _responsible(row: Mapping[str, Any], fault: Fault, language: Language) -> Ce
     if fault is Fault.CITATION:
         return Cell(language.gettext("the editors of the citing documents"), TEXT)
     host = row["host"] or ""
-    urls = [
-        url for url in (row["pattern"], row["example_url"]) if url and host and netloc(url) == host
-    ]
+    urls = [url for url in (row["pattern"], row["example_url"]) if url and host and netloc(url) == host]
     home = link(f"{urls[0].partition(':')[0]}://{host}/") if urls else None
     if fault is Fault.NOBODY and host:
         text = language.gettext("no one yet; no answer today from {host}", host=escaped(host))
@@ -309,13 +295,9 @@ def triage_command(row: Mapping[str, Any], arks: Sequence[str], store: str) -> s
     return f'arkaudit triage acknowledge {words} --reason "…" --store {shlex.quote(escaped(store or "audit.db"))}'
 
 
-def check_list(
-    title: str, cards: Sequence[ActionCard], language: Language = ENGLISH
-) -> Iterator[str]:
+def check_list(title: str, cards: Sequence[ActionCard], language: Language = ENGLISH) -> Iterator[str]:
     """The lines of a check-list in Markdown; what came from the web is in code spans."""
-    yield language.gettext(
-        "# To act on: {title}", title=language.made(lambda text: code(escaped(text)), title)
-    )
+    yield language.gettext("# To act on: {title}", title=language.made(lambda text: code(escaped(text)), title))
     yield ""
     for card in cards:
         yield card.item

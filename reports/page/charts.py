@@ -94,9 +94,7 @@ def _names(names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _stack(
-    name: str, tone: str, values: pd.Series, longest: int, language: Language
-) -> dict[str, Any]:
+def _stack(name: str, tone: str, values: pd.Series, longest: int, language: Language) -> dict[str, Any]:
     return {
         "type": "bar",
         "name": name,
@@ -126,8 +124,7 @@ def _totals(totals: pd.Series, language: Language) -> dict[str, Any]:
         "name": language.gettext("in all"),
         "stack": "all",
         "data": [
-            {"value": 0, "label": {"show": True, "formatter": language.number(total)}}
-            for total in map(int, totals)
+            {"value": 0, "label": {"show": True, "formatter": language.number(total)}} for total in map(int, totals)
         ],
         "label": {"position": "right", "color": colour("ink"), "fontWeight": "bold"},
         "tooltip": {"show": False},
@@ -138,9 +135,7 @@ def _totals(totals: pd.Series, language: Language) -> dict[str, Any]:
 
 def _naan_sentence(naans: pd.DataFrame, language: Language) -> str:
     counts = ", ".join(
-        language.ngettext(
-            FAMILY_COUNTS[family].one, FAMILY_COUNTS[family].many, int(naans[column].sum())
-        )
+        language.ngettext(FAMILY_COUNTS[family].one, FAMILY_COUNTS[family].many, int(naans[column].sum()))
         for family, column in FAMILY_COLUMNS.items()
     )
     arks, largest = int(naans["arks"].sum()), naans.iloc[0]
@@ -166,10 +161,7 @@ def _naan_sentence(naans: pd.DataFrame, language: Language) -> str:
 def by_service(services: pd.DataFrame, language: Language) -> tuple[Chart, ...]:
     """Return for each service how many ARKs give it, and what the others answered: small multiples, of one scale."""
     most = max(1, int(services["arks"].max()))
-    return tuple(
-        _service(str(name), rows, most, language)
-        for name, rows in services.groupby("service", sort=False)
-    )
+    return tuple(_service(str(name), rows, most, language) for name, rows in services.groupby("service", sort=False))
 
 
 _SERVICE_TITLES = {
@@ -207,11 +199,7 @@ def _service(service: str, rows: pd.DataFrame, most: int, language: Language) ->
                     "data": [
                         {
                             "value": arks,
-                            "itemStyle": {
-                                "color": colour(
-                                    _family(service, str(outcome), given=is_given).value
-                                )
-                            },
+                            "itemStyle": {"color": colour(_family(service, str(outcome), given=is_given).value)},
                             "label": {"formatter": language.number(arks)},
                         }
                         for outcome, arks, is_given in bars
@@ -307,11 +295,7 @@ def flow_of(arks: pd.DataFrame, language: Language) -> Chart | None:
 
     Which hosts are drawn, and in what order, goes by the hosts and their numbers, not by their names in a language.
     """
-    asked = arks[
-        arks["object"].notna()
-        & arks["request_url"].notna()
-        & arks["object"].ne(ObjectOutcome.SKIPPED)
-    ]
+    asked = arks[arks["object"].notna() & arks["request_url"].notna() & arks["object"].ne(ObjectOutcome.SKIPPED)]
     if asked.empty:
         return None
     ways = pd.DataFrame(
@@ -323,14 +307,11 @@ def flow_of(arks: pd.DataFrame, language: Language) -> Chart | None:
     )
     counted = ways.groupby(["start", "end", "family"], sort=False).size().reset_index(name="urls")
     first, second = (
-        _nodes(column, counted[name].map(escaped), counted["urls"])
-        for column, name in enumerate(("start", "end"))
+        _nodes(column, counted[name].map(escaped), counted["urls"]) for column, name in enumerate(("start", "end"))
     )
     asked_at, ended_at = Counter[Node](), Counter[Node]()
     links = Counter[tuple[Node, Node]]()
-    for start, end, family, urls in zip(
-        first, second, counted["family"], counted["urls"].tolist(), strict=True
-    ):
+    for start, end, family, urls in zip(first, second, counted["family"], counted["urls"].tolist(), strict=True):
         asked_at[start] += urls
         ended_at[end] += urls
         links[start, end] += urls
@@ -399,9 +380,7 @@ def _name(node: Node, language: Language) -> str:
         case (0, None):
             return language.gettext("asked at others")
         case (0, host):
-            return language.gettext(
-                "asked at {host}", host=host or language.pgettext("asked at", "no host")
-            )
+            return language.gettext("asked at {host}", host=host or language.pgettext("asked at", "no host"))
         case (1, None):
             return language.gettext("other hosts")
         case (1, host):
@@ -443,9 +422,7 @@ def _nodes(column: int, hosts: pd.Series, urls: pd.Series) -> list[Node]:
     return [(column, host if host in drawn else None) for host in hosts]
 
 
-def _flow_sentence(
-    first: Counter[Node], second: Counter[Node], names: Mapping[Node, str], language: Language
-) -> str:
+def _flow_sentence(first: Counter[Node], second: Counter[Node], names: Mapping[Node, str], language: Language) -> str:
     [(most_asked, asked)] = first.most_common(1)
     [(most_landed, landed)] = second.most_common(1)
     return language.ngettext(

@@ -78,10 +78,7 @@ def page(
     """The whole page as HTML. The same run and tables give the same text."""
     spoken = spoken or Spoken()
     texts = Texts(spoken.language.code)
-    parts = {
-        definition.name: part_of(definition, tables[definition.name], frames, texts)
-        for definition in TABLES
-    }
+    parts = {definition.name: part_of(definition, tables[definition.name], frames, texts) for definition in TABLES}
     pieces = page_pieces(frames, parts, texts, choice=choice, spoken=spoken)
     return b"".join(pieces).decode("utf-8")
 
@@ -100,9 +97,7 @@ class PagePart:
     """The rows that cards and the first screen are made of; none where they are made of none of it."""
 
 
-def part_of(
-    definition: TableDefinition, table: pd.DataFrame, frames: Frames, texts: Texts
-) -> PagePart:
+def part_of(definition: TableDefinition, table: pd.DataFrame, frames: Frames, texts: Texts) -> PagePart:
     """Return what the page holds of a table."""
     ours = (table[column.name].dropna().unique() for column in definition.columns if column.is_ours)
     rows = (
@@ -153,13 +148,9 @@ def page_pieces(
     browser chooses among them where none was asked for.
     """
     tables = {name: part.rows for name, part in parts.items() if part.rows is not None}
-    ours = dict.fromkeys(
-        [*ADVICE.values(), *(text for part in parts.values() for text in part.sentences)]
-    )
+    ours = dict.fromkeys([*ADVICE.values(), *(text for part in parts.values() for text in part.sentences)])
     style = (_HERE / "templates" / "page.css").read_text("utf-8")
-    library, *scripts = (
-        (_HERE / "static" / name).read_text("utf-8") for name in (CHART_LIBRARY, *SCRIPTS)
-    )
+    library, *scripts = ((_HERE / "static" / name).read_text("utf-8") for name in (CHART_LIBRARY, *SCRIPTS))
     whole = template("page.html.j2")
     cards = action_cards(frames, tables, MOST_CAUSES, texts)
     has_arks = parts["naans"].shown.row_count
@@ -186,9 +177,7 @@ def page_pieces(
         "script_data": "",
         "scripts": [""] * len(scripts),
     }
-    places = texts.places(
-        whole.render({**said, **nothing, "data": dict.fromkeys([*parts, LIFE.name], "")})
-    )
+    places = texts.places(whole.render({**said, **nothing, "data": dict.fromkeys([*parts, LIFE.name], "")}))
     title = texts.mark(lambda language: audited(frames, language).title)
     for_scripts = {
         "check_list": list(check_list(title, cards, texts)),
@@ -206,8 +195,7 @@ def page_pieces(
         "advice": ADVICE,
         "scripted": scripted[texts.code],
         "languages": {
-            code: {**places[code], "scripted": changes(scripted[texts.code], scripted[code])}
-            for code in LANGUAGES
+            code: {**places[code], "scripted": changes(scripted[texts.code], scripted[code])} for code in LANGUAGES
         },
         "written": texts.code,
         "is_asked_for": spoken.is_asked_for,
@@ -240,10 +228,7 @@ def _said(frames: Frames, tables: Mapping[str, pd.DataFrame], texts: Texts) -> d
         "run": _run_facts(frames, texts),
         "suspicion": escaped("".join(suspect["suspicion"].dropna())),
         "title": texts.marked({code: escaped(each.title) for code, each in about.items()}),
-        "audited": [
-            texts.marked(dict(zip(LANGUAGES, map(escaped, said), strict=True)))
-            for said in sentences_about
-        ],
+        "audited": [texts.marked(dict(zip(LANGUAGES, map(escaped, said), strict=True))) for said in sentences_about],
         "headline": headline(counts_of(frames, tables), texts),
         "sentences": sentences(summary, texts),
         "tiles": tiles_of(summary, texts),
@@ -306,8 +291,7 @@ def _run_facts(frames: Frames, language: Language) -> list[tuple[str, str]]:
         "arkaudit": escaped(run["version"]),
         language.gettext("Run"): escaped(f"{run['run_id']} ({run['command']}, {run['state']})"),
         language.gettext("Started"): language.shown(run["started_at"], ColumnType.MOMENT),
-        language.gettext("Ended"): language.shown(run["ended_at"], ColumnType.MOMENT)
-        or language.gettext("not yet"),
+        language.gettext("Ended"): language.shown(run["ended_at"], ColumnType.MOMENT) or language.gettext("not yet"),
         language.gettext("Compared with"): _compared(frames, language),
         language.gettext("Resolver for ARKs without one"): escaped(run["resolver"] or ""),
         language.gettext("User agent"): escaped(run["user_agent"] or ""),
@@ -356,9 +340,7 @@ def _lives(frames: Frames) -> pd.DataFrame:
     best = rows.sort_values(["family", "object"]).drop_duplicates(["ark_id", "run_id"])
     ordered = best.sort_values(["place", "started_at", "run_id"], ignore_index=True)
     ordered = ordered.assign(ark=names["ark"].take(ordered["place"].to_numpy()).array)
-    return ordered.rename(columns={"run_id": "run", "started_at": "at"})[
-        [column.name for column in LIFE.columns]
-    ]
+    return ordered.rename(columns={"run_id": "run", "started_at": "at"})[[column.name for column in LIFE.columns]]
 
 
 LIFE = TableDefinition(

@@ -93,25 +93,19 @@ def letter_to_let_in(
     """
     ways = [
         _LET_IN,
-        N_("- the signature of our requests (Web Bot Auth), by the key {key};")
-        if signed_by
-        else "",
+        N_("- the signature of our requests (Web Bot Auth), by the key {key};") if signed_by else "",
         N_("- our address, as your log has it with the User-Agent {agent};"),
         N_("- the paths of ARKs, which begin with /ark:, and the pages that they lead to."),
         _PATIENCE,
     ]
     words = {"key": escaped(signed_by), "agent": escaped(user_agent)}
     request = "\n".join(language.gettext(way, **words) for way in ways if way)
-    return _written(
-        _TO_LET_IN, escaped(host), _DEAR_COLLEAGUES, blocked, count, request, language, sender
-    )
+    return _written(_TO_LET_IN, escaped(host), _DEAR_COLLEAGUES, blocked, count, request, language, sender)
 
 
 _DEAR_EDITORS, _DEAR_COLLEAGUES = N_("Dear editors,"), N_("Dear colleagues,")
 _LET_IN = N_("Could you let it in? To allow one of these is enough:")
-_PATIENCE = N_(
-    "It asks once a second at most, obeys robots.txt, and never tries to get around a check for programs."
-)
+_PATIENCE = N_("It asks once a second at most, obeys robots.txt, and never tries to get around a check for programs.")
 
 
 def _written(
@@ -125,9 +119,7 @@ def _written(
     sender: str,
 ) -> Letter:
     """A letter with what was seen of each ARK between its first *words*, subject and opening, and its request."""
-    subject, opening = (
-        language.ngettext(forms.one, forms.many, count, host=where) for forms in words
-    )
+    subject, opening = (language.ngettext(forms.one, forms.many, count, host=where) for forms in words)
     arks = list(dict.fromkeys(one.ark for one in arks_seen))[:MOST_NAMED]
     more = count - len(arks)
     parts = [
@@ -147,9 +139,7 @@ def _written(
         )
     parts += [
         request,
-        language.gettext(
-            "We gladly send what was asked and answered, request by request. Thank you for your help."
-        ),
+        language.gettext("We gladly send what was asked and answered, request by request. Thank you for your help."),
         "\n".join(
             filter(
                 None,
@@ -218,9 +208,7 @@ def _lines(failure: Seen, language: Language) -> Iterator[str]:
     if failure.ended_at and failure.ended_at != failure.url:
         yield language.gettext("which led to {url}", url=escaped(failure.ended_at))
     if failure.day:
-        yield language.gettext(
-            "on {day}: {meaning}", day=language.day(failure.day), meaning=meaning
-        )
+        yield language.gettext("on {day}: {meaning}", day=language.day(failure.day), meaning=meaning)
     else:
         yield meaning
     if failure.documents:
@@ -229,9 +217,7 @@ def _lines(failure: Seen, language: Language) -> Iterator[str]:
         yield language.gettext("it should probably be {better}", better=escaped(failure.should_be))
     if failure.archived_copy and failure.archived_on:
         copy, day = escaped(failure.archived_copy), language.day(failure.archived_on)
-        yield language.gettext(
-            "an archive has a copy of what it led to, of {day}: {copy}", day=day, copy=copy
-        )
+        yield language.gettext("an archive has a copy of what it led to, of {day}: {copy}", day=day, copy=copy)
 
 
 def _cited(documents: Sequence[str], language: Language) -> str:
@@ -251,39 +237,25 @@ def _cited(documents: Sequence[str], language: Language) -> str:
 
 #: What would help, for those who can do it.
 REQUESTS = {
-    Cause.LABEL_FORM: N_(
-        "Could your resolver accept ark: and ark:/ alike? Both forms of the label mean the same."
-    ),
+    Cause.LABEL_FORM: N_("Could your resolver accept ark: and ark:/ alike? Both forms of the label mean the same."),
     Cause.HYPHENS: N_("Could your resolver ignore hyphens? In an ARK they have no meaning."),
     Cause.MOVED_RESOLVER: N_(
         "Another resolver knows these ARKs. Could the old address redirect there, so that what was cited keeps working?"
     ),
-    Cause.MISTYPED: N_(
-        "Could you compare these with their sources? The check character shows a typing error."
-    ),
-    Cause.CUT_SHORT: N_(
-        "Could you complete these citations? Longer ARKs that begin like them work."
-    ),
-    Cause.RUN_ON: N_(
-        "Could you shorten these citations? Something that is not part of the ARK is glued to its end."
-    ),
+    Cause.MISTYPED: N_("Could you compare these with their sources? The check character shows a typing error."),
+    Cause.CUT_SHORT: N_("Could you complete these citations? Longer ARKs that begin like them work."),
+    Cause.RUN_ON: N_("Could you shorten these citations? Something that is not part of the ARK is glued to its end."),
     Cause.UNKNOWN_PART: N_(
         "The whole object can be reached, but these parts of it cannot. Were they renamed, or are they gone?"
     ),
     Cause.REFUSED_HERE: N_("The same ARKs work at another address. Could this one redirect there?"),
-    Cause.DEAD_HOST: N_(
-        "The host has given no answer for some time. Is there another one that knows these ARKs?"
-    ),
+    Cause.DEAD_HOST: N_("The host has given no answer for some time. Is there another one that knows these ARKs?"),
     Cause.SILENT_HOST: N_(
         "It may have been an outage. If the host does not come back, which other one knows these ARKs?"
     ),
-    Cause.PASSING: N_(
-        "It may have been an outage: the host answers for other ARKs. Could you look at these?"
-    ),
+    Cause.PASSING: N_("It may have been an outage: the host answers for other ARKs. Could you look at these?"),
     Cause.LOOP: N_("The redirects lead in a circle. Could you correct where they lead?"),
-    Cause.BAD_REDIRECT: N_(
-        "The redirects lead to no usable address. Could you correct where they lead?"
-    ),
+    Cause.BAD_REDIRECT: N_("The redirects lead to no usable address. Could you correct where they lead?"),
     Cause.CHANGED_PATH: N_(
         "All that lead to addresses of this form fail: the paths of the site seem to have changed. One redirect from "
         "the old form to the new one would repair all of them."

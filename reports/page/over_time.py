@@ -26,9 +26,7 @@ def alive_of(runs: pd.DataFrame, language: Language) -> Chart | None:
     return Chart(
         "share-alive",
         language.gettext("Share alive by run"),
-        " ".join(
-            [_alive_sentence(len(judged), first, last, language), *_foot_sentence(foot, language)]
-        ),
+        " ".join([_alive_sentence(len(judged), first, last, language), *_foot_sentence(foot, language)]),
         300,
         {
             **_lines_frame([name for name, *_ in lines], foot),
@@ -76,9 +74,7 @@ def _time_axis(first: pd.Timestamp, last: pd.Timestamp, language: Language) -> d
     """An axis of days; of minutes, where all that is drawn lies within a few days."""
     is_long = last - first >= pd.Timedelta(days=_FEW_DAYS)
     label, apart = (
-        (language.day_pattern(), "1D")
-        if is_long
-        else (f"{language.day_pattern(has_year=False)} {{HH}}:{{mm}}", "1min")
+        (language.day_pattern(), "1D") if is_long else (f"{language.day_pattern(has_year=False)} {{HH}}:{{mm}}", "1min")
     )
     return {
         "type": "time",
@@ -95,15 +91,11 @@ def _share(run: pd.Series, language: Language, *parts: str) -> str:
     """A share of what was proved by a run, with what it is a share of."""
     of = sum(int(run[name]) for name in ("working", "failing", "confirmed_broken"))
     part = sum(int(run[name]) for name in parts)
-    return language.gettext(
-        "{share} ({part} of {all})", share=_percent(part / of, language), part=part, all=of
-    )
+    return language.gettext("{share} ({part} of {all})", share=_percent(part / of, language), part=part, all=of)
 
 
 def _run_row(run: pd.Series, language: Language) -> tuple[str, ...]:
-    counts = (
-        language.number(int(run[name])) for name in ("working", "failing", "confirmed_broken")
-    )
+    counts = (language.number(int(run[name])) for name in ("working", "failing", "confirmed_broken"))
     remark = language.gettext("suspect: most hosts failed") if run["suspect"] else ""
     day = language.numeric_day(run["started_at"])
     return str(run["run_id"]), day, *counts, _percent(run["share_working"], language), remark
@@ -145,9 +137,7 @@ def survival_of(survival: pd.DataFrame, grouping: str, language: Language) -> Ch
             },
             "series": [
                 {**_line(name, tone, points, dash), "step": "end"}
-                for name, tone, points, dash in zip(
-                    curves, tones, map(_points, curves.values()), _DASHES, strict=False
-                )
+                for name, tone, points, dash in zip(curves, tones, map(_points, curves.values()), _DASHES, strict=False)
             ],
         },
         numbers=Numbers(
@@ -208,14 +198,9 @@ def _survival_sentence(curves: Mapping[str, pd.DataFrame], longest: int, languag
     return language.gettext(
         "Falling steps: the estimated share (Kaplan-Meier) of {watched} still alive so many days after each was first "
         "seen to work, over {days}. At the end: {parts}.",
-        watched=language.npgettext(
-            "share of", "{number} watched ARK at a URL", "{number} watched ARKs at a URL", most
-        ),
+        watched=language.npgettext("share of", "{number} watched ARK at a URL", "{number} watched ARKs at a URL", most),
         days=language.npgettext("over", "{number} day", "{number} days", longest),
-        parts="; ".join(
-            f"{name} {_percent(rows['survival'].iloc[-1], language)}"
-            for name, rows in curves.items()
-        ),
+        parts="; ".join(f"{name} {_percent(rows['survival'].iloc[-1], language)}" for name, rows in curves.items()),
     )
 
 
@@ -267,9 +252,7 @@ def _line(name: str, tone: str, points: Sequence[Any], dash: str) -> dict[str, A
 
 
 def _percent(share: Any, language: Language) -> str:
-    return (
-        language.pgettext("a share", "unknown") if pd.isna(share) else language.share(float(share))
-    )
+    return language.pgettext("a share", "unknown") if pd.isna(share) else language.share(float(share))
 
 
 def _rounded(share: Any) -> float:

@@ -83,9 +83,7 @@ class ShownTable:
         return self.definition.name in ON_PAPER
 
 
-def shown_table(
-    definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language
-) -> ShownTable:
+def shown_table(definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language) -> ShownTable:
     """A table for the page: its first rows as cells, and what is said where it has none to report."""
     columns = tuple(column for column in columns_of(definition) if table[column.name].notna().any())
     first = table.head(MOST_LISTED if definition.is_listing else MOST_ROWS)
@@ -116,19 +114,14 @@ def cell_of(value: Any, kind: ColumnType, language: Language) -> Cell:
 
 
 _TONES: Mapping[Any, Family] = {
-    **dict.fromkeys(
-        (*EventKind, *ArkState, *MetadataOutcome, *CommitmentOutcome), Family.NOT_JUDGED
-    ),
+    **dict.fromkeys((*EventKind, *ArkState, *MetadataOutcome, *CommitmentOutcome), Family.NOT_JUDGED),
     **dict.fromkeys(
         (*DESCRIBED, CommitmentOutcome.STATED, ArkState.HEALTHY, EventKind.RECOVERED),
         Family.WORKS,
     ),
     **dict.fromkeys((ArkState.FAILING, ArkState.FLAPPING), Family.UNREACHABLE),
     **dict.fromkeys((ArkState.CONFIRMED_BROKEN, EventKind.BROKE), Family.FAILS),
-    **{
-        cause: Family.UNREACHABLE if fault is Fault.NOBODY else Family.FAILS
-        for cause, fault in FAULT_OF.items()
-    },
+    **{cause: Family.UNREACHABLE if fault is Fault.NOBODY else Family.FAILS for cause, fault in FAULT_OF.items()},
     **FAMILY_OF,
     **{family: family for family in Family},
 }
@@ -215,9 +208,7 @@ def packed(table: pd.DataFrame, columns: tuple[Column, ...]) -> str:
     column of numbers, truths or moments (milliseconds since 1970) is ``{"v": values}``, with null for nothing.
     """
     compressor = zlib.compressobj(6, wbits=_GZIP)
-    parts = [
-        compressor.compress(piece.encode()) for piece in _pieces(table.head(MOST_EMBEDDED), columns)
-    ]
+    parts = [compressor.compress(piece.encode()) for piece in _pieces(table.head(MOST_EMBEDDED), columns)]
     return base64.b64encode(b"".join([*parts, compressor.flush()])).decode("ascii")
 
 
@@ -233,9 +224,7 @@ def _pieces(table: pd.DataFrame, columns: tuple[Column, ...]) -> Iterator[str]:
         for position, (name, values) in enumerate(_content(table[column.name], column).items()):
             yield f'{"," if position else ""}"{name}":['
             for start in range(0, len(values), _PIECE):
-                piece = json.dumps(
-                    values[start : start + _PIECE], ensure_ascii=False, separators=(",", ":")
-                )
+                piece = json.dumps(values[start : start + _PIECE], ensure_ascii=False, separators=(",", ":"))
                 yield ("," if start else "") + piece[1:-1]
             yield "]"
         yield "}"
@@ -324,9 +313,7 @@ TOPICS = (
     Topic(
         "every-ark",
         N_("ARKs"),
-        N_(
-            "Everything about each ARK; and two for one object, one for two, wholes and their parts."
-        ),
+        N_("Everything about each ARK; and two for one object, one for two, wholes and their parts."),
         ("arks", "groups"),
     ),
     Topic(
@@ -425,9 +412,7 @@ _FIRST_TIME = N_("Nothing to compare with yet: this is the first audit of its ki
 _NONE = N_("None.")
 
 
-def _nothing_words(
-    definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language
-) -> str:
+def _nothing_words(definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language) -> str:
     """Return what is said instead of a table that has nothing to report; an empty text for one that has."""
     is_first = frames.previous is None and frames.since is None
     if definition.name == "changes" and is_first and table["event"].eq(EventKind.NEW).all():

@@ -28,9 +28,7 @@ def _in_all(name: str) -> Callable[..., str]:
 
     def said(texts: Texts, *arguments: Any, **values: Any) -> str:
         return texts.mark(
-            lambda each: getattr(each, name)(
-                *texts.said(arguments, each.code), **texts.said(values, each.code)
-            )
+            lambda each: getattr(each, name)(*texts.said(arguments, each.code), **texts.said(values, each.code))
         )
 
     return said
@@ -90,9 +88,7 @@ class Texts(Language):
         ``texts`` has them by the number of the text among those of the page that are not blank; ``attributes`` by the
         number of the element among all, and their name.
         """
-        others: dict[str, dict[str, Any]] = {
-            code: {"texts": {}, "attributes": {}} for code in LANGUAGES
-        }
+        others: dict[str, dict[str, Any]] = {code: {"texts": {}, "attributes": {}} for code in LANGUAGES}
         element = text = -1
         for piece in _TAG.split(html):
             if piece.startswith("<"):

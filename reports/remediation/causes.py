@@ -95,42 +95,24 @@ FAULT_OF = {
 
 #: What to do, in words; the same for every ARK of one cause.
 ADVICE = {
-    Cause.LABEL_FORM: N_(
-        "Ask the resolver to accept ark: and ark:/ alike; until then cite the form that works."
-    ),
+    Cause.LABEL_FORM: N_("Ask the resolver to accept ark: and ark:/ alike; until then cite the form that works."),
     Cause.HYPHENS: N_("Ask the resolver to ignore hyphens; until then cite the ARK without them."),
-    Cause.MOVED_RESOLVER: N_(
-        "Cite the ARK at the resolver that works, and ask the old one to redirect there."
-    ),
+    Cause.MOVED_RESOLVER: N_("Cite the ARK at the resolver that works, and ask the old one to redirect there."),
     Cause.MISTYPED: N_("Compare the citation with its source: its check character does not fit."),
     Cause.CUT_SHORT: N_("Complete the citation: a longer ARK that begins like it works."),
     Cause.RUN_ON: N_("Shorten the citation: the ARK without what is glued to its end works."),
     Cause.UNKNOWN_PART: N_("Cite the whole, or compare what follows its name with the source."),
-    Cause.REFUSED_HERE: N_(
-        "Cite the ARK at the address that works, and inform the operator of the one that does not."
-    ),
-    Cause.DEAD_HOST: N_(
-        "Look for a successor of the host; cite the ARKs at a resolver that knows them."
-    ),
-    Cause.SILENT_HOST: N_(
-        "Ask again before you conclude; if the host still does not answer, write to its operator."
-    ),
+    Cause.REFUSED_HERE: N_("Cite the ARK at the address that works, and inform the operator of the one that does not."),
+    Cause.DEAD_HOST: N_("Look for a successor of the host; cite the ARKs at a resolver that knows them."),
+    Cause.SILENT_HOST: N_("Ask again before you conclude; if the host still does not answer, write to its operator."),
     Cause.PASSING: N_("Ask again: the host answers for other ARKs."),
     Cause.LOOP: N_("Tell the host that its redirects lead in a circle."),
     Cause.BAD_REDIRECT: N_("Tell the resolver that its redirect leads to no usable address."),
-    Cause.CHANGED_PATH: N_(
-        "One redirect repairs all of these: tell the landing host and the resolver of the pattern."
-    ),
+    Cause.CHANGED_PATH: N_("One redirect repairs all of these: tell the landing host and the resolver of the pattern."),
     Cause.UNKNOWN_NAAN: N_("Find out which resolver serves this NAAN; cite the ARKs there."),
-    Cause.WITHDRAWN: N_(
-        "Ask the holder for a tombstone that explains the withdrawal, at the ARK itself."
-    ),
-    Cause.MISSING_PAGE: N_(
-        "Tell the holder which pages are gone, so that the resolver's targets can be corrected."
-    ),
-    Cause.UNKNOWN_NAME: N_(
-        "Compare the citation with its source; if it is right, ask the resolver for this name."
-    ),
+    Cause.WITHDRAWN: N_("Ask the holder for a tombstone that explains the withdrawal, at the ARK itself."),
+    Cause.MISSING_PAGE: N_("Tell the holder which pages are gone, so that the resolver's targets can be corrected."),
+    Cause.UNKNOWN_NAME: N_("Compare the citation with its source; if it is right, ask the resolver for this name."),
 }
 
 #: Ways by which the object was reached although the way as written failed, and what that says.
@@ -333,9 +315,7 @@ def pattern(url: str, ark: str) -> str:
     'https://gallica.example/view/*'
     """
     address = url.partition("#")[0]
-    rest = (
-        ark.partition("/")[2] if ark.startswith("ark:") else ""
-    )  # in the normal form: the name with its qualifier
+    rest = ark.partition("/")[2] if ark.startswith("ark:") else ""  # in the normal form: the name with its qualifier
     if rest and rest in address:
         before, _, after = address.partition(rest)
         return f"{before}{{name}}{after}"
@@ -375,11 +355,7 @@ def _spelled(address: str, name: str) -> tuple[str, str, str]:
     """
     characters = (f"(?:{re.escape(char)}|{re.escape(quote(char, safe=''))})" for char in name)
     spelling = re.search("(?:-|%2D)*".join(characters), address, re.IGNORECASE)
-    return (
-        (address[: spelling.start()], spelling[0], address[spelling.end() :])
-        if spelling
-        else (address, "", "")
-    )
+    return (address[: spelling.start()], spelling[0], address[spelling.end() :]) if spelling else (address, "", "")
 
 
 def _wild(url: str) -> str:

@@ -99,9 +99,7 @@ _WAYS = {
     Cause.REFUSED_HERE: Why.OTHER_RESOLVER,
 }
 _BECAUSE = {
-    Cause.LABEL_FORM: N_(
-        "the resolver knows only the other form of the label; it works in that form"
-    ),
+    Cause.LABEL_FORM: N_("the resolver knows only the other form of the label; it works in that form"),
     Cause.HYPHENS: N_("the resolver takes hyphens for part of the name; it works without them"),
     Cause.MOVED_RESOLVER: N_("the resolver that is written fails; it works there"),
     Cause.REFUSED_HERE: N_("it fails as it is written; the same ARK is cited there and works"),
@@ -119,11 +117,7 @@ def correction(citation: Place) -> Correction | None:
     if citation.is_ambiguous:
         return None
     if citation.meant_ark:
-        correct = (
-            citation.meant_url
-            if citation.has_resolver and citation.meant_url
-            else citation.meant_ark
-        )
+        correct = citation.meant_url if citation.has_resolver and citation.meant_url else citation.meant_ark
         return Correction(
             correct,
             Why.DID_YOU_MEAN,
@@ -132,9 +126,7 @@ def correction(citation: Place) -> Correction | None:
     better = _better(citation)
     if better or citation.archived_copy is None or citation.family is Family.WORKS:
         return better
-    return Correction(
-        None, Why.ARCHIVED_COPY, N_("it fails; an archive has a copy of what it led to")
-    )
+    return Correction(None, Why.ARCHIVED_COPY, N_("it fails; an archive has a copy of what it led to"))
 
 
 def _better(citation: Place) -> Correction | None:
@@ -153,9 +145,7 @@ def _better(citation: Place) -> Correction | None:
         and citation.family is Family.WORKS
         and citation.repaired != citation.as_written
     ):
-        return Correction(
-            citation.repaired, Why.REPAIRED, f"it has {', '.join(faults)}, and works without"
-        )
+        return Correction(citation.repaired, Why.REPAIRED, f"it has {', '.join(faults)}, and works without")
     return None
 
 
@@ -176,7 +166,4 @@ def has_look_alike(text: str) -> bool:
     (True, False)
     """
     inside = re.sub(r"\S[ \t]*[\r\n]", "", text)
-    return any(
-        (unicodedata.category(char) == "Pd" and char != "-") or char == "\N{MINUS SIGN}"
-        for char in inside
-    )
+    return any((unicodedata.category(char) == "Pd" and char != "-") or char == "\N{MINUS SIGN}" for char in inside)

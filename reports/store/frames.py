@@ -158,9 +158,7 @@ class Frames:
     def __repr__(self) -> str:
         of_store = f"of {self.store!r}" if self.store else "of no store"
         runs = ", ".join(f"run {number}" for number in self.run["run_id"]) or "no run"
-        counts = (
-            f"{len(self.documents)} documents, {len(self.arks)} ARKs, {len(self.verdicts)} verdicts"
-        )
+        counts = f"{len(self.documents)} documents, {len(self.arks)} ARKs, {len(self.verdicts)} verdicts"
         return f"<Frames {of_store}, {runs}: {counts}>"
 
 
@@ -194,9 +192,7 @@ def load_frames(
         reported = reported or Reported(NO_RUN, NO_RUN)
         arks = load(connection, ARKS, query_of(ARKS))
         compared = [
-            None
-            if run is None
-            else _frames(connection, Reported(run, run, is_all=reported.is_all), registered, arks)
+            None if run is None else _frames(connection, Reported(run, run, is_all=reported.is_all), registered, arks)
             for run in (earlier, since)
         ]
         return replace(
@@ -233,14 +229,10 @@ def _frames(
     run_id = reported.run_id
     whole_run, until = (run_id, reported.until) if is_whole else (NO_RUN, NO_RUN)
     counting = kept(connection, "counting", counting_verdicts(reported))
-    judged = kept(
-        connection, "judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting))
-    )
+    judged = kept(connection, "judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting)))
 
     own = select(observation.c.observation_id).where(observation.c.run_id == run_id)
-    together = (verdict.c.run_id == observation.c.run_id) & (
-        verdict.c.request_url == observation.c.request_url
-    )
+    together = (verdict.c.run_id == observation.c.run_id) & (verdict.c.request_url == observation.c.request_url)
     resting = select(observation.c.observation_id).join_from(verdict, observation, together)
     asked = own.union(resting.where(verdict.c.verdict_id.in_(counting)))
     is_asked = observation.c.observation_id.in_(asked) if is_whole else false()
@@ -263,13 +255,9 @@ def _frames(
     about = [mentions, observations[observations["run_id"].eq(run_id)], verdicts]
     is_meant = arks["ark_id"].isin(pd.concat([rows["ark_id"] for rows in about]))
     by_then = run.c.started_at <= started(until)
-    lives = loaded(
-        HISTORY, looked_through(verdict.c.ark_id).in_(judged), by_then, of=verdict.join(run)
-    )
+    lives = loaded(HISTORY, looked_through(verdict.c.ark_id).in_(judged), by_then, of=verdict.join(run))
     lives = lives.drop(columns="verdict_id").sort_values("run_id", kind="stable", ignore_index=True)
-    ailing = select(verdict.c.ark_id).where(
-        verdict.c.verdict_id.in_(counting), verdict.c.object.in_(AILING)
-    )
+    ailing = select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting), verdict.c.object.in_(AILING))
     good = loaded(
         LAST_GOOD,
         verdict.c.ark_id.in_(ailing.subquery().select()),
@@ -400,9 +388,7 @@ def timeline(connection: Connection, run_id: int) -> Timeline:
         rows = rows.assign(run=rows["run_id"].map(numbers).astype("int16")).drop(columns="run_id")
         return rows.sort_values([order, "run"], ignore_index=True)
 
-    together = (latest.c.ark_id == verdict.c.ark_id) & (
-        latest.c.request_url == verdict.c.request_url
-    )
+    together = (latest.c.ark_id == verdict.c.ark_id) & (latest.c.request_url == verdict.c.request_url)
     checks = query_of(CHECKS).join_from(verdict, latest, together)
     standings = query_of(STANDINGS).join_from(latest, ark)
     standings = standings.outerjoin(verdict, verdict.c.verdict_id == latest.c.verdict_id)

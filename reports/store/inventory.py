@@ -67,9 +67,7 @@ def read_inventory(path: Path) -> pd.DataFrame:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
-        raise InventoryUnreadable(
-            f"{path}:{line}: is not UTF-8: save the file as CSV in UTF-8"
-        ) from None
+        raise InventoryUnreadable(f"{path}:{line}: is not UTF-8: save the file as CSV in UTF-8") from None
     rows: dict[str, tuple[Any, ...]] = {}
     problems: list[str] = []
     names: list[str | None] | None = None
@@ -86,9 +84,7 @@ def read_inventory(path: Path) -> pd.DataFrame:
         else:
             rows[row[1]] = row
     if names is None:
-        raise InventoryUnreadable(
-            f"{path}:1: has no line that names the columns: ark, expected_url …"
-        )
+        raise InventoryUnreadable(f"{path}:1: has no line that names the columns: ark, expected_url …")
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise InventoryUnreadable(problems[0] + more)
@@ -118,14 +114,11 @@ def _lines(text: str, path: Path) -> Iterator[tuple[int, list[str]]]:
 def _names(cells: list[str], at: str) -> list[str | None]:
     """Return what each column is; None for one that is left alone."""
     names = [
-        COLUMNS.get(cell.strip().lower()) or COLUMNS.get(_WORDS.sub("_", cell.lower()).strip("_"))
-        for cell in cells
+        COLUMNS.get(cell.strip().lower()) or COLUMNS.get(_WORDS.sub("_", cell.lower()).strip("_")) for cell in cells
     ]
     named = [name for name in names if name]
     if "ark" not in named:
-        raise InventoryUnreadable(
-            f"{at}no column is named ark; the first line names the columns: ark, expected_url …"
-        )
+        raise InventoryUnreadable(f"{at}no column is named ark; the first line names the columns: ark, expected_url …")
     twice = next((name for name in named if named.count(name) > 1), None)
     if twice:
         raise InventoryUnreadable(f"{at}two columns are the {twice}")
@@ -163,9 +156,7 @@ def _row(line: int, cells: list[str], names: list[str | None]) -> tuple[Any, ...
 def _is_web(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        return (
-            parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        )
+        return parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
 
@@ -197,9 +188,7 @@ def with_citations(connection: Connection, inventory: pd.DataFrame, run_id: int)
         .distinct()
     )
     is_cited = inventory["ark"].isin(list(cited)).astype("boolean")
-    return inventory.assign(
-        is_cited=is_cited, is_chosen=pd.Series(True, index=inventory.index, dtype="boolean")
-    )
+    return inventory.assign(is_cited=is_cited, is_chosen=pd.Series(True, index=inventory.index, dtype="boolean"))
 
 
 def _is_listed(inventory: pd.DataFrame) -> ColumnElement[bool]:
@@ -236,11 +225,7 @@ def _is_clear(row: Any, expected: object) -> bool:
     """Return whether the end of a chain says enough: mostly so, and it saves a look at each."""
     if row.object == ObjectOutcome.BLOCKED:
         return False
-    return (
-        not isinstance(expected, str)
-        or row.final_url is None
-        or same_object(expected, row.final_url)
-    )
+    return not isinstance(expected, str) or row.final_url is None or same_object(expected, row.final_url)
 
 
 def _chain(connection: Connection, row: Any) -> tuple[int | None, bool, list[str]]:

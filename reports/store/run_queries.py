@@ -38,11 +38,7 @@ FINISHED = "finished"
 NO_RUN = -1
 #: Object outcomes with which the ARK gives its first service.
 WORKING = [str(outcome) for outcome, family in FAMILY_OF.items() if family is Family.WORKS]
-AILING = [
-    str(outcome)
-    for outcome, family in FAMILY_OF.items()
-    if family in (Family.FAILS, Family.UNREACHABLE)
-]
+AILING = [str(outcome) for outcome, family in FAMILY_OF.items() if family in (Family.FAILS, Family.UNREACHABLE)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +85,12 @@ def has_run(connection: Connection, run_id: int) -> bool:
 
 def has_later_run(connection: Connection, run_id: int) -> bool:
     """Return whether a run of the store began after this one."""
-    return (
-        connection.scalar(select(run.c.run_id).where(run.c.started_at > started(run_id)).limit(1))
-        is not None
-    )
+    return connection.scalar(select(run.c.run_id).where(run.c.started_at > started(run_id)).limit(1)) is not None
 
 
 def run_before(connection: Connection, run_id: int) -> int | None:
     """The last run before *run_id* that finished and did the same: the same command on the same seeds."""
-    this = connection.execute(
-        select(run.c.command, run.c.seeds, run.c.started_at).where(run.c.run_id == run_id)
-    ).one()
+    this = connection.execute(select(run.c.command, run.c.seeds, run.c.started_at).where(run.c.run_id == run_id)).one()
     earlier = connection.execute(
         select(run.c.run_id, run.c.seeds)
         .where(
@@ -155,14 +146,8 @@ def counting_verdicts(reported: Reported) -> Select[Any]:
     others as they were found last. And, unless it is reported alone, what later checks have found instead.
     """
     run_id, last = reported.run_id, started(reported.until)
-    request_url = looked_through(
-        verdict.c.request_url
-    )  # else every cited URL is sought in every run
-    cited = (
-        select(mention.c.request_url)
-        .join(document)
-        .where(document.c.run_id == run_id, is_current_mention)
-    )
+    request_url = looked_through(verdict.c.request_url)  # else every cited URL is sought in every run
+    cited = select(mention.c.request_url).join(document).where(document.c.run_id == run_id, is_current_mention)
     judged = select(verdict.c.request_url).where(verdict.c.run_id == run_id)
     by_run = (run.c.started_at.desc(), run.c.run_id.desc(), verdict.c.verdict_id.desc())
 
@@ -173,9 +158,7 @@ def counting_verdicts(reported: Reported) -> Select[Any]:
     if not reported.is_alone:
         meant = aged_by(_answered_at.desc(), *by_run).where(run.c.started_at <= last)
         if not reported.is_all:
-            meant = meant.where(
-                or_(verdict.c.request_url.in_(cited), verdict.c.request_url.in_(judged))
-            )
+            meant = meant.where(or_(verdict.c.request_url.in_(cited), verdict.c.request_url.in_(judged)))
         aged = meant.subquery()
         return select(aged.c.verdict_id).where(aged.c.age == 1)
     numbered = select(
@@ -217,16 +200,12 @@ def happened_since(reported: Reported, since: int | None) -> ColumnElement[bool]
     run_id = reported.run_id
     happened = [event.c.run_id == run_id]
     if since is not None:
-        between = select(run.c.run_id).where(
-            run.c.started_at > started(since), run.c.started_at <= started(run_id)
-        )
+        between = select(run.c.run_id).where(run.c.started_at > started(since), run.c.started_at <= started(run_id))
         happened.append(event.c.run_id.in_(between))
     if not reported.is_alone:
         later = select(run.c.run_id).where(
             run.c.started_at > started(run_id), run.c.started_at <= started(reported.until)
         )
-        about = select(verdict.c.request_url).where(
-            verdict.c.verdict_id.in_(counting_verdicts(reported))
-        )
+        about = select(verdict.c.request_url).where(verdict.c.verdict_id.in_(counting_verdicts(reported)))
         happened.append(and_(event.c.run_id.in_(later), event.c.request_url.in_(about)))
     return or_(*happened)

@@ -77,9 +77,7 @@ _SPECIAL: Selection = {
     event.c.event: vocabulary(EventKind),
     latest.c.state: vocabulary(ArkState),
     memento.c.outcome: vocabulary(MementoOutcome),
-    mention.c.confidence: pd.CategoricalDtype(
-        [confidence.token for confidence in sorted(Confidence)], ordered=True
-    ),
+    mention.c.confidence: pd.CategoricalDtype([confidence.token for confidence in sorted(Confidence)], ordered=True),
     mention.c.reason: WORD,
     mention.c.resolver: WORD,
     mention.c.role: vocabulary(Role),
@@ -121,9 +119,7 @@ RUN: Selection = {
         "resolver",
         "user_agent",
     ),
-    **selected(
-        run, "seeds", "plan", is_suspect=assessment.c.is_suspect, suspicion=assessment.c.reason
-    ),
+    **selected(run, "seeds", "plan", is_suspect=assessment.c.is_suspect, suspicion=assessment.c.reason),
     run.c.seeds.label("seed_list"): PARSED,
 }
 _hop = func.json_each(document.c.hops).table_valued("value").alias("hop")
@@ -226,14 +222,10 @@ OBSERVATIONS = selected(
     hops=observation.c.hops,
 )
 #: The requests for documents.
-FETCHES = selected(
-    document, "document_id", "outcome", document=document.c.url, hops=document.c.hops
-)
+FETCHES = selected(document, "document_id", "outcome", document=document.c.url, hops=document.c.hops)
 TLS = selected(tls_probe, "host", "port", "at", "trusted", "reason")
 PAUSES = selected(pause, "pause_id", "host", "asked_s", "is_kept")
-TRAFFIC = selected(
-    host_traffic, "host_traffic_id", "host", "requests", "interval_s", "crawl_delay_s", "given_up"
-)
+TRAFFIC = selected(host_traffic, "host_traffic_id", "host", "requests", "interval_s", "crawl_delay_s", "given_up")
 VERDICTS = selected(
     verdict,
     "verdict_id",
@@ -261,9 +253,7 @@ VERDICTS = selected(
 #: Runs that came before the one that is reported, their verdicts about the same ARKs, and the last good ones.
 HISTORY = selected(verdict, "verdict_id", "run_id", "ark_id", "object")
 RUNS = selected(run, "run_id", "started_at")
-LAST_GOOD = selected(
-    verdict, "verdict_id", "ark_id", good_at=run.c.started_at, good_url=verdict.c.final_url
-)
+LAST_GOOD = selected(verdict, "verdict_id", "ark_id", good_at=run.c.started_at, good_url=verdict.c.final_url)
 #: What an archive has of ARKs that fail.
 MEMENTOS = selected(
     memento,
@@ -328,15 +318,11 @@ CONTACTS: Selection = {
     contact.c.host.label("host"): WORD,
 }
 #: What is shown of a NAAN or shoulder of the registry.
-REGISTERED: Mapping[str, Dtype] = dict.fromkeys(
-    ("naan", "shoulder", "organization", "contact", "target"), TEXT
-)
+REGISTERED: Mapping[str, Dtype] = dict.fromkeys(("naan", "shoulder", "organization", "contact", "target"), TEXT)
 #: What was decided of an ARK at a URL, and in one document.
 TRIAGE: Mapping[str, Dtype] = {
     "ark_id": INTEGER,
-    **dict.fromkeys(
-        ("request_url", "document", "treatment", "decision", "why", "until", "assignee"), TEXT
-    ),
+    **dict.fromkeys(("request_url", "document", "treatment", "decision", "why", "until", "assignee"), TEXT),
     "is_problem": TRUTH,
     "is_silent": TRUTH,
 }
@@ -347,10 +333,7 @@ def query_of(selection: Selection) -> Select[Any]:
 
     JSON is left as the text that it is in the store: most of it is the same few texts over and over.
     """
-    columns = (
-        type_coerce(column, Text).label(column.name) if _is_json(column) else column
-        for column in selection
-    )
+    columns = (type_coerce(column, Text).label(column.name) if _is_json(column) else column for column in selection)
     return select(*columns).order_by(next(iter(selection)))
 
 
@@ -400,9 +383,7 @@ def with_hops(
 
     The owners get their number of hops as `request_count`.
     """
-    owning = empty_columns(
-        {column: dtype for column, dtype in selection.items() if column.name != "hops"}
-    )
+    owning = empty_columns({column: dtype for column, dtype in selection.items() if column.name != "hops"})
     hops = Columns({"ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), WORD)})
     counts: list[int] = []
     for rows in fetched(connection, query):

@@ -79,10 +79,7 @@ def _stamp(store: Path) -> tuple[int, int] | None:
     SQLite makes two files next to a store in WAL mode, even to read it, unless it knows that the store can't
     change. We claim so while no process writes, look afterwards whether that was true, and else read once more.
     """
-    if (
-        any(Path(f"{store}{suffix}").exists() for suffix in ("-wal", "-journal"))
-        or not store.is_file()
-    ):
+    if any(Path(f"{store}{suffix}").exists() for suffix in ("-wal", "-journal")) or not store.is_file():
         return None
     status = store.stat()
     return status.st_mtime_ns, status.st_size
@@ -116,14 +113,9 @@ def _read(
     except StoreUnopenable as refused:
         raise StoreUnreadable(str(refused)) from None
     except (DBAPIError, sqlite3.Error) as error:
-        problem = (
-            error.orig if isinstance(error, DBAPIError) else error
-        )  # of a cursor that SQLAlchemy has opened
+        problem = error.orig if isinstance(error, DBAPIError) else error  # of a cursor that SQLAlchemy has opened
         if is_ours(store) and is_damage(problem):
-            if (
-                getattr(problem, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
-                and damage_in(store) is None
-            ):
+            if getattr(problem, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR and damage_in(store) is None:
                 raise  # the store is sound, so that it was asked wrongly
             raise StoreDamaged(f"{name}: can't be read: {problem}") from error
         raise StoreUnreadable(f"{name}: can't be read as a store of arkaudit: {problem}") from error

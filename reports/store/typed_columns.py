@@ -55,9 +55,7 @@ def fetched(connection: Connection, query: Select[Any]) -> Iterator[Rows]:
 class Columns:
     """A frame that grows by rows; *json_columns* come as JSON, and become text or what it holds."""
 
-    def __init__(
-        self, dtypes: Mapping[str, Dtype], json_columns: frozenset[str] = frozenset()
-    ) -> None:
+    def __init__(self, dtypes: Mapping[str, Dtype], json_columns: frozenset[str] = frozenset()) -> None:
         self._dtypes = dtypes
         self._json_columns = json_columns
         self._chunks: dict[str, list[Any]] = {name: [] for name in dtypes}
@@ -76,10 +74,7 @@ class Columns:
     def frame(self) -> pd.DataFrame:
         """All rows; none stays here. Raises `UnknownWord`."""
         return pd.DataFrame(
-            {
-                name: _series(name, self._chunks.pop(name), dtype)
-                for name, dtype in self._dtypes.items()
-            }
+            {name: _series(name, self._chunks.pop(name), dtype) for name, dtype in self._dtypes.items()}
         )
 
 
@@ -112,12 +107,8 @@ def _series(name: str, chunks: list[Any], dtype: Dtype) -> pd.Series:
     if dtype == MOMENT:
         try:
             return pd.Series(cells.cast(pa.timestamp("ms", "UTC")).to_pandas())
-        except (
-            pa.ArrowInvalid
-        ):  # not as we write them: pandas reads every form, and makes nothing of the others
-            moments: Any = pd.to_datetime(
-                cells.to_pandas(), utc=True, format="ISO8601", errors="coerce"
-            )
+        except pa.ArrowInvalid:  # not as we write them: pandas reads every form, and makes nothing of the others
+            moments: Any = pd.to_datetime(cells.to_pandas(), utc=True, format="ISO8601", errors="coerce")
             return pd.Series(moments.dt.as_unit("ms"))
     extension: Any = pd.api.types.pandas_dtype(dtype)
     return pd.Series(extension.__from_arrow__(cells))

@@ -100,21 +100,10 @@ def failures(frames: Frames) -> pd.DataFrame:
     rows = raised(frames, rows)
     # What an ARK weighs in its cause, in one of its rows: twice where its failure is confirmed.
     is_first = ~rows.duplicated([*_GROUP, "ark_id"])
-    weight = is_first * (
-        1 + rows["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False).astype("int64")
-    )
-    has_better = (
-        rows["should_be"]
-        .notna()
-        .groupby([rows[name] for name in [*_GROUP, "ark_id"]])
-        .transform("all")
-    )
+    weight = is_first * (1 + rows["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False).astype("int64"))
+    has_better = rows["should_be"].notna().groupby([rows[name] for name in [*_GROUP, "ark_id"]]).transform("all")
     rows = rows.assign(weight=weight, suggested=(is_first & has_better).astype("Int64"))
-    sizes = (
-        rows.groupby(_GROUP)
-        .agg(citations=("citation_id", "nunique"), weight=("weight", "sum"))
-        .reset_index()
-    )
+    sizes = rows.groupby(_GROUP).agg(citations=("citation_id", "nunique"), weight=("weight", "sum")).reset_index()
     sizes = sizes.assign(is_outage=sizes["fault"].eq(Fault.NOBODY))
     sizes = in_order(sizes, "is_outage", "-weight", "-citations", *_GROUP)
     rows = rows.merge(sizes[_GROUP].assign(number=sizes.index + 1), on=_GROUP)
@@ -127,9 +116,7 @@ def failures(frames: Frames) -> pd.DataFrame:
 def _contact(named: Mapping[str, tuple[str, str]], naans: Iterable[str]) -> str | None:
     """Whom the registry names for *naans*; three at most."""
     contacts = [named[naan] for naan in sorted(naans) if naan in named]
-    return (
-        "; ".join(f"{who} ({address})" if address else who for who, address in contacts[:3]) or None
-    )
+    return "; ".join(f"{who} ({address})" if address else who for who, address in contacts[:3]) or None
 
 
 def contacts(frames: Frames) -> Mapping[str, tuple[str, str]]:
@@ -205,9 +192,7 @@ CAUSES = TableDefinition(
             "should_be",
             "what documents should say instead, where that is the same for all of these ARKs",
         ),
-        text_column(
-            "because", "how that is known, where it is the same for all of them", is_ours=True
-        ),
+        text_column("because", "how that is known, where it is the same for all of them", is_ours=True),
         text_column("evidence", "why the object outcome of the example is what it is"),
     ),
     order=("number",),
@@ -229,9 +214,7 @@ FAILURES = TableDefinition(
         NAAN_COLUMN,
         DOCUMENT_COLUMN,
         *PLACE_COLUMNS[:2],
-        count_column(
-            "offset", "where it begins in the reader's block of text", "code points from 0"
-        ),
+        count_column("offset", "where it begins in the reader's block of text", "code points from 0"),
         *PLACE_COLUMNS[2:],
         text_column("context", "text around it"),
         ASKED_COLUMNS[0],
@@ -276,12 +259,8 @@ def corrections(frames: Frames) -> pd.DataFrame:
     """One row per place that should be written otherwise."""
     failing = diagnosed_failures(frames)[[*PAIR, "cause", "should_be"]]
     rows = judged_mentions(frames, "object", "did_you_mean")
-    rows = rows.merge(failing, on=PAIR, how="left").merge(
-        archived_copies(frames), on=PAIR, how="left"
-    )
-    rows = rows[
-        rows["repairs"].fillna("").ne("") | rows["did_you_mean"].notna() | rows["cause"].notna()
-    ]
+    rows = rows.merge(failing, on=PAIR, how="left").merge(archived_copies(frames), on=PAIR, how="left")
+    rows = rows[rows["repairs"].fillna("").ne("") | rows["did_you_mean"].notna() | rows["cause"].notna()]
     rows = with_decisions(frames, rows)
     rows = rows[rows["treatment"].isna()]
     rows = rows.assign(family=families(rows["object"]))

@@ -73,13 +73,9 @@ def cited_urls(frames: Frames) -> pd.DataFrame:
     """One row per ARK and URL that was cited, asked or both, with its verdict if any; in no stated order."""
     pair = ["ark_id", "ark", "naan", "request_url"]
     cited = citation_counts(frames.mentions, pair)
-    judged = cited.merge(
-        frames.verdicts, on=pair, how="left"
-    )  # an outer one would sort all ARKs and URLs
+    judged = cited.merge(frames.verdicts, on=pair, how="left")  # an outer one would sort all ARKs and URLs
     uncited = frames.verdicts[~frames.verdicts["verdict_id"].isin(judged["verdict_id"])]
-    together = with_counts(
-        pd.concat([judged, uncited], ignore_index=True), ["citations", "documents"]
-    )
+    together = with_counts(pd.concat([judged, uncited], ignore_index=True), ["citations", "documents"])
     return together.assign(family=families(together["object"]))
 
 
@@ -106,9 +102,9 @@ def ark_statuses(frames: Frames) -> pd.DataFrame:
     """
     asked = best(frames.verdicts, ["ark_id"]).drop(columns="family")
     meant = pd.concat([frames.mentions["ark_id"], asked["ark_id"]])
-    rows = frames.arks.loc[
-        frames.arks["ark_id"].isin(meant), ["ark_id", "ark", "naan", "shoulder"]
-    ].merge(asked, on="ark_id", how="left")
+    rows = frames.arks.loc[frames.arks["ark_id"].isin(meant), ["ark_id", "ark", "naan", "shoulder"]].merge(
+        asked, on="ark_id", how="left"
+    )
     return rows.assign(family=families(rows["object"]))
 
 
@@ -127,18 +123,12 @@ _BEST_STATE = pd.CategoricalDtype(list(map(str, BEST_STATE_FIRST)), ordered=True
 
 def ark_states(frames: Frames) -> pd.DataFrame:
     """One row per ARK whose status is known: the best of all URLs that it is asked at; ordered by ARK's number."""
-    return (
-        frames.latest.astype({"state": _BEST_STATE})
-        .groupby("ark_id", as_index=False)[["state"]]
-        .min()
-    )
+    return frames.latest.astype({"state": _BEST_STATE}).groupby("ark_id", as_index=False)[["state"]].min()
 
 
 def family_counts(standings: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
     """One row per group of *standings* (one row per ARK): its ARKs, in all and by family, and the share that works."""
-    by_family = {
-        column: standings["family"].eq(family) for family, column in FAMILY_COLUMNS.items()
-    }
+    by_family = {column: standings["family"].eq(family) for family, column in FAMILY_COLUMNS.items()}
     counted = standings.assign(arks=1, **by_family)
     rows = counted.groupby(by)[["arks", *by_family]].sum().astype("Int64").reset_index()
     return rows.assign(share_works=share(rows["works"], rows["works"] + rows["fails"]))
@@ -160,9 +150,7 @@ def level(statuses: pd.DataFrame) -> pd.Series:
 
 def citation_counts(mentions: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
     """One row per group of *mentions*: how many citations, in how many documents, and the first of these."""
-    rows = mentions.sort_values(["document", "ordinal"]).groupby(
-        by, dropna=False, as_index=False, sort=False
-    )
+    rows = mentions.sort_values(["document", "ordinal"]).groupby(by, dropna=False, as_index=False, sort=False)
     return rows.agg(
         citations=("citation_id", "nunique"),
         documents=("document_id", "nunique"),
@@ -178,9 +166,7 @@ def with_counts(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
 def last_answers(frames: Frames, questions: Iterable[str]) -> pd.DataFrame:
     """The observations of *questions*, without those that a later attempt has replaced."""
     key = [*PAIR, "question"]
-    asked = frames.observations.loc[
-        frames.observations["question"].isin(list(questions)), [*key, "attempt"]
-    ]
+    asked = frames.observations.loc[frames.observations["question"].isin(list(questions)), [*key, "attempt"]]
     last = asked.sort_values("attempt", kind="stable").drop_duplicates(key, keep="last")
     return frames.observations.loc[last.index]
 
@@ -196,9 +182,7 @@ def archived_copies(frames: Frames) -> pd.DataFrame:
 
     What works again needs no copy, whatever was asked before. A copy changes no verdict, and repairs nothing.
     """
-    ailing = frames.verdicts[
-        families(frames.verdicts["object"]).isin([Family.FAILS, Family.UNREACHABLE])
-    ]
+    ailing = frames.verdicts[families(frames.verdicts["object"]).isin([Family.FAILS, Family.UNREACHABLE])]
     rows = frames.mementos.merge(ailing[PAIR], on=PAIR)
     has_one = rows["outcome"].eq(MementoOutcome.CAPTURED)
     return rows[PAIR].assign(

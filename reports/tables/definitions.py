@@ -84,9 +84,7 @@ class TableDefinition:
         dtypes = {
             column.name: DTYPES[column.type]
             for column in self.columns
-            if not (
-                column.type is TOKEN and isinstance(columns[column.name].dtype, pd.CategoricalDtype)
-            )
+            if not (column.type is TOKEN and isinstance(columns[column.name].dtype, pd.CategoricalDtype))
         }
         return columns.astype(dtypes)
 
@@ -137,13 +135,9 @@ ARCHIVED_COLUMNS = (
 )
 ASSIGNEE_COLUMN = text_column("assignee", "who looks after it, as was decided; empty for no one")
 EVIDENCE_COLUMN = text_column("object_evidence", "why the object outcome is what it is")
-FAULT_COLUMN = token_column(
-    "fault", "with whom a repair begins: citation, resolver, landing-host or nobody"
-)
+FAULT_COLUMN = token_column("fault", "with whom a repair begins: citation, resolver, landing-host or nobody")
 FAULT_HOST_COLUMN = text_column("host", "host that the repair is about")
-JUDGED_AT_COLUMN = moment_column(
-    "judged_at", "beginning of the run whose verdict this is", varies=True
-)
+JUDGED_AT_COLUMN = moment_column("judged_at", "beginning of the run whose verdict this is", varies=True)
 LAST_GOOD_COLUMNS = (
     url_column(
         "last_good_url",
@@ -165,9 +159,7 @@ CITED_COLUMNS = (
 )
 COMMITTED_COLUMN = count_column("committed", "ARKs for which a commitment is stated", "ARKs")
 STATE_COLUMN = token_column("state", "status after all checks; empty when it is not known")
-STATUS_COLUMN = count_column(
-    "status", "HTTP status of the last answer; empty when there was none", "HTTP status"
-)
+STATUS_COLUMN = count_column("status", "HTTP status of the last answer; empty when there was none", "HTTP status")
 GUARANTOR_COLUMN = text_column("guarantor", "who makes the commitment, in the provider's words")
 ASKED_URL_COLUMN = url_column("request_url", "URL that was asked for the object")
 ARKS_COLUMN = count_column("arks", "distinct ARKs of this row", "ARKs")
@@ -178,9 +170,7 @@ CITATIONS_COLUMN = count_column(
 )
 DOCUMENTS_COLUMN = count_column("documents", "documents that cite them", "documents")
 FAMILY_COUNT_COLUMNS = (
-    count_column(
-        "works", "ARKs that lead to their object or to the provider's words about it", "ARKs"
-    ),
+    count_column("works", "ARKs that lead to their object or to the provider's words about it", "ARKs"),
     count_column("fails", "ARKs for which the provider answers, but not with the object", "ARKs"),
     count_column("unreachable", "ARKs whose server gave no answer today; not link rot", "ARKs"),
     count_column(
@@ -190,12 +180,8 @@ FAMILY_COUNT_COLUMNS = (
     ),
 )
 SHARE_COLUMN = share_column("share_works", "works / (works + fails); empty when both are 0")
-REQUEST_URL_COLUMN = url_column(
-    "request_url", "URL that was asked for the object; empty when none was"
-)
-OBJECT_COLUMN = token_column(
-    "object", "outcome of the object service at this URL; empty when it was not asked"
-)
+REQUEST_URL_COLUMN = url_column("request_url", "URL that was asked for the object; empty when none was")
+OBJECT_COLUMN = token_column("object", "outcome of the object service at this URL; empty when it was not asked")
 
 #: The units of columns, to be said in other languages, too.
 UNITS = (
@@ -225,9 +211,7 @@ def host(url: str) -> str:
         name, port = parts.hostname or "", parts.port
     except ValueError:
         return ""
-    return (
-        name if port in (None, {"http": 80, "https": 443}.get(parts.scheme)) else f"{name}:{port}"
-    )
+    return name if port in (None, {"http": 80, "https": 443}.get(parts.scheme)) else f"{name}:{port}"
 
 
 def hosts_of(urls: pd.Series) -> pd.Series:
@@ -255,9 +239,7 @@ def mapped(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
     return values.map(made).astype("str")
 
 
-def tallied(
-    rows: pd.DataFrame, by: list[str], column: str, *, most: int | None = None, of: str = ""
-) -> pd.Series:
+def tallied(rows: pd.DataFrame, by: list[str], column: str, *, most: int | None = None, of: str = "") -> pd.Series:
     """How often each value of *column* occurs in each group, by group: ``2 erc, 1 query-ignored``.
 
     The most frequent come first, equals in alphabetical order.
@@ -266,9 +248,7 @@ def tallied(
     """
     groups = rows.groupby([*by, column], observed=True)
     counts = (groups[of].sum() if of else groups.size()).rename("count").reset_index()
-    counts = counts.assign(text=counts[column].astype("str")).sort_values(
-        ["count", "text"], ascending=[False, True]
-    )
+    counts = counts.assign(text=counts[column].astype("str")).sort_values(["count", "text"], ascending=[False, True])
     first = counts.groupby(by, sort=False, observed=True).head(most) if most is not None else counts
     words = first["count"].astype("str") + " " + first["text"]
     return words.groupby([first[name] for name in by], observed=True).agg(", ".join)
@@ -278,8 +258,7 @@ def by_identity(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
     """What *function* makes of each of *values*, as text; many of these dictionaries are the same ones."""
     different = {id(value): value for value in values}
     made = {
-        number: function(value) if isinstance(value, dict) and value else None
-        for number, value in different.items()
+        number: function(value) if isinstance(value, dict) and value else None for number, value in different.items()
     }
     return pd.Series([made[id(value)] for value in values], index=values.index, dtype="str")
 

@@ -51,9 +51,7 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
     In no stated order.
     """
     judged = _judged(frames)
-    amiss = judged[
-        ~judged["family"].isin([Family.WORKS, Family.NOT_JUDGED]) | judged["way"].notna()
-    ]
+    amiss = judged[~judged["family"].isin([Family.WORKS, Family.NOT_JUDGED]) | judged["way"].notna()]
     around = _evidence(frames, judged, amiss)
     of_failure = amiss.rename(columns={"object": "outcome", "last_status": "status"})
     failures = [
@@ -68,9 +66,7 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
         for row in records_of(of_failure[[field.name for field in fields(Failure)]])
     ]
     diagnoses = [diagnosed(failure, around(failure)) for failure in failures]
-    columns = {
-        name: [getattr(diagnosis, name) for diagnosis in diagnoses] for name in _OF_DIAGNOSIS
-    }
+    columns = {name: [getattr(diagnosis, name) for diagnosis in diagnoses] for name in _OF_DIAGNOSIS}
     causes = pd.DataFrame(columns, index=amiss.index).astype("str")
     return pd.concat([amiss[_KNOWN], causes], axis="columns").reset_index(drop=True)
 
@@ -80,19 +76,13 @@ def _judged(frames: Frames) -> pd.DataFrame:
     answers = last_answers(frames, [Question.OBJECT, *WAYS]).astype({"question": "str"})
     chain = answers.loc[answers["question"].eq(Question.OBJECT), [*PAIR, "final_url", "status"]]
     chain = chain.rename(columns={"final_url": "last_url", "status": "last_status"})
-    ways = answers[[*PAIR, "question", "asked_url"]].rename(
-        columns={"question": "way", "asked_url": "way_url"}
-    )
+    ways = answers[[*PAIR, "question", "asked_url"]].rename(columns={"question": "way", "asked_url": "way_url"})
     good = frames.last_good.rename(columns={"good_url": "last_good_url", "good_at": "last_good_at"})
     rows = frames.verdicts[[*PAIR, "ark", "naan", "object", "object_evidence"]]
-    rows = rows.assign(
-        family=families(rows["object"]), way=mapped(frames.verdicts["remarks"], _way)
-    )
+    rows = rows.assign(family=families(rows["object"]), way=mapped(frames.verdicts["remarks"], _way))
     rows = rows.merge(chain, on=PAIR, how="left").merge(ways, on=[*PAIR, "way"], how="left")
     rows = rows.merge(frames.latest[[*PAIR, "state"]], on=PAIR, how="left")
-    rows = rows.merge(check_characters(frames), on="ark_id", how="left").merge(
-        good, on="ark_id", how="left"
-    )
+    rows = rows.merge(check_characters(frames), on="ark_id", how="left").merge(good, on="ark_id", how="left")
     return rows.assign(
         last_url=rows["last_url"].fillna(rows["request_url"]),
         has_lasted=rows["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False),
@@ -105,9 +95,7 @@ def _way(remarks: str) -> str | None:
     return next((way.value for way, (_, remark) in WAYS.items() if remark in remarked), None)
 
 
-def _evidence(
-    frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame
-) -> Callable[[Failure], CauseContext]:
+def _evidence(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame) -> Callable[[Failure], CauseContext]:
     """Return a function that says what all ARKs of a run show about the places where one fails."""
     is_fine = judged["family"].eq(Family.WORKS) & judged["way"].isna()
     fine = in_order(judged.loc[is_fine, ["ark", "naan", "request_url"]], "ark", "request_url")
@@ -122,23 +110,15 @@ def _evidence(
     failing_patterns = Counter(_patterns(led_on[led_on["family"].eq(Family.FAILS)]))
     led_well = led_on[led_on["family"].eq(Family.WORKS)]
     places = {netloc(address) for address in failing_patterns}
-    if not any(
-        "{name}" in host for host in places
-    ):  # no other place has an address of such a pattern
+    if not any("{name}" in host for host in places):  # no other place has an address of such a pattern
         led_well = led_well[netlocs_of(led_well["last_url"]).isin(places)]
     working_patterns = frozenset(_patterns(led_well))
     living = _living(frames, judged, amiss, working)
 
     def around(failure: Failure) -> CauseContext:
         ark = Ark.parse(failure.ark)
-        beginnings = (
-            f"ark:{ark.naan}/{ark.name[:length]}" for length in range(len(ark.name) - 1, 0, -1)
-        )
-        led_to = (
-            pattern(failure.last_url, failure.ark)
-            if failure.last_url != failure.request_url
-            else ""
-        )
+        beginnings = (f"ark:{ark.naan}/{ark.name[:length]}" for length in range(len(ark.name) - 1, 0, -1))
+        led_to = pattern(failure.last_url, failure.ark) if failure.last_url != failure.request_url else ""
         return CauseContext(
             works_at=working.get(failure.ark),
             longer=_longer(failure.ark, sorted_arks),
@@ -166,24 +146,14 @@ def _longer(ark: str, sorted_arks: Sequence[str]) -> str | None:
     return longer[0] if len(longer) == 1 else None
 
 
-def _living(
-    frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame, working: Mapping[str, str]
-) -> frozenset[str]:
+def _living(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame, working: Mapping[str, str]) -> frozenset[str]:
     """Return what lives of that which check characters and earlier runs propose for what is *amiss*."""
     proposed = {one for texts in amiss["suggestions"].dropna() for one in texts.split(JOINT)}
-    meant = {
-        proposal["ark"]
-        for proposal in frames.verdicts["did_you_mean"]
-        if isinstance(proposal, dict)
-    }
+    meant = {proposal["ark"] for proposal in frames.verdicts["did_you_mean"] if isinstance(proposal, dict)}
     earlier = set(amiss["last_good_url"].dropna())
     fine = judged.loc[judged["family"].eq(Family.WORKS), ["last_url", "request_url"]]
-    ended = {
-        url for urls in (fine["last_url"], fine["request_url"]) for url in urls[urls.isin(earlier)]
-    }
-    return frozenset(
-        {ark for ark in proposed if ark in working or ark in meant} | (ended - {*amiss["last_url"]})
-    )
+    ended = {url for urls in (fine["last_url"], fine["request_url"]) for url in urls[urls.isin(earlier)]}
+    return frozenset({ark for ark in proposed if ark in working or ark in meant} | (ended - {*amiss["last_url"]}))
 
 
 def _patterns(led_on: pd.DataFrame) -> list[str]:

@@ -50,9 +50,7 @@ def chosen(frames: Frames, choice: Choice) -> Frames:
         *((verdicts, column) for column in ("object", "family", "metadata", "commitment")),
         *((part.latest, "state"), (part.events, "event"), (diagnosed_failures(part), "cause")),
     )
-    pairs = pd.concat(
-        [rows.loc[rows[column].astype("str").isin(choice.only), PAIR] for rows, column in where]
-    )
+    pairs = pd.concat([rows.loc[rows[column].astype("str").isin(choice.only), PAIR] for rows, column in where])
     part = _of_each_run(part, lambda run: _with_cited_documents(_about(run, pairs)))
     return _listed(part, part.inventory["ark"].isin(part.arks["ark"]))
 
@@ -73,9 +71,7 @@ def _by_place(frames: Frames, choice: Choice) -> Frames:
         frames = _with_cited_documents(_about(frames, arks[["ark_id"]]))
         frames = _listed(frames, frames.inventory["naan"].isin(choice.naans))
     if choice.documents:
-        fits = frames.documents["url"].map(
-            lambda url: any(fits_document(url, pattern) for pattern in choice.documents)
-        )
+        fits = frames.documents["url"].map(lambda url: any(fits_document(url, pattern) for pattern in choice.documents))
         named = frames.documents.loc[fits.astype("bool"), "document_id"]
         mentions = frames.mentions[frames.mentions["document_id"].isin(named)]
         frames = replace(_about(frames, mentions[PAIR]), mentions=mentions)

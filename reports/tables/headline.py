@@ -93,9 +93,7 @@ def _clauses(counts: Counts, language: Language) -> Iterator[str]:
         return
     yield _judged_words(counts, language)
     if counts.unreachable:
-        yield language.ngettext(
-            "{number} gave no answer today", "{number} gave no answer today", counts.unreachable
-        )
+        yield language.ngettext("{number} gave no answer today", "{number} gave no answer today", counts.unreachable)
     yield (
         language.ngettext("{number} cause to act on", "{number} causes to act on", counts.causes)
         if counts.causes
@@ -113,9 +111,7 @@ def _judged_words(counts: Counts, language: Language) -> str:
     fails, judged = counts.fails, counts.judged
     match (judged, fails):
         case (0, _):
-            return language.ngettext(
-                "The only ARK was not judged", "None of {number} ARKs was judged", counts.arks
-            )
+            return language.ngettext("The only ARK was not judged", "None of {number} ARKs was judged", counts.arks)
         case (1, 0):
             return language.gettext("The only judged ARK works")
         case (1, 1):
@@ -157,9 +153,7 @@ def _since_words(counts: Counts, language: Language) -> str:
     if not counts.failing:
         changes = language.gettext("{broke} and {recovered}", broke=broke, recovered=recovered)
     elif not counts.broke:
-        changes = language.gettext(
-            "{failing}, and {recovered}", failing=failing, recovered=recovered
-        )
+        changes = language.gettext("{failing}, and {recovered}", failing=failing, recovered=recovered)
     else:
         words = N_("{failing}, {broke} and {recovered}")
         changes = language.gettext(words, failing=failing, broke=broke, recovered=recovered)
@@ -269,9 +263,7 @@ def _what(seeds: Sequence[str], language: Language, *, is_all: bool) -> str:
     more = len(seeds) - MOST_SEEDS
     if more <= 0:
         return named
-    return language.ngettext(
-        "{seeds} and {number} more", "{seeds} and {number} more", more, seeds=named
-    )
+    return language.ngettext("{seeds} and {number} more", "{seeds} and {number} more", more, seeds=named)
 
 
 def _scope(run: Mapping[str, Any], language: Language) -> Iterator[str]:
@@ -307,17 +299,11 @@ def _standing(frames: Frames, again: int, language: Language) -> Iterator[str]:
         yield language.gettext("Current state: the last check of each ARK counts.")
     for number, started, state in rows_of(frames.passed_over[["run_id", "started_at", "state"]]):
         words = _READ_NOTHING if state == "finished" else _UNFINISHED
-        yield language.gettext(
-            words, run=str(number), began=language.shown(started, MOMENT), state=state
-        )
+        yield language.gettext(words, run=str(number), began=language.shown(started, MOMENT), state=state)
 
 
-_READ_NOTHING = N_(
-    "Run {run} of {began} could read no document, and is not reported here (--run {run} shows it)."
-)
-_UNFINISHED = N_(
-    "Run {run} of {began} did not finish ({state}), and is not reported here (--run {run} shows it)."
-)
+_READ_NOTHING = N_("Run {run} of {began} could read no document, and is not reported here (--run {run} shows it).")
+_UNFINISHED = N_("Run {run} of {began} did not finish ({state}), and is not reported here (--run {run} shows it).")
 
 
 def _numbers(run_ids: pd.Series, language: Language) -> str:

@@ -58,12 +58,8 @@ def inventory(frames: Frames) -> pd.DataFrame:
     rows = frames.inventory[frames.inventory["is_chosen"]].merge(frames.stock, on="ark", how="left")
     rows = with_counts(rows.merge(cited, on="ark", how="left"), ["citations"])
     judged = [_judged(row) for row in records_of(rows)]
-    columns = pd.DataFrame(
-        judged, columns=["presence", "landing", "access", "findings"], index=rows.index
-    )
-    rows = pd.concat(
-        [rows.join(columns.astype("str")), _extra(frames).assign(findings=EXTRA)], ignore_index=True
-    )
+    columns = pd.DataFrame(judged, columns=["presence", "landing", "access", "findings"], index=rows.index)
+    rows = pd.concat([rows.join(columns.astype("str")), _extra(frames).assign(findings=EXTRA)], ignore_index=True)
     gravest = mapped(rows["findings"], lambda findings: findings.partition(", ")[0])
     return rows.assign(rank=pd.Categorical(gravest, [*FINDINGS], ordered=True))
 
@@ -85,9 +81,7 @@ def _extra(frames: Frames) -> pd.DataFrame:
     is_listed = [bool(listed & {ark, *map(str, Ark.parse(ark).implied)}) for ark in ours["ark"]]
     rows = ours[~pd.Series(is_listed, index=ours.index, dtype="bool")]
     rows = rows.merge(citation_counts(frames.mentions, "ark_id"), on="ark_id", how="left")
-    rows = with_counts(
-        rows.merge(ark_states(frames), on="ark_id", how="left"), ["citations", "documents"]
-    )
+    rows = with_counts(rows.merge(ark_states(frames), on="ark_id", how="left"), ["citations", "documents"])
     return rows[["ark", "naan", "object", "state", "citations", "documents", "first_document"]]
 
 
@@ -136,9 +130,7 @@ INVENTORY = TableDefinition(
         NAAN_COLUMN,
         text_column("title", "title, as the inventory says"),
         text_column("collection", "collection, as the inventory says"),
-        token_column(
-            "presence", "seen, never-cited, never-checked, or never-seen, which is neither"
-        ),
+        token_column("presence", "seen, never-cited, never-checked, or never-seen, which is neither"),
         count_column("citations", "citations of this ARK in documents of this run", "citations"),
         REQUEST_URL_COLUMN,
         token_column("object", "outcome of the object service there, when it was checked last"),
@@ -155,9 +147,7 @@ INVENTORY = TableDefinition(
             "closed",
             "whether it is closed on purpose, as the inventory says; empty where it doesn't",
         ),
-        token_column(
-            "access", "as-meant, wrongly-open, wrongly-closed, undetermined or not-stated"
-        ),
+        token_column("access", "as-meant, wrongly-open, wrongly-closed, undetermined or not-stated"),
         count_column("line", "line of the inventory", "number from 1"),
         token_column("state", "best status after all checks; empty when it is not known"),
         *CITED_COLUMNS,

@@ -70,11 +70,7 @@ def _holding(frames: Frames, holds: pd.Series) -> pd.DataFrame:
     decided = frames.triage[[*PAIR, "document"]].assign(holds=holds.astype("bool"))
     whole = decided[decided["document"].isna()]
     single = decided[decided["document"].notna()]
-    cited = (
-        frames.mentions[[*PAIR, "document"]]
-        .drop_duplicates()
-        .merge(single[PAIR].drop_duplicates(), on=PAIR)
-    )
+    cited = frames.mentions[[*PAIR, "document"]].drop_duplicates().merge(single[PAIR].drop_duplicates(), on=PAIR)
     here = cited.merge(single[single["holds"]], on=[*PAIR, "document"], how="left")
     every = here.assign(holds=here["holds"].notna()).groupby(PAIR, as_index=False)["holds"].all()
     both = pd.concat([whole, every])
@@ -96,9 +92,7 @@ def raised_events(frames: Frames) -> pd.DataFrame:
 def known(frames: Frames) -> pd.DataFrame:
     """One row per place of a known problem."""
     problems = frames.triage.loc[frames.triage["is_problem"], PAIR].drop_duplicates()
-    rows = problems.merge(
-        frames.verdicts[[*PAIR, "ark", "naan", "object", "object_evidence"]], on=PAIR
-    )
+    rows = problems.merge(frames.verdicts[[*PAIR, "ark", "naan", "object", "object_evidence"]], on=PAIR)
     rows = rows.merge(frames.mentions.drop(columns=["ark", "naan"]), on=PAIR, how="left")
     rows = with_decisions(frames, rows)
     causes = diagnosed_failures(frames)[[*PAIR, "cause", "fault", "host", "should_be", "because"]]
@@ -133,34 +127,23 @@ def known_sentence(summary: pd.DataFrame, language: Language = ENGLISH) -> str:
 
     The note of the measure has the days until which some are ignored.
     """
-    rows = {
-        name: (int(value), note)
-        for name, value, note in rows_of(summary[["measure", "value", "note"]])
-    }
+    rows = {name: (int(value), note) for name, value, note in rows_of(summary[["measure", "value", "note"]])}
     number, note = rows.get(KNOWN, (0, ""))
     if not number:
         return ""
     acknowledged, ignored = (rows[f"{KNOWN}: {how}"][0] for how in ("acknowledged", "ignored"))
     parts = []
     if acknowledged:
-        parts.append(
-            language.ngettext("{number} acknowledged", "{number} acknowledged", acknowledged)
-        )
+        parts.append(language.ngettext("{number} acknowledged", "{number} acknowledged", acknowledged))
     if ignored:
         days = re.findall("[0-9]{4}-[0-9]{2}-[0-9]{2}", note)
         until, *last = (language.numeric_day(date.fromisoformat(day)) for day in days)
         if last:
-            until = language.gettext(
-                "{first} at the earliest, {last} at the latest", first=until, last=last[0]
-            )
-        words = language.ngettext(
-            "{number} ignored until {day}", "{number} ignored until {day}", ignored, day=until
-        )
+            until = language.gettext("{first} at the earliest, {last} at the latest", first=until, last=last[0])
+        words = language.ngettext("{number} ignored until {day}", "{number} ignored until {day}", ignored, day=until)
         parts.append(words)
     decided = ", ".join(parts)
-    return language.ngettext(
-        "{number} known: {decided}.", "{number} known: {decided}.", number, decided=decided
-    )
+    return language.ngettext("{number} known: {decided}.", "{number} known: {decided}.", number, decided=decided)
 
 
 KNOWN_PROBLEMS = TableDefinition(
@@ -183,9 +166,7 @@ KNOWN_PROBLEMS = TableDefinition(
         ASKED_URL_COLUMN,
         OBJECT_COLUMN,
         STATE_COLUMN,
-        token_column(
-            "cause", "why it fails, as far as this run shows; empty where it was not judged"
-        ),
+        token_column("cause", "why it fails, as far as this run shows; empty where it was not judged"),
         FAULT_COLUMN,
         FAULT_HOST_COLUMN,
         text_column(
@@ -224,14 +205,10 @@ def _first_failures(frames: Frames) -> pd.DataFrame:
     compared = frames.since or frames.previous
     is_new = _failing_arks(frames)
     is_new = is_new[~is_new.isin(_failing_arks(compared))] if compared else is_new.iloc[:0]
-    is_meant = families(frames.verdicts["object"]).eq(Family.FAILS) & frames.verdicts[
-        "ark_id"
-    ].isin(is_new)
+    is_meant = families(frames.verdicts["object"]).eq(Family.FAILS) & frames.verdicts["ark_id"].isin(is_new)
     rows = without_known(frames, frames.verdicts.loc[is_meant, [*PAIR, "ark", "naan", "object"]])
     rows = rows.merge(frames.latest[[*PAIR, "state", "since", "reason"]], on=PAIR, how="left")
-    rows = rows[rows["state"].ne(ArkState.CONFIRMED_BROKEN)].rename(
-        columns={"since": "at", "reason": "detail"}
-    )
+    rows = rows[rows["state"].ne(ArkState.CONFIRMED_BROKEN)].rename(columns={"since": "at", "reason": "detail"})
     return rows.assign(event=FAILING)
 
 

@@ -73,9 +73,7 @@ def repairs(frames: Frames) -> pd.DataFrame:
     """One row per kind of repair."""
     mentions = judged_mentions(frames, "object")
     mended = in_order(mentions[mentions["repairs"].fillna("").ne("")], "document", "ordinal")
-    mended = mended.assign(
-        repair=mended["repairs"].str.split(JOINT), family=families(mended["object"])
-    )
+    mended = mended.assign(repair=mended["repairs"].str.split(JOINT), family=families(mended["object"]))
     mended = mended.explode("repair")
     rows = mended.groupby("repair", as_index=False).agg(
         places=("mention_id", "nunique"),
@@ -146,9 +144,7 @@ def arks(frames: Frames) -> pd.DataFrame:
     return rows.assign(
         last_good_url=rows["good_url"].where(is_amiss),
         last_good_at=rows["good_at"].where(is_amiss),
-        expected_url=rows["ark"]
-        .map(frames.inventory.set_index("ark")["expected_url"])
-        .astype("str"),
+        expected_url=rows["ark"].map(frames.inventory.set_index("ark")["expected_url"]).astype("str"),
         permanence=promised(promises, "permanence", "what"),
         guarantor=promised(promises, "guarantor", "who"),
         naan_policy=by_identity(rows["naan_policy"], naan_policy_words),
@@ -176,9 +172,7 @@ def citations(frames: Frames) -> pd.DataFrame:
 def _examples(frames: Frames) -> pd.DataFrame:
     """One row per citation of an example or test ARK, by its number: whether it is one by its words, and by which."""
     titles = frames.documents[["document_id", "title"]]
-    cited = frames.mentions[frames.mentions["naan"].isin(sorted(SKIPPED_NAANS))].merge(
-        titles, on="document_id"
-    )
+    cited = frames.mentions[frames.mentions["naan"].isin(sorted(SKIPPED_NAANS))].merge(titles, on="document_id")
     texts = cited.groupby("citation_id").agg(
         context=("context", lambda texts: " ".join(texts.dropna())),
         title=("title", "first"),
@@ -206,9 +200,7 @@ def check_characters(frames: Frames) -> pd.DataFrame:
     """
     is_meant = frames.arks["ark_id"].isin(ark_statuses(frames)["ark_id"])
     named = frames.arks[is_meant].sort_values("ark")
-    arks = {
-        form: Ark(*parts) for form, *parts in rows_of(named[["ark", "naan", "name", "qualifier"]])
-    }
+    arks = {form: Ark(*parts) for form, *parts in rows_of(named[["ark", "naan", "name", "qualifier"]])}
     zones = Zones.of(arks.values())
     checks = {form: zones.check(ark) for form, ark in arks.items()}
     failing = [form for form, check in checks.items() if check is CheckCharacter.FAILS]
@@ -217,13 +209,9 @@ def check_characters(frames: Frames) -> pd.DataFrame:
     )  # names are formed as all others are
     meant = dict.fromkeys(arks, "")
     for form in failing:
-        proposals = suggestions(
-            arks[form], zones=zones, fits=shapes.allows, is_seen=arks.__contains__
-        )
+        proposals = suggestions(arks[form], zones=zones, fits=shapes.allows, is_seen=arks.__contains__)
         meant[form] = JOINT.join(str(proposal.ark) for proposal in proposals)
-    words = pd.DataFrame(
-        {"check": [check.value for check in checks.values()], "suggestions": list(meant.values())}
-    )
+    words = pd.DataFrame({"check": [check.value for check in checks.values()], "suggestions": list(meant.values())})
     return named[["ark_id"]].assign(**words.astype("str").set_axis(named.index))
 
 
@@ -238,9 +226,7 @@ ARKS = TableDefinition(
         NAAN_COLUMN,
         REQUEST_URL_COLUMN,
         OBJECT_COLUMN,
-        token_column(
-            "family", "what the outcome amounts to: works, fails, unreachable or not-judged"
-        ),
+        token_column("family", "what the outcome amounts to: works, fails, unreachable or not-judged"),
         token_column(
             "ark_family",
             "the same of the best outcome of all URLs of the ARK, by which ARKs are counted",
@@ -250,9 +236,7 @@ ARKS = TableDefinition(
         JUDGED_AT_COLUMN,
         token_column("metadata", "outcome of the metadata service"),
         token_column("commitment", "outcome of the commitment service"),
-        text_column(
-            "permanence", "what the commitment says of permanence, in the provider's words"
-        ),
+        text_column("permanence", "what the commitment says of permanence, in the provider's words"),
         GUARANTOR_COLUMN,
         text_column(
             "naan_policy",
@@ -374,9 +358,7 @@ REQUESTS = TableDefinition(
         count_column("attempt", "which attempt at this question", "number from 1"),
         count_column("hop", "which request of the chain", "number from 1"),
         url_column("url", "URL that was requested"),
-        count_column(
-            "status", "HTTP status of the answer; empty when there was none", "HTTP status"
-        ),
+        count_column("status", "HTTP status of the answer; empty when there was none", "HTTP status"),
         text_column("location", "Location header as received"),
         text_column("error", "why there was no answer, in the failure's own words"),
         moment_column("at", "moment of the answer or failure", varies=True),

@@ -107,18 +107,14 @@ def resolvers(frames: Frames) -> pd.DataFrame:
         landed=hosts_of(frames.verdicts["final_url"]),
         answer=frames.verdicts["metadata"].astype("str"),
     )
-    asked = _by_host(
-        verdicts, "asked", info_answers=("answer", None), landing_hosts=("landed", _MOST)
-    )
+    asked = _by_host(verdicts, "asked", info_answers=("answer", None), landing_hosts=("landed", _MOST))
     asks = frames.observations[frames.observations["question"].eq(Question.OBJECT)]
     urls = sent_hops(frames, ["url"])["url"]
     is_plain = ~urls.str.match("https:", case=False).astype("boolean")
     http_only = is_plain.groupby(hosts_of(urls)).all()
     addresses = zip(frames.tls["host"], frames.tls["port"], strict=True)
     probed = [host(f"https://{name}:{port}") for name, port in addresses]
-    certificates = pd.DataFrame(
-        {"host": pd.Series(probed, dtype="str"), "tls": frames.tls["reason"]}
-    )
+    certificates = pd.DataFrame({"host": pd.Series(probed, dtype="str"), "tls": frames.tls["reason"]})
     asked = asked.assign(
         role="resolver",
         mean_redirects=_mean_redirects(asked, asks, asks["request_url"]),
@@ -127,15 +123,11 @@ def resolvers(frames: Frames) -> pd.DataFrame:
     asked = asked.merge(certificates, on="host", how="left")
     ended = verdicts[verdicts["final_url"].notna()]
     landed = _by_host(ended, "landed", resolvers=("asked", _MOST), naans=("naan", _MOST))
-    landed = landed.assign(
-        role="landing", mean_redirects=_mean_redirects(landed, ended, ended["final_url"])
-    )
+    landed = landed.assign(role="landing", mean_redirects=_mean_redirects(landed, ended, ended["final_url"]))
     return pd.concat([asked, landed], ignore_index=True)
 
 
-def _by_host(
-    verdicts: pd.DataFrame, column: str, **tallies: tuple[str, int | None]
-) -> pd.DataFrame:
+def _by_host(verdicts: pd.DataFrame, column: str, **tallies: tuple[str, int | None]) -> pd.DataFrame:
     """The ARKs of each host that *column* names, by family, with how often the values of other columns occur there."""
     rows = verdicts.rename(columns={column: "host"})
     counts = family_counts(best(rows, ["host", "ark_id"]), "host")
@@ -150,21 +142,14 @@ def documents(frames: Frames) -> pd.DataFrame:
     mentions = judged_mentions(frames, *SERVICES)
     counts = (
         _cited_in(mentions, "document_id"),
-        mentions["repairs"]
-        .fillna("")
-        .ne("")
-        .groupby(mentions["document_id"])
-        .sum()
-        .rename("repaired"),
+        mentions["repairs"].fillna("").ne("").groupby(mentions["document_id"]).sum().rename("repaired"),
         frames.findings.groupby("document_id").agg(findings=("finding_id", "size")),
     )
     rows = frames.documents.rename(columns={"url": "document"})
     rows["led_to"] = rows["final_url"].where(rows["outcome"].eq(DocumentOutcome.REDIRECTED))
     for columns in counts:
         rows = rows.merge(columns, on="document_id", how="left")
-    return with_counts(
-        rows, ["citations", "arks", *FAMILY_COLUMNS.values(), "repaired", "findings"]
-    )
+    return with_counts(rows, ["citations", "arks", *FAMILY_COLUMNS.values(), "repaired", "findings"])
 
 
 def _cited_in(mentions: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -236,9 +221,7 @@ NAANS = TableDefinition(
             "how often each outcome was the best of an ARK, the most frequent first",
         ),
         text_column("purpose", "what the NAAN is for (draft-kunze-ark-38, table 2)"),
-        text_column(
-            "expected_to_resolve", "whether its ARKs are expected to resolve: yes or maybe"
-        ),
+        text_column("expected_to_resolve", "whether its ARKs are expected to resolve: yes or maybe"),
         truth_column("long_term_reference", "whether its ARKs are fit for long-term reference"),
     ),
     order=("-arks", "naan"),
@@ -277,12 +260,8 @@ RESOLVERS = TableDefinition(
             "landing_hosts",
             "the three hosts where most chains ended, with their number of URLs",
         ),
-        text_column(
-            "resolvers", "the three hosts that led here most often, with their number of URLs"
-        ),
-        text_column(
-            "naans", "the three NAANs that land here most often, with their number of URLs"
-        ),
+        text_column("resolvers", "the three hosts that led here most often, with their number of URLs"),
+        text_column("naans", "the three NAANs that land here most often, with their number of URLs"),
     ),
     order=("-role", "-arks", "host"),
 )
@@ -335,46 +314,28 @@ def _sections(frames: Frames) -> pd.DataFrame:
     An ARK counts once per section, with the best outcome of the URLs that are cited there.
     """
     documents = frames.documents.assign(collection=mapped(frames.documents["url"], section))
-    cited = judged_mentions(frames, *SERVICES).merge(
-        documents[["document_id", "collection"]], on="document_id"
-    )
+    cited = judged_mentions(frames, *SERVICES).merge(documents[["document_id", "collection"]], on="document_id")
     rows = documents.groupby("collection").agg(documents=("document_id", "size")).reset_index()
-    citing = _cited_in(cited, "collection").rename(
-        columns={"documents": "citing_documents", "arks": "cited_arks"}
-    )
+    citing = _cited_in(cited, "collection").rename(columns={"documents": "citing_documents", "arks": "cited_arks"})
     rows = rows.merge(citing, on="collection", how="left")
-    rows = with_counts(
-        rows, ["citations", "citing_documents", "cited_arks", *FAMILY_COLUMNS.values()]
-    )
+    rows = with_counts(rows, ["citations", "citing_documents", "cited_arks", *FAMILY_COLUMNS.values()])
     return rows.assign(source="section")
 
 
 def collections(frames: Frames) -> pd.DataFrame:
     """One row per collection; within a source those with most ARKs broken or failing come first."""
     statuses = ark_statuses(frames)
-    statuses = statuses.assign(level=level(statuses)).merge(
-        ark_states(frames), on="ark_id", how="left"
-    )
+    statuses = statuses.assign(level=level(statuses)).merge(ark_states(frames), on="ark_id", how="left")
     statuses = statuses.assign(standing=_standing(statuses))
     rows = _placed(frames).merge(statuses, on="ark", how="left")
     rows = rows[rows["ark_id"].notna() | rows["is_listed"]]
-    columns = {
-        name: rows["standing"].eq(name) for name in ("alive", "failing", "broken", "undetermined")
-    }
-    columns |= {
-        f"level_{number}": rows["level"].eq(number).fillna(False) for number in (0, 1, 2, 3)
-    }
+    columns = {name: rows["standing"].eq(name) for name in ("alive", "failing", "broken", "undetermined")}
+    columns |= {f"level_{number}": rows["level"].eq(number).fillna(False) for number in (0, 1, 2, 3)}
     columns["arks"] = rows["ark_id"].notna()
     columns["listed"] = rows["is_listed"]
     columns["not_met"] = rows["is_listed"] & rows["ark_id"].isna()
     by = ["source", "collection"]
-    table = (
-        rows[by]
-        .assign(**columns)
-        .astype(dict.fromkeys(columns, "Int64"))
-        .groupby(by, as_index=False)
-        .sum()
-    )
+    table = rows[by].assign(**columns).astype(dict.fromkeys(columns, "Int64")).groupby(by, as_index=False).sum()
     table = with_counts(side_by_side(by, table, _sections(frames)), [*columns])
     return table.assign(worst=table["broken"] + table["failing"])
 
@@ -383,9 +344,7 @@ def _standing(statuses: pd.DataFrame) -> pd.Series:
     """Return what an ARK amounts to in one word. Silence counts as failing only once it is the ARK's own."""
     family, state = statuses["family"].astype("str"), statuses["state"].astype("str")
     is_amiss = family.isin([Family.FAILS, Family.UNREACHABLE])
-    is_failing = family.eq(Family.FAILS) | (
-        is_amiss & state.isin([ArkState.FAILING, ArkState.FLAPPING])
-    )
+    is_failing = family.eq(Family.FAILS) | (is_amiss & state.isin([ArkState.FAILING, ArkState.FLAPPING]))
     words = pd.Series("undetermined", index=statuses.index, dtype="str").mask(is_failing, "failing")
     words = words.mask(is_amiss & state.eq(ArkState.CONFIRMED_BROKEN), "broken")
     return words.mask(family.eq(Family.WORKS), "alive")
@@ -394,20 +353,12 @@ def _standing(statuses: pd.DataFrame) -> pd.Series:
 def _placed(frames: Frames) -> pd.DataFrame:
     """One row per ARK and collection: that of the inventory, or else the sections of the documents that cite it."""
     listed = frames.inventory.loc[frames.inventory["is_chosen"], ["ark", "collection"]]
-    listed = listed.fillna({"collection": _NO_COLLECTION}).assign(
-        source="inventory", is_listed=True
-    )
-    cited = frames.mentions[["ark_id", "ark"]].assign(
-        collection=mapped(frames.mentions["document"], section)
-    )
+    listed = listed.fillna({"collection": _NO_COLLECTION}).assign(source="inventory", is_listed=True)
+    cited = frames.mentions[["ark_id", "ark"]].assign(collection=mapped(frames.mentions["document"], section))
     statuses = ark_statuses(frames)[["ark_id", "ark"]]
     alone = statuses[~statuses["ark_id"].isin(cited["ark_id"])].assign(collection=_NO_COLLECTION)
-    others = pd.concat([cited.drop_duplicates(["ark_id", "collection"]), alone])[
-        ["ark", "collection"]
-    ]
-    others = others[~others["ark"].isin(frames.inventory["ark"])].assign(
-        source="section", is_listed=False
-    )
+    others = pd.concat([cited.drop_duplicates(["ark_id", "collection"]), alone])[["ark", "collection"]]
+    others = others[~others["ark"].isin(frames.inventory["ark"])].assign(source="section", is_listed=False)
     placed = pd.concat([listed, others], ignore_index=True)
     return placed.astype({"ark": "str", "collection": "str", "source": "str", "is_listed": "bool"})
 
@@ -457,9 +408,7 @@ _AT_LEVELS = (
     N_("ARKs at level 2: The object, and either a description of it or a stated commitment."),
     N_("ARKs at level 3: The object, a description of it, and a stated commitment."),
 )
-_LEVEL_COLUMNS = tuple(
-    count_column(f"level_{number}", meaning, "ARKs") for number, meaning in enumerate(_AT_LEVELS)
-)
+_LEVEL_COLUMNS = tuple(count_column(f"level_{number}", meaning, "ARKs") for number, meaning in enumerate(_AT_LEVELS))
 
 COLLECTIONS = TableDefinition(
     "collections",
@@ -470,9 +419,7 @@ COLLECTIONS = TableDefinition(
     "section cites, each with the best outcome of the URLs that are cited there.",
     collections,
     (
-        token_column(
-            "source", "inventory, or section (host and first step of the path, or folder)"
-        ),
+        token_column("source", "inventory, or section (host and first step of the path, or folder)"),
         text_column("collection", "collection or section; (none) for ARKs without one"),
         ARKS_COLUMN,
         count_column(

@@ -45,9 +45,7 @@ def groups(frames: Frames) -> pd.DataFrame:
 def groups_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the rows of the table for these groups, in its order."""
     names = [column.name for column in GROUPS.columns]
-    table = pd.DataFrame(rows, columns=[*names, "is_amiss"]).astype(
-        {"members": "object", "is_amiss": "boolean"}
-    )
+    table = pd.DataFrame(rows, columns=[*names, "is_amiss"]).astype({"members": "object", "is_amiss": "boolean"})
     table = table.fillna({"is_amiss": False}).assign(
         size=table["members"].map(len),
         members=table["members"].map(lambda members: JOINT.join(members[:MOST_NAMED])),

@@ -57,9 +57,7 @@ def kaplan_meier(lives: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     at_risk = groups["subjects"].transform("sum") - groups["subjects"].cumsum() + rows["subjects"]
     failed = rows["failed"]
     with np.errstate(divide="ignore", invalid="ignore"):
-        rows = rows.assign(
-            survived=1 - failed / at_risk, variance=failed / (at_risk * (at_risk - failed))
-        )
+        rows = rows.assign(survived=1 - failed / at_risk, variance=failed / (at_risk * (at_risk - failed)))
         groups = rows.groupby(by, observed=True, sort=False)
         survival = groups["survived"].cumprod()
         spread = _Z * np.sqrt(groups["variance"].cumsum()) / np.log(survival)
@@ -78,9 +76,7 @@ def kaplan_meier(lives: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 def median_days(curves: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """One row per group of `kaplan_meier`: the first day on which no more than half are alive; empty if never."""
     reached = curves[curves["survival"] <= 0.5].groupby(by, observed=True, as_index=False)
-    return (
-        curves[by].drop_duplicates().merge(reached.agg(median=("days", "min")), on=by, how="left")
-    )
+    return curves[by].drop_duplicates().merge(reached.agg(median=("days", "min")), on=by, how="left")
 
 
 _GROUP = ["grouping", "group"]
@@ -117,12 +113,8 @@ def proofs(timeline: Timeline) -> pd.DataFrame:
     """The checks that prove something: `works` or a strike; with `at` and the `spell` since it worked last."""
     family = families(timeline.checks["object"])
     works = family.eq(Family.WORKS)
-    strikes = family.isin([Family.FAILS, Family.UNREACHABLE]) & ~_of_run(
-        timeline, timeline.checks, "is_suspect"
-    )
-    checks = timeline.checks.assign(
-        works=works, at=_of_run(timeline, timeline.checks, "started_at")
-    )
+    strikes = family.isin([Family.FAILS, Family.UNREACHABLE]) & ~_of_run(timeline, timeline.checks, "is_suspect")
+    checks = timeline.checks.assign(works=works, at=_of_run(timeline, timeline.checks, "started_at"))
     proving = checks[works | strikes]
     return proving.assign(spell=proving.groupby("pair")["works"].cumsum())
 
@@ -169,9 +161,7 @@ def _days(spans: pd.Series) -> pd.Series:
 
 def _grouped(rows: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
     """Each row of a pair three times: in the group of all, of its NAAN and of its resolver."""
-    owned = rows.join(
-        timeline.standings.set_index("pair")[["naan", "host"]].astype("str"), on="pair"
-    )
+    owned = rows.join(timeline.standings.set_index("pair")[["naan", "host"]].astype("str"), on="pair")
     groups: dict[str, Any] = {ALL: ALL, "naan": owned["naan"], "resolver": owned["host"]}
     parts = [owned.assign(grouping=grouping, group=group) for grouping, group in groups.items()]
     return pd.concat(parts, ignore_index=True).drop(columns=["naan", "host"])
@@ -205,13 +195,9 @@ def _stood(timeline: Timeline, run_count: int) -> pd.DataFrame:
     is_long = _days(failures["at"] - spelled["at"].transform("min")) >= timeline.policy.days
     status = pd.Series("working", index=checks.index)
     status[failures.index] = "failing"
-    status[failures.index[is_long & (spelled.cumcount() + 1).ge(timeline.policy.strikes)]] = (
-        "confirmed_broken"
-    )
+    status[failures.index[is_long & (spelled.cumcount() + 1).ge(timeline.policy.strikes)]] = "confirmed_broken"
     before = status.groupby(checks["pair"]).shift()
-    change = pd.crosstab(checks["run"], status).sub(
-        pd.crosstab(checks["run"], before), fill_value=0
-    )
+    change = pd.crosstab(checks["run"], status).sub(pd.crosstab(checks["run"], before), fill_value=0)
     states = ["working", "failing", "confirmed_broken"]
     return change.fillna(0).reindex(index=range(run_count), columns=states, fill_value=0).cumsum()
 
@@ -232,9 +218,7 @@ def _lasting(timeline: Timeline) -> pd.DataFrame:
         days=_days(ended - rows["first_at"]), died=rows["recovered_at"].notna()
     )
     watched, failed = _grouped(lives(timeline), timeline), _grouped(recoveries, timeline)
-    counts = watched.groupby(_GROUP, as_index=False).agg(
-        watched=("pair", "size"), died=("died", "sum")
-    )
+    counts = watched.groupby(_GROUP, as_index=False).agg(watched=("pair", "size"), died=("died", "sum"))
     spelled = failed.groupby(_GROUP, as_index=False).agg(
         spells=("pair", "size"), confirmed=("confirmed", "sum"), recovered=("died", "sum")
     )
@@ -249,9 +233,7 @@ def outages(frames: Frames) -> pd.DataFrame:
     """One row per outage of a host: runs, one after the other, in which it gave no answer."""
     timeline = frames.timeline
     spell = ["host", "spell"]
-    contacts = timeline.contacts[~_of_run(timeline, timeline.contacts, "is_suspect")].astype(
-        {"host": "str"}
-    )
+    contacts = timeline.contacts[~_of_run(timeline, timeline.contacts, "is_suspect")].astype({"host": "str"})
     contacts = contacts.assign(up=contacts["answered"] > 0)
     contacts = contacts.assign(spell=contacts.groupby("host")["up"].cumsum())
     silent = contacts[~contacts["up"]].groupby(spell, as_index=False)
@@ -274,12 +256,7 @@ def _best(timeline: Timeline) -> pd.DataFrame:
         state=rows["state"].astype(_BEST_STATE),
         described=rows["metadata"].isin(DESCRIBED) & works,
         committed=rows["commitment"].eq(CommitmentOutcome.STATED) & works,
-        permanent=rows["level"]
-        .astype("str")
-        .str.startswith("Permanent")
-        .fillna(False)
-        .astype("bool")
-        & works,
+        permanent=rows["level"].astype("str").str.startswith("Permanent").fillna(False).astype("bool") & works,
     )
     return rows.groupby("ark_id", as_index=False).agg(
         naan=("naan", "first"),
@@ -296,12 +273,8 @@ def persistence(frames: Frames) -> pd.DataFrame:
     """One row per set of ARKs: all, each NAAN, each resolver, each section of the documents; with a statement."""
     best = _best(frames.timeline)
     states = {state.replace("-", "_"): best["state"].eq(state) for state in ArkState}
-    best = best.assign(
-        judged=best["state"].isin(_JUDGED), resolving=states.pop("healthy"), **states
-    )
-    sections = frames.mentions[["ark_id"]].assign(
-        group=mapped(frames.mentions["document"], section)
-    )
+    best = best.assign(judged=best["state"].isin(_JUDGED), resolving=states.pop("healthy"), **states)
+    sections = frames.mentions[["ark_id"]].assign(group=mapped(frames.mentions["document"], section))
     parts = [
         best.assign(grouping=ALL, group=ALL),
         best.assign(grouping="naan", group=best["naan"].astype("str")),
@@ -329,19 +302,13 @@ def _share(part: pd.Series, whole: pd.Series) -> pd.Series:
 def _statement(row: Mapping[str, Any]) -> str:
     """The row in sentences that a funder can read; "permanent" only where a provider says so."""
     judged, resolving, others = row["judged"], row["resolving"], row["arks"] - row["judged"]
-    dates = (
-        f" between {row['first_at']:%Y-%m-%d} and {row['last_at']:%Y-%m-%d}"
-        if row["last_at"]
-        else ""
-    )
+    dates = f" between {row['first_at']:%Y-%m-%d} and {row['last_at']:%Y-%m-%d}" if row["last_at"] else ""
     if not judged:
         return f"None of {row['arks']:,} ARKs could be judged{dates}."
     said = f"Of {judged:,} ARKs that could be judged{dates}, {resolving:,} ({resolving / judged:.1%}) resolve"
     said += f" and {row['confirmed_broken']:,} are confirmed broken."
     if resolving:
-        described, committed = (
-            f"{row[name]:,} ({row[name] / resolving:.1%})" for name in ("described", "committed")
-        )
+        described, committed = (f"{row[name]:,} ({row[name] / resolving:.1%})" for name in ("described", "committed"))
         said += f" Of those that resolve, {described} are described and {committed} come with a stated commitment;"
         said += f" their providers call {row['permanent']:,} of them permanent."
     return said + (f" {others:,} more could not be judged." if others else "")
@@ -442,9 +409,7 @@ PERSISTENCE = TableDefinition(
             "the set: all, a NAAN, the host that is asked first, or a section of the documents",
         ),
         ARKS_COLUMN,
-        count_column(
-            "judged", "ARKs that are healthy, flapping, failing or confirmed broken", "ARKs"
-        ),
+        count_column("judged", "ARKs that are healthy, flapping, failing or confirmed broken", "ARKs"),
         count_column("resolving", "ARKs that are healthy", "ARKs"),
         share_column("share_resolving", "resolving / judged; empty when none is judged"),
         count_column(
@@ -456,15 +421,10 @@ PERSISTENCE = TableDefinition(
         count_column("committed", "of those that resolve, those with a stated commitment", "ARKs"),
         share_column("share_committed", "committed / resolving; empty when none resolves"),
         count_column("permanent", "of those, those that the commitment calls permanent", "ARKs"),
-        *(
-            count_column(state.replace("-", "_"), meaning, "ARKs")
-            for state, meaning in _OTHER_STATES.items()
-        ),
+        *(count_column(state.replace("-", "_"), meaning, "ARKs") for state, meaning in _OTHER_STATES.items()),
         moment_column("first_at", "moment at which the first of them was first seen"),
         moment_column("last_at", "moment of the last check of any of them"),
-        count_column(
-            "watched", "ARKs at a URL that were seen to work at least once", "ARKs at a URL"
-        ),
+        count_column("watched", "ARKs at a URL that were seen to work at least once", "ARKs at a URL"),
         count_column("died", "of these, those that were confirmed broken later", "ARKs at a URL"),
         number_column(
             "days_to_failure",
@@ -472,9 +432,7 @@ PERSISTENCE = TableDefinition(
             "days",
         ),
         count_column("spells", "spells of failures, however short", "spells"),
-        count_column(
-            "confirmed", "of these, those that lasted long enough to be confirmed", "spells"
-        ),
+        count_column("confirmed", "of these, those that lasted long enough to be confirmed", "spells"),
         count_column("recovered", "of these spells, those after which it worked again", "spells"),
         number_column(
             "days_to_recovery",

@@ -40,15 +40,11 @@ LIMITS = (
     "max-pages",
     "max-time",
 )
-_NOT_ASKED = (
-    "its host seemed dead, or wanted to be left alone for longer than we wait; see requests.csv"
-)
+_NOT_ASKED = "its host seemed dead, or wanted to be left alone for longer than we wait; see requests.csv"
 #: What a question is asked for; the others are about resolvers, not objects.
 _PURPOSES = {
     Question.OBJECT.value: "objects",
-    **dict.fromkeys(
-        (Question.INFO.value, Question.DOUBLE.value, Question.SINGLE.value), "descriptions"
-    ),
+    **dict.fromkeys((Question.INFO.value, Question.DOUBLE.value, Question.SINGLE.value), "descriptions"),
 }
 _HELD_BACK = {
     ObjectOutcome.SKIPPED: "examples and tests are recorded and never requested",
@@ -70,10 +66,7 @@ def hosts(frames: Frames) -> pd.DataFrame:
     )
     status = sent["status"].fillna(0)
     counted = {
-        **{
-            name: sent["purpose"].eq(name)
-            for name in ("documents", "objects", "descriptions", "controls")
-        },
+        **{name: sent["purpose"].eq(name) for name in ("documents", "objects", "descriptions", "controls")},
         "refused": status.isin([401, 403, 407, 429, 451, 999]),
         "server_errors": status.between(500, 599),
         "no_answer": sent["status"].isna(),
@@ -100,9 +93,7 @@ def hosts(frames: Frames) -> pd.DataFrame:
         given_up=("given_up", "first"),
     )
     kept = frames.pauses[frames.pauses["is_kept"].fillna(False)]
-    pauses = kept.groupby(hosts_of(kept["host"])).agg(
-        pauses_kept=("asked_s", "size"), paused_s=("asked_s", "sum")
-    )
+    pauses = kept.groupby(hosts_of(kept["host"])).agg(pauses_kept=("asked_s", "size"), paused_s=("asked_s", "sum"))
     rows = rows.merge(treatment.reset_index(), on="host", how="outer")
     rows = rows.merge(pauses.reset_index(), on="host", how="left")
     rows = rows.merge(_kept_out(frames), on="host", how="outer")
@@ -148,17 +139,13 @@ def signed_by(frames: Frames) -> str | None:
 
 def left_out(frames: Frames) -> pd.DataFrame:
     """One row per reason and place; ordered by reason, then by number, the greatest first, then by place."""
-    parts = pd.concat(
-        [*_skipped(frames), *_cut_short(frames), _refused_links(frames)], ignore_index=True
-    )
+    parts = pd.concat([*_skipped(frames), *_cut_short(frames), _refused_links(frames)], ignore_index=True)
     return parts.groupby(["reason", "what", "place", "note"], as_index=False).agg(
         number=("count", "sum"), example=("example", "min")
     )
 
 
-def _rows(
-    examples: pd.Series, what: str, reason: Any, note: Any, place: pd.Series | None = None
-) -> pd.DataFrame:
+def _rows(examples: pd.Series, what: str, reason: Any, note: Any, place: pd.Series | None = None) -> pd.DataFrame:
     """One row per thing that was left out; its place is the host of the example, unless one is given."""
     places = hosts_of(examples) if place is None else place
     columns = {"reason": reason, "what": what, "place": places, "example": examples, "note": note}
@@ -205,9 +192,7 @@ def _refused_links(frames: Frames) -> pd.DataFrame:
         if (said := refused(kind, detail))
     ]
     texts = ["reason", "what", "place", "example", "note"]
-    return pd.DataFrame(rows, columns=[*texts, "count"]).astype(
-        {**dict.fromkeys(texts, "str"), "count": "int64"}
-    )
+    return pd.DataFrame(rows, columns=[*texts, "count"]).astype({**dict.fromkeys(texts, "str"), "count": "int64"})
 
 
 HOSTS = TableDefinition(
@@ -225,9 +210,7 @@ HOSTS = TableDefinition(
             varies=True,
         ),
         count_column("documents", "of these, for documents", "requests"),
-        count_column(
-            "objects", "of these, for the objects of ARKs as cited", "requests", varies=True
-        ),
+        count_column("objects", "of these, for the objects of ARKs as cited", "requests", varies=True),
         count_column("descriptions", "of these, with ?info, ?? or ?", "requests", varies=True),
         count_column(
             "controls",
@@ -306,9 +289,7 @@ LEFT_OUT = TableDefinition(
         ),
         token_column("what", "ARK, document, answer, question or link"),
         text_column("place", "NAAN or host; of a link, the host of its page"),
-        count_column(
-            "number", "how many there are", "ARKs, documents, answers, questions or links"
-        ),
+        count_column("number", "how many there are", "ARKs, documents, answers, questions or links"),
         text_column("example", "one of them"),
         text_column("note", "the reason in words"),
     ),

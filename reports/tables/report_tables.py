@@ -97,9 +97,7 @@ class Report:
     """The language of what people read; what is made for programs is in none."""
 
     @classmethod
-    def of(
-        cls, frames: Frames, choice: Choice | None = None, spoken: Spoken | None = None
-    ) -> Report:
+    def of(cls, frames: Frames, choice: Choice | None = None, spoken: Spoken | None = None) -> Report:
         """The report about a run; *choice* says which part of it *frames* are."""
         return cls(frames, Tables(frames), choice or Choice(), spoken or Spoken())
 

@@ -71,9 +71,7 @@ def _answers(frames: Frames) -> pd.DataFrame:
         )
         for outcome, meaning in meanings.items()
     ]
-    table = pd.DataFrame(
-        rows, columns=["grouping", "service", "outcome", "given", "arks", "meaning"]
-    )
+    table = pd.DataFrame(rows, columns=["grouping", "service", "outcome", "given", "arks", "meaning"])
     return table[table["arks"] > 0]
 
 
@@ -110,16 +108,12 @@ def _info_answers(frames: Frames) -> pd.DataFrame:
         answered_by=tallied(rows, by, "by", most=3),
     )
     table = in_order(table.reset_index(), *by).rename(columns={"metadata": "outcome"})
-    return table.assign(
-        grouping="resolver", service="metadata", given=table["outcome"].isin(DESCRIBED)
-    )
+    return table.assign(grouping="resolver", service="metadata", given=table["outcome"].isin(DESCRIBED))
 
 
 def _promises(frames: Frames) -> pd.DataFrame:
     """One row per NAAN, guarantor and level that was stated, or placeholder; the greatest first, then in order."""
-    is_made = frames.verdicts["commitment"].isin(
-        [CommitmentOutcome.STATED, CommitmentOutcome.PLACEHOLDER]
-    )
+    is_made = frames.verdicts["commitment"].isin([CommitmentOutcome.STATED, CommitmentOutcome.PLACEHOLDER])
     rows = frames.verdicts.loc[is_made, ["ark_id", "naan", "commitment", "commitment_parsed"]]
     promises = rows["commitment_parsed"]
     rows = rows.assign(
@@ -153,9 +147,7 @@ SERVICES = TableDefinition(
     (
         token_column("grouping", "what the rows are grouped by: all, resolver or promise"),
         token_column("service", "object, metadata, commitment, or level for all three"),
-        token_column(
-            "outcome", "outcome of that service; of a level how many are given, or unknown"
-        ),
+        token_column("outcome", "outcome of that service; of a level how many are given, or unknown"),
         truth_column("given", "whether this outcome means that the service is given"),
         ARKS_COLUMN,
         share_column("share", "of a level: these ARKs / all ARKs; empty when there is none"),
@@ -194,9 +186,7 @@ def conformance(frames: Frames) -> pd.DataFrame:
     plain = last_answers(frames, [Question.OBJECT])[[*PAIR, *_REPLY]]
     compared = asked.merge(plain, on=PAIR, suffixes=("", "_plain"))
     rows = [row for row in map(_row, records_of(compared)) if row]
-    table = pd.DataFrame(
-        rows, columns=[*(column.name for column in SPELLING_TABLE.columns), "rank"]
-    )
+    table = pd.DataFrame(rows, columns=[*(column.name for column in SPELLING_TABLE.columns), "rank"])
     key = ["resolver", "naan", "shoulder", "rank"]
     return in_order(table, *key, "asked_url").drop_duplicates(key)
 

@@ -47,15 +47,11 @@ def summary(frames: Frames) -> pd.DataFrame:
     for of_run in measures.values():
         notes |= {name: note for name, (_, note) in of_run.items() if name not in notes}
     values = {
-        column: pd.array(
-            [of_run.get(name, (0, ""))[0] if of_run else None for name in notes], dtype="Int64"
-        )
+        column: pd.array([of_run.get(name, (0, ""))[0] if of_run else None for name in notes], dtype="Int64")
         for column, of_run in measures.items()
     }
     table = pd.DataFrame({"measure": notes.keys(), "note": notes.values(), **values})
-    return table.assign(
-        change=table["value"] - table["previous"], since_change=table["value"] - table["since"]
-    )
+    return table.assign(change=table["value"] - table["previous"], since_change=table["value"] - table["since"])
 
 
 def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
@@ -210,9 +206,7 @@ def _question_measures(frames: Frames) -> Iterator[Measure]:
     sent = (asks["request_count"] - is_held_back).clip(lower=0).sum()
     is_held_back = documents["outcome"].isin(HELD_BACK)
     sent += (documents["request_count"] - is_held_back).clip(lower=0).sum()
-    note = (
-        "For documents and for ARKs, redirects included; without robots.txt and certificate probes."
-    )
+    note = "For documents and for ARKs, redirects included; without robots.txt and certificate probes."
     yield REQUESTS_SENT, int(sent), note
 
 
@@ -223,10 +217,7 @@ def _family_measures(of: str, families_of: Mapping[str, int]) -> Iterator[Measur
 
 def sentences(summary: pd.DataFrame, language: Language = ENGLISH) -> list[str]:
     """The summary as a few plain sentences: what was read, what the ARKs are worth, what is promised."""
-    count = {
-        measure: int(value)
-        for measure, value in zip(summary["measure"], summary["value"], strict=True)
-    }
+    count = {measure: int(value) for measure, value in zip(summary["measure"], summary["value"], strict=True)}
     described = language.ngettext(
         "{number} ARK described when asked",
         "{number} ARKs described when asked",
@@ -251,8 +242,7 @@ def sentences(summary: pd.DataFrame, language: Language = ENGLISH) -> list[str]:
 
 def _families_sentence(count: Mapping[str, int], language: Language) -> str:
     works, fails, silent, not_judged = (
-        language.ngettext(forms.one, forms.many, count[f"ARKs: {family}"])
-        for family, forms in FAMILY_COUNTS.items()
+        language.ngettext(forms.one, forms.many, count[f"ARKs: {family}"]) for family, forms in FAMILY_COUNTS.items()
     )
     return language.gettext(
         "Of the ARKs, {works} and {fails}; {silent}, and {not_judged}.",
@@ -276,9 +266,7 @@ def _log_sentence(count: Mapping[str, int], language: Language) -> str:
 
 def _questions_sentence(count: Mapping[str, int], language: Language) -> str:
     questions, arks = count["questions asked"], count["ARKs asked about"]
-    requests = language.ngettext(
-        "{number} request sent", "{number} requests sent", count[REQUESTS_SENT]
-    )
+    requests = language.ngettext("{number} request sent", "{number} requests sent", count[REQUESTS_SENT])
     if not arks:
         return language.gettext("No question asked; {requests}.", requests=requests)
     return language.ngettext(
@@ -294,35 +282,21 @@ def _questions_sentence(count: Mapping[str, int], language: Language) -> str:
 def cited_sentence(count: Mapping[str, int], language: Language) -> str:
     """Return what was read and is cited, by the measures of a summary."""
     missed = [
-        language.ngettext(
-            "{number} not readable", "{number} not readable", count["documents not readable"]
-        ),
-        language.ngettext(
-            "{number} not reached", "{number} not reached", count["documents not reached"]
-        ),
+        language.ngettext("{number} not readable", "{number} not readable", count["documents not readable"]),
+        language.ngettext("{number} not reached", "{number} not reached", count["documents not reached"]),
     ]
     if count["documents redirected"]:
-        missed.append(
-            language.ngettext(
-                "{number} redirected", "{number} redirected", count["documents redirected"]
-            )
-        )
+        missed.append(language.ngettext("{number} redirected", "{number} redirected", count["documents redirected"]))
     if named := count.get(_NAMED):
         missed.append(language.ngettext("{number} named in a log", "{number} named in logs", named))
     return language.gettext(
         "{citations} of {arks} in {documents} ({missed}); {repaired}, {ambiguous}.",
         citations=language.ngettext("{number} citation", "{number} citations", count["citations"]),
         arks=language.npgettext("citations of", "{number} ARK", "{number} ARKs", count["ARKs"]),
-        documents=language.npgettext(
-            "in", "{number} document", "{number} documents", count["documents"]
-        ),
+        documents=language.npgettext("in", "{number} document", "{number} documents", count["documents"]),
         missed=", ".join(missed),
-        repaired=language.ngettext(
-            "{number} repaired", "{number} repaired", count["citations repaired"]
-        ),
-        ambiguous=language.ngettext(
-            "{number} ambiguous", "{number} ambiguous", count["citations ambiguous"]
-        ),
+        repaired=language.ngettext("{number} repaired", "{number} repaired", count["citations repaired"]),
+        ambiguous=language.ngettext("{number} ambiguous", "{number} ambiguous", count["citations ambiguous"]),
     )
 
 

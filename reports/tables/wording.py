@@ -51,21 +51,13 @@ FAMILY_MEANINGS = {
 
 OBJECT_MEANINGS = {
     ObjectOutcome.RESOLVED: N_("The ARK led to an answer for the object."),
-    ObjectOutcome.RELATED: N_(
-        "The ARK led, through a 303, to a page about the object, not to itself."
-    ),
-    ObjectOutcome.NON_WEB: N_(
-        "The ARK led to an address that is not a web address; no further request was made."
-    ),
+    ObjectOutcome.RELATED: N_("The ARK led, through a 303, to a page about the object, not to itself."),
+    ObjectOutcome.NON_WEB: N_("The ARK led to an address that is not a web address; no further request was made."),
     ObjectOutcome.EXPLAINED: N_(
         "The provider explains why the object is not available: withdrawn, or not freely accessible."
     ),
-    ObjectOutcome.WORKS_ELSEWHERE: N_(
-        "The cited resolver fails, but another resolver finds the object."
-    ),
-    ObjectOutcome.SOFT_404: N_(
-        "The server reports success, but the page says that there is nothing."
-    ),
+    ObjectOutcome.WORKS_ELSEWHERE: N_("The cited resolver fails, but another resolver finds the object."),
+    ObjectOutcome.SOFT_404: N_("The server reports success, but the page says that there is nothing."),
     ObjectOutcome.BROKEN: N_("The provider answered that it does not know this identifier."),
     ObjectOutcome.SERVER_ERROR: N_("The server reported a fault of its own."),
     ObjectOutcome.DNS: N_("The name of the server could not be found."),
@@ -77,29 +69,19 @@ OBJECT_MEANINGS = {
     ObjectOutcome.LOOP: N_("The redirects lead in a circle."),
     ObjectOutcome.TOO_MANY_REDIRECTS: N_("There were too many redirects to follow."),
     ObjectOutcome.BAD_REDIRECT: N_("The server redirects, but not to a usable address."),
-    ObjectOutcome.BLOCKED: N_(
-        "The server keeps programs out, or asks for a password; a person may see more."
-    ),
-    ObjectOutcome.ROBOTS: N_(
-        "The server asks programs not to request this address, and it was not requested."
-    ),
+    ObjectOutcome.BLOCKED: N_("The server keeps programs out, or asks for a password; a person may see more."),
+    ObjectOutcome.ROBOTS: N_("The server asks programs not to request this address, and it was not requested."),
     ObjectOutcome.SKIPPED: N_("An example or a test identifier: counted, never requested."),
-    ObjectOutcome.REFUSED_ADDRESS: N_(
-        "The address lies in a private network and was not requested."
-    ),
+    ObjectOutcome.REFUSED_ADDRESS: N_("The address lies in a private network and was not requested."),
     ObjectOutcome.INVALID: N_("There is no ARK here to ask for."),
     ObjectOutcome.UNDETERMINED: N_("The answers don't allow a judgement."),
 }
 
 METADATA_MEANINGS = {
     MetadataOutcome.ERC: N_("A description of the object as an electronic resource citation."),
-    MetadataOutcome.STRUCTURED: N_(
-        "A description of the object for programs: JSON, YAML, RDF or the like."
-    ),
+    MetadataOutcome.STRUCTURED: N_("A description of the object for programs: JSON, YAML, RDF or the like."),
     MetadataOutcome.HTML: N_("A description of the object as a web page."),
-    MetadataOutcome.REGISTRY_LEVEL: N_(
-        "A description of the organization's number space, not of the object."
-    ),
+    MetadataOutcome.REGISTRY_LEVEL: N_("A description of the organization's number space, not of the object."),
     MetadataOutcome.QUERY_IGNORED: N_("The object again: the question was not understood."),
     MetadataOutcome.QUERY_DROPPED: N_("The question was lost in a redirect."),
     MetadataOutcome.ANSWERS_ANYTHING: N_("The same answer that an invented identifier gets."),
@@ -111,9 +93,7 @@ METADATA_MEANINGS = {
 
 COMMITMENT_MEANINGS = {
     CommitmentOutcome.STATED: N_("The provider says what it promises."),
-    CommitmentOutcome.PLACEHOLDER: N_(
-        "The place for a promise is filled with a template, or with nothing."
-    ),
+    CommitmentOutcome.PLACEHOLDER: N_("The place for a promise is filled with a template, or with nothing."),
     CommitmentOutcome.ABSENT: N_("The provider promises nothing."),
     CommitmentOutcome.UNDETERMINED: N_("The answers don't allow a judgement."),
     CommitmentOutcome.NOT_ASKED: N_("The question was not asked."),
@@ -139,11 +119,7 @@ def naan_policy_words(policy: Mapping[str, Any]) -> str:
     phrases = [*(PRACTICES.get(practice, practice) for practice in policy.get("practices", ()))]
     if policy.get("url"):
         phrases.append(f"as told at {policy['url']}" if phrases else f"a policy at {policy['url']}")
-    who = (
-        f"{policy['organization']}, for {policy['of']}"
-        if policy.get("organization")
-        else policy["of"]
-    )
+    who = f"{policy['organization']}, for {policy['of']}" if policy.get("organization") else policy["of"]
     return f"{who}: {', '.join(phrases)}"
 
 

@@ -71,9 +71,7 @@ _LEAF = re.compile(
 )
 
 # XML can't spell most control characters; they travel as noncharacters, which no text holds.
-_CONTROL = re.compile(
-    r"[\x01-\x08\x0b\x0e-\x1f]|&#(?:0*([1-9]|[12][0-9]|3[01])|[xX]0*([1-9a-fA-F]|1[0-9a-fA-F]));"
-)
+_CONTROL = re.compile(r"[\x01-\x08\x0b\x0e-\x1f]|&#(?:0*([1-9]|[12][0-9]|3[01])|[xX]0*([1-9a-fA-F]|1[0-9a-fA-F]));")
 _STAND_IN = 0xFDD0
 CONTROLS = {_STAND_IN + code: code for code in range(32)}
 """To be translated back when the page has been parsed."""
@@ -105,9 +103,7 @@ def parseable(markup: str) -> tuple[str, list[Finding], list[Block]]:
     markup, rests = _without_long_tags(markup)
     if rests:
         findings.append(Finding("cut-off", f"elements with too many attributes: {len(rests)}"))
-    left_out = [
-        Block(rest, Role.METADATA) for rest in map(html.unescape, rests) if may_hold_ark(rest)
-    ]
+    left_out = [Block(rest, Role.METADATA) for rest in map(html.unescape, rests) if may_hold_ark(rest)]
     return markup, findings, left_out
 
 
@@ -192,9 +188,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
-_ESCAPE = re.compile(
-    r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(.))", re.DOTALL
-)
+_ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 _CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0", "\n": ""}
 _QUOTES = "\"'`"
 _END_OF_LITERAL = re.compile(rf"[{_QUOTES}\n\r\u2028\u2029]")
@@ -278,9 +272,7 @@ def _whole_characters(text: str) -> str:
     """*text* with pairs of surrogates joined, and U+FFFD for those without their other half."""
     if not _LONE_SURROGATE.search(text):
         return text
-    joined = _SURROGATE_PAIR.sub(
-        lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text
-    )
+    joined = _SURROGATE_PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
     return _LONE_SURROGATE.sub(_UNKNOWN, joined)
 
 
@@ -291,13 +283,13 @@ MOST_BYTES = 32 * 2**20
 _UNSEEN = ("iframe", "noembed", "script", "style", "template")
 
 #: What raises text, as `sup` does; in a style sheet, with the class that has it.
-_RAISE = r"(?:vertical-align\s*:\s*(?:super|text-top|\+?(?!0)[0-9.]+(?:em|ex|px|pt|%))|font-variant-position\s*:\s*super)"
+_RAISE = (
+    r"(?:vertical-align\s*:\s*(?:super|text-top|\+?(?!0)[0-9.]+(?:em|ex|px|pt|%))|font-variant-position\s*:\s*super)"
+)
 _RAISED_STYLE = re.compile(_RAISE, re.IGNORECASE)
 _RAISED_CLASS = re.compile(rf"\.([\w-]+)\s*\{{[^{{}}]*{_RAISE}", re.IGNORECASE)
 #: From hyphen to hyphen, which `re` leaps to (`memchr`): it looks at each letter of a pattern that begins with one.
-_SPEAKS_OF_RAISING = re.compile(
-    "-(?:(?<=vertical-)align|(?<=font-)variant-position)", re.IGNORECASE
-)
+_SPEAKS_OF_RAISING = re.compile("-(?:(?<=vertical-)align|(?<=font-)variant-position)", re.IGNORECASE)
 _INLINE = frozenset({"a", "b", "em", "font", "i", "small", "span", "strong"})
 _MOST_STYLE_CHARS = 2**20
 _COMMENT = re.compile(
@@ -330,12 +322,7 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
     text, findings = text_of(data, MOST_BYTES, charset, html_body_declared_encoding(data))
     markup, faults, left_out = parseable(text)
     findings += [*faults, *_comment_findings(text)]
-    if (
-        not with_links
-        and not left_out
-        and holds_no_label_in_markup(markup)
-        and nests_little(markup)
-    ):
+    if not with_links and not left_out and holds_no_label_in_markup(markup) and nests_little(markup):
         title = _title_of(markup)
         if title is not None:
             return Reading(MEDIA_TYPE, title=title, findings=tuple(findings))
@@ -360,9 +347,7 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
         tuple(findings),
         documents=tuple(facts.documents),
         parts=tuple(facts.parts),
-        unfollowed=tuple(
-            target for target, is_unfollowed in facts.targets.items() if is_unfollowed
-        ),
+        unfollowed=tuple(target for target, is_unfollowed in facts.targets.items() if is_unfollowed),
         robots=tuple(facts.robots),
     )
 
@@ -375,14 +360,9 @@ def _comment_findings(markup: str) -> list[Finding]:
     ['in comments, which the page does not show: ark:/12148/x5']
     """
     may_be = "<!--" in markup and _LABEL_AND_NAAN.search(markup) is not None
-    comments = (
-        (comment_match["comment"] for comment_match in _COMMENT.finditer(markup)) if may_be else ()
-    )
+    comments = (comment_match["comment"] for comment_match in _COMMENT.finditer(markup)) if may_be else ()
     hidden = dict.fromkeys(
-        word
-        for comment in comments
-        if comment and may_hold_ark(comment)
-        for word in _ARK_WORD.findall(comment)
+        word for comment in comments if comment and may_hold_ark(comment) for word in _ARK_WORD.findall(comment)
     )
     if not hidden:
         return []
@@ -412,9 +392,7 @@ def _parsed(markup: str) -> tuple[Element | None, str | None]:
     A limit of libxml2, such as 2,048 open elements, ends the parsing without an exception, as the last fault.
     `huge_tree` lifts the limit of 10 MB for one run of text, and `MOST_BYTES` bounds the whole.
     """
-    parser = etree.HTMLParser(
-        encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True
-    )
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
     try:
         root = etree.fromstring(markup.encode("utf-8", "replace"), parser)
     except etree.LxmlError as error:
@@ -451,9 +429,7 @@ def _beside_the_text(root: Element, *, speaks_of_raising: bool) -> PageFacts:
             facts.scripts += script_blocks(element.text, element.get("type", ""))
         del element[:]
         element.text = None
-    for link in root.iter(
-        "a", "area", "frame", "iframe"
-    ):  # not before what isn't seen has been taken out
+    for link in root.iter("a", "area", "frame", "iframe"):  # not before what isn't seen has been taken out
         facts.read(link)
     return facts
 

@@ -96,11 +96,7 @@ class TextRun:
         if not text or text.isspace():
             return None
         breaks = _breaks(text, edges, anchors)
-        parted = (
-            "\n".join(text[start:end] for start, end in pairwise([0, *breaks, len(text)]))
-            if breaks
-            else text
-        )
+        parted = "\n".join(text[start:end] for start, end in pairwise([0, *breaks, len(text)])) if breaks else text
         stripped = parted.strip()
         if not anchors:
             return Block(stripped, role, place=location)
@@ -121,9 +117,7 @@ def _breaks(text: str, edges: list[int], anchors: list[Anchor]) -> list[int]:
         return []
     link_edges = {anchor.start for anchor in anchors} | {anchor.end for anchor in anchors}
     return [
-        edge
-        for edge in within_words
-        if (_LABEL_OR_URL.match(text, edge) or _ends_ark(text, edge, edge in link_edges))
+        edge for edge in within_words if (_LABEL_OR_URL.match(text, edge) or _ends_ark(text, edge, edge in link_edges))
     ]
 
 
@@ -136,9 +130,7 @@ def _ends_ark(text: str, edge: int, at_link: bool) -> bool:
     return begins is not None and "/" in before[begins:] and not _ARK_ENDS.search(before, begins)
 
 
-def _moved(
-    anchors: list[Anchor], breaks: list[int], stripped: int, length: int
-) -> Iterator[Anchor]:
+def _moved(anchors: list[Anchor], breaks: list[int], stripped: int, length: int) -> Iterator[Anchor]:
     """*anchors* where they are when line breaks were put in, and blanks were taken away."""
     added = 0
     pending = iter([*breaks, None])
@@ -201,9 +193,7 @@ def plain(value: str) -> str:
             lambda reference: chr(int(reference[1] or reference[2], 10 if reference[1] else 16)),
             value,
         )
-    return (
-        value.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"').replace("&amp;", "&")
-    )
+    return value.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"').replace("&amp;", "&")
 
 
 class MarkupPage:
@@ -281,9 +271,7 @@ class MarkupPage:
                 if anchor.link not in self._told:
                     self._told.add(anchor.link)
                     self._blocks.append(targets[anchor.link])
-            self._blocks.append(
-                replace(block, following=plain(following["text"]) if following else "")
-            )
+            self._blocks.append(replace(block, following=plain(following["text"]) if following else ""))
 
     def _enter_link(
         self,
@@ -312,9 +300,7 @@ class MarkupPage:
             if where == "a/@href":
                 link = self._link_number(tag.start())
                 self._told.add(link)
-            role = (
-                Role.LINK_TARGET if where in _TARGETS or name in _URL_ATTRIBUTES else Role.METADATA
-            )
+            role = Role.LINK_TARGET if where in _TARGETS or name in _URL_ATTRIBUTES else Role.METADATA
             self._blocks.append(Block(value, role, place=where, link=link))
 
 
@@ -343,9 +329,7 @@ def _meta_place(attributes: Mapping[str, str]) -> str:
 
 #: Relations of a ``link`` element that lead to another document, or another part of this one. Not among them are
 #: ``canonical`` and ``cite-as`` (this page again), ``search``, ``license`` and whatever serves how a page looks.
-_FOLLOWED = frozenset(
-    {"chapter", "contents", "describedby", "item", "next", "prev", "previous", "section"}
-)
+_FOLLOWED = frozenset({"chapter", "contents", "describedby", "item", "next", "prev", "previous", "section"})
 #: An alternate is followed only where it is for readers. Repositories name two dozen exports of each record so, and
 #: feeds and oEmbed say what is on the pages themselves.
 _FOR_READERS = re.compile(
@@ -355,9 +339,7 @@ _FOR_READERS = re.compile(
 #: ``meta`` elements that name the document itself, as library catalogues and Google Scholar read them.
 _DOCUMENT_META = frozenset({"bepress_citation_pdf_url", "citation_pdf_url", "eprints.document_url"})
 _CRAWLERS = frozenset({"arkaudit", "robots"})
-_REFRESH = re.compile(
-    r"\s*[0-9.]*\s*[;,]\s*(?:url\s*=\s*)?(?P<quote>[\"']?)(?P<url>.+?)(?P=quote)\s*\Z", re.I | re.S
-)
+_REFRESH = re.compile(r"\s*[0-9.]*\s*[;,]\s*(?:url\s*=\s*)?(?P<quote>[\"']?)(?P<url>.+?)(?P=quote)\s*\Z", re.I | re.S)
 _MOST_CHARS = 4096
 
 

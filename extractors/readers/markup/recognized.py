@@ -68,9 +68,7 @@ def read_recognized(root: Element, media_type: str) -> Reading:
     """
     lines = {"alto": _alto_lines, "PcGts": _page_lines}.get(_name(root), _hocr_lines)
     regions = groupby(as_time_allows(lines(root), "line"), key=lambda placed: placed[0])
-    blocks = [
-        _block(location, [line for _, line in of_region]) for (_, location), of_region in regions
-    ]
+    blocks = [_block(location, [line for _, line in of_region]) for (_, location), of_region in regions]
     return Reading(media_type, (*_described(root), *(block for block in blocks if block.text)))
 
 
@@ -97,17 +95,11 @@ def _described(root: Element) -> Iterator[Block]:
         if name == "Unicode" or not name:
             continue
         values = [
-            (f"{name}/@{local_name(key)}", value)
-            for key, value in element.attrib.items()
-            if "CONTENT" not in key
+            (f"{name}/@{local_name(key)}", value) for key, value in element.attrib.items() if "CONTENT" not in key
         ]
         if _name(root) in ROOTS and not len(element):
             values.append((name, element.text or ""))
-        yield from (
-            Block(value, Role.METADATA, place=location)
-            for location, value in values
-            if may_hold_ark(value)
-        )
+        yield from (Block(value, Role.METADATA, place=location) for location, value in values if may_hold_ark(value))
 
 
 def _alto_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
@@ -145,18 +137,14 @@ def _page_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
             region = element.getparent() if _name(element) == "TextLine" else element
             words = (_unicode(word) for word in element if _name(word) == "Word")
             text = _unicode(element) or " ".join(words)
-            points = next(
-                (child.get("points", "") for child in element if _name(child) == "Coords"), ""
-            )
+            points = next((child.get("points", "") for child in element if _name(child) == "Coords"), "")
             across = [float(x) for x in _POINT.findall(points)] or [0.0]
             yield (region, "TextRegion"), _Line(text, min(across), max(across))
 
 
 def _hocr_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
     for element in root.iter():
-        if isinstance(element.tag, str) and not _LINE_CLASSES.isdisjoint(
-            element.get("class", "").split()
-        ):
+        if isinstance(element.tag, str) and not _LINE_CLASSES.isdisjoint(element.get("class", "").split()):
             box = _HOCR_BOX.search(element.get("title", ""))
             left, right = (float(box[1]), float(box[2])) if box else (0.0, 0.0)
             yield (
@@ -169,12 +157,7 @@ def _unicode(element: Element) -> str:
     """The text of an element of PAGE XML: of several readings, the one with the lowest index."""
     readings = [child for child in element if _name(child) == "TextEquiv"]
     readings.sort(key=lambda reading: _number(reading.get("index")))
-    texts = (
-        child.text or ""
-        for reading in readings[:1]
-        for child in reading
-        if _name(child) == "Unicode"
-    )
+    texts = (child.text or "" for reading in readings[:1] for child in reading if _name(child) == "Unicode")
     return " ".join(next(texts, "").split(" ")).strip()
 
 

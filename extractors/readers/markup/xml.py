@@ -45,9 +45,7 @@ def without_surrogates(data: bytes) -> bytes:
     if encoding is None and b"&#" not in data:  # most
         return data
     if encoding is None:
-        return _IN_OCTETS.sub(
-            lambda reference: reference["literal"] or _OUT_OF_BOUNDS.encode(), data
-        )
+        return _IN_OCTETS.sub(lambda reference: reference["literal"] or _OUT_OF_BOUNDS.encode(), data)
     text = data.decode(encoding, "surrogatepass" if len(data) % 2 == 0 else "ignore")
     mended = _IN_TEXT.sub(lambda reference: reference["literal"] or _OUT_OF_BOUNDS, text)
     return data if mended == text else mended.encode(encoding, "surrogatepass")
@@ -117,9 +115,7 @@ def read_xml(data: bytes) -> Reading:
         collect_ids=False,
     )
     try:
-        root = etree.fromstring(
-            without_surrogates(_BLANKS_BEFORE_MARKUP.sub(b"", _whole_words(data))), parser
-        )
+        root = etree.fromstring(without_surrogates(_BLANKS_BEFORE_MARKUP.sub(b"", _whole_words(data))), parser)
     except etree.XMLSyntaxError:
         root = None
     findings = cut or faults_of(parser)  # what was cut off is also malformed
@@ -131,9 +127,7 @@ def read_xml(data: bytes) -> Reading:
         return replace(read_recognized(root, MEDIA_TYPE), findings=findings)
     document = _Document(root)
     links = tuple(dict.fromkeys(document.targets))
-    return Reading(
-        MEDIA_TYPE, tuple(document.blocks()), links, root.get(_XML_BASE), document.title, findings
-    )
+    return Reading(MEDIA_TYPE, tuple(document.blocks()), links, root.get(_XML_BASE), document.title, findings)
 
 
 def _within_limits(data: bytes) -> tuple[bytes, tuple[Finding, ...]]:
@@ -173,10 +167,7 @@ def faults_of(parser: etree.XMLParser) -> tuple[Finding, ...]:
     limits = [entry for entry in faults if entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT]
     if limits:
         return (Finding("cut-off", f"not read beyond line {limits[0].line}: {limits[0].message}"),)
-    return tuple(
-        Finding("malformed-markup", f"line {entry.line}: {entry.message.strip()}")
-        for entry in faults[:1]
-    )
+    return tuple(Finding("malformed-markup", f"line {entry.line}: {entry.message.strip()}") for entry in faults[:1])
 
 
 class _Document:
@@ -250,9 +241,7 @@ class _Document:
 
     def _end_run(self) -> None:
         name = self._unit.lower()
-        block = self._run.block(
-            self._unit, Role.METADATA if name in _IDENTIFIERS_ALONE else Role.TEXT
-        )
+        block = self._run.block(self._unit, Role.METADATA if name in _IDENTIFIERS_ALONE else Role.TEXT)
         if block is None:
             return
         self._blocks.append(block)
@@ -276,9 +265,7 @@ class _Document:
                 link, self._links = self._links, self._links + 1
             location = f"{self._written_name(element, element.tag)}/@{self._written_name(element, qualified)}"
             role = Role.LINK_TARGET if is_target else Role.METADATA
-            self._blocks.append(
-                Block(value, role, place=location, link=link if is_target else None)
-            )
+            self._blocks.append(Block(value, role, place=location, link=link if is_target else None))
         return link
 
     def _written_name(self, element: Element, qualified: str) -> str:
@@ -313,9 +300,7 @@ def _has_own_text(element: Element) -> bool:
     pieces = [element.text]
     for child in element:
         pieces.append(child.tail)
-        if child.tag is etree.Entity or (
-            isinstance(child.tag, str) and local_name(child.tag) in _INLINE
-        ):
+        if child.tag is etree.Entity or (isinstance(child.tag, str) and local_name(child.tag) in _INLINE):
             pieces.append(child.text)
     return any(piece and not piece.isspace() for piece in pieces)
 
@@ -333,8 +318,4 @@ def _declared_entities(root: Element) -> Mapping[str, str]:
     if dtd is None:
         return {}
     contents = {entity.name: entity.content or "" for entity in dtd.iterentities()}
-    return {
-        name: content
-        for name, content in contents.items()
-        if "&" not in content and "<" not in content
-    }
+    return {name: content for name, content in contents.items() if "&" not in content and "<" not in content}

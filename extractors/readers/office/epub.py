@@ -47,11 +47,7 @@ def read_epub(data: bytes) -> Reading:
     for rootfile in rootfiles:
         book.read_package_document(rootfile)
     if package.names and not rootfiles:
-        package.note(
-            Finding(
-                "unreadable", "no package document says what belongs to it; all its pages were read"
-            )
-        )
+        package.note(Finding("unreadable", "no package document says what belongs to it; all its pages were read"))
     for name in sorted(package.names, key=natural_order):
         if name.lower().endswith(_CHAPTER_SUFFIXES):
             book.read_chapter(name)
@@ -86,13 +82,9 @@ class _Book:
             member = self._member(folder, href)
             if media_type in _CHAPTER_TYPES:
                 self.read_chapter(member)
-            elif media_type == _NCX_TYPE and self._begin(
-                member
-            ):  # of EPUB 2: it repeats the headings of the chapters
+            elif media_type == _NCX_TYPE and self._begin(member):  # of EPUB 2: it repeats the headings of the chapters
                 headings = (leaf for leaf in self._package.elements(member) if leaf.text)
-                self._add(
-                    Block(heading.text, place=f"{member}/{heading.name}") for heading in headings
-                )
+                self._add(Block(heading.text, place=f"{member}/{heading.name}") for heading in headings)
 
     def read_chapter(self, name: str) -> None:
         """One XHTML page, if there is one of that name that wasn't read."""
@@ -100,18 +92,11 @@ class _Book:
             return
         reading = read_html(self._package.read(name))
         self._package.note(
-            *(
-                replace(finding, detail=f"{shown(name)}: {finding.detail}")
-                for finding in reading.findings
-            )
+            *(replace(finding, detail=f"{shown(name)}: {finding.detail}") for finding in reading.findings)
         )
         self._add(as_part(block, f"{name}/{block.place}", self._links) for block in reading.blocks)
         self._links += links_of(reading.blocks)
-        on_the_web = (
-            link
-            for link in reading.links
-            if link.strip().lower().startswith(("http://", "https://"))
-        )
+        on_the_web = (link for link in reading.links if link.strip().lower().startswith(("http://", "https://")))
         self._targets |= dict.fromkeys(on_the_web)
 
     def reading(self) -> Reading:
@@ -137,26 +122,20 @@ class _Book:
     def _add(self, blocks: Iterable[Block]) -> None:
         for block in blocks:
             if len(self._blocks) >= _MOST_BLOCKS:
-                self._package.note(
-                    Finding("cut-off", f"only the first {_MOST_BLOCKS} pieces of text were kept")
-                )
+                self._package.note(Finding("cut-off", f"only the first {_MOST_BLOCKS} pieces of text were kept"))
                 return
             self._blocks.append(block)
 
     def _member(self, folder: str, href: str) -> str:
         """The member that a manifest means: relative to it, percent-encoded, and often in the wrong case."""
-        path = posixpath.normpath(
-            posixpath.join("/", folder, unquote(href.partition("#")[0]))
-        ).lstrip("/")
+        path = posixpath.normpath(posixpath.join("/", folder, unquote(href.partition("#")[0]))).lstrip("/")
         return path if path in self._package else self._names.get(path.lower(), path)
 
 
 def _rootfiles(package: Package) -> list[str]:
     """The package documents by the container file; without one, those that there are."""
     rootfiles = (element for element in package.elements(_CONTAINER) if element.name == "rootfile")
-    paths = (
-        unquote(rootfile.attributes.get("full-path", "")).lstrip("/") for rootfile in rootfiles
-    )
+    paths = (unquote(rootfile.attributes.get("full-path", "")).lstrip("/") for rootfile in rootfiles)
     listed = [name for name in dict.fromkeys(paths) if name in package]
     return listed or [name for name in package.names if name.lower().endswith(".opf")]
 

@@ -117,11 +117,7 @@ def _read_markup(data: bytes, media_type: str, places: Mapping[str, str]) -> Rea
     roots = parts_by_root(package)
     properties = read_properties(package, text, roots)
     main = next(iter(places))
-    raised = {
-        style
-        for name in _with_root(roots, "styles")
-        for style in raised_styles(package.elements(name))
-    }
+    raised = {style for name in _with_root(roots, "styles") for style in raised_styles(package.elements(name))}
     for root, location in places.items():
         for name in _with_root(roots, root):
             called = location if root in _ONLY_ONE else location + number_of(name)
@@ -168,15 +164,10 @@ def _sheet_names(package: Package, roots: Mapping[str, str]) -> dict[str, str]:
     for workbook in _with_root(roots, "workbook"):
         relations = relations_of(package, workbook)
         for element in package.elements(workbook):
-            relation = (
-                relations.get(element.attributes.get("id", "")) if element.name == "sheet" else None
-            )
+            relation = relations.get(element.attributes.get("id", "")) if element.name == "sheet" else None
             if relation is not None:
                 names[relation.target] = element.attributes.get("name", "")
-    unknown = {
-        name: posixpath.basename(name).removesuffix(".xml")
-        for name in _with_root(roots, "worksheet")
-    }
+    unknown = {name: posixpath.basename(name).removesuffix(".xml") for name in _with_root(roots, "worksheet")}
     return names | {name: stem for name, stem in unknown.items() if name not in names}
 
 
@@ -231,9 +222,7 @@ def parts_by_root(package: Package) -> dict[str, str]:
     return {name: root_name(package.head(name)) for name in sorted(names, key=natural_order)}
 
 
-def add_unused_targets(
-    text: RunningText, relations: Mapping[str, Relation], used: set[str], location: str
-) -> None:
+def add_unused_targets(text: RunningText, relations: Mapping[str, Relation], used: set[str], location: str) -> None:
     """Add what is linked without visible text: the links of pictures, linked files, and what an editor forgot."""
     for identifier, relation in relations.items():
         if identifier in used or not relation.is_external:
@@ -282,9 +271,7 @@ def _note_missing(package: Package, what: str) -> None:
         package.note(Finding("unreadable", what))
 
 
-def _reading(
-    media_type: str, package: Package, text: RunningText, properties: Properties
-) -> Reading:
+def _reading(media_type: str, package: Package, text: RunningText, properties: Properties) -> Reading:
     title, base = properties
     return Reading(
         media_type,

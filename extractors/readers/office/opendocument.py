@@ -17,9 +17,7 @@ from extractors.readers.running_text import RunningText
 
 # Elements go by their local name and the last word of their namespace, which is the usual prefix; so the formats
 # of OpenOffice.org 1 read the same.
-_PASSED_OVER = frozenset(
-    {"office:scripts", "text:ruby-text", "text:script", "text:tracked-changes"}
-)
+_PASSED_OVER = frozenset({"office:scripts", "text:ruby-text", "text:script", "text:tracked-changes"})
 _CELLS = frozenset({"table:covered-table-cell", "table:table-cell"})
 _STRUCTURE = _CELLS | frozenset(
     """
@@ -31,9 +29,7 @@ _INLINE = frozenset(
     "drawing:a office:annotation text:a text:h text:note text:p text:s text:span".split()  # noqa: SIM905
 )
 _CHARACTERS = {"text:line-break": "\n", "text:tab": "\t", "text:tab-stop": "\t"}
-_HEADERS = {
-    f"style:{kind}{page}": kind for kind in ("footer", "header") for page in ("", "-first", "-left")
-}
+_HEADERS = {f"style:{kind}{page}": kind for kind in ("footer", "header") for page in ("", "-first", "-left")}
 #: Elements whose own text is a value, kept where it may hold an ARK: alternative texts, the footers of slides.
 _VALUES = frozenset(
     {
@@ -180,9 +176,7 @@ class OpenDocumentPart(EventTarget):
                 table = self._tables[-1]
                 table.row, table.next_column = table.next_row, 1
                 table.next_row += number(attributes.get("number-rows-repeated", ""), 1)
-            case "table:table-cell" | "table:covered-table-cell" if (
-                self._is_spreadsheet and self._tables
-            ):
+            case "table:table-cell" | "table:covered-table-cell" if self._is_spreadsheet and self._tables:
                 self._start_cell(element, attributes)
             case "drawing:page":
                 self._counts["slide"] += 1
@@ -200,19 +194,13 @@ class OpenDocumentPart(EventTarget):
                 else:
                     element.is_paragraph = True
                     self._text.begin(element.place)
-            case (
-                "text:span"
-            ):  # a raised 3 after an ARK is a footnote mark, and must not become its last character
+            case "text:span":  # a raised 3 after an ARK is a footnote mark, and must not become its last character
                 element.is_apart = attributes.get("style-name") in self._raised
             case "text:note":
                 element.is_apart, element.is_inline = True, False
                 element.place = self._numbered(attributes.get("note-class", "footnote"))
             case "office:annotation":
-                element.place = (
-                    f"{element.place}/comment"
-                    if self._is_spreadsheet
-                    else self._numbered("comment")
-                )
+                element.place = f"{element.place}/comment" if self._is_spreadsheet else self._numbered("comment")
             case "text:a" | "drawing:a":
                 target = attributes.get("href", "").strip()
                 if not target.startswith("#"):

@@ -227,9 +227,7 @@ class Package:
             max(len(content), self._bounds[name] - member.header_offset), limit
         )  # inflating nothing costs
         if len(content) > limit:
-            self.note(
-                Finding("cut-off", f"only the first {limit} bytes of {shown(name)} were read")
-            )
+            self.note(Finding("cut-off", f"only the first {limit} bytes of {shown(name)} were read"))
         elif fault:
             self.note(Finding("unreadable-part", f"{shown(name)}: {fault}"))
         return content[:limit]
@@ -255,9 +253,7 @@ class Package:
 
     def _listed(self) -> list[ZipInfo]:
         """The members by the directory, or by their own headers where the directory is of no use."""
-        entries = self._data.count(
-            _DIRECTORY_ENTRY
-        )  # an object each, before anything could stop `zipfile`
+        entries = self._data.count(_DIRECTORY_ENTRY)  # an object each, before anything could stop `zipfile`
         if entries > MOST_MEMBERS:
             self.note(
                 Finding(
@@ -348,9 +344,7 @@ def _members_met(data: bytes) -> Iterator[ZipInfo]:
         position = data.find(LOCAL_SIGNATURE, position)
         if position == -1 or position + LOCAL_HEADER.size > len(data):
             return
-        _, _, flags, method, _, _, crc, size, _, name_bytes, extra_bytes = LOCAL_HEADER.unpack_from(
-            data, position
-        )
+        _, _, flags, method, _, _, crc, size, _, name_bytes, extra_bytes = LOCAL_HEADER.unpack_from(data, position)
         start = position + LOCAL_HEADER.size + name_bytes + extra_bytes
         name = data[position + LOCAL_HEADER.size : start - extra_bytes].decode("utf-8", "replace")
         if flags & SIZE_FOLLOWS or not start + size <= len(data):
@@ -401,9 +395,7 @@ def relations_of(package: Package, part: str) -> Mapping[str, Relation]:
         if element.name != "Relationship" or not target:
             continue
         kind = element.attributes.get("Type", "").rpartition("/")[2]
-        is_external = (
-            element.attributes.get("TargetMode", "").lower() == "external" or kind == "hyperlink"
-        )
+        is_external = element.attributes.get("TargetMode", "").lower() == "external" or kind == "hyperlink"
         if not is_external:
             target = posixpath.normpath(posixpath.join("/", folder, unquote(target))).lstrip("/")
         relations[element.attributes.get("Id", "")] = Relation(target, is_external, kind)

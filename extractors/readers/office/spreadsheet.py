@@ -14,9 +14,7 @@ from extractors.readers.running_text import MOST_BLOCKS, RunningText
 
 _TEXTS = frozenset({"f", "t", "text", "v"})
 _NOTES = frozenset({"comment", "threadedComment"})
-_HEADERS = frozenset(
-    {"evenFooter", "evenHeader", "firstFooter", "firstHeader", "oddFooter", "oddHeader"}
-)
+_HEADERS = frozenset({"evenFooter", "evenHeader", "firstFooter", "firstHeader", "oddFooter", "oddHeader"})
 #: Codes in a header: its part of the line, font, size, colour, fields.
 _HEADER_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|[0-9]{1,3}|[A-Za-z])')
 _CELL = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
@@ -135,9 +133,7 @@ class SheetPart(EventTarget):
         elif name in _NOTES:
             self._show("".join(self._pieces.get("t", ())))
         elif name in _HEADERS:
-            self._place = (
-                f"{self._sheet}/header" if name.endswith("Header") else f"{self._sheet}/footer"
-            )
+            self._place = f"{self._sheet}/header" if name.endswith("Header") else f"{self._sheet}/footer"
             self._show(_HEADER_CODE.sub(" ", "".join(self._pieces.get("t", ()))))
         elif name == "rPh":
             self._readings -= 1
@@ -151,16 +147,12 @@ class SheetPart(EventTarget):
             block = self._text.blocks[index]
             link = self._linked.get(block.place)
             if link is not None and block.role is Role.TEXT and not block.anchors:
-                self._text.blocks[index] = replace(
-                    block, anchors=(Anchor(0, len(block.text), link),)
-                )
+                self._text.blocks[index] = replace(block, anchors=(Anchor(0, len(block.text), link),))
         self._linked.clear()
 
     def _start_cell(self, attributes: Mapping[str, str]) -> None:
         self._column += 1
-        self._place = (
-            f"{self._sheet}!{attributes.get('r') or column_letters(self._column) + str(self._row)}"
-        )
+        self._place = f"{self._sheet}!{attributes.get('r') or column_letters(self._column) + str(self._row)}"
         self._kind = attributes.get("t", "n")
         self._pieces.clear()
 

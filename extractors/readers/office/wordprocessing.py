@@ -108,11 +108,7 @@ def raised_styles(elements: Iterable[XmlElement]) -> Iterator[str]:
 def _raises(name: str, attributes: Mapping[str, str]) -> bool:
     """Return whether an element of run properties raises the run: as superscript, or by half points."""
     value = attributes.get("val", "")
-    return (
-        value == "superscript"
-        if name == "vertAlign"
-        else name == "position" and value.isdigit() and value != "0"
-    )
+    return value == "superscript" if name == "vertAlign" else name == "position" and value.isdigit() and value != "0"
 
 
 class MarkupPart(EventTarget):

@@ -59,16 +59,11 @@ def _rows(lines: Lines) -> list[Row]:
     return rows
 
 
-def _is_running(
-    page: PdfPage, outer: Row, inner: Row, leading: float, neighbours: Sequence[PdfPage]
-) -> bool:
+def _is_running(page: PdfPage, outer: Row, inner: Row, leading: float, neighbours: Sequence[PdfPage]) -> bool:
     lines = page.lines
     if any(_runs_on(page, index, other) for other in neighbours for index in outer):
         return True
-    if (
-        not leading
-        or abs(lines[outer[0]].middle - lines[inner[0]].middle) < _SET_APART_RUNNING_HEADS * leading
-    ):
+    if not leading or abs(lines[outer[0]].middle - lines[inner[0]].middle) < _SET_APART_RUNNING_HEADS * leading:
         return False
     if all(_NUMBER.fullmatch(page.text, lines[index].start, lines[index].end) for index in outer):
         return True
@@ -104,8 +99,7 @@ def _is_set_apart_on(page: PdfPage, middle: float, leading: float) -> bool:
     rows = [page.lines[row[0]].middle for row in _rows(page.lines)]
     edges = [(rows[0], rows[1]), (rows[-1], rows[-2])] if len(rows) > 1 else []
     return any(
-        abs(outer - middle) < _SAME_HEIGHT
-        and abs(outer - inner) >= _SET_APART_RUNNING_HEADS * leading
+        abs(outer - middle) < _SAME_HEIGHT and abs(outer - inner) >= _SET_APART_RUNNING_HEADS * leading
         for outer, inner in edges
     )
 
@@ -211,9 +205,7 @@ def _note_going_on(part: Part, body: Part) -> Part | None:
     steps = [above - below for above, below in pairwise(lines[index].bottom for index in indexes)]
     leading = median([step for step in steps if step > 0] or [0.0])
     for at in range(len(steps), 0, -1):
-        if steps[at - 1] > _SET_APART * leading > 0 and _may_begin_with_rest(
-            text, lines[indexes[at]].start
-        ):
+        if steps[at - 1] > _SET_APART * leading > 0 and _may_begin_with_rest(text, lines[indexes[at]].start):
             return _part(body.page, indexes[at:])
     return None
 
@@ -248,15 +240,11 @@ def _citations(page: PdfPage) -> list[Link]:
     return citations
 
 
-def _hangs_together(
-    text: str, ranges: Sequence[tuple[int, int]], more: Sequence[tuple[int, int]]
-) -> bool:
+def _hangs_together(text: str, ranges: Sequence[tuple[int, int]], more: Sequence[tuple[int, int]]) -> bool:
     """Return whether text under one annotation goes on under another; where either has none, it does."""
     if not ranges or not more:
         return True
-    return ranges[-1][1] <= more[0][0] and bool(
-        _BETWEEN_FRAGMENTS.fullmatch(text, ranges[-1][1], more[0][0])
-    )
+    return ranges[-1][1] <= more[0][0] and bool(_BETWEEN_FRAGMENTS.fullmatch(text, ranges[-1][1], more[0][0]))
 
 
 def _blocks(run: Sequence[Part], aside: Sequence[Part], numbers: Iterator[int]) -> Iterator[Block]:
@@ -273,9 +261,7 @@ def _blocks(run: Sequence[Part], aside: Sequence[Part], numbers: Iterator[int]) 
                     link, is_new = text.numbered(cited.uri, ranges, numbers)
                     break
             if is_new:
-                targets.append(
-                    Block(cited.uri, Role.LINK_ANNOTATION, page.number, cited.place, link=link)
-                )
+                targets.append(Block(cited.uri, Role.LINK_ANNOTATION, page.number, cited.place, link=link))
     yield from (text.block() for text in texts if text.text.strip())
     yield from targets
 
@@ -304,15 +290,9 @@ class _Text:
             return []
         part, base = self._parts[page.number]
         moved = ((part.moved(start), part.moved(end)) for start, end in cited.ranges)
-        return [
-            (base + start, base + end)
-            for start, end in moved
-            if start is not None and end is not None
-        ]
+        return [(base + start, base + end) for start, end in moved if start is not None and end is not None]
 
-    def numbered(
-        self, uri: str, ranges: Sequence[tuple[int, int]], numbers: Iterator[int]
-    ) -> tuple[int, bool]:
+    def numbered(self, uri: str, ranges: Sequence[tuple[int, int]], numbers: Iterator[int]) -> tuple[int, bool]:
         """The number of a link over this text, and whether it is a new one: it may go on from the page before."""
         last = self._last_of_uri.get(uri)
         goes_on = last is not None and _hangs_together(self.text, [(last.start, last.end)], ranges)

@@ -82,9 +82,7 @@ def line_at(lines: Lines, offset: int) -> int:
 class Glyphs:
     """The boxes of the characters of a text page, by their offsets in its text, as long as the page is open."""
 
-    def __init__(
-        self, text_page: PdfTextPage, char_index: Callable[[int], int] | None = None
-    ) -> None:
+    def __init__(self, text_page: PdfTextPage, char_index: Callable[[int], int] | None = None) -> None:
         self._page = text_page
         self._char_index = char_index
 
@@ -159,11 +157,7 @@ def without_false_breaks(text: str, lines: Lines) -> str:
     for index, (line, following) in enumerate(pairwise(lines)):
         gap = following.left - line.right
         height = max(near.height for near in lines[max(0, index - 2) : min(len(lines), index + 4)])
-        if (
-            _is_level(line, following)
-            and -_SLACK < gap < _NO_SPACE * height
-            and text[line.end] != LINE_END_HYPHEN
-        ):
+        if _is_level(line, following) and -_SLACK < gap < _NO_SPACE * height and text[line.end] != LINE_END_HYPHEN:
             between = following.start - line.end
             pieces += [text[done : line.end], ZERO_WIDTH_SPACE * between]
             done = following.start
@@ -178,9 +172,7 @@ def _is_level(line: Line, following: Line) -> bool:
     line_within = line.bottom > following.bottom - _SLACK and line.top < following.top + _SLACK
     within_line = following.bottom > line.bottom - _SLACK and following.top < line.top + _SLACK
     overlap = min(line.top, following.top) - max(line.bottom, following.bottom)
-    hangs = following.bottom < line.bottom + _SLACK and 2 * overlap > min(
-        line.height, following.height
-    )
+    hangs = following.bottom < line.bottom + _SLACK and 2 * overlap > min(line.height, following.height)
     return line_within or within_line or hangs
 
 
@@ -218,9 +210,7 @@ def _stretches(lines: Lines) -> tuple[list[tuple[int, int]], set[int]]:
             continue
         overlaps = line.bottom < last.top and last.bottom < line.top and abs(leading) < 0.6 * height
         if overlaps and line.left >= last.right - _SLACK:
-            continued.add(
-                index - 1
-            )  # to the eye it is one line: PDFium breaks lines at raised footnote marks
+            continued.add(index - 1)  # to the eye it is one line: PDFium breaks lines at raised footnote marks
             continue
         ranges.append((first, index))
         first = index
@@ -233,9 +223,7 @@ def _column_of(lines: Lines, first: int, stretches: Iterable[tuple[int, int]]) -
     """The lines, by index, of all *stretches* that begin at the left where the one from *first* on does."""
     line = lines[first]
     near = 2 * (line.right - line.left) / (line.end - line.start)
-    alike = (
-        range(*stretch) for stretch in stretches if abs(lines[stretch[0]].left - line.left) < near
-    )
+    alike = (range(*stretch) for stretch in stretches if abs(lines[stretch[0]].left - line.left) < near)
     return [index for stretch in alike for index in stretch]
 
 
@@ -283,13 +271,9 @@ class Rows:
             return None
         start, end = line.start, line.end
         if line.left < rectangle.left - _SLACK:
-            start = bisect_left(
-                range(end), rectangle.left - _SLACK / 2, lo=start, key=self._glyphs.center
-            )
+            start = bisect_left(range(end), rectangle.left - _SLACK / 2, lo=start, key=self._glyphs.center)
         if rectangle.right + _SLACK < line.right:
-            end = bisect_left(
-                range(end), rectangle.right + _SLACK / 2, lo=start, key=self._glyphs.center
-            )
+            end = bisect_left(range(end), rectangle.right + _SLACK / 2, lo=start, key=self._glyphs.center)
         words = self._text[start:end]
         start, end = (
             start + len(words) - len(words.lstrip()),
@@ -324,9 +308,7 @@ class OrderedText(NamedTuple):
     def under(self, box: Box) -> tuple[tuple[int, int], ...]:
         """The ranges of the text that lie in *box*."""
         within = [box.left <= x <= box.right and box.bottom <= y <= box.top for x, y in self.glyphs]
-        edges = [
-            at for at, (one, two) in enumerate(pairwise([False, *within, False])) if one != two
-        ]
+        edges = [at for at, (one, two) in enumerate(pairwise([False, *within, False])) if one != two]
         return tuple(zip(edges[::2], edges[1::2], strict=True))
 
 
@@ -358,9 +340,7 @@ def ordered(text: str, lines: Lines, glyphs: Glyphs) -> OrderedText:
     rows = [
         _runs(row, line.height)
         for line in lines
-        for row in _rows(
-            text, range(line.start, line.end + text.startswith(LINE_END_HYPHEN, line.end)), glyphs
-        )
+        for row in _rows(text, range(line.start, line.end + text.startswith(LINE_END_HYPHEN, line.end)), glyphs)
     ]
     is_by_line = any(len(runs) > 1 and runs[-1][0].char in "/:" for runs in rows if runs)
     chars: list[str] = []
@@ -410,11 +390,7 @@ def _runs(line: Sequence[_Glyph], height: float) -> list[list[_Glyph]]:
     """The runs of a *line* (from left to right) as they are read, with a blank for each gap between words."""
     spaced: list[_Glyph] = []
     for glyph in line:
-        is_apart = (
-            spaced
-            and spaced[-1].is_right_to_left != glyph.is_right_to_left
-            and glyph.char.isalnum()
-        )
+        is_apart = spaced and spaced[-1].is_right_to_left != glyph.is_right_to_left and glyph.char.isalnum()
         if spaced and (is_apart or glyph.left - spaced[-1].right > _WORD_GAP * height):
             spaced.append(_Glyph(spaced[-1].right, glyph.left, glyph.middle, " "))
         spaced.append(glyph)

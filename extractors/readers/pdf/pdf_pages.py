@@ -179,13 +179,9 @@ def _last_word(lines: list[str]) -> str:
 
 
 _SLACK = 1.0  # points
-_WIDE_GAP = (
-    1.2  # heights of the font: no blank in a line is as wide, not even in narrow justified columns
-)
+_WIDE_GAP = 1.2  # heights of the font: no blank in a line is as wide, not even in narrow justified columns
 _MARK_GAP = 0.5  # heights of the font: a raised mark is nearer
-_CHAR_WIDTH = (
-    0.5  # of the height of the font, at least: lines of narrow letters end before a wide one
-)
+_CHAR_WIDTH = 0.5  # of the height of the font, at least: lines of narrow letters end before a wide one
 _FEWEST_RETURNS = 2
 _FEWEST_LINES = 3  # that begin at one left, for their right edge to be known
 
@@ -205,8 +201,7 @@ def is_table_like(lines: Lines) -> bool:
     Columns of running text don't.
     """
     returns = (
-        line.right <= last.left + _SLACK and line.bottom < last.bottom - _SLACK
-        for last, line in pairwise(lines)
+        line.right <= last.left + _SLACK and line.bottom < last.bottom - _SLACK for last, line in pairwise(lines)
     )
     return sum(returns) >= _FEWEST_RETURNS
 
@@ -214,11 +209,7 @@ def is_table_like(lines: Lines) -> bool:
 def _edge(rights: list[float], width: float) -> float:
     """Return where the lines of a column of cells end at most, one that reaches into the next cell apart."""
     ordered = sorted(rights, reverse=True)
-    near = (
-        right
-        for right, third in zip(ordered, ordered[2:], strict=False)
-        if right - third < 2 * width
-    )
+    near = (right for right, third in zip(ordered, ordered[2:], strict=False) if right - third < 2 * width)
     return next(near, ordered[0])
 
 
@@ -231,21 +222,13 @@ class CellTable:
         self._glyphs = glyphs
         self._wanted = [index for index, is_wanted in enumerate(wanted) if is_wanted]
         near = sorted(
-            {
-                near_index
-                for index in self._wanted
-                for near_index in (index, index + 1)
-                if near_index < len(lines)
-            }
+            {near_index for index in self._wanted for near_index in (index, index + 1) if near_index < len(lines)}
         )
         self._cells = {index: self._cells_of(lines[index]) for index in near}
 
     def has_cells_beside(self) -> bool:
         """Return whether the text continues in another cell after one of the wanted lines."""
-        return any(
-            index + 1 in self._cells and self._is_elsewhere(index, index + 1)
-            for index in self._wanted
-        )
+        return any(index + 1 in self._cells and self._is_elsewhere(index, index + 1) for index in self._wanted)
 
     def line_slack(self) -> tuple[tuple[int, float], ...]:
         """Return for the wanted lines where each ends, and how many of its characters still fit into its cell."""
@@ -256,9 +239,7 @@ class CellTable:
         slack = []
         for index in self._wanted:
             cell = self._cells[index][-1]
-            alike = [
-                right for left in (-1, 0, 1) for right in rights.get(round(cell.left) + left, ())
-            ]
+            alike = [right for left in (-1, 0, 1) for right in rights.get(round(cell.left) + left, ())]
             if len(alike) >= _FEWEST_LINES and cell.right > cell.left:
                 width = max(
                     (cell.right - cell.left) / (cell.end - cell.start),
@@ -274,9 +255,7 @@ class CellTable:
             return True
         height = self._lines[index].height
         is_beside = abs(self._lines[index].middle - self._lines[following].middle) < height
-        return other.left >= cell.right - _SLACK and not (
-            is_beside and other.left - cell.right < _MARK_GAP * height
-        )
+        return other.left >= cell.right - _SLACK and not (is_beside and other.left - cell.right < _MARK_GAP * height)
 
     def _cells_of(self, line: Line) -> list[_LineCell]:
         """Return the parts of *line*: between them is more space than a blank takes."""
@@ -374,14 +353,10 @@ def read_page(document: PdfDocument, number: int, *, continues: bool) -> PdfPage
         nothing: list[Link] = []
         annotations = attempted(faults, "links", lambda: list(links_of(document, page)), nothing)
         none: list[tuple[str, str]] = []
-        comments = attempted(
-            faults, "comments", lambda: list(comments_of(page, len(annotations))), none
-        )
+        comments = attempted(faults, "comments", lambda: list(comments_of(page, len(annotations))), none)
         links = tuple(link for link in annotations if link.uri.strip())
         read = PdfPage(number, "", links, tuple(comments))
-        read = attempted(
-            faults, "text", lambda: _with_text(page, read, faults, continues=continues), read
-        )
+        read = attempted(faults, "text", lambda: _with_text(page, read, faults, continues=continues), read)
     return replace(read, faults=tuple(faults))
 
 
@@ -409,11 +384,7 @@ def _with_text(page: PdfiumPage, read: PdfPage, faults: list[str], *, continues:
                 shown = without_false_breaks(text, lines)
                 lines = lines_of(shown, glyphs)
             may_go_on = any(_may_end(lines, after) for after in open_ends)
-            sizes = (
-                tuple(glyphs.font_size(line.start) for line in lines)
-                if continues or may_go_on
-                else ()
-            )
+            sizes = tuple(glyphs.font_size(line.start) for line in lines) if continues or may_go_on else ()
             placed = replace(read, text=shown, lines=lines, font_sizes=sizes, may_go_on=may_go_on)
             return _with_geometry(placed, labels, ark_links, glyphs)
 
@@ -426,9 +397,7 @@ def _from_right_to_left(read: PdfPage, text_page: PdfTextPage) -> PdfPage:
     if glyphs is None:
         return read
     in_order = ordered(read.text, lines_of(read.text, glyphs), glyphs)
-    links = (
-        link._replace(ranges=in_order.under(link.box)) if link.box else link for link in read.links
-    )
+    links = (link._replace(ranges=in_order.under(link.box)) if link.box else link for link in read.links)
     return replace(read, text=in_order.text, line_slack=in_order.line_slack, links=tuple(links))
 
 
@@ -458,33 +427,24 @@ def _may_end(lines: Lines, after: int) -> bool:
     return not 0 < line.bottom - following.bottom < _SET_APART * line.height
 
 
-def _with_geometry(
-    page: PdfPage, labels: Sequence[int], ark_links: set[str], glyphs: Glyphs
-) -> PdfPage:
+def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], glyphs: Glyphs) -> PdfPage:
     """*page* with the slack in its lines and the text under its links, and with its spaces put right."""
     text, lines, links = page.text, page.lines, page.links
     if ark_links:
         rows = Rows(text, lines, glyphs)
         links = tuple(
-            link._replace(ranges=tuple(rows.under(link.box)))
-            if link.box and link.uri in ark_links
-            else link
+            link._replace(ranges=tuple(rows.under(link.box))) if link.box and link.uri in ark_links else link
             for link in links
         )
     if not labels:
         return replace(page, links=links)
     wrong = Spacing(text, labels, lines, glyphs).corrections()
-    table = (
-        CellTable(text, lines, glyphs, _near(text, labels, lines)) if is_table_like(lines) else None
-    )
+    table = CellTable(text, lines, glyphs, _near(text, labels, lines)) if is_table_like(lines) else None
     if wrong:
         moved = wrong.moved
         text, labels = wrong.applied(text), [moved(label) for label in labels]
         lines = [line._replace(start=moved(line.start), end=moved(line.end)) for line in lines]
-        links = tuple(
-            link._replace(ranges=tuple((moved(a), moved(b)) for a, b in link.ranges))
-            for link in links
-        )
+        links = tuple(link._replace(ranges=tuple((moved(a), moved(b)) for a, b in link.ranges)) for link in links)
     placed = replace(page, text=text, links=links, lines=lines, seams=wrong.seams)
     if table is None:
         return replace(placed, line_slack=rooms_of(lines, _near(text, labels, lines)))

@@ -59,9 +59,7 @@ def by_qpdf(data: bytes, read: Callable[[pikepdf.Pdf], T]) -> T | None:
     import pikepdf
 
     most = _MOST_STREAM_BYTES
-    pikepdf.settings.set_qpdf_limits(
-        flate_max_memory=most, run_length_max_memory=most, png_max_memory=most
-    )
+    pikepdf.settings.set_qpdf_limits(flate_max_memory=most, run_length_max_memory=most, png_max_memory=most)
     with _as_far_as_it_goes(), pikepdf.open(BytesIO(data)) as document:
         return read(document)
     return None
@@ -179,9 +177,7 @@ def _clear_packets(data: bytes) -> Iterator[bytes]:
 def _attached_files(document: pikepdf.Pdf) -> list[tuple[str, bytes | None]]:
     """Name and content of the embedded files; no content where it is too large."""
     specifications = islice(document.attachments.items(), _MOST_ATTACHMENTS)
-    return [
-        (name, content_of(specification.get_file().obj)) for name, specification in specifications
-    ]
+    return [(name, content_of(specification.get_file().obj)) for name, specification in specifications]
 
 
 Item = TypeVar("Item")
@@ -215,21 +211,15 @@ def read_pdf(data: bytes, read_attachment: AttachmentReader | None = None) -> Re
     (Finding(kind='unreadable', detail='it is no PDF, or damaged beyond repair'),)
     """
     if len(data) > _MOST_BYTES:
-        return Reading(
-            MEDIA_TYPE, findings=(Finding("cut-off", f"more than {_MOST_BYTES // 2**20} MiB"),)
-        )
-    data = data[
-        max(data.find(_HEADER), 0) :
-    ]  # junk before the header, such as HTTP headers, is common
+        return Reading(MEDIA_TYPE, findings=(Finding("cut-off", f"more than {_MOST_BYTES // 2**20} MiB"),))
+    data = data[max(data.find(_HEADER), 0) :]  # junk before the header, such as HTTP headers, is common
     reading, attached = _read(data)
     if _is_lost(reading):
         reading, attached = _rescued(data) or (reading, attached)
     if not attached or read_attachment is None:
         return reading
     blocks, findings = attachments(data, read_attachment)
-    return replace(
-        reading, blocks=(*reading.blocks, *blocks), findings=(*reading.findings, *findings)
-    )
+    return replace(reading, blocks=(*reading.blocks, *blocks), findings=(*reading.findings, *findings))
 
 
 def _read(data: bytes) -> tuple[Reading, bool]:
@@ -239,9 +229,7 @@ def _read(data: bytes) -> tuple[Reading, bool]:
         # reports the error of whichever document failed last.
         handle = pdfium.FPDF_LoadMemDocument64(data, len(data), None)
         if not handle:
-            refusal = _REFUSALS.get(
-                pdfium.FPDF_GetLastError(), Finding("unreadable", "PDFium refuses it")
-            )
+            refusal = _REFUSALS.get(pdfium.FPDF_GetLastError(), Finding("unreadable", "PDFium refuses it"))
             return Reading(MEDIA_TYPE, findings=(refusal,)), False
         with PdfDocument(handle) as document:
             return _reading(document, data), has_attachments(document)
@@ -250,9 +238,7 @@ def _read(data: bytes) -> tuple[Reading, bool]:
 def _is_lost(reading: Reading) -> bool:
     """Return whether nothing at all came of the pages, and a repair may help."""
     kinds = {finding.kind for finding in reading.findings}
-    return bool(kinds & {"unreadable", "unreadable-page"}) and all(
-        block.page is None for block in reading.blocks
-    )
+    return bool(kinds & {"unreadable", "unreadable-page"}) and all(block.page is None for block in reading.blocks)
 
 
 def _rescued(data: bytes) -> tuple[Reading, bool] | None:
@@ -288,9 +274,7 @@ def _reading(document: PdfDocument, data: bytes) -> Reading:
     findings += _without_text(pages)
     findings_before = len(findings)
     bodies = part("running heads", lambda: blocks_of(pages))
-    blocks += (
-        bodies if len(findings) == findings_before else blocks_of([plain(page) for page in pages])
-    )
+    blocks += bodies if len(findings) == findings_before else blocks_of([plain(page) for page in pages])
     return Reading(
         MEDIA_TYPE,
         tuple(blocks),
@@ -308,9 +292,7 @@ def _pages(document: PdfDocument, findings: list[Finding]) -> Iterator[PdfPage]:
         findings.append(Finding("unreadable", "it has no pages"))
     for number in as_time_allows(range(1, count + 1), "page", each=True):
         if number > MOST_PAGES or chars > _MOST_CHARS:
-            findings.append(
-                Finding("page-limit", f"only the first {number - 1} of {count} pages were read")
-            )
+            findings.append(Finding("page-limit", f"only the first {number - 1} of {count} pages were read"))
             break
         try:
             page = read_page(document, number, continues=page is not None and page.may_go_on)
@@ -323,14 +305,10 @@ def _pages(document: PdfDocument, findings: list[Finding]) -> Iterator[PdfPage]:
             page = None
             faults += 1
             if faults <= _MOST_PAGE_FINDINGS:
-                findings.append(
-                    Finding("unreadable-page", f"page {number}: {error or type(error).__name__}")
-                )
+                findings.append(Finding("unreadable-page", f"page {number}: {error or type(error).__name__}"))
         else:
             chars += len(page.text)
-            findings += [
-                Finding("unreadable-part", f"page {number}: {fault}") for fault in page.faults
-            ]
+            findings += [Finding("unreadable-part", f"page {number}: {fault}") for fault in page.faults]
             yield page
     if faults > _MOST_PAGE_FINDINGS:
         findings.append(Finding("unreadable-page", f"{faults - _MOST_PAGE_FINDINGS} pages more"))

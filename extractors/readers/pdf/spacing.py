@@ -146,14 +146,10 @@ class Spacing:
     def _real_spaces(self) -> frozenset[int]:
         """Of the spaces next to a label on both sides, those that are as wide as spaces of this page are."""
         text, labels = self._text, self._labels
-        spaces = {text.find(" ", label) for label in labels} | {
-            text.rfind(" ", 0, label) for label in labels
-        }
+        spaces = {text.find(" ", label) for label in labels} | {text.rfind(" ", 0, label) for label in labels}
         spaces -= {-1, 0, len(text) - 1}
         narrow = min(_SURE_SPACE, _UNUSUAL * self._usual)
-        return frozenset(
-            space for space, gap in zip(spaces, self._gaps_at(spaces), strict=True) if gap >= narrow
-        )
+        return frozenset(space for space, gap in zip(spaces, self._gaps_at(spaces), strict=True) if gap >= narrow)
 
     def _gaps_at(self, spaces: Collection[int]) -> list[float]:
         """The gaps at *spaces* in heights of the font."""
@@ -170,11 +166,7 @@ class Spacing:
         """The gaps in the letterspaced words around *label* that were taken for spaces, over the lines around *at*."""
         start, end = self._lines[at].start, self._lines[at].end
         before = self._text.rfind(" ", max(start, label - _NEAR), label)
-        if (
-            before < 0
-            or label in self._spread
-            or self._text.find(" ", label, min(end, label + _NEAR)) < 0
-        ):
+        if before < 0 or label in self._spread or self._text.find(" ", label, min(end, label + _NEAR)) < 0:
             return
         letters, gaps = self._letters(start, end)
         middle = bisect_left(letters, label)
@@ -188,9 +180,7 @@ class Spacing:
         if first == 0:
             yield from self._spread_lines(range(at - 1, max(-1, at - _MOST_LINES), -1), usual)
         if last == len(letters) - 1:
-            yield from self._spread_lines(
-                range(at + 1, min(len(self._lines), at + _MOST_LINES)), usual
-            )
+            yield from self._spread_lines(range(at + 1, min(len(self._lines), at + _MOST_LINES)), usual)
 
     def _spread_lines(self, indexes: range, usual: float) -> Iterator[int]:
         """The same in the lines of these *indexes*, as far as one letterspaced word goes on over them."""
@@ -214,9 +204,7 @@ class Spacing:
         gaps = [(box.left - right) / height for box, right in zip(boxes[1:], rights, strict=False)]
         return letters, gaps
 
-    def _spread_from(
-        self, index: int, letters: list[int], gaps: list[float], usual: float, step: int
-    ) -> int:
+    def _spread_from(self, index: int, letters: list[int], gaps: list[float], usual: float, step: int) -> int:
         """The index of the last letter, going on from *index* by *step*, with the *usual* gap before it.
 
         Where two letters are close together, the first of them already belongs to a word that isn't letterspaced.
@@ -233,9 +221,7 @@ class Spacing:
                 is_word = self._text[letters[index + step]].isalnum()
                 return index if is_first or not is_word else other
             between = range(*sorted((letters[index], letters[index + step])))
-            real = (
-                at for at in between if self._text[at] == " " and not self._glyphs.is_generated(at)
-            )
+            real = (at for at in between if self._text[at] == " " and not self._glyphs.is_generated(at))
             if gap > usual + _WORD_SPACE or next(real, None) is not None:
                 return index
             index += step
@@ -279,9 +265,7 @@ class Spacing:
         if gap < _NO_SPACE:
             return True
         wider = [other for other in self._gaps(index) if other > 1.3 * gap]
-        return (bool(wider) and wider[0] > _CONTRAST * gap) or gap < _CONTRAST * self._letter_gap(
-            space
-        )
+        return (bool(wider) and wider[0] > _CONTRAST * gap) or gap < _CONTRAST * self._letter_gap(space)
 
     def _letter_gap(self, space: int) -> float:
         """The gap between the letters before *space*: a line that is filled by force has wide ones."""
@@ -298,9 +282,7 @@ class Spacing:
         if not 0 < gap < _SURE_SPACE:
             return False
         before, after = self._glyphs.boxes((space - 1, space + 1))
-        if (
-            abs(before.bottom - after.bottom) > _RAISED * before.height
-        ):  # of another line, or raised
+        if abs(before.bottom - after.bottom) > _RAISED * before.height:  # of another line, or raised
             return False
         others = self._gaps(line_at(self._lines, space))
         usual = median(others) if len(others) > _FEW else self._usual
@@ -324,9 +306,7 @@ class Spacing:
         Its font is smaller and raised; or its letters are higher, for some faces have raised digits of their own.
         """
         text = self._text
-        first = max(
-            start, end - _LAST
-        )  # no mark is longer, with what may follow it before the next space
+        first = max(start, end - _LAST)  # no mark is longer, with what may follow it before the next space
         offsets = [offset for offset in range(first, end) if text[offset] != " "]
         boxes = self._glyphs.boxes(offsets)
         is_one_font = len({box.bottom for box in boxes}) == 1
@@ -337,9 +317,7 @@ class Spacing:
         if base is None:
             on_line = zip(letters, feet, strict=True)
             base = min((foot for char, foot in on_line if char in _STANDING), default=inf)
-        not_hanging = (
-            box.bottom for char, box in zip(letters, boxes, strict=True) if char not in _HANGING
-        )
+        not_hanging = (box.bottom for char, box in zip(letters, boxes, strict=True) if char not in _HANGING)
         floor = min(not_hanging, default=inf)
         rise = _RAISED * height
         for offset, char, foot, box in zip(offsets, letters, feet, boxes, strict=True):
