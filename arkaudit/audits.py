@@ -20,7 +20,8 @@ from arkaudit.config import Config
 from arkaudit.exits import say
 from arkaudit.options import cores
 from arkaudit.progress import JUDGING, Progress, RunProgress
-from arkaudit.resuming import ResumeDecision
+from arkaudit.resuming import ResumeDecision, fingerprint
+from crawler.model.crawl_requests import FrontierState
 from crawler.model.observations import DocumentRecord, Verdict, now
 from crawler.model.registry import cache_folder, dns_look_up, with_resolvers
 from crawler.model.registry import load as load_registry
@@ -35,8 +36,9 @@ from crawler.spiders.mementos_spider import MementosSpider
 from crawler.spiders.runs import Background, judge_run, judge_settled, settle_readings
 from crawler.spiders.seeds import Seeds
 from crawler.store import StoreUnwritable
-from crawler.store.frontier import ARKS, Frontier, FrontierState
-from crawler.store.store import FINISHED, Store
+from crawler.store.frontier import ARKS, Frontier
+from crawler.store.store import Store
+from crawler.store.stored_values import FAILED, FINISHED, INTERRUPTED
 from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.documents import Document, document_name
 from extractors.isolated import batches, document_executor
@@ -103,8 +105,8 @@ class Audit:
     resolve: bool = True
     on_document: Callable[[DocumentRecord], None] = lambda record: None
     """Gets the row about each document as it is read."""
-    on_verdict: Callable[[Verdict], None] = lambda verdict: None
-    """Gets each verdict, in the order of the targets."""
+    on_verdict: Callable[[Verdict], None] | None = None
+    """Gets each verdict, in the order of the targets. Without it, judging that was interrupted is resumed."""
     registry: Registry = field(default_factory=lambda: load_registry(cache_folder()))
     run_id: int = 0
     is_judged: bool = False
@@ -286,13 +288,20 @@ class Audit:
         background = self._background()
         settle_readings(self.store, self.run_id)
         asked = self._settled()
-        progress.stage(JUDGING, len(asked))
-
-        def judged(verdict: Verdict) -> None:
-            progress.count_verdict()
-            self.on_verdict(verdict)
-
-        judge_run(self.store, self.run_id, asked, background, on_verdict=judged)
+        registry = background.registry.entries if background.registry else ()
+        rest = (asked, sorted(background.readings.items()), background.closed, registry)
+        basis = fingerprint([__version__, *map(repr, rest)])
+        recorded = self.store.begin_verdicts(self.run_id, basis)
+        progress.stage(JUDGING, len(asked), done=0 if self.on_verdict else len(recorded))
+        judge_run(
+            self.store,
+            self.run_id,
+            asked,
+            background,
+            recorded=recorded,
+            on_verdict=self.on_verdict,
+            on_progress=progress.count_verdict,
+        )
         self.is_judged = True
 
     def _judge_what_is_settled(self, interrupt: BaseException) -> None:
@@ -338,11 +347,11 @@ def ended(
     except (KeyboardInterrupt, RunInterrupted) as interrupt:
         with suppress(StoreUnwritable):
             on_interrupt(interrupt)
-            store.end_run(run_id, at=now(), state="interrupted")
+            store.end_run(run_id, at=now(), state=INTERRUPTED)
         raise AuditInterrupted(run_id) from None
     except Exception:
         with suppress(StoreUnwritable):
-            store.end_run(run_id, at=now(), state="failed")
+            store.end_run(run_id, at=now(), state=FAILED)
         raise
 
 

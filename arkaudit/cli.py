@@ -16,6 +16,7 @@ from arkaudit.exits import (
     INTERRUPTED,
     end,
     end_for,
+    flush_results,
     heed_signals,
     open_streams,
     quiet,
@@ -144,7 +145,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     open_streams()
     heed_signals()
     try:
-        cli.main(arguments, prog_name="arkaudit", standalone_mode=False)
+        try:
+            cli.main(arguments, prog_name="arkaudit", standalone_mode=False)
+        finally:
+            flush_results()
     except click.exceptions.NoArgsIsHelpError as shown:
         click.echo(shown.ctx.get_help() if shown.ctx else "", err=True)
         sys.exit(EXIT_MISTAKE)

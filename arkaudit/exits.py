@@ -10,7 +10,8 @@ import shlex
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -105,16 +106,22 @@ class Aside(io.TextIOWrapper):
             forget(self)
 
 
+closed: set[int] = set()
+"""The standard streams, by number, that were closed when the command began."""
+
+
 def open_streams() -> None:
     """Make the standard streams fit for us: names of files may hold what no text can, and some may be closed.
 
-    What is closed leads nowhere from now on, so that no file of ours is taken for it.
+    What is closed leads nowhere from now on, so that no file of ours is taken for it. To write results there fails.
     """
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+            closed.add(descriptor)
+            # takes the lowest number that is free
+            os.open(os.devnull, os.O_RDWR if descriptor == 2 else os.O_RDONLY)
     sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -213,6 +220,9 @@ def end_for(failure: Exception) -> NoReturn:
     from crawler.store import StoreDamaged
     from crawler.store.files import damage_in_opened
 
+    is_of_stream = isinstance(failure, OSError) and failure.errno == errno.EBADF
+    if 1 in closed and (is_of_stream or isinstance(failure, OutputUnwritable)):
+        failure = OutputUnwritable("the results can't be written: standard output is closed")
     code = code_of(failure)
     if isinstance(failure, OutputClosed | OutputUnwritable):
         forget(sys.stdout)  # or Python complains about the rest as it ends
@@ -242,6 +252,35 @@ def end_interrupted(*, can_go_on: bool) -> NoReturn:
         words = [word for word in sys.argv[1:] if word != "--no-resume"]
         say(f"next, to resume it: {shlex.join(['arkaudit', *words])}")
     sys.exit(EXIT_INTERRUPTED)
+
+
+@contextmanager
+def also_in(place: Path | None) -> Iterator[None]:
+    """Let results be printed that are kept at a *place* as well: where standard output is closed, they are there alone.
+
+    Without a place, raises `OutputUnwritable`.
+    """
+    from arkaudit.output_rows import OutputUnwritable
+
+    try:
+        yield
+    except OutputUnwritable:
+        if place is None or 1 not in closed:
+            raise
+        forget(sys.stdout)
+        say(f"standard output is closed: the results are in {place} alone")
+
+
+def flush_results() -> None:
+    """Write what was printed; a reader that has read enough is none the worse. Raises `OutputUnwritable`."""
+    from arkaudit.output_rows import OutputUnwritable
+
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        forget(sys.stdout)
+    except OSError as problem:
+        raise OutputUnwritable(f"the results can't be written: {problem.strerror}") from None
 
 
 def forget(stream: TextIO) -> None:

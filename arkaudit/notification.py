@@ -19,6 +19,7 @@ from urllib.parse import quote
 from arkaudit.config import Config, Notify
 from arkaudit.exits import say
 from crawler.history.news import News, NewsItem
+from crawler.model.durable_files import make_durable
 from crawler.model.observations import Family
 from crawler.store.store import Store
 from extractors.model.errors import ArkauditError, UserMistake
@@ -181,8 +182,8 @@ def _add_to_file(path: Path, message: Message) -> None:
     try:
         with path.open("a", encoding="utf-8") as file:
             file.write(message.text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        make_durable(path)
+        make_durable(path.parent)
     except OSError as problem:
         raise NotSent(f"{path} can't be written: {problem.strerror}") from None
 

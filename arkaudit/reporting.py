@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from arkaudit.exits import EXIT_FINDING, after_run, forget, say, tell_ending
+from arkaudit.exits import EXIT_FINDING, after_run, also_in, forget, say, tell_ending
 from arkaudit.output_rows import OutputClosed, whole, write, write_json
 from crawler.model.observations import DocumentOutcome, Family
 from crawler.model.registry import cache_folder
@@ -105,7 +105,8 @@ def report_on(
     language = (spoken or Spoken()).language
     console = Console()
     verdict, *others = summary_lines(frames, language, report.tables if report else None)
-    with _read_as_far_as_wanted(), whole(console):
+    place = paths.index or out if paths else store if is_ending else None
+    with also_in(place), _read_as_far_as_wanted(), whole(console):
         for line in (verdict, *others):
             console.print(line, highlight=False, markup=False)
         console.print(main_table(frames, language))

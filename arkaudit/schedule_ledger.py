@@ -6,21 +6,21 @@ known how a run ended whose scheduler is gone.
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from filelock import FileLock, Timeout
 
-from arkaudit.exits import code_of
+from arkaudit.exits import code_of, say
+from crawler.model.durable_files import durable_file
 from extractors.model.errors import ArkauditError, UserMistake
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 MOST_ATTEMPTS = 3
 #: Before the second further attempt; each further wait is longer by as much.
 BETWEEN_ATTEMPTS = timedelta(minutes=5)
+#: So long another process may hold a lock to see whether it is held.
+_PROBING_S = 1.0
 #: Exit codes of runs that came to their end, whatever they found; 2 is a mistake that another attempt would repeat.
 _ENDED = frozenset({0, 1, 2})
 
@@ -136,8 +138,9 @@ def due_now(schedule: Schedule, entries: Sequence[ScheduledRun], *, since: datet
         if len(attempts) < MOST_ATTEMPTS and is_patient:
             return Due(last.due or last.started, resumes=True)
     moment = schedule.last_until(now)
-    after = max([since, *(entry.started for entry in entries[-1:])])
-    return Due(moment, resumes=bool(attempts)) if moment > after else None
+    # A time that lies ahead is of a clock that was: it would keep the audit from running until then.
+    begun = [start for start in (since, *(entry.started for entry in entries)) if start <= now]
+    return Due(moment, resumes=bool(attempts)) if moment > max(begun, default=since) else None
 
 
 #: The folder of ledgers, next to the configuration.
@@ -146,15 +149,78 @@ FOLDER = ".arkaudit"
 _REMEMBERED = 200
 
 
+#: No ledger of so many entries is longer.
+_MOST_BYTES = 2**20
+#: So far a time may lie ahead, as clocks are set by a little now and then.
+_LEEWAY = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerContent:
+    """The content of a ledger."""
+
+    since: datetime
+    """When the audit's schedule was first seen."""
+    entries: tuple[ScheduledRun, ...] = ()
+    """The runs that are remembered, in the order in which they began."""
+
+    @classmethod
+    def read(cls, data: bytes) -> LedgerContent:
+        """Return what a file holds. Raises ValueError, which names the place of the first fault.
+
+        >>> LedgerContent.read(b'{"since": "garbage"}')
+        Traceback (most recent call last):
+        ValueError: since: Input should be a valid datetime, invalid character in year
+        """
+        from pydantic import ValidationError
+
+        try:
+            content = _contents().validate_json(data, strict=True)
+        except ValidationError as problem:
+            fault = problem.errors()[0]
+            raise ValueError(": ".join(filter(None, (".".join(map(str, fault["loc"])), fault["msg"])))) from None
+        entries = (
+            _with_times(entry, partial(_in_utc, place=f"entries.{number}"))
+            for number, entry in enumerate(content.entries)
+        )
+        return cls(_in_utc(content.since, place="since"), tuple(entries))
+
+    def clamped(self, now: datetime) -> LedgerContent:
+        """Return the same with no time ahead of *now*, but for what clocks differ."""
+
+        def clamp(at: datetime) -> datetime:
+            return at if at <= now + _LEEWAY else now
+
+        return LedgerContent(clamp(self.since), tuple(_with_times(entry, clamp) for entry in self.entries))
+
+
 @cache
-def _entries() -> TypeAdapter[list[ScheduledRun]]:
+def _contents() -> TypeAdapter[LedgerContent]:
     from pydantic import TypeAdapter  # not for the help of the commands
 
-    return TypeAdapter(list[ScheduledRun])
+    return TypeAdapter(LedgerContent)
+
+
+def _with_times(entry: ScheduledRun, change: Callable[[datetime], datetime]) -> ScheduledRun:
+    return replace(
+        entry,
+        started=change(entry.started),
+        due=entry.due and change(entry.due),
+        ended=entry.ended and change(entry.ended),
+    )
+
+
+def _in_utc(at: datetime, place: str) -> datetime:
+    try:
+        if at.tzinfo is not None:
+            return at.astimezone(UTC)
+    except OverflowError:
+        pass
+    raise ValueError(f"{place}: no moment with a time zone")
 
 
 class Running(UserMistake):
-    """Raised when an audit is to begin that is running already."""
+    """Raised when an audit is to begin that is running already, or has run for the same moment."""
 
 
 class Ledger:
@@ -166,40 +232,58 @@ class Ledger:
         self._file = folder / f"{name}.json"
         self._lock = FileLock(folder / f"{name}.lock")
 
-    def seen(self, now: datetime) -> datetime:
-        """Return when the audit's schedule was first seen: *now*, the first time."""
-        stored = self._read()
-        if "since" not in stored:
-            stored["since"] = now.isoformat()
-            self._write(stored)
-        return datetime.fromisoformat(stored["since"])
+    def content(self, now: datetime) -> LedgerContent:
+        """Return what the ledger holds; one that isn't there yet begins *now*.
 
-    def entries(self) -> list[ScheduledRun]:
-        """The runs that are remembered, oldest first."""
-        return _entries().validate_python(self._read().get("entries", []))
+        Times that lie ahead of *now* are set to it, and said. Raises `UserMistake` for a ledger that can't be read,
+        which stays as it is.
+        """
+        stored = self._read()
+        content = (stored or LedgerContent(now)).clamped(now)
+        if content != stored:
+            self._write(content)
+        if stored is not None and content != stored:
+            say(
+                f"{self.name}: the ledger {self._file} had times that lie ahead, of a clock that was: set to now",
+                level=logging.WARNING,
+            )
+        return content
 
     def is_running(self) -> bool:
         """Return whether a run of this audit is under way, in whatever process."""
         if not self._folder.is_dir():
             return False
         try:
-            with self._lock.acquire(timeout=0):
+            with self._held(0):
                 return False
         except Timeout:
             return True
+
+    def _held(self, patience_s: float) -> AbstractContextManager[object]:
+        """Take the lock. Raises Timeout, and `UserMistake` where there can be none."""
+        try:
+            return self._lock.acquire(timeout=patience_s)
+        except Timeout:  # which is an OSError
+            raise
+        except OSError as problem:
+            raise UserMistake(f"the lock {self._lock.lock_file} can't be taken: {problem.strerror}") from None
 
     @contextmanager
     def turn(self, *, due: datetime | None) -> Iterator[None]:
         """Run one audit, alone, and note how it ends. Raises `Running`, and what the run raises."""
         self._make_folder()
         try:
-            lock = self._lock.acquire(timeout=0)
+            # Others hold it for a moment, to see whether it is held.
+            lock = self._held(_PROBING_S)
         except Timeout:
             raise Running(f"the audit {self.name} is running already") from None
         with lock:
-            entry = ScheduledRun(started=_now(), due=due)
-            before = self.entries()
-            self._keep([*before, entry])
+            now = _now()
+            content = self.content(now)
+            if due is not None and any(entry.due == due and entry.has_come_to_its_end for entry in content.entries):
+                raise Running(f"the audit {self.name} has run for {due:%Y-%m-%d %H:%M} UTC already")
+            entry = ScheduledRun(started=now, due=due)
+            self._keep(content, entry)
             code: int | None = None
             try:
                 yield
@@ -208,13 +292,10 @@ class Ledger:
                 code = code_of(ending)
                 raise
             finally:
-                self._keep([*before, replace(entry, ended=_now(), exit_code=code)])
+                self._keep(content, replace(entry, ended=_now(), exit_code=code))
 
-    def _keep(self, entries: Sequence[ScheduledRun]) -> None:
-        stored = self._read()
-        stored.setdefault("since", entries[0].started.isoformat())
-        stored["entries"] = _entries().dump_python([*entries[-_REMEMBERED:]], mode="json")
-        self._write(stored)
+    def _keep(self, content: LedgerContent, entry: ScheduledRun) -> None:
+        self._write(replace(content, entries=(*content.entries, entry)[-_REMEMBERED:]))
 
     def _make_folder(self) -> None:
         try:
@@ -222,29 +303,26 @@ class Ledger:
         except OSError as problem:
             raise UserMistake(f"no ledger of runs can be kept in {self._folder}: {problem.strerror}") from None
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self) -> LedgerContent | None:
         try:
-            stored = json.loads(self._file.read_text("utf-8"))
-        except FileNotFoundError:
-            return {}
+            if not self._file.exists():
+                return None
+            if not self._file.is_file():
+                raise ValueError("it is no file")
+            with self._file.open("rb") as file:
+                return LedgerContent.read(file.read(_MOST_BYTES))
         except (OSError, ValueError) as problem:
-            raise UserMistake(f"the ledger {self._file} can't be read: {problem}") from None
-        if not isinstance(stored, dict):
-            raise UserMistake(f"the ledger {self._file} is none of ours")
-        return stored
+            raise UserMistake(
+                f"the ledger {self._file} can't be read: {problem}: put it right, or move it away to begin a new one"
+            ) from None
 
-    def _write(self, stored: dict[str, Any]) -> None:
+    def _write(self, content: LedgerContent) -> None:
         """Replace the file, whole: who reads it meanwhile sees the old one or the new."""
         self._make_folder()
-        new = self._file.with_name(f"{self._file.name}.{os.getpid()}.new")
         try:
-            with new.open("w", encoding="utf-8") as stream:
-                json.dump(stored, stream, indent=1)
-                stream.flush()
-                os.fsync(stream.fileno())
-            new.replace(self._file)
+            with durable_file(self._file) as file:
+                file.write(_contents().dump_json(content, indent=1))
         except OSError as problem:
-            new.unlink(missing_ok=True)
             raise UserMistake(f"the ledger {self._file} can't be written: {problem.strerror}") from None
 
 

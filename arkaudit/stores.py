@@ -11,19 +11,15 @@ from sqlalchemy import Connection, exists, func, select
 
 from arkaudit.exits import EXIT_FINDING, say
 from crawler.history.latest import DERIVED, rebuild_beside
-from crawler.history.triage import TriageAction, TriageTarget
 from crawler.model import schema
 from crawler.model.observations import (
-    ChainEnd,
-    CommitmentOutcome,
-    MetadataOutcome,
     ObjectOutcome,
-    Question,
 )
 from crawler.store import NotCopied, StoreDamaged
 from crawler.store.database import unreadable_rows
-from crawler.store.files import is_damage, is_ours, plain_copy, scratch_beside
+from crawler.store.files import is_damage, is_ours, plain_copy, real_path, scratch_beside
 from crawler.store.store import Store
+from crawler.store.stored_values import wrong_values
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
 from extractors.model.normalize import NotAnArk
@@ -32,15 +28,6 @@ from reports.languages.display import counted, escaped
 from reports.store.frames import read
 from reports.store_export import export
 
-_WORDS = (
-    (schema.verdict.c.object, ObjectOutcome),
-    (schema.verdict.c.metadata, MetadataOutcome),
-    (schema.verdict.c.commitment, CommitmentOutcome),
-    (schema.observation.c.question, Question),
-    (schema.observation.c.chain_end, ChainEnd),
-    (schema.triage.c.action, TriageAction),
-    (schema.triage.c.kind, TriageTarget),
-)
 #: So many lines SQLite may say about damage; the first says enough.
 _MOST_LINES = 20
 
@@ -48,7 +35,7 @@ _MOST_LINES = 20
 def check_store(store_file: Path) -> None:
     """Say what is wrong with a store; ends with 1 if anything is. Raises `reports.store.frames.StoreUnreadable`."""
     try:
-        damage = read(store_file, _found_in)
+        damage = read(store_file, _found_in, checks_values=False)
     except StoreDamaged as failure:
         damage = [str(failure)]
     for problem in damage:
@@ -61,8 +48,7 @@ def check_store(store_file: Path) -> None:
 
 def _found_in(connection: Connection) -> list[str]:
     """Return what is wrong with a store; its contradictions only where all of it can be read."""
-    unreadable = list(unreadable_rows(connection))
-    return [*unknown_words(connection), *unreadable] if unreadable else list(problems(connection))
+    return list(unreadable_rows(connection)) or list(problems(connection))
 
 
 def problems(connection: Connection) -> Iterator[str]:
@@ -77,9 +63,9 @@ def problems(connection: Connection) -> Iterator[str]:
     for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
         yield f"{table} row {row}: the {parent} that it belongs to is missing"
     yield from _contradictions(connection)
-    unknown = list(unknown_words(connection))
-    yield from unknown
-    if not unknown:
+    wrong = list(wrong_values(connection.exec_driver_sql))
+    yield from wrong
+    if not wrong:
         yield from _history(connection)
 
 
@@ -94,9 +80,7 @@ def _contradictions(connection: Connection) -> Iterator[str]:
         yield f"run {run_id} has finished, but no moment at which it did"
     for row in connection.execute(select(ark.ark_id, ark.ark, ark.naan, ark.name, ark.qualifier)):
         try:
-            ark_read = Ark.parse(row.ark)
-            is_of_parts = ark_read == Ark(row.naan, row.name, row.qualifier)
-            is_normal = is_of_parts and str(ark_read) == row.ark
+            is_normal = Ark.parse(row.ark) == Ark(row.naan, row.name, row.qualifier)
         except NotAnArk:
             is_normal = False
         if not is_normal:
@@ -110,14 +94,6 @@ def _contradictions(connection: Connection) -> Iterator[str]:
     miscounted = observation.hop_count != func.max(hops - 1, 0)
     for key in connection.scalars(select(observation.observation_id).where(miscounted)):
         yield f"observation {key} counts other redirects than it has"
-
-
-def unknown_words(connection: Connection) -> Iterator[str]:
-    """The words in a store that are in no vocabulary of ours."""
-    for column, words in _WORDS:
-        for word in connection.scalars(select(column).distinct()):
-            if word not in set(words):
-                yield f"{column}: {word!r} is no word of its vocabulary"
 
 
 def _history(connection: Connection) -> Iterator[str]:
@@ -152,14 +128,14 @@ def import_store(other: Path, store_file: Path) -> None:
 
     Raises `UserMistake` and `crawler.store.StoreError`.
     """
-    if not other.is_file():
+    if not other.exists():
         raise UserMistake(f"there is no store at {other}")
     if store_file.exists() and other.samefile(store_file):
         raise UserMistake(f"{other} is the store itself")
     try:
         with scratch_beside(store_file) as folder:
             copy = folder / "other.db"
-            plain_copy(other, copy)
+            plain_copy(real_path(other), copy)
             Store.open(copy).close()  # refuses a foreign one
             require_readable(copy, name=other)
             with Store.open(store_file) as store:

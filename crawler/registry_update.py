@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 from scrapy import Request, Spider
@@ -17,6 +15,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
+from crawler.model.durable_files import durable_file, make_folder
 from crawler.model.observations import ChainEnd
 from crawler.model.registry import COPY, PROVENANCE, REGISTRY_LIMIT, Provenance, bounded, kept, load
 from crawler.model.resolving import sendable
@@ -199,15 +198,8 @@ def _replaced(folder: Path, data: bytes, provenance: Provenance) -> Updated:
 def _put(path: Path, data: bytes) -> None:
     """Put *data* at *path* in one step: anyone who looks sees the old file or the new one, never a part of it."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as part:
-            try:
-                part.write(data)
-                part.flush()
-                os.fsync(part.fileno())
-                Path(part.name).replace(path)
-            except BaseException:
-                Path(part.name).unlink(missing_ok=True)
-                raise
+        make_folder(path.parent)
+        with durable_file(path) as file:
+            file.write(data)
     except OSError as problem:
         raise CacheUnwritable(f"{path} can't be written: {problem.strerror or problem}") from None

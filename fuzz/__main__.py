@@ -8,7 +8,19 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 #: Names of the targets, without what they import: only the process that runs one may, so that it is instrumented.
-NAMES = ("find", "readers", "answers", "headers", "robots", "archives", "stores", "cells", "toml", "redaction")
+NAMES = (
+    "find",
+    "readers",
+    "answers",
+    "headers",
+    "robots",
+    "archives",
+    "stores",
+    "cells",
+    "ledgers",
+    "toml",
+    "redaction",
+)
 _MOST_MB = 2048
 
 

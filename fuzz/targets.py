@@ -21,6 +21,7 @@ from scrapy import Request
 from scrapy.http import Response
 
 from arkaudit.config_files import ConfigError, load
+from arkaudit.schedule_ledger import Ledger, Schedule, due_now
 from arkaudit.triage_file import load_triage
 from crawler.answers.answer import read_answer
 from crawler.answers.facts import AnswerFacts
@@ -43,6 +44,7 @@ from extractors.archives.walk import members
 from extractors.extraction import extraction_of
 from extractors.find import find_arks
 from extractors.model.ark import Ark
+from extractors.model.errors import UserMistake
 from extractors.model.formats import parse_content_type
 from reports.store.frames import StoreUnreadable, read
 
@@ -192,6 +194,21 @@ def cells(data: bytes) -> None:
             return
 
 
+def ledgers(data: bytes) -> None:
+    """Any bytes are a ledger, or a fault in one line; its schedule can be read, and written again as it was."""
+    now = datetime(2026, 11, 22, tzinfo=UTC)
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Ledger(Path(folder), "a")
+        (Path(folder) / "a.json").write_bytes(data)
+        try:
+            content = ledger.content(now)
+        except UserMistake as mistake:
+            _require_one_line(str(mistake))
+            return
+        assert ledger.content(now) == content
+        due_now(Schedule("0 3 * * *"), content.entries, since=content.since, now=now)
+
+
 def toml(data: bytes) -> None:
     """Any bytes are a configuration, or a mistake in one line."""
     with tempfile.NamedTemporaryFile(suffix=".toml") as file:
@@ -250,6 +267,7 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
     "archives": archives,
     "stores": stores,
     "cells": cells,
+    "ledgers": ledgers,
     "toml": toml,
     "redaction": redaction,
 }

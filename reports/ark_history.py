@@ -12,6 +12,7 @@ from sqlalchemy import Connection, func, select
 
 from crawler.history.ark_status import ArkStatus, DatedVerdict, Seen, step
 from crawler.history.latest import policy_of
+from crawler.history.run_times import moment_of_check
 from crawler.history.triage import decision_words
 from crawler.history.triaging import decisions, touched
 from crawler.model import schema
@@ -202,6 +203,7 @@ def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, Checked]
         select(
             verdict,
             run.c.started_at,
+            run.c.ended_at,
             func.coalesce(assessment.c.is_suspect, False).label("is_suspect"),
         )
         .join_from(verdict, run)
@@ -212,7 +214,7 @@ def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, Checked]
     policy, standings = policy_of(connection), dict[str, ArkStatus]()
     for row in connection.execute(query):
         answer = asked.get((row.run_id, row.request_url, row.final_url)) or at_url.get((row.run_id, row.request_url))
-        at = answer.at if answer else row.started_at
+        at = moment_of_check(answer, row)
         check = DatedVerdict(
             datetime.fromisoformat(at),
             ObjectOutcome(row.object),

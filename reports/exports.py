@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
+from crawler.model.durable_files import make_folder, put_in_place
 from crawler.store.files import clear_scratch_beside, scratch_beside
 from extractors.documents import unwritable
 from extractors.model.errors import ArkauditError
@@ -211,15 +212,16 @@ def staged(out: Path) -> Iterator[Path]:
     """
     is_new = not out.exists()
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
         clear_scratch_beside(out / INDEX, _PREFIX)
         with scratch_beside(out / INDEX, _PREFIX) as folder:
             yield folder
             files = [path for path in folder.rglob("*") if path.is_file()]
-            for file in sorted(files, key=lambda path: (path.name == INDEX, path)):
-                place = out / file.relative_to(folder)
-                place.parent.mkdir(exist_ok=True)
-                file.replace(place)
+            files.sort(key=lambda path: (path.name == INDEX, path))
+            moves = [(file, out / file.relative_to(folder)) for file in files]
+            for _, path in moves:
+                make_folder(path.parent)
+            put_in_place(*moves)
     except OSError as error:
         if is_new:
             shutil.rmtree(out, ignore_errors=True)

@@ -6,7 +6,6 @@ changed since it was written is not written again.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -30,6 +29,7 @@ from sqlalchemy import (
 )
 
 from crawler.model import schema
+from crawler.model.durable_files import durable_file, make_folder, safe_name
 from reports.exports import ReportUnwritable
 from reports.store.frames import read
 from reports.store.typed_columns import joined
@@ -91,7 +91,7 @@ def _export(connection: Connection, out: Path) -> Exported:
     written = 0
     for row in ended:
         stamp = f"{schema.SCHEMA_VERSION} {row.state} {row.ended_at}"
-        places = {table: out / table.name / f"run={row.uuid}" / "part.parquet" for table in EXPORTED}
+        places = {table: out / table.name / f"run={safe_name(row.uuid)}" / "part.parquet" for table in EXPORTED}
         if any(stamp_of(path) != stamp for path in places.values()):
             for table, path in places.items():
                 _write(connection, table, row.run_id, path, stamp)
@@ -116,26 +116,15 @@ def stamp_of(path: Path) -> str | None:
 
 
 def _write(connection: Connection, table: Table, run_id: int | None, path: Path, stamp: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    begun = path.with_name(f".{path.name}.part")
+    make_folder(path.parent)
     columns = exported_columns(table)
     shape = pa.schema([pa.field(name, _type(column)) for name, column in columns.items()], {"arkaudit": stamp})
-    try:
-        with begun.open("wb") as file:
-            with pq.ParquetWriter(file, shape, compression="zstd") as writer:
-                for rows in connection.execute(_rows(table, columns, run_id)).partitions(_ROWS_A_GROUP):
-                    writer.write_table(_arrow(shape, rows))
-            file.flush()
-            os.fsync(file.fileno())
-        begun.replace(path)
-    except BaseException:
-        begun.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    with (
+        durable_file(path) as file,
+        pq.ParquetWriter(file, shape, compression="zstd") as writer,
+    ):
+        for rows in connection.execute(_rows(table, columns, run_id)).partitions(_ROWS_A_GROUP):
+            writer.write_table(_arrow(shape, rows))
 
 
 def exported_columns(table: Table) -> dict[str, Column[Any]]:

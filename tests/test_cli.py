@@ -377,6 +377,23 @@ def test_results_for_nobody_are_no_failure(tmp_path: Path) -> None:
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
 
 
+@pytest.mark.parametrize("command", ["extract {0}", "check ark:99999/x5", "--version", "report --store {1}"])
+def test_closed_output_is_one_line_and_no_success(command: str, letter: Path, tmp_path: Path) -> None:
+    from crawler.store.store import Store
+
+    with Store.open(tmp_path / "a.db") as store:
+        at = "2026-11-21T00:00:00.000+00:00"
+        store.begin_run(command="run", at=at, version="", resolver="", user_agent="", seeds=[])
+    arguments = command.format(letter, tmp_path / "a.db").split()
+    done = subprocess.run(
+        [sys.executable, "-m", "arkaudit", *arguments], env=clean_environment(), text=True,
+        stderr=subprocess.PIPE, check=False, preexec_fn=lambda: os.close(1),
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.endswith("arkaudit: the results can't be written: standard output is closed\n")
+    assert "Traceback" not in done.stderr
+
+
 def test_a_log_that_can_not_be_written_is_told_once(letter: Path) -> None:
     done = run_command("extract", letter, "--log-file", "/dev/full", "--log-level", "debug")
     assert done.returncode == 0

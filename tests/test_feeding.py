@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.model.crawl_requests import CrawlRequest
+from crawler.model.crawl_requests import CrawlRequest, FrontierState
 from crawler.model.observations import DocumentOutcome, DocumentRecord
 from crawler.store import StoreUnwritable
 from crawler.store.feeding import Bounds, Feed, Recorder, Rotation
-from crawler.store.frontier import DOCUMENTS, Frontier, FrontierEntry, FrontierState, SettledEntry
+from crawler.store.frontier import DOCUMENTS, Frontier, FrontierEntry, SettledEntry
 from crawler.store.store import Store
 from tests.test_frontier import AT, begun
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from crawler.model.crawl_requests import CrawlRequest, RequestKind
+from crawler.model.crawl_requests import CrawlRequest, FrontierState, RequestKind
 from crawler.model.observations import DocumentOutcome, DocumentRecord
 from crawler.store import StoreUnwritable
-from crawler.store.frontier import ARKS, DOCUMENTS, Frontier, FrontierState, SettledEntry
+from crawler.store.frontier import ARKS, DOCUMENTS, Frontier, SettledEntry
 from crawler.store.store import Store
 from extractors.model.ark import Ark
 

@@ -43,9 +43,11 @@ def run_findings(judged: Iterable[Verdict]) -> Findings:
     return findings.findings()
 
 
-def begun(store: Store) -> int:
-    at = "2026-11-21T00:00:00.000+00:00"
-    return store.begin_run(command="x", at=at, version="", resolver="", user_agent="", seeds=[])
+AT = "2026-11-21T00:00:00.000+00:00"
+
+
+def begun(store: Store, plan: dict[str, Any] | None = None) -> int:
+    return store.begin_run(command="x", at=AT, version="", resolver="", user_agent="", seeds=[], plan=plan)
 
 
 def test_the_last_attempt_is_the_answer_whatever_the_order() -> None:
@@ -185,3 +187,55 @@ def test_judging_a_store_again_gives_the_same(tmp_path: Path) -> None:
 def test_a_plain_ark_of_a_record_is_that_ark_without_looking_for_it(where: str) -> None:
     own = Ark.parse(where)
     assert not any(own.base != mention.ark.base for mention in find_arks(where)[:1])
+
+
+def test_interrupted_judging_keeps_its_batches_and_resumes_to_the_same(tmp_path: Path) -> None:
+    names = ["ark:12x45/x5", *(f"ark:99999/x{number}" for number in range(1200)), "ark:12x45/k7"]
+    targets = [target(name) for name in names]
+    landed = [landing(names[place], "https://land.example/volume", text="Maps") for place in (0, -1)]
+    kept: list[int] = []
+
+    def judged(path: Path, *interrupts: int) -> tuple[dict[str, list[Any]], int]:
+        """The rows of a run that is judged until it is no more interrupted, and what the last judging took."""
+        with Store.open(path) as store:
+            run = begun(store, plan={})
+            store.record(run, landed)
+            for most in (*interrupts, len(targets)):
+                count = 0
+
+                def on_progress(most: int = most) -> None:
+                    nonlocal count
+                    count += 1
+                    if count > most:
+                        raise KeyboardInterrupt
+
+                recorded = store.begin_verdicts(run, "the same")
+                try:
+                    judge_run(store, run, targets, recorded=recorded, on_progress=on_progress)
+                    store.end_run(run, at=AT, state="finished")
+                except KeyboardInterrupt:
+                    kept.append(len(store.begin_verdicts(run, "the same")))
+                    store.end_run(run, at=AT, state="interrupted")
+                    store.go_on_with_run(run)
+            with store.reading() as connection:
+                rows = {
+                    table: [tuple(row) for row in connection.exec_driver_sql(f"select * from {table}")]
+                    for table in ("verdict", "finding", "latest", "event", "contact", "assessment")
+                }
+        return rows, count
+
+    whole, every = judged(tmp_path / "whole.db")
+    resumed, few = judged(tmp_path / "resumed.db", 1100, 50)
+    assert (every, few, kept) == (1202, 202, [1000, 1000])
+    assert resumed == whole
+    assert [row[4] for row in whole["finding"]] == ["shared-landing"]
+
+
+def test_verdicts_on_another_basis_are_judged_again(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "a.db") as store:
+        run = begun(store, plan={})
+        assert store.begin_verdicts(run, "one") == frozenset()
+        judge_run(store, run, [target("ark:99999/x")], recorded=frozenset())
+        assert store.begin_verdicts(run, "one") == {f"{R}ark:99999/x"}
+        store.record(run, [about("ark:12x45/x5")])
+        assert store.begin_verdicts(run, "one") == frozenset(), "more was observed"

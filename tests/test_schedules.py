@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sqlite3
 import subprocess
@@ -11,12 +12,14 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from arkaudit.schedule_ledger import Due, Ledger, Running, Schedule, ScheduledRun, due_now
+from extractors.model.errors import UserMistake
 from tests.loopback import RawServer, reply, run_command
 from tests.waiting import PATIENCE_S
 
@@ -317,12 +320,107 @@ def test_a_named_audit_has_the_values_of_the_top_and_its_own_over_them(tmp_path:
     assert (audit.store, audit.seeds) == (tmp_path / "theses.db", [str(tmp_path / "theses.txt")])
 
 
-def test_a_ledger_that_is_damaged_is_one_line(tmp_path: Path) -> None:
+BEGUN = '{"started": "2026-03-01T00:00:00Z"'
+DAMAGED = {
+    "nothing": "",
+    "a brace": "{",
+    "a list": "[]",
+    "null": "null",
+    "no beginning": '{"entries": []}',
+    "a beginning that is a word": '{"since": "garbage"}',
+    "a beginning that is a number": '{"since": 1764000000}',
+    "a beginning without a zone": '{"since": "2026-03-01T00:00:00"}',
+    "a beginning before all time": '{"since": "0001-01-01T00:00:00+14:00"}',
+    "a number that is none": '{"since": NaN}',
+    "a huge number": f'{{"since": {"9" * 5000}}}',
+    "runs that are a mapping": '{"since": "2026-03-01T00:00:00Z", "entries": {}}',
+    "a run that is null": '{"since": "2026-03-01T00:00:00Z", "entries": [null]}',
+    "a run without a beginning": '{"since": "2026-03-01T00:00:00Z", "entries": [{}]}',
+    "a code that is a text": f'{{"since": "2026-03-01T00:00:00Z", "entries": [{BEGUN}, "exit_code": "0"}}]}}',
+    "an end that is a list": f'{{"since": "2026-03-01T00:00:00Z", "entries": [{BEGUN}, "ended": []}}]}}',
+    "a deep nest": "[" * 100_000,
+    "bytes": "\ud800",
+}
+
+
+@pytest.mark.parametrize("text", DAMAGED.values(), ids=DAMAGED.keys())
+def test_damaged_ledger_is_refused_and_stays(text: str, tmp_path: Path) -> None:
+    ledger = seen_long_ago(tmp_path)
+    ledger.write_bytes(data := text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(UserMistake, match=r"^the ledger .*theses\.json can't be read: "):
+        Ledger(ledger.parent, "theses").content(NOW)
+    assert ledger.read_bytes() == data
+
+
+def test_pipe_is_no_ledger(tmp_path: Path) -> None:
+    ledger = seen_long_ago(tmp_path)
+    ledger.unlink()
+    os.mkfifo(ledger)
+    with pytest.raises(UserMistake, match="it is no file"):
+        Ledger(ledger.parent, "theses").content(NOW)
+
+
+@pytest.mark.parametrize("verb", ["due", "run", "list"])
+def test_schedule_with_a_damaged_ledger_ends_in_one_line(verb: str, tmp_path: Path) -> None:
     config = configured(tmp_path, None)
-    seen_long_ago(tmp_path).write_text("{")
-    done = run_command("schedule", "due", "-c", config)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "can't be read" in done.stderr
+    seen_long_ago(tmp_path).write_text('{"since": "garbage"}')
+    done = run_command("schedule", verb, "-c", config)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "theses.json can't be read: since: Input should be a valid datetime" in done.stderr
+
+
+NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
+NEXT_YEAR = "2027-11-27T03:00:00+00:00"
+
+
+def test_ledger_that_saw_next_year_is_set_to_now_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = seen_long_ago(tmp_path, {"started": NEXT_YEAR, "due": NEXT_YEAR, "ended": NEXT_YEAR, "exit_code": 0})
+    file.write_text(file.read_text().replace("2025-01-01T00", "2028-01-01T00"))
+    ledger = Ledger(file.parent, "theses")
+    content = ledger.content(NOW)
+    assert capsys.readouterr().err.count("\n") == 1
+    assert (content.since, content.entries[0].started, content.entries[0].ended) == (NOW, NOW, NOW)
+    tomorrow = NOW + timedelta(days=1)
+    again = ledger.content(tomorrow)
+    assert (again, capsys.readouterr().err) == (content, "")
+    daily = Schedule("0 3 * * *")
+    assert due_now(daily, content.entries, since=content.since, now=NOW) is None
+    due = due_now(daily, again.entries, since=again.since, now=tomorrow)
+    assert due == Due(datetime(2026, 11, 28, 3, tzinfo=UTC))
+
+
+def test_run_of_next_year_keeps_no_audit_from_running() -> None:
+    year = timedelta(days=365)
+    ahead = ScheduledRun(NOW + year, NOW + year, NOW + year, 0)
+    assert due_now(Schedule("0 3 * * *"), [ahead], since=NOW - year, now=NOW) == Due(
+        datetime(2026, 11, 27, 3, tzinfo=UTC)
+    )
+
+
+def test_three_at_once_run_once_and_the_losers_end_with_0(tmp_path: Path) -> None:
+    with RawServer(lambda _: PAGE) as server:
+        config = configured(tmp_path, server)
+        seen_long_ago(tmp_path)
+        command = [sys.executable, "-m", "arkaudit", "schedule", "due", "-c", str(config)]
+        all_at_once = [
+            subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(3)
+        ]
+        said = [one.communicate(timeout=PATIENCE_S)[1] for one in all_at_once]
+    assert [one.returncode for one in all_at_once] == [0, 0, 0], said
+    assert [entry["exit_code"] for entry in entries(tmp_path)] == [0]
+    assert runs_of(tmp_path) == ["finished"]
+
+
+def test_moment_that_another_has_run_for_is_not_run_again(tmp_path: Path) -> None:
+    ledger = Ledger(seen_long_ago(tmp_path).parent, "theses")
+    due = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    with ledger.turn(due=due):
+        pass
+    with (
+        pytest.raises(Running, match="has run for 2026-03-01 12:00 UTC already"),
+        ledger.turn(due=due),
+    ):
+        pass
 
 
 def test_with_nothing_due_it_ends_without_loading_the_machinery(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_a_store_that_is_whole_is_said_to_be_and_not_touched(kept: Path) -> None
 )
 def test_what_contradicts_itself_is_told(kept: Path, statement: str, told: str) -> None:
     edit(kept, statement)
-    found = read(kept, lambda connection: list(problems(connection)))
+    found = read(kept, lambda connection: list(problems(connection)), checks_values=False)
     assert any(told in problem for problem in found), found
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from arkaudit.exits import end_unread, exit_on
+from arkaudit.exits import end_unread, exit_on, say
 from arkaudit.options import (
     GroupedCommand,
     audit_option,
@@ -188,13 +189,25 @@ def run(
         exit_on(fail_on, tokens, is_whole=reported.is_whole)
 
 
-def _turn(config: Config, config_file: Path | None, scheduled: datetime | None) -> AbstractContextManager[None]:
-    """The turn of a named audit, which its ledger knows; other runs have none."""
-    if config.name is None or config_file is None:
-        return nullcontext()
-    from arkaudit.schedule_ledger import FOLDER, Ledger
+@contextmanager
+def _turn(config: Config, config_file: Path | None, scheduled: datetime | None) -> Iterator[None]:
+    """The turn of a named audit, which its ledger knows; other runs have none.
 
-    return Ledger(config_file.parent / FOLDER, config.name).turn(due=scheduled)
+    A run that a schedule has begun ends with 0 when another one has its turn.
+    """
+    if config.name is None or config_file is None:
+        yield
+        return
+    from arkaudit.schedule_ledger import FOLDER, Ledger, Running
+
+    try:
+        with Ledger(config_file.parent / FOLDER, config.name).turn(due=scheduled):
+            yield
+    except Running as running:
+        if scheduled is None:
+            raise
+        say(f"{running}; nothing is left to do here")
+        sys.exit(0)
 
 
 def _tell_findings(record: DocumentRecord) -> None:

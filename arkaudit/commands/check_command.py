@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arkaudit.exits import after_check, checked_words, end_interrupted, exit_on, say, tell_ending
+from arkaudit.exits import (
+    after_check,
+    also_in,
+    checked_words,
+    end_interrupted,
+    exit_on,
+    say,
+    tell_ending,
+)
 from arkaudit.options import (
     GroupedCommand,
     access_log_option,
@@ -178,12 +186,13 @@ def check(
         for text in listed:
             lines[text].append(str(inventory))
         done = checked(asked, config, store_file, lines=lines, explain=explain, resume=resume)
-    if form == "table":
-        print_verdicts(done.rows, Console())
-    elif explain and form is None:
-        print_explanations(done.rows, Console())
-    else:
-        write_jsonl(done.rows, sys.stdout)
+    with also_in(store_file):
+        if form == "table":
+            print_verdicts(done.rows, Console())
+        elif explain and form is None:
+            print_explanations(done.rows, Console())
+        else:
+            write_jsonl(done.rows, sys.stdout)
     if done.was_interrupted:
         end_interrupted(can_go_on=store_file is not None)
     if store_file is not None:
@@ -271,7 +280,7 @@ def _to_check(
     """
     from arkaudit.triage_file import apply_to, triage_of
     from crawler.history.ark_status import ArkState
-    from crawler.history.rechecking import due, in_turn, next_due_at
+    from crawler.history.rechecking import due, in_turn, next_due_at, without_times_ahead
     from crawler.model.registry import cache_folder
     from crawler.model.registry import load as load_registry
     from crawler.store.store import Store
@@ -286,7 +295,7 @@ def _to_check(
             store.set_status_policy(config.recheck.status_policy)
             if given is not None:
                 apply_to(store, given)
-        known_arks = [one for one in store.known_arks() if selection.holds(one)]
+        known_arks = [without_times_ahead(one, now) for one in store.known_arks() if selection.holds(one)]
     asked_about = (one for one in known_arks if one.state is not ArkState.SKIPPED)
     chosen = due(known_arks, intervals, now) if is_due else in_turn(asked_about)
     if chosen:  # without what names a NAAN or a shoulder alone

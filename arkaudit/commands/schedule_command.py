@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import subprocess
 import sys
@@ -18,7 +19,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arkaudit.__main__ import OWN_PROCESS
-from arkaudit.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, say
+from arkaudit.exits import (
+    EXIT_FINDING,
+    EXIT_INTERRUPTED,
+    EXIT_MISTAKE,
+    EXIT_UNFINISHED,
+    closed,
+    say,
+)
 from arkaudit.options import (
     audit_option,
     config_of,
@@ -35,6 +43,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from arkaudit.config import Config
+
+logger = logging.getLogger(__name__)
 
 
 @click.group()
@@ -99,7 +109,7 @@ def schedule_run(config_file: Path) -> None:
     A signal (Ctrl-C, or what a service manager sends) lets what runs finish what it has in flight; it goes on when
     this is started again.
     """
-    serve(planned_in(config_file), Runs(config_file))
+    sys.exit(serve(planned_in(config_file), Runs(config_file)))
 
 
 # Notify people of what a run has changed.
@@ -129,6 +139,11 @@ def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id
 
 #: A run that did not come to its end is looked after at least this often.
 _LOOK_AGAIN = timedelta(minutes=1)
+#: So often it is looked whether a run has ended.
+_SLICE_S = 1.0
+#: Exit codes of runs that are no failure of the scheduler: done, done with findings, interrupted by a stop, which may
+#: come before a run heeds signals.
+_NO_FAILURES = frozenset({0, EXIT_FINDING, EXIT_INTERRUPTED, -signal.SIGTERM})
 #: After the first signal a run finishes what is in flight; after so many seconds it is signalled again.
 _PATIENCE_S = 60.0
 
@@ -143,10 +158,10 @@ class Planned:
 
     def due(self, now: datetime) -> Due | None:
         """Return whether it is to run now; None also while it is running."""
-        since = self.ledger.seen(now)
         if self.ledger.is_running():
             return None
-        return due_now(self.schedule, self.ledger.entries(), since=since, now=now)
+        content = self.ledger.content(now)
+        return due_now(self.schedule, content.entries, since=content.since, now=now)
 
 
 def planned(audits: Mapping[str | None, Config], config_file: Path) -> list[Planned]:
@@ -187,7 +202,12 @@ class Runs:
                 return EXIT_INTERRUPTED
             begun = time.monotonic()
             say(f"{name}: due {due.moment:%Y-%m-%d %H:%M} UTC{resumed}: begins")
-            child = subprocess.Popen([*command, "--scheduled", due.moment.isoformat()], stdin=subprocess.DEVNULL)
+            child = subprocess.Popen(
+                [*command, "--scheduled", due.moment.isoformat()],
+                stdin=subprocess.DEVNULL,
+                # nobody need read it in brief
+                stdout=subprocess.DEVNULL if sys.stdout.fileno() in closed else None,
+            )
             self._children.add(child)
         code = child.wait()
         with self._guard:
@@ -213,35 +233,65 @@ def run_due(audits: Iterable[Planned], runs: Runs, *, now: Callable[[], datetime
     """Run what is due, one after the other; returns the exit codes."""
     codes = []
     for audit in audits:
-        due = audit.due(now())
-        if due is not None:
-            codes.append(runs.run(audit.name, due))
+        code, problem = _run_if_due(audit, runs, now())
+        if problem:
+            say(problem, level=logging.ERROR)
+        codes += [] if code is None else [code]
     return codes
 
 
-def serve(audits: Sequence[Planned], runs: Runs) -> None:
+def serve(audits: Sequence[Planned], runs: Runs) -> int:
     """Run every audit when it is due, until a signal comes; first what was missed or did not end.
 
-    Different audits run in parallel, each host at its own pace all the same.
+    Different audits run in parallel, each host at its own pace all the same. Ends by itself when none of them can run.
+    Returns the greatest exit code of the last runs that failed, and of what kept audits from running; 0 without one.
     """
     ended = threading.Event()
-    under_way: dict[str, Future[None]] = {}
+    under_way: dict[str, Future[tuple[int | None, str]]] = {}
+    problems: dict[str, str] = {}
+    codes: dict[str, int] = {}
+
+    def settle(name: str) -> None:
+        code, problem = under_way.pop(name).result()
+        if problem and problem != problems.get(name):
+            say(problem, level=logging.ERROR)
+        if code is not None or problems.get(name):
+            codes[name] = code or 0
+        problems[name] = problem
+
     with until_stopped(runs, ended), ThreadPoolExecutor(len(audits)) as pool:
         while not ended.is_set():
-            for audit in audits:
-                if audit.name not in under_way or under_way[audit.name].done():
-                    under_way[audit.name] = pool.submit(_run_if_due, audit, runs)
             now = datetime.now(UTC)
-            wake = min(now + _LOOK_AGAIN, *(audit.schedule.next_after(now) for audit in audits))
-            while not ended.wait(1.0) and datetime.now(UTC) < wake:  # in slices, for a signal to be handled at once
-                pass
+            for audit in audits:
+                if audit.name not in under_way:
+                    under_way[audit.name] = pool.submit(_run_if_due, audit, runs, now)
+            following = min(audit.schedule.next_after(now) for audit in audits) - now
+            # By a clock that is never set; in slices, for a signal to be handled at once.
+            wake_s = time.monotonic() + min(_LOOK_AGAIN, following).total_seconds()
+            while not ended.wait(_SLICE_S) and time.monotonic() < wake_s:
+                for name in [name for name, future in under_way.items() if future.done()]:
+                    settle(name)
+                if all(problems.get(audit.name) for audit in audits):
+                    ended.set()
+    for name in list(under_way):
+        settle(name)
+    failed = (code for code in codes.values() if code not in _NO_FAILURES)
+    return max((EXIT_UNFINISHED if code < 0 else code for code in failed), default=0)
 
 
-def _run_if_due(audit: Planned, runs: Runs) -> None:
+def _run_if_due(audit: Planned, runs: Runs, now: datetime) -> tuple[int | None, str]:
+    """Run an audit if it is due; returns the exit code, if any, and what kept it from running."""
     try:
-        run_due([audit], runs, now=lambda: datetime.now(UTC))
-    except UserMistake as problem:  # its ledger can't be read or written: the other audits are not concerned
-        say(f"{audit.name}: {problem}")
+        due = audit.due(now)
+        return (None if due is None else runs.run(audit.name, due)), ""
+    except UserMistake as problem:  # its ledger can't be read or written: no other audit suffers
+        return EXIT_MISTAKE, f"{audit.name}: {problem}"
+    except Exception as bug:
+        logger.critical("this is a bug", exc_info=bug)
+        return (
+            EXIT_UNFINISHED,
+            f"{audit.name}: can't run, which is a bug of arkaudit: {type(bug).__name__}: {bug}",
+        )
 
 
 @contextmanager
@@ -277,7 +327,7 @@ def row(audit: Planned, now: datetime) -> dict[str, Any]:
     """When an audit with a schedule runs next, and how its last run ended."""
     is_running = audit.ledger.is_running()
     due = audit.due(now)
-    entries = audit.ledger.entries()
+    entries = audit.ledger.content(now).entries
     last = entries[-1] if entries else None
     return {
         "audit": audit.name,
@@ -319,7 +369,8 @@ def table(listed: Iterable[dict[str, Any]]) -> Table:
             row["schedule"],
             next_at,
             _minute(row["last_started"]),
-            str(ended - datetime.fromisoformat(row["last_started"])) if ended else "",
+            # the clock may have been set back meanwhile
+            str(max(ended - datetime.fromisoformat(row["last_started"]), timedelta())) if ended else "",
             row["outcome"],
         )
     return shown

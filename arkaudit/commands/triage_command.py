@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from arkaudit.exits import say
 from arkaudit.options import FILE, file_option, repeatable, store_option, table_option, with_options
 from crawler.history.ark_status import SEVERITY, ArkState
 from crawler.history.triage import TriageAction, TriageDecision, TriageTarget, target_of
+from crawler.model.durable_files import durable_file
 from extractors.model.errors import UserMistake
 from reports.languages.display import counted, escaped
 
@@ -253,13 +253,10 @@ def triage_export(store_file: Path, out: Path | None) -> None:
     if out is None:
         write(text, sys.stdout)
         return
-    begun = out.with_name(f".{out.name}.part")
     try:
-        begun.write_text(text, "utf-8")
-        begun.replace(out)
+        with durable_file(out) as file:
+            file.write(text.encode())
     except OSError as problem:
-        with suppress(OSError):
-            begun.unlink()
         raise UserMistake(f"{out} can't be written: {problem.strerror}") from None
 
 

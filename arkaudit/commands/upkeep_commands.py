@@ -118,6 +118,7 @@ def identity_page(out: Path, config_file: Path) -> None:
     arkaudit identity page -c arkaudit.toml --out public/
     """
     from arkaudit.exits import say
+    from crawler.model.durable_files import durable_file, make_folder
     from crawler.wire.identity import DIRECTORY_PATH, DIRECTORY_TYPE
     from reports.page import template
 
@@ -135,8 +136,9 @@ def identity_page(out: Path, config_file: Path) -> None:
     files = {"index.html": page, DIRECTORY_PATH: signer.directory}
     try:
         for name, text in files.items():
-            (out / name).parent.mkdir(parents=True, exist_ok=True)
-            (out / name).write_text(text, "utf-8")
+            make_folder((out / name).parent)
+            with durable_file(out / name) as file:
+                file.write(text.encode())
     except OSError as problem:
         raise UserMistake(f"{problem.filename} can't be written: {problem.strerror}") from None
     say(

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
+from crawler.model.durable_files import make_folder, put_in_place
 from extractors.model.errors import StorageFailed, UserMistake
 
 # Object storage (S3 and what speaks like it): documents are read from there, and datasets are made there.
@@ -290,20 +291,20 @@ class LocalStorage:
 
         It becomes a link to one that is whole, which fails if there is one already.
         """
-        with self._written(data) as scratch:
-            target = self._target(name)
+        with self.scratch() as scratch:
+            scratch.write_bytes(data)
             try:
-                os.link(scratch, target)
+                put_in_place((scratch, self._target(name)), replaces=False)
             except FileExistsError:
                 # over NFS, it may have been made while the answer got lost, and been asked for again
                 return scratch.stat().st_nlink == 2
-        _make_durable(target.parent)
         return True
 
     def replace(self, name: str, data: bytes) -> None:
         """Make a file, or another one in its place, whole and durable."""
-        with self._written(data) as scratch:
-            self._move(scratch, name)
+        with self.scratch() as scratch:
+            scratch.write_bytes(data)
+            self.put(scratch, name)
 
     def scratch(self) -> contextlib.AbstractContextManager[Path]:
         """Give a local file that isn't there yet, to be written and put into its place: on the same file system."""
@@ -313,9 +314,7 @@ class LocalStorage:
 
     def put(self, scratch: Path, name: str) -> None:
         """Move a scratch file into its place, durable."""
-        with scratch.open("rb") as file:
-            os.fsync(file.fileno())
-        self._move(scratch, name)
+        put_in_place((scratch, self._target(name)))
 
     def read(self, name: str) -> bytes | None:
         """Return what is in a file, or None where there is none; a pipe, or what else is none, is not read."""
@@ -358,23 +357,9 @@ class LocalStorage:
         with contextlib.suppress(OSError):
             (self._folder / folder).rmdir()
 
-    @contextlib.contextmanager
-    def _written(self, data: bytes) -> Iterator[Path]:
-        with self.scratch() as scratch:
-            with scratch.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            yield scratch
-
-    def _move(self, scratch: Path, name: str) -> None:
-        target = self._target(name)
-        scratch.replace(target)
-        _make_durable(target.parent)
-
     def _target(self, name: str) -> Path:
         target = self._folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         return target
 
 
@@ -398,13 +383,3 @@ def open_storage(name: str) -> Storage:
     if folder.exists() and not folder.is_dir():
         raise UserMistake(f"{name} is no folder: a dataset is one")
     return LocalStorage(folder)
-
-
-def _make_durable(folder: Path) -> None:
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -377,7 +377,7 @@ def is_due(
     """
     if outcome is MementoOutcome.NOT_TOLD or (worked_at is not None and worked_at > asked_at):
         return True
-    return (now - asked_at).total_seconds() > max_age_s
+    return asked_at > now or (now - asked_at).total_seconds() > max_age_s
 
 
 # -- the search

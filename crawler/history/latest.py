@@ -47,6 +47,7 @@ from crawler.history.ark_status import (
     step,
 )
 from crawler.history.rechecking import KnownArk
+from crawler.history.run_times import moment_of_check
 from crawler.model import schema
 from crawler.model.observations import (
     ACCESS,
@@ -141,13 +142,37 @@ def keep_by(connection: Connection, policy: StatusPolicy) -> None:
     rebuild(connection)
 
 
-def note_verdicts(connection: Connection, run_id: int) -> None:
-    """Bring the status up to date with the verdicts of a run, which have just been recorded."""
-    if _is_noted(connection, run_id) or has_followers(connection, run_id):
-        rebuild(connection)
-    else:
+def note_batch(connection: Connection, run_id: int, *, after: int) -> None:
+    """Bring the status up to date with the verdicts of a run *after* one, unless that is left for `note_verdicts`."""
+    if _is_last_under_way(connection, run_id):
+        _note_verdicts(connection, run_id, after=after)
+
+
+def note_verdicts(connection: Connection, run_id: int, *, is_resumed: bool = False) -> None:
+    """Bring the status up to date with a run, all verdicts of which have been recorded and noted in batches.
+
+    If its judging *is_resumed*, its citations may have been noted before: all history is made again.
+    """
+    if is_resumed or not _is_last_under_way(connection, run_id):
+        rebuild(connection, noting=run_id)
+    elif not _is_noted(connection, run_id):
         _note_verdicts(connection, run_id)
     triaging.use_up(connection)
+
+
+def forget_verdicts(connection: Connection, run_id: int) -> None:
+    """Delete the verdicts of a run, and what history has of them."""
+    connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")  # of `latest`, which is made again
+    done = connection.execute(delete(schema.verdict).where(_verdict.run_id == run_id))
+    for table in (schema.contact, schema.assessment):
+        connection.execute(delete(table).where(table.c.run_id == run_id))
+    if done.rowcount:
+        rebuild(connection)
+
+
+def _is_last_under_way(connection: Connection, run_id: int) -> bool:
+    ended_at = connection.scalar(select(_run.ended_at).where(_run.run_id == run_id))
+    return ended_at is None and not has_followers(connection, run_id)
 
 
 def note_end(connection: Connection, run_id: int) -> None:
@@ -164,14 +189,14 @@ def _is_noted(connection: Connection, run_id: int) -> bool:
     return bool(connection.scalar(select(exists().where(schema.assessment.c.run_id == run_id))))
 
 
-def rebuild(connection: Connection, *, until: int | None = None) -> None:
+def rebuild(connection: Connection, *, until: int | None = None, noting: int | None = None) -> None:
     """Make all that is kept of history again from the other tables, run after run in the order of their beginnings.
 
-    The run *until* is the last of them, if one is given. One that was killed before it was judged has no history yet.
+    The run *until* is the last of them, if one is given. One that was killed before it was judged has no history yet,
+    unless it is *noting* its verdicts.
     """
-    run, verdict = schema.run, schema.verdict
-    noted = {run_id for (run_id,) in connection.exec_driver_sql("SELECT run_id FROM main.assessment")}
-    noted |= set(connection.scalars(select(verdict.c.run_id).distinct()))
+    run = schema.run
+    noted = {run_id for (run_id,) in connection.exec_driver_sql("SELECT run_id FROM main.assessment")} | {noting}
     for table in reversed(DERIVED):
         connection.execute(delete(table))
     for row in connection.execute(select(run).order_by(run.c.started_at, run.c.run_id)).all():
@@ -207,10 +232,13 @@ def has_followers(connection: Connection, run_id: int) -> bool:
     return bool(connection.scalar(select(later.exists())))
 
 
-def _note_verdicts(connection: Connection, run_id: int) -> None:
-    is_suspect = record_contacts(connection, run_id)
+def _note_verdicts(connection: Connection, run_id: int, *, after: int = 0) -> None:
+    suspicion = select(schema.assessment.c.is_suspect).where(schema.assessment.c.run_id == run_id)
+    is_suspect = connection.scalar(suspicion)
+    if is_suspect is None:
+        is_suspect = record_contacts(connection, run_id)
     policy = policy_of(connection)
-    for verdicts in _judged(connection, run_id):
+    for verdicts in _judged(connection, run_id, after):
         statuses = _known(connection, run_id, verdicts)
         answers = _answers(connection, run_id, [row.request_url for row in verdicts])
         rows: list[dict[str, Any]] = []
@@ -246,11 +274,10 @@ def _note_verdicts(connection: Connection, run_id: int) -> None:
             connection.execute(insert(schema.event), events)
 
 
-def _judged(connection: Connection, run_id: int) -> Iterator[Sequence[Any]]:
-    """The verdicts of a run, with the moment at which it began; a page at a time."""
-    last = 0
+def _judged(connection: Connection, run_id: int, last: int) -> Iterator[Sequence[Any]]:
+    """The verdicts of a run after the *last*, with the moment at which it began; a page at a time."""
     query = (
-        select(*(_verdict[name] for name in _OF_VERDICT), _run.started_at)
+        select(*(_verdict[name] for name in _OF_VERDICT), _run.started_at, _run.ended_at)
         .join_from(schema.verdict, schema.run)
         .where(_verdict.run_id == run_id, _verdict.verdict_id > bindparam("last"))
         .order_by(_verdict.verdict_id)
@@ -311,7 +338,7 @@ def known_arks(connection: Connection) -> Iterator[KnownArk]:
 
 def check_in(verdict: Row[Any], answer: Row[Any] | None, *, is_suspect: bool) -> DatedVerdict:
     """The check that a row of `verdict` is, with the answer that it rests on, if any was asked for."""
-    at = datetime.fromisoformat((answer.at if answer is not None else "") or verdict.started_at)
+    at = datetime.fromisoformat(moment_of_check(answer, verdict))
     outcome, seen = ObjectOutcome(verdict.object), Seen(landing=verdict.final_url)
     if outcome.family is Family.WORKS and answer is not None:
         seen = replace(

@@ -105,6 +105,12 @@ def due(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) ->
     return in_turn(known_ark for known_ark, moment in moments if moment is not None and moment <= now)
 
 
+def without_times_ahead(known_ark: KnownArk, now: datetime) -> KnownArk:
+    """Return an ARK as never checked if its check lies ahead, by a clock that was: it puts off no other."""
+    is_ahead = known_ark.checked_at is not None and known_ark.checked_at > now
+    return replace(known_ark, checked_at=None) if is_ahead else known_ark
+
+
 def in_turn(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
     """Return all of them in that order."""
     hosts: defaultdict[str, list[KnownArk]] = defaultdict(list)

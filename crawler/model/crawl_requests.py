@@ -122,6 +122,16 @@ class RequestKind(StrEnum):
     """An ARK, asked about at a URL."""
 
 
+class FrontierState(StrEnum):
+    """The state of an entry."""
+
+    WAITING = "waiting"
+    CLAIMED = "claimed"
+    """Handed to a spider; there is no outcome yet."""
+    DONE = "done"
+    """Its outcome is in the store."""
+
+
 class Reach(StrEnum):
     """The reach of a document's links."""
 

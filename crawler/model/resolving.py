@@ -392,7 +392,6 @@ _RETRY_CHARS = 100
 
 #: A year; anyone who asks for more, or for more digits than a number has, wants not to be asked today.
 LONGEST_WISH_S = 366 * 86_400.0
-#: Characters of such a header that are read.
 #: A date in a year that no calendar of Python has.
 _BEYOND_CALENDARS = re.compile(r"\b[A-Z][a-z]{2}[ -][0-9]{5,} [0-9]{2}:", re.ASCII)
 

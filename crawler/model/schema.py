@@ -95,7 +95,8 @@ run = Table(
     optional(
         "plan",
         JSON(none_as_null=True),
-        "settings that decide what is asked: a command that differs in them does not resume the run; of "
+        "settings that decide what is asked: a command that differs in them does not resume the run; `judged_by`, the "
+        "digest of what its verdicts rest on; of "
         "`run` also whether it was `reported`, its report written and its news sent",
     ),
     comment="One row per audit.",

@@ -30,7 +30,8 @@ from crawler.spiders import settings as ours
 from crawler.store import StoreUnwritable
 from crawler.store.feeding import Bounds, Feed, Recorder
 from crawler.store.frontier import Frontier, FrontierEntry, SettledEntry
-from crawler.store.store import FINISHED, Recordable, Store
+from crawler.store.store import Recordable, Store
+from crawler.store.stored_values import FINISHED, INTERRUPTED
 from crawler.wire.credentialed import Withholding
 from crawler.wire.credentials import Credentials
 from crawler.wire.middlewares import RunStopped
@@ -82,7 +83,7 @@ class OwnRun:
 
     def _stopped(self) -> None:
         self.executor.shutdown(wait=False)
-        state = FINISHED if self._reason == "finished" else "interrupted"
+        state = FINISHED if self._reason == "finished" else INTERRUPTED
         try:
             self.store.end_run(self.run_id, at=now(), state=state)
         except StoreUnwritable as failure:

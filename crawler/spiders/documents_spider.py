@@ -20,6 +20,7 @@ from scrapy.http import Response
 from crawler.model.crawl_requests import (
     CrawlRequest,
     Extent,
+    FrontierState,
     Outlinks,
     RequestKind,
     SourceKind,
@@ -58,7 +59,7 @@ from crawler.spiders.runs import conclude_documents
 from crawler.spiders.seeds import Seeds
 from crawler.store import StoreUnwritable
 from crawler.store.feeding import Bounds
-from crawler.store.frontier import FrontierEntry, FrontierState
+from crawler.store.frontier import FrontierEntry
 from crawler.store.store import Recordable
 from crawler.wire.middlewares import chain_of
 from extractors.documents import document_name

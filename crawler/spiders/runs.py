@@ -7,7 +7,7 @@ registry as well. Each ARK is judged by its answers, with all that bears on them
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
@@ -38,7 +38,7 @@ from crawler.verdicts.readings import (
     readings_of,
     settled,
 )
-from crawler.verdicts.remarks import RunFindings
+from crawler.verdicts.remarks import RunFindings, own_findings
 from crawler.verdicts.verdict import ClosedCollection, VerdictContext, closed_for, judge, skipped
 from extractors.extraction import described, may_decide
 from extractors.find import decided_again
@@ -220,8 +220,12 @@ def verdicts_of_run(
     run_id: int,
     targets: Iterable[Target],
     background: Background | None = None,
+    *,
+    recorded: Collection[str] = (),
 ) -> Iterator[Verdict]:
     """A verdict for each of *targets*, in their order: what was asked is judged, examples and tests are skipped.
+
+    Those at the URLs *recorded* have theirs already.
 
     A target that was never asked, because the run ended early, has no verdict. The observations about a few hundred
     ARKs are in memory at a time.
@@ -229,7 +233,7 @@ def verdicts_of_run(
     asked = list(targets)
     shared = AnswerSets.of(store.observations(run_id, SHARED))
     run_judge = RunJudge(shared, store.tls_results(run_id), background, asked, store.landings(run_id))
-    remaining = iter(asked)
+    remaining = (one for one in asked if one[1] not in recorded)
     while some := list(islice(remaining, _AT_A_TIME)):
         cases = [run_judge.case(ark, url) for ark, url in some]
         urls = list(dict.fromkeys(url for case in cases for url in case.urls))
@@ -247,24 +251,33 @@ def judge_run(
     background: Background | None = None,
     *,
     is_whole: bool = True,
-    on_verdict: Callable[[Verdict], None] = lambda verdict: None,
+    recorded: Collection[str] | None = None,
+    on_verdict: Callable[[Verdict], None] | None = None,
+    on_progress: Callable[[], None] = lambda: None,
 ) -> None:
     """Judge everything that a run observed, and record it, with what only all of it together shows if it is whole.
 
-    *on_verdict* is called with each verdict, in the order of the *targets*.
+    *on_verdict* is called with each verdict, in the order of the *targets*; without it, those at the URLs *recorded*
+    (`Store.begin_verdicts`) are not judged again. *on_progress* is called after each.
     """
-    findings = RunFindings()
 
     def judged() -> Iterator[Verdict]:
-        for verdict in verdicts_of_run(store, run_id, targets, background):
-            findings.on_verdict(verdict)
-            on_verdict(verdict)
+        needless = recorded if on_verdict is None else None
+        for verdict in verdicts_of_run(store, run_id, targets, background, recorded=needless or ()):
+            on_progress()
+            if on_verdict is not None:
+                on_verdict(verdict)
             yield verdict
 
-    store.record_verdicts(run_id, judged())
-    if is_whole:
-        for subject, run_findings in findings.findings().items():
-            store.record_findings(run_id, subject, run_findings)
+    if not is_whole:
+        store.record_verdicts(run_id, judged())
+        return
+    store.record_verdicts(run_id, judged(), recorded, own_findings)
+    findings = RunFindings()
+    for ark, url in store.landed(run_id):
+        findings.on_landing(ark, url)
+    for subject, run_findings in findings.findings().items():
+        store.record_findings(run_id, subject, run_findings)
 
 
 def judge_settled(
@@ -273,7 +286,7 @@ def judge_settled(
     targets: Iterable[Target],
     background: Background,
     *,
-    on_verdict: Callable[[Verdict], None],
+    on_verdict: Callable[[Verdict], None] | None,
 ) -> None:
     """Judge those of *targets* about which a run that was interrupted has asked everything, and record it."""
     finished = Frontier(store, run_id, ARKS).settled()

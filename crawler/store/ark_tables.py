@@ -5,7 +5,8 @@ And what was seen of hosts on the way.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -14,9 +15,9 @@ from sqlalchemy import (
     Connection,
     Row,
     bindparam,
-    delete,
     func,
     select,
+    update,
 )
 from sqlalchemy.dialects.sqlite import Insert, insert
 
@@ -54,8 +55,10 @@ from crawler.store.database import (
     row_of,
 )
 from extractors.model.ark import Ark
+from extractors.model.documents import Finding
 
 _FAILING = [outcome for outcome in ObjectOutcome if outcome.family is Family.FAILS]
+_WORKING = [outcome for outcome in ObjectOutcome if outcome.family is Family.WORKS]
 #: Outcomes by which the object itself was reached, at the URL that the verdict has.
 _LANDED = (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.WORKS_ELSEWHERE)
 
@@ -172,21 +175,74 @@ class ArkTables(Database):
 
     # -- verdicts, the status over time, and decisions
 
-    def record_verdicts(self, run_id: int, verdicts: Iterable[Verdict]) -> None:
-        """Record what all observations of a run amount to, in place of what fewer of them did before.
+    def begin_verdicts(self, run_id: int, basis: str | None = None) -> frozenset[str]:
+        """Forget the verdicts of a run, unless its judging was interrupted, and had the same *basis* and observations.
 
-        And what that makes of the status of its ARKs. *verdicts* may read the store as they go, by `reading`.
+        Returns the URLs of those that are left.
         """
+        run, verdict, observation = schema.run.c, schema.verdict.c, schema.observation.c
+        last = select(func.max(observation.observation_id)).where(observation.run_id == run_id)
         with self.transaction() as connection:
-            connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")  # of `latest`, which is made again below
-            connection.execute(delete(schema.verdict).where(schema.verdict.c.run_id == run_id))
-            of_run = iter(verdicts)
-            replacing = schema.replacing(schema.verdict, "run_id", "request_url")
-            while some := list(islice(of_run, PAGE)):
-                self._learn_ark_ids(connection, (verdict.ark for verdict in some))
-                rows = [self._verdict_values(connection, run_id, verdict) for verdict in some]
+            basis = basis and f"{basis}, up to observation {connection.scalar(last)}"
+            plan = connection.scalar(select(run.plan).where(run.run_id == run_id))
+            if basis is not None and plan is not None and plan.get("judged_by") == basis:
+                of_run = select(verdict.request_url).where(verdict.run_id == run_id)
+                return frozenset(connection.scalars(of_run))
+            latest.forget_verdicts(connection, run_id)
+            if plan is not None:
+                plan = {**plan, "judged_by": basis}
+                connection.execute(update(schema.run).where(run.run_id == run_id).values(plan=plan))
+        return frozenset()
+
+    def record_verdicts(
+        self,
+        run_id: int,
+        verdicts: Iterable[Verdict],
+        recorded: Collection[str] | None = None,
+        findings_of: Callable[[Verdict], Iterable[Finding]] = lambda verdict: (),
+    ) -> None:
+        """Record what all observations of a run amount to, its findings, and what that makes of the status of its ARKs.
+
+        They are durable in batches. Those at the URLs *recorded* are there already; without these, all are replaced.
+        *verdicts* may read the store as they go, by `reading`.
+        """
+        if recorded is None:
+            recorded = self.begin_verdicts(run_id)
+        new = (verdict for verdict in verdicts if verdict.request_url not in recorded)
+        replacing = schema.replacing(schema.verdict, "run_id", "request_url")
+        last = select(func.coalesce(func.max(schema.verdict.c.verdict_id), 0))
+        while batch := list(islice(new, PAGE)):
+            with self.transaction() as connection:
+                self._learn_ark_ids(connection, (verdict.ark for verdict in batch))
+                after = connection.execute(last).scalar_one()
+                rows = [self._verdict_values(connection, run_id, verdict) for verdict in batch]
                 connection.execute(replacing, rows)
-            latest.note_verdicts(connection, run_id)
+                findings = [
+                    {"run_id": run_id, "subject": str(verdict.ark), **asdict(finding)}
+                    for verdict in batch
+                    for finding in findings_of(verdict)
+                ]
+                if findings:
+                    connection.execute(adding(schema.finding), findings)
+                latest.note_batch(connection, run_id, after=after)
+        with self.transaction() as connection:
+            latest.note_verdicts(connection, run_id, is_resumed=bool(recorded))
+
+    def landed(self, run_id: int) -> Iterator[tuple[Ark, str]]:
+        """Return the ARKs of a run that work, with the URLs to which redirects have led, in the order of the verdicts."""
+        verdict = schema.verdict.c
+        query = (
+            select(verdict.verdict_id, verdict.final_url, *ARK_PARTS)
+            .join_from(schema.verdict, schema.ark)
+            .where(
+                verdict.run_id == run_id,
+                verdict.object.in_(_WORKING),
+                verdict.hop_count > 0,
+                verdict.final_url.is_not(None),
+            )
+        )
+        for rows in self.pages(query, verdict.verdict_id):
+            yield from ((ark_of(row), row.final_url) for row in rows)
 
     def _verdict_values(self, connection: Connection, run_id: int, verdict: Verdict) -> dict[str, Any]:
         services: dict[str, ServiceVerdict[Any]] = {

@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import fields
-from datetime import date, datetime
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
@@ -17,16 +16,13 @@ from cattrs import Converter
 from filelock import FileLock
 from sqlalchemy import (
     JSON,
-    Boolean,
     Column,
     Connection,
     Executable,
-    Float,
-    Integer,
-    LargeBinary,
     Row,
     Select,
     Table,
+    Text,
     bindparam,
     select,
 )
@@ -37,9 +33,9 @@ from sqlalchemy.exc import DatabaseError
 from crawler.history import triaging
 from crawler.history.latest import status_in
 from crawler.model import schema
-from crawler.model.crawl_requests import KEY_BYTES
 from crawler.model.observations import Hop, Observation, TlsResult
 from crawler.store import StoreUnwritable
+from crawler.store.stored_values import MOST_ROWS, wrong_values
 from extractors.find import UnresolvedMention
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
@@ -187,64 +183,51 @@ def _writers(kind: Any, table: Table) -> dict[str, Callable[[Any], Any]]:
 
 # -- rows that can't be read: each cell is checked against its column, each row against its record
 
-#: So many rows of each table are reported; the first show enough.
-_MOST_ROWS = 5
 _ROWS_AT_ONCE = 500
 
 
 def unreadable_rows(connection: Connection) -> Iterator[str]:
     """The rows that hold what can't be read, in words, each with its table and key."""
     is_sound = True
-    for table in schema.tables.sorted_tables:
-        for problem in _bad_cells(connection, table):
-            is_sound = False
-            yield problem
+    bad_cells = (_bad_cells(connection, table) for table in schema.tables.sorted_tables)
+    for problem in chain(wrong_values(connection.exec_driver_sql), *bad_cells):
+        is_sound = False
+        yield problem
     if is_sound:
         for name, query, read in _READERS:
             yield from _bad_rows(connection, name, query, read)
 
 
 def _bad_cells(connection: Connection, table: Table) -> Iterator[str]:
+    """Return the cells of text that are no UTF-8, or no JSON of their shape."""
     key = next(iter(table.primary_key)).name
-    columns = list(table.columns)
-    cells_sql = ", ".join(f"typeof({cell.name}), CAST({cell.name} AS BLOB)" for cell in columns)
+    columns = [column for column in table.columns if isinstance(column.type, JSON | Text)]
+    cells_sql = ", ".join(f"CAST({column.name} AS BLOB)" for column in columns)
     raw = connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
+    if not columns:
+        return
     count = 0
     with closing(raw.cursor()) as cursor:
         for number, *cells in cursor.execute(f"SELECT {key}, {cells_sql} FROM {table.name}"):
-            for column, kind, data in zip(columns, cells[::2], cells[1::2], strict=True):
-                fault = _fault(column, kind, data)
+            for column, data in zip(columns, cells, strict=True):
+                fault = _fault(column, data)
                 if fault:
                     yield f"{table.name} row {number}: {column.name} {fault}"
                     count += 1
-            if count >= _MOST_ROWS:
+            if count >= MOST_ROWS:
                 return
 
 
-def _fault(column: Column[Any], kind: str, data: bytes | None) -> str:
-    """Return what is wrong with a cell, in words; empty where nothing is."""
-    is_json = isinstance(column.type, JSON)
-    if kind == "null" or data is None:
-        return "" if column.nullable else "is empty"
-    if isinstance(column.type, Integer | Boolean):
-        return "" if kind == "integer" else "is no number"
-    if isinstance(column.type, Float):
-        return "" if kind in ("integer", "real") else "is no number"
-    if column.foreign_keys and not is_json and kind == "integer":
+def _fault(column: Column[Any], data: bytes | None) -> str:
+    """Return what is wrong with a cell of text, in words; empty where nothing is."""
+    if data is None:
         return ""
-    if isinstance(column.type, LargeBinary):
-        return "" if kind == "blob" and len(data) % KEY_BYTES == 0 else "is no row of keys"
-    if kind != "text":
-        return "is no text"
     try:
         text = data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         return "is not UTF-8"
-    if is_json:
-        return _json_fault(text, column)
-    is_moment = column.name == "at" or column.name.endswith("_at")
-    return "is no moment" if is_moment and not _is_moment(text) else ""
+    return _json_fault(text, column) if isinstance(column.type, JSON) else ""
 
 
 def _json_fault(text: str, column: Column[Any]) -> str:
@@ -258,16 +241,6 @@ def _json_fault(text: str, column: Column[Any]) -> str:
     return f"is JSON of another shape: a {kind.__name__} was expected"
 
 
-def _is_moment(text: str) -> bool:
-    try:
-        return datetime.fromisoformat(text).tzinfo is not None
-    except ValueError:
-        try:
-            return bool(date.fromisoformat(text))
-        except ValueError:
-            return False
-
-
 def _bad_rows(connection: Connection, name: str, query: Select[Any], read: Callable[[Any], object]) -> Iterator[str]:
     count = 0
     for row in connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
@@ -276,7 +249,7 @@ def _bad_rows(connection: Connection, name: str, query: Select[Any], read: Calla
         except Exception as problem:  # whatever it is: the row is what we could not have written
             yield f"{name} row {row[0]}: can't be read: {type(problem).__name__}: {problem}"
             count += 1
-            if count >= _MOST_ROWS:
+            if count >= MOST_ROWS:
                 return
 
 

@@ -6,6 +6,7 @@ trigger is accepted, no view in a table's place, and no function in the schema i
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -13,11 +14,11 @@ import sqlite3
 import stat
 import struct
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock, Timeout
 from sqlalchemy import create_engine
@@ -25,6 +26,7 @@ from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.pool import NullPool
 
 from crawler.model import schema
+from crawler.model.durable_files import make_durable
 from crawler.store import (
     NotCopied,
     NotOurStore,
@@ -34,6 +36,7 @@ from crawler.store import (
     UnknownStoreVersion,
 )
 from crawler.store.database import unreadable_rows
+from crawler.store.stored_values import Execute, wrong_values
 
 #: Stores up to this size are looked through whole as they are opened (1 s a GiB, were it more); of larger ones, the
 #: tables of runs. What is damaged elsewhere in them comes to light where it is read, or by `store check`.
@@ -49,8 +52,7 @@ _PASSING = frozenset(
 )
 #: The first bytes of a database: what it is, and ``application_id`` (sqlite.org/fileformat2.html, 1.3).
 _HEAD = struct.Struct(">16s52xI")
-#: How a statement is run: by `sqlite3`, or through SQLAlchemy.
-Execute = Callable[[str], Iterable[Any]]
+_MAGIC = b"SQLite format 3\0"
 
 _opened: dict[Path, None] = {}
 
@@ -73,24 +75,56 @@ def is_ours(path: Path) -> bool:
     except OSError:
         return False
     return len(head) == _HEAD.size and _HEAD.unpack(head) == (
-        b"SQLite format 3\0",
+        _MAGIC,
         schema.APPLICATION_ID,
     )
 
 
-def not_a_file(path: Path) -> str:
-    """Return what is at *path* instead of a file, in words; empty for a file, and for nothing."""
+#: What lies next to a store, by what is added to its name.
+_BESIDE = ("-wal", "-shm", "-journal", ".lock")
+_KINDS: Mapping[str, Callable[[int], bool]] = {
+    "a folder": stat.S_ISDIR,
+    "a pipe": stat.S_ISFIFO,
+    "a socket": stat.S_ISSOCK,
+    "a device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode),
+    "a symbolic link": stat.S_ISLNK,
+}
+#: The least size of a page: no database is smaller.
+_LEAST_BYTES = 512
+
+
+def real_path(path: Path) -> Path:
+    """Return the one path of a store: where symbolic links lead. The log and the lock of a store go by this name.
+
+    Raises `NotOurStore` unless the store and all that lies next to it are ordinary files with one name, or not there;
+    nothing has been read then.
+    """
     try:
-        mode = path.stat().st_mode
-    except OSError:
-        return ""
-    kinds: dict[str, Callable[[int], bool]] = {
-        "a folder": stat.S_ISDIR,
-        "a pipe": stat.S_ISFIFO,
-        "a socket": stat.S_ISSOCK,
-        "a device": lambda mode_: stat.S_ISCHR(mode_) or stat.S_ISBLK(mode_),
-    }
-    return next((name for name, is_kind in kinds.items() if is_kind(mode)), "")
+        real = path.resolve() if path.is_symlink() else path
+    except (OSError, RuntimeError):  # a circle of links
+        real = path
+    for one in (real, *(Path(f"{real}{suffix}") for suffix in _BESIDE)):
+        try:
+            status = one.lstat()
+        except OSError:
+            continue
+        for kind in (kind for kind, is_kind in _KINDS.items() if is_kind(status.st_mode)):
+            if one == real:
+                raise NotOurStore(f"{path} is {kind}, not a store")
+            raise NotOurStore(f"{one} is {kind}, where a file of the store {path} belongs: remove it")
+        if status.st_nlink > 1:
+            raise NotOurStore(
+                f"{one} has {status.st_nlink} names on its disk (hard links): the log and the lock of a store go by "
+                "its name, so that it may have one alone; take a copy"
+            )
+    return real
+
+
+def refuse_cut_off(path: Path, name: Path) -> None:
+    """Raise `NotOurStore` for a file that ends within the first page of a database."""
+    head = path.read_bytes() if path.stat().st_size < _LEAST_BYTES else b"-"
+    if _MAGIC.startswith(head[: len(_MAGIC)]):
+        raise NotOurStore(f"{name} is no store of arkaudit yet: it was begun and cut off; delete it")
 
 
 def distrust(connection: sqlite3.Connection) -> None:
@@ -101,6 +135,8 @@ def distrust(connection: sqlite3.Connection) -> None:
 
 def require_our_schema(execute: Execute, path: Path) -> None:
     """Raise `NotOurStore` or `UnknownStoreVersion` unless the open database is a store of this version."""
+    if _is_only_begun(execute):
+        raise NotOurStore(f"{path} is no store of arkaudit yet: it was begun and cut off before it had tables")
     [(application,)] = execute("PRAGMA application_id")
     if application != schema.APPLICATION_ID:
         raise NotOurStore(f"{path} is not a store of arkaudit")
@@ -112,12 +148,13 @@ def require_our_schema(execute: Execute, path: Path) -> None:
         )
 
 
-def require_sound(execute: Execute, path: Path | None) -> None:
-    """Raise `StoreDamaged` unless the open database is as we make it.
+def require_sound(execute: Execute, path: Path | None, *, checks_values: bool = True) -> None:
+    """Raise `StoreDamaged` unless the open database is as we make it, and holds what we write, as far as it is checked.
 
     Errors of SQLite pass through.
     """
-    for fault in _faults(execute, path):
+    faults = chain(_faults(execute, path), wrong_values(execute) if checks_values else ())
+    for fault in faults:
         raise StoreDamaged(f"{path}: {fault}")
     if path is not None:
         _opened[path.absolute()] = None
@@ -219,19 +256,19 @@ def _expected() -> dict[str, dict[str, tuple[str, bool]]]:
 
 def refuse_foreign(path: Path) -> None:
     """Look at a file before SQLite may write to it. Raises `StoreUnopenable`, and `StoreDamaged`."""
-    instead = not_a_file(path)
-    if instead:
-        raise NotOurStore(f"{path} is {instead}, not a store")
     if not path.exists():
         if not path.parent.is_dir():
             raise StoreUnopenable(f"there is no folder {path.parent} to keep {path.name} in")
         return
     if path.stat().st_size == 0:
         return
+    refuse_cut_off(path, path)
     try:
         with _at_rest(path) as address, closing(sqlite3.connect(address, uri=True)) as connection:
             distrust(connection)
-            if _is_only_begun(connection):
+            if _is_only_begun(connection.execute):
+                for fault in _foreign_parts(connection.execute):
+                    raise StoreDamaged(f"{path}: {fault}")
                 return
             require_our_schema(connection.execute, path)
             require_sound(connection.execute, path)
@@ -242,13 +279,12 @@ def refuse_foreign(path: Path) -> None:
         raise NotOurStore(f"{path} is not a store of arkaudit: {problem}") from problem
 
 
-def _is_only_begun(connection: sqlite3.Connection) -> bool:
+def _is_only_begun(execute: Execute) -> bool:
     """Return whether a database is as a kill in the first moment of a store leaves it."""
-    if connection.execute("PRAGMA user_version").fetchone()[0]:
-        return False
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    return application == schema.APPLICATION_ID or (application, tables) == (0, 0)
+    [(version,)] = execute("PRAGMA user_version")
+    [(application,)] = execute("PRAGMA application_id")
+    [(tables,)] = execute("SELECT count(*) FROM sqlite_master")
+    return not version and (application == schema.APPLICATION_ID or (application, tables) == (0, 0))
 
 
 @contextmanager
@@ -257,15 +293,25 @@ def _at_rest(path: Path) -> Iterator[str]:
 
     A journal next to it, which the loss of power in the first moment of a store leaves, is played back in a copy.
     """
-    journal = path.with_name(f"{path.name}-journal")
-    if not journal.exists():
+    if not path.with_name(f"{path.name}-journal").exists():
         yield f"{path.absolute().as_uri()}?mode=ro"
         return
+    with scratch_copy(path) as copy:
+        yield f"{copy.absolute().as_uri()}?mode=rw"
+
+
+@contextmanager
+def scratch_copy(path: Path) -> Iterator[Path]:
+    """A copy of a store, its log and its journal, which is gone afterwards. Raises OSError."""
     with tempfile.TemporaryDirectory(prefix="arkaudit-") as folder:
         copy = Path(folder) / path.name
-        shutil.copyfile(path, copy)
-        shutil.copyfile(journal, copy.with_name(journal.name))
-        yield f"{copy.absolute().as_uri()}?mode=rw"
+        files = [(Path(f"{path}{suffix}"), f"{copy}{suffix}") for suffix in ("", "-wal", "-journal")]
+        files = [(file, target) for file, target in files if file.exists()]
+        if sum(file.stat().st_size for file, _ in files) > shutil.disk_usage(folder).free:
+            raise OSError(errno.ENOSPC, "there is no room for a copy of the store", folder)
+        for file, target in files:
+            shutil.copyfile(file, target)
+        yield copy
 
 
 def locked(path: Path) -> FileLock:
@@ -291,8 +337,7 @@ def plain_copy(path: Path, copy: Path) -> None:
             closing(sqlite3.connect(copy)) as new,
         ):
             old.backup(new)
-        with copy.open("rb+") as written:
-            os.fsync(written.fileno())
+        make_durable(copy)
     except (OSError, sqlite3.Error) as problem:
         copy.unlink(missing_ok=True)
         raise NotCopied(f"no copy could be made of it: {problem}") from problem

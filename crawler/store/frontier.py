@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from itertools import islice
 from typing import Any
 
@@ -25,7 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from crawler.model.crawl_requests import CrawlRequest, RequestKind
+from crawler.model.crawl_requests import CrawlRequest, FrontierState, RequestKind
 from crawler.model.observations import moment
 from crawler.model.schema import frontier
 from crawler.store.database import PAGE, Database, adding, record_of, row_of
@@ -36,16 +35,6 @@ columns = frontier.c
 DOCUMENTS, ARKS = "documents", "arks"
 #: So long an entry belongs to the one who claimed it. A store has one writer: after a crash no one waits for it.
 CLAIM = timedelta(hours=1)
-
-
-class FrontierState(StrEnum):
-    """The state of an entry."""
-
-    WAITING = "waiting"
-    CLAIMED = "claimed"
-    """Handed to a spider; there is no outcome yet."""
-    DONE = "done"
-    """Its outcome is in the store."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,14 @@ durable when `Store.record` returns (``synchronous=FULL``).
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import stat
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -34,6 +36,7 @@ from crawler.answers.mementos import MementoRecord
 from crawler.history import latest
 from crawler.history.latest import DERIVED, rebuild
 from crawler.history.news import News, news_of
+from crawler.history.run_times import ahead_words, store_corrected_times
 from crawler.model import schema
 from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
 from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
@@ -46,15 +49,18 @@ from crawler.store.files import (
     is_damage,
     is_ours,
     locked,
+    real_path,
     refuse_foreign,
+    require_sound,
 )
 from crawler.store.frontier import DOCUMENTS, SettledEntry, add_requests, settle
+from crawler.store.stored_values import FINISHED, RUNNING
+
+logger = logging.getLogger(__name__)
 
 Recordable = DocumentRecord | Observation | MementoRecord | TlsResult | Pause | HostTraffic | SettledEntry
 
 _run = schema.run.c
-#: States of a run. One that is running although no one has its store open has crashed.
-RUNNING, FINISHED = "running", "finished"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +97,7 @@ class Store(DocumentTables, ArkTables):
         """
         lock = None
         if path is not None:
+            path = real_path(path)
             refuse_foreign(path)
             lock = locked(path)
             clear_scratch_beside(path)
@@ -107,6 +114,16 @@ class Store(DocumentTables, ArkTables):
                     connection.execute(text(f"PRAGMA application_id={schema.APPLICATION_ID}"))
                     schema.tables.create_all(connection)
                     connection.execute(text(f"PRAGMA user_version={schema.SCHEMA_VERSION}"))
+                    # some of them may have been there
+                    require_sound(connection.exec_driver_sql, path)
+                ahead = store_corrected_times(connection, datetime.now(UTC))
+                if ahead:
+                    rebuild(connection)
+            if ahead:
+                logger.warning("%s: %s", path, ahead_words(len(ahead)))
+        except StoreDamaged:
+            store.close()
+            raise
         except StoreUnwritable as problem:
             store.close()
             if path is not None and is_damage(getattr(problem.__cause__, "orig", None)) and is_ours(path):

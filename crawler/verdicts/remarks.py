@@ -182,21 +182,19 @@ class RunFindings:
     """The objects whose ARKs end at each URL."""
     _ends: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """The places at which each ARK ends."""
-    _of_others: list[tuple[str, Finding]] = field(default_factory=list)
-    _meant: list[tuple[str, Finding]] = field(default_factory=list)
+    _own: list[tuple[str, Finding]] = field(default_factory=list)
 
     def on_verdict(self, verdict: Verdict) -> None:
         """Take note of one more verdict."""
-        ark, url = str(verdict.ark), verdict.final_url
-        if verdict.did_you_mean is not None:
-            words = f"{verdict.did_you_mean.ark}: {'; '.join(verdict.did_you_mean.evidence)}"
-            self._meant.append((ark, Finding("did-you-mean", words)))
-        if verdict.object.outcome.family is not Family.WORKS:
-            return
-        self._of_others += ((ark, finding) for finding in _foreign(verdict))
-        if url is not None and len(verdict.hops) > 1:
-            self._landed[url].add(verdict.ark.base)
-            self._ends[ark].add(url.partition("://")[2].removeprefix("www."))
+        self._own += ((str(verdict.ark), finding) for finding in own_findings(verdict))
+        is_landed = verdict.object.outcome.family is Family.WORKS and len(verdict.hops) > 1
+        if verdict.final_url is not None and is_landed:
+            self.on_landing(verdict.ark, verdict.final_url)
+
+    def on_landing(self, ark: Ark, url: str) -> None:
+        """Take note of an ARK that works, and of where redirects have led."""
+        self._landed[url].add(ark.base)
+        self._ends[str(ark)].add(url.partition("://")[2].removeprefix("www."))
 
     def findings(self) -> Findings:
         """The findings by what they are about: a URL or an ARK."""
@@ -209,9 +207,18 @@ class RunFindings:
             if len(urls) > 1:
                 words = f"it ends at {len(urls)} places: {_named(urls)}"
                 by_subject[ark].append(Finding("split-object", words))
-        for subject, finding in (*self._of_others, *self._meant):
+        for subject, finding in self._own:
             by_subject[subject].append(finding)
         return {subject: tuple(dict.fromkeys(findings)) for subject, findings in sorted(by_subject.items())}
+
+
+def own_findings(verdict: Verdict) -> Iterator[Finding]:
+    """Return the findings about an ARK that follow from its verdict alone."""
+    if verdict.object.outcome.family is Family.WORKS:
+        yield from _foreign(verdict)
+    if verdict.did_you_mean is not None:
+        words = f"{verdict.did_you_mean.ark}: {'; '.join(verdict.did_you_mean.evidence)}"
+        yield Finding("did-you-mean", words)
 
 
 def _foreign(verdict: Verdict) -> Iterator[Finding]:

@@ -137,10 +137,10 @@ class _BoundedParser(_LenientHTTPClientParser):
         self._head_lines += 1
         # The empty line that ends the head is read always, and so is the first target of a redirect: without it, a
         # redirect would seem to be broken.
-        if self._head_lines > MOST_HEAD_LINES and line.rstrip(b"\r"):
-            if self._has_location or not line[:9].lower() == b"location:":
-                return
-        self._has_location |= line[:9].lower() == b"location:"
+        is_location = line[:9].lower() == b"location:" and not self._has_location
+        if self._head_lines > MOST_HEAD_LINES and line.rstrip(b"\r") and not is_location:
+            return
+        self._has_location |= is_location
         if self.state == STATUS:
             line = b" ".join(line.split(None, 2))  # "HTTP/1.1  200 OK"
             if not line:

@@ -12,7 +12,6 @@ import json
 import os
 import secrets
 import stat
-import tempfile
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -20,6 +19,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+from crawler.model.durable_files import durable_file
 from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -53,11 +53,8 @@ def new_key(path: Path) -> Ed25519PrivateKey:
         serialization.NoEncryption(),
     )
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".key-") as part:  # of mode 600
-            part.write(pem)
-            part.flush()
-            os.fsync(part.fileno())
-            os.link(part.name, path)
+        with durable_file(path, replaces=False, mode=0o600) as file:
+            file.write(pem)
     except FileExistsError:
         raise KeyUnusable(f"{path} exists already, and a key is never overwritten") from None
     except OSError as problem:

@@ -117,12 +117,12 @@ _answered_at = case(
     (
         verdict.c.run_id.in_(_beside_another.scalar_subquery()),
         func.coalesce(
-            select(func.max(observation.c.at))
+            select(func.min(func.max(observation.c.at), func.coalesce(run.c.ended_at, "9")))
             .where(
                 observation.c.run_id == verdict.c.run_id,
                 observation.c.request_url == verdict.c.request_url,
             )
-            .correlate(verdict)
+            .correlate(verdict, run)
             .scalar_subquery(),
             run.c.started_at,
         ),

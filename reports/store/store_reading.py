@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
+import logging
 import sqlite3
-import tempfile
 from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,11 +15,23 @@ from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from crawler.model.schema import APPLICATION_ID, SCHEMA_VERSION
-from crawler.store import StoreDamaged
-from crawler.store.files import damage_in, distrust, is_damage, is_ours, not_a_file, require_sound
+from crawler.history.run_times import ahead_words, show_corrected_times
+from crawler.store import StoreDamaged, StoreUnopenable
+from crawler.store.files import (
+    damage_in,
+    distrust,
+    is_damage,
+    is_ours,
+    real_path,
+    refuse_cut_off,
+    require_our_schema,
+    require_sound,
+    scratch_copy,
+)
 from extractors.model.errors import ArkauditError
 from reports.store.typed_columns import UnknownWord
+
+logger = logging.getLogger(__name__)
 
 Found = TypeVar("Found")
 
@@ -27,35 +40,37 @@ class StoreUnreadable(ArkauditError):
     """Raised by `load_frames` and `read` for a file that is missing, no store of ours, too new, or without the run."""
 
 
-def read(store: Path, work: Callable[[Connection], Found]) -> Found:
+def read(store: Path, work: Callable[[Connection], Found], *, checks_values: bool = True) -> Found:
     """Return what *work* makes of one moment of *store*; nothing is written to it or to its folder.
 
-    Raises `StoreUnreadable`, and `crawler.store.StoreDamaged`.
+    Work that is about wrong values itself has them not checked before. Raises `StoreUnreadable`, and
+    `crawler.store.StoreDamaged`.
     """
-    before = _stamp(store)
+    try:
+        real = real_path(store)
+    except StoreUnopenable as problem:
+        raise StoreUnreadable(str(problem)) from None
+    reading = partial(_read, work=work, checks_values=checks_values, name=store)
+    before = _stamp(real)
     if before is not None:
         try:
-            result = _read(store, work, access="mode=ro&immutable=1")
+            result = reading(real, access="mode=ro&immutable=1")
         except (StoreUnreadable, StoreDamaged):
-            if _stamp(store) == before:
+            if _stamp(real) == before:
                 raise
         else:
-            if _stamp(store) == before:
+            if _stamp(real) == before:
                 return result
     try:
-        return _read(store, work, access="mode=ro")
+        return reading(real, access="mode=ro")
     except StoreUnreadable as failure:
         code = getattr(getattr(failure.__cause__, "orig", None), "sqlite_errorcode", 0)
         if code & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
             raise
     # SQLite can't make its files next to a log that a killed run has left in a folder that is read-only, nor
     # play back, for a reader, the journal that the loss of power has left.
-    with tempfile.TemporaryDirectory(prefix="arkaudit-") as folder:
-        copy = Path(folder) / store.name
-        for suffix in ("", "-wal", "-journal"):
-            if suffix == "" or Path(f"{store}{suffix}").exists():
-                shutil.copyfile(f"{store}{suffix}", f"{copy}{suffix}")
-        return _read(copy, work, access="mode=rw", shown_store=store)  # a journal is played back
+    with scratch_copy(real) as copy:
+        return reading(copy, access="mode=rw")  # a journal is played back
 
 
 def _stamp(store: Path) -> tuple[int, int] | None:
@@ -75,24 +90,28 @@ def _read(
     work: Callable[[Connection], Found],
     *,
     access: str,
-    shown_store: Path | None = None,
+    name: Path,
+    checks_values: bool,
 ) -> Found:
     """Do *work* by a connection that can't write, in one transaction; what fails in it becomes `StoreUnreadable`.
 
-    Or `crawler.store.StoreDamaged`, when the store is ours. Messages call it by the name of the *shown_store*.
+    Or `crawler.store.StoreDamaged`, when the store is ours. Messages call it by its *name*.
     """
-    name = shown_store or store
-    instead = not_a_file(store)
-    if instead or not store.is_file():
-        raise StoreUnreadable(f"{name}: {f'is {instead}, not a store' if instead else 'there is no such file'}")
-    address = f"{store.resolve().as_uri()}?{access}"
+    if not store.is_file():
+        raise StoreUnreadable(f"{name}: there is no such file")
+    address = f"{store.absolute().as_uri()}?{access}"
     engine = create_engine("sqlite://", creator=lambda: _connected(address), poolclass=NullPool)
     try:
+        refuse_cut_off(store, name)
         with engine.connect() as connection:
             connection.exec_driver_sql("BEGIN")
-            _check_format(connection, name)
-            require_sound(connection.exec_driver_sql, store)
+            require_our_schema(connection.exec_driver_sql, name)
+            require_sound(connection.exec_driver_sql, store, checks_values=checks_values)
+            if checks_values and (ahead := show_corrected_times(connection, datetime.now(UTC))):
+                logger.warning("%s: %s", name, ahead_words(ahead))
             return work(connection)
+    except StoreUnopenable as refused:
+        raise StoreUnreadable(str(refused)) from None
     except (DBAPIError, sqlite3.Error) as error:
         problem = error.orig if isinstance(error, DBAPIError) else error  # of a cursor that SQLAlchemy has opened
         if is_ours(store) and is_damage(problem):
@@ -111,13 +130,3 @@ def _connected(address: str) -> sqlite3.Connection:
     distrust(connection)
     connection.execute("PRAGMA temp_store=MEMORY")
     return connection
-
-
-def _check_format(connection: Connection, store: Path) -> None:
-    if connection.exec_driver_sql("PRAGMA application_id").scalar_one() != APPLICATION_ID:
-        raise StoreUnreadable(f"{store}: is not a store of arkaudit")
-    version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-    if version != SCHEMA_VERSION:
-        raise StoreUnreadable(
-            f"{store}: was written by another version of arkaudit (schema {version}; this one reads {SCHEMA_VERSION})"
-        )

@@ -1,0 +1,102 @@
+"""The times of runs whose clock was ahead: set back, so that runs keep the order in which they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from crawler.model import schema
+from crawler.model.observations import moment
+
+#: The kind of a finding about a run whose clock was ahead.
+CLOCK_AHEAD = "clock-ahead"
+_run = schema.run.c
+_STEP = timedelta(milliseconds=1)
+
+
+def corrected_times(connection: Connection, now: datetime) -> dict[int, dict[str, str | None]]:
+    """Return the times of runs that lie ahead of *now*, corrected, by run: ``started_at`` and ``ended_at``."""
+    query = (
+        select(_run.run_id, _run.started_at, _run.ended_at, schema.provenance.c.imported_at)
+        .outerjoin(schema.provenance)
+        .order_by(_run.run_id)
+    )
+    return clamped(connection.execute(query).all(), now)
+
+
+def clamped(runs: Sequence[Any], now: datetime) -> dict[int, dict[str, str | None]]:
+    """Return the corrected times of those of *runs*, in the order in which they were made, that lie ahead of *now*.
+
+    Such a run is put right before the next one that was made here, or to when it was brought in.
+    """
+    corrected: dict[int, dict[str, str | None]] = {}
+    next_start = now
+    for run in reversed(runs):
+        limit = next_start if run.imported_at is None else min(now, _at(run.imported_at))
+        started = _at(run.started_at)
+        is_ahead = started > now
+        if is_ahead:
+            started = limit - _STEP
+        if is_ahead or (run.ended_at is not None and _at(run.ended_at) > now):
+            ended = None if run.ended_at is None else moment(started if is_ahead else limit)
+            start = moment(started) if is_ahead else run.started_at
+            corrected[run.run_id] = {"started_at": start, "ended_at": ended}
+        if run.imported_at is None:
+            next_start = min(next_start, started)
+    return corrected
+
+
+def store_corrected_times(connection: Connection, now: datetime) -> Mapping[int, Mapping[str, str | None]]:
+    """Correct the times of runs that lie ahead of *now*; a finding keeps what they were. Returns the corrected ones."""
+    corrected = corrected_times(connection, now)
+    for run_id, times in corrected.items():
+        was = connection.execute(select(_run.started_at, _run.ended_at).where(_run.run_id == run_id)).one()
+        detail = f"by its clock, which was ahead, it began {was.started_at} and ended {was.ended_at}"
+        connection.execute(
+            insert(schema.finding)
+            .values(run_id=run_id, subject=f"run {run_id}", kind=CLOCK_AHEAD, detail=detail)
+            .on_conflict_do_nothing()
+        )
+        connection.execute(update(schema.run).where(_run.run_id == run_id).values(**times))
+    return corrected
+
+
+def show_corrected_times(connection: Connection, now: datetime) -> int:
+    """Let a connection that can't write see the corrected times, in a temporary table before that of the store.
+
+    Returns of how many runs.
+    """
+    corrected = corrected_times(connection, now)
+    if corrected:
+        connection.exec_driver_sql("CREATE TEMP TABLE run AS SELECT * FROM main.run")
+        connection.exec_driver_sql("CREATE UNIQUE INDEX temp.run_by_id ON run (run_id)")
+        for run_id, times in corrected.items():
+            connection.execute(update(schema.run).where(_run.run_id == run_id).values(**times))
+    return len(corrected)
+
+
+def moment_of_check(answer: Any, run: Any) -> str:
+    """Return when a run has checked an ARK: with its last *answer*, if there is one, and not after the run's end."""
+    at = str((answer.at if answer is not None else "") or run.started_at)
+    return at if run.ended_at is None else min(at, str(run.ended_at))
+
+
+def ahead_words(count: int) -> str:
+    """Return what was done about runs whose clock was ahead.
+
+    >>> ahead_words(1)
+    '1 run has times that lie ahead, of a clock that was: it counts as made before the next one'
+    """
+    return (
+        f"{count} {'run has' if count == 1 else 'runs have'} times that lie ahead, of a clock that was: "
+        f"{'it counts' if count == 1 else 'each counts'} as made before the next one"
+    )
+
+
+def _at(text: str) -> datetime:
+    at = datetime.fromisoformat(text)
+    return at if at.tzinfo is not None else at.replace(tzinfo=UTC)

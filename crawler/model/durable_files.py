@@ -1,0 +1,80 @@
+"""Durable writes: a file is whole at its path, also after a loss of power, or its predecessor is.
+
+Nothing else in the project renames files into place or calls fsync.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def durable_file(path: Path, *, replaces: bool = True, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """Open a file for writing that appears at *path* when the block ends; it is durable then.
+
+    If the block raises, *path* stays as it was. Raises OSError; FileExistsError if it *replaces* nothing.
+    """
+    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        with open(part, "xb", opener=partial(os.open, mode=mode)) as file:
+            yield file
+        put_in_place((part, path), replaces=replaces)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def put_in_place(*moves: tuple[Path, Path], replaces: bool = True) -> None:
+    """Move finished files to their paths on the same file system, in this order; all are durable on return.
+
+    Each is a pair of a file and its path. If it *replaces* nothing, it becomes a link. Raises OSError.
+    """
+    for part, _ in moves:
+        make_durable(part)
+    for part, path in moves:
+        if replaces:
+            part.replace(path)
+        else:
+            path.hardlink_to(part)
+    for folder in dict.fromkeys(path.parent for _, path in moves):
+        make_durable(folder)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, unless they exist; they are durable on return. Raises OSError."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in missing:
+        make_durable(one.parent)
+
+
+def make_durable(path: Path) -> None:
+    """Wait until the content of a file, or the names in a folder, are on the disk. Raises OSError."""
+    is_folder = path.is_dir()
+    if is_folder and os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as problem:
+        # Some file systems of networks know no fsync of folders.
+        if not (is_folder and problem.errno == errno.EINVAL):
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def safe_name(text: str) -> str:
+    """Return a stored or foreign text as one file name: other characters than `A-Za-z0-9._-` become `_`.
+
+    >>> safe_name("x/../../../evil"), safe_name(".."), safe_name("7f3e-01")
+    ('x_.._.._.._evil', '_.', '7f3e-01')
+    """
+    name = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "_" for char in text)
+    return f"_{name[1:]}"[:100] if name.startswith(".") or not name else name[:100]

@@ -1,0 +1,154 @@
+"""The values that a store may hold: types, words, keys and moments, checked by SQLite as a store is opened.
+
+A store may come from a stranger. Its text becomes names of files, words of tables and moments of schedules, so that no
+command believes one of these before all are checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+from sqlalchemy import JSON, Boolean, Column, Float, Integer, LargeBinary, Table
+
+from crawler.answers.mementos import MementoOutcome
+from crawler.history.ark_status import ArkState, EventKind
+from crawler.history.triage import TriageAction, TriageTarget
+from crawler.model import schema
+from crawler.model.crawl_requests import KEY_BYTES, FrontierState, Reach, RequestKind, SourceKind
+from crawler.model.observations import (
+    ChainEnd,
+    CommitmentOutcome,
+    DocumentOutcome,
+    MetadataOutcome,
+    ObjectOutcome,
+    Question,
+)
+from extractors.model.documents import Role
+from extractors.wraps.rules import Confidence
+
+#: How a statement is run: by `sqlite3`, or through SQLAlchemy.
+Execute = Callable[[str], Iterable[Any]]
+
+#: States of a run. One that is running although no one has its store open has crashed.
+RUNNING, FINISHED, INTERRUPTED, FAILED = "running", "finished", "interrupted", "failed"
+
+#: The closed vocabularies, by column.
+WORDS: Mapping[Column[Any], tuple[Iterable[str], ...]] = {
+    schema.run.c.state: ((RUNNING, FINISHED, INTERRUPTED, FAILED),),
+    schema.document.c.outcome: (DocumentOutcome, ObjectOutcome),
+    schema.mention.c.role: (Role,),
+    schema.mention.c.confidence: ([level.token for level in Confidence],),
+    schema.observation.c.question: (Question,),
+    schema.observation.c.chain_end: (ChainEnd,),
+    schema.verdict.c.object: (ObjectOutcome,),
+    schema.verdict.c.metadata: (MetadataOutcome,),
+    schema.verdict.c.commitment: (CommitmentOutcome,),
+    schema.memento.c.outcome: (MementoOutcome,),
+    schema.frontier.c.kind: (RequestKind,),
+    schema.frontier.c.reach: (Reach,),
+    schema.frontier.c.source: (SourceKind,),
+    schema.frontier.c.state: (FrontierState,),
+    schema.latest.c.state: (ArkState,),
+    schema.event.c.event: (EventKind,),
+    schema.triage.c.action: (TriageAction,),
+    schema.triage.c.kind: (TriageTarget,),
+}
+
+
+class Fault(StrEnum):
+    """What is wrong with a cell, in words."""
+
+    EMPTY = "is empty"
+    NUMBER = "is no number"
+    TEXT = "is no text"
+    KEYS = "is no row of keys"
+    WORD = "is no word of its vocabulary"
+    MOMENT = "is no moment"
+    KEY = "is no key of a run"
+    ARK = "is not the normal form of its parts"
+
+
+#: Faults of a cell whose value is shown, and about which nothing can be said before all types are right.
+_OF_CONTENT = frozenset({Fault.WORD, Fault.KEY, Fault.ARK, Fault.MOMENT})
+#: The longest key of a run; ours have 36 characters.
+_MOST_OF_KEY = 64
+#: A day, or a moment with its zone: SQLite takes more for one, such as ``now``, and rounds the 30th of February.
+_MOMENT = (
+    "{1} AND date(substr({0}, 1, 10), '+0 days') IS substr({0}, 1, 10) AND (length({0}) = 10 OR (julianday({0}) IS NOT NULL"
+    " AND ({0} GLOB '??????????T??:??:??*[+-]??:??' OR {0} GLOB '??????????T??:??:??*Z')))"
+)
+#: For SQLite a text ends before its first NUL.
+_ASCII = "length(CAST({0} AS BLOB)) = length({0})"
+#: Of each table so many rows are reported: the first show enough.
+MOST_ROWS = 5
+#: Characters that are shown of a word.
+_MOST_SHOWN = 80
+
+
+def wrong_values(execute: Execute) -> Iterator[str]:
+    """Return the cells that hold what no store of ours can, in words, each with its table and row."""
+    for table in schema.tables.sorted_tables:
+        key, query, faults = _query(table)
+        for number, which in execute(query):
+            column, fault = faults[which]
+            shown = ""
+            if fault in _OF_CONTENT and fault is not Fault.MOMENT:
+                [(data,)] = execute(f"SELECT CAST({column} AS BLOB) FROM {table.name} WHERE {key} = {number}")
+                shown = f" {data[:_MOST_SHOWN].decode('utf-8', 'replace')!r}"
+            yield f"{table.name} row {number}: {column}{shown} {fault}"
+
+
+@cache
+def _query(table: Table) -> tuple[str, str, list[tuple[str, Fault]]]:
+    """Return the key of a table, and the query for its wrong rows; each has the number of its first fault."""
+    [key] = table.primary_key
+    checks = [(column.name, *check) for column in table.columns if column is not key for check in _checks(column)]
+    checks.sort(key=lambda check: check[2] in _OF_CONTENT)
+    cases = " ".join(f"WHEN NOT ({sql}) THEN {number}" for number, (_, sql, _) in enumerate(checks))
+    query = (
+        f"SELECT * FROM (SELECT {key.name}, CASE {cases} END AS fault FROM {table.name})"
+        f" WHERE fault IS NOT NULL LIMIT {MOST_ROWS}"
+    )
+    return key.name, query, [(name, fault) for name, _, fault in checks]
+
+
+def _checks(column: Column[Any]) -> Iterator[tuple[str, Fault]]:
+    """Return the conditions of SQL that a column meets in every row, each with what is wrong where it doesn't."""
+    name, kind = column.name, column.type
+    if not column.nullable:
+        yield f"{name} IS NOT NULL", Fault.EMPTY
+    if isinstance(kind, JSON):
+        yield f"typeof({name}) IN ('text', 'null')", Fault.TEXT
+    elif isinstance(kind, Boolean):
+        yield f"{name} IS NULL OR (typeof({name}) = 'integer' AND {name} IN (0, 1))", Fault.NUMBER
+    elif isinstance(kind, Integer) or column.foreign_keys:
+        yield f"typeof({name}) IN ('integer', 'null')", Fault.NUMBER
+    elif isinstance(kind, Float):
+        yield (
+            f"{name} IS NULL OR (typeof({name}) IN ('integer', 'real') AND abs({name}) < 1e300)",
+            Fault.NUMBER,
+        )
+    elif isinstance(kind, LargeBinary):
+        yield f"typeof({name}) = 'blob' AND length({name}) % {KEY_BYTES} = 0", Fault.KEYS
+    else:
+        yield f"typeof({name}) IN ('text', 'null')", Fault.TEXT
+    if column in WORDS:
+        words = ", ".join(f"'{word}'" for words in WORDS[column] for word in words)
+        yield f"{name} IS NULL OR {name} IN ({words})", Fault.WORD
+    if isinstance(kind, schema.Moment):
+        missing = "= ''" if column is schema.observation.c.at else "IS NULL"
+        yield f"{name} {missing} OR ({_MOMENT.format(name, _ASCII.format(name))})", Fault.MOMENT
+    if column is schema.provenance.c.uuid:
+        # It becomes the name of a folder.
+        yield (
+            (
+                f"{_ASCII.format(name)} AND length({name}) BETWEEN 1 AND {_MOST_OF_KEY}"
+                f" AND {name} NOT GLOB '*[^0-9A-Za-z-]*'"
+            ),
+            Fault.KEY,
+        )
+    if column is schema.ark.c.ark:
+        yield "ark = 'ark:' || naan || '/' || name || qualifier", Fault.ARK

@@ -1,0 +1,107 @@
+"""Runs whose clock was ahead: they keep their order, and neither reports nor checks wait for their time."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from arkaudit.stores import problems
+from crawler.history.ark_status import ArkState
+from crawler.history.rechecking import Intervals, KnownArk, RecheckPolicy, due, without_times_ahead
+from crawler.history.run_times import clamped
+from crawler.model.observations import moment
+from crawler.store.store import Store
+from crawler.verdicts.verdict import skipped
+from extractors.model.ark import Ark
+from reports.store.frames import load_frames
+from reports.store.run_queries import audit_as_it_stands
+from reports.store.store_reading import read
+
+NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def run(number: int, started: timedelta, *, imported: timedelta | None = None) -> SimpleNamespace:
+    at = moment(NOW + started)
+    return SimpleNamespace(
+        run_id=number,
+        started_at=at,
+        ended_at=at,
+        imported_at=None if imported is None else moment(NOW + imported),
+    )
+
+
+def test_run_that_is_ahead_counts_as_made_before_the_next_one() -> None:
+    runs = [run(1, -9 * DAY), run(2, 365 * DAY), run(3, 365 * DAY), run(4, -DAY), run(5, 400 * DAY)]
+    corrected = clamped(runs, NOW)
+    assert sorted(corrected) == [2, 3, 5]
+    starts = [corrected.get(one.run_id, {}).get("started_at", one.started_at) for one in runs]
+    assert starts == sorted(set(starts))
+    assert starts[-1] < moment(NOW)
+
+
+def test_brought_in_runs_set_no_other_back() -> None:
+    runs = [run(1, 365 * DAY), run(2, -99 * DAY, imported=-DAY), run(3, 9 * DAY, imported=-DAY)]
+    corrected = clamped(runs, NOW)
+    assert moment(NOW - DAY) < str(corrected[1]["started_at"]) < moment(NOW)
+    assert moment(NOW - 2 * DAY) < str(corrected[3]["started_at"]) < moment(NOW - DAY)
+
+
+def test_nothing_is_corrected_where_no_time_is_ahead() -> None:
+    assert clamped([run(1, -DAY), run(2, -9 * DAY), run(3, timedelta())], NOW) == {}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Path]:
+    """Two runs that judged one ARK; the clock of the first was a year ahead."""
+    path = tmp_path / "a.db"
+    ahead = datetime.now(UTC) + 365 * DAY
+    with Store.open(path) as made:
+        for at in (ahead, datetime.now(UTC)):
+            run_id = made.begin_run(
+                command="check",
+                at=moment(at),
+                version="0",
+                resolver="",
+                user_agent="t",
+                seeds=["a"],
+            )
+            made.record_verdicts(run_id, [skipped(Ark.parse("ark:99999/x"), "http://a/ark:99999/x", f"run {run_id}")])
+            made.end_run(run_id, at=moment(at), state="finished")
+    return path
+
+
+def test_report_shows_the_verdict_of_the_last_run(store: Path, caplog: pytest.LogCaptureFixture) -> None:
+    before = store.read_bytes()
+    stands = read(store, audit_as_it_stands)
+    assert stands is not None
+    assert stands.until == 2
+    assert list(load_frames(store).verdicts["run_id"]) == [2]
+    assert "1 run has times that lie ahead" in caplog.text
+    assert store.read_bytes() == before
+
+
+def test_next_command_sets_the_times_right_and_keeps_what_they_were(store: Path) -> None:
+    with Store.open(store) as opened:
+        assert opened.run_ids() == [1, 2]
+        [known] = opened.known_arks()
+        assert known.checked_at is not None
+        assert known.checked_at <= datetime.now(UTC)
+    with closing(sqlite3.connect(store)) as raw:
+        [(kind, detail)] = raw.execute("select kind, detail from finding").fetchall()
+        assert raw.execute("select max(started_at) <= ? from run", (moment(datetime.now(UTC)),)).fetchone() == (1,)
+    assert kind == "clock-ahead"
+    assert str(datetime.now(UTC).year + 1) in detail
+    assert read(store, lambda connection: list(problems(connection)), checks_values=False) == []
+
+
+def test_check_that_lies_ahead_puts_off_none() -> None:
+    ark = KnownArk("ark:1/x", "1", "http://a/", "a", ArkState.HEALTHY, NOW + 365 * DAY)
+    again = without_times_ahead(ark, NOW)
+    assert due([again], RecheckPolicy(Intervals()), NOW) == [again]

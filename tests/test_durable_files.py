@@ -1,0 +1,39 @@
+"""Durable writes: whole files or none, and names that stay in their folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crawler.model.durable_files import durable_file, make_folder, safe_name
+
+
+def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b"old")
+    with pytest.raises(TypeError), durable_file(path) as file:
+        file.writelines([b"half of", None])  # type: ignore[list-item]
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("a.json", b"old")]
+
+
+def test_new_file_replaces_only_if_told_to(tmp_path: Path) -> None:
+    path = tmp_path / "a.key"
+    with durable_file(path, replaces=False, mode=0o600) as file:
+        file.write(b"first")
+    with pytest.raises(FileExistsError), durable_file(path, replaces=False) as file:
+        file.write(b"second")
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"first", 0o600)
+    with durable_file(path) as file:
+        file.write(b"third")
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("a.key", b"third")]
+
+
+@pytest.mark.parametrize(
+    "text", ["x/../../evil", "..", ".", "", "/etc/passwd", "a\0b", "a\nb", "ark:\u2215x", "-" * 999]
+)
+def test_stored_text_is_one_name_in_its_folder(text: str, tmp_path: Path) -> None:
+    place = tmp_path / "out" / f"run={safe_name(text)}" / "part"
+    make_folder(place.parent)
+    place.write_text("")
+    assert place.resolve().parent.parent == tmp_path / "out"

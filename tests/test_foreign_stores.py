@@ -1,0 +1,216 @@
+"""Stores of strangers: values that no store holds, links, pipes and devices next to one, and stores cut off."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from crawler.store import NotOurStore, StoreBusy, StoreDamaged, StoreUnopenable
+from crawler.store.files import real_path
+from crawler.store.store import Store
+from reports.store.frames import StoreUnreadable, load_frames, read
+from tests.loopback import run_command
+
+AT = "2026-11-21T00:00:00.000+00:00"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A small store with a row in each table that the tests change."""
+    path = tmp_path / "a.db"
+    with Store.open(path) as made:
+        run = made.begin_run(command="run", at=AT, version="0", resolver="", user_agent="t", seeds=["a"])
+        with made.transaction() as connection:
+            for statement in ROWS:
+                connection.exec_driver_sql(statement)
+        made.end_run(run, at=AT, state="finished")
+    return path
+
+
+ROWS = (
+    "insert into ark (ark_id, ark, naan, name, qualifier) values (1, 'ark:1/x', '1', 'x', '')",
+    (
+        "insert into document (document_id, run_id, url, fetched_at, outcome, hops)"
+        f" values (1, 1, 'http://a/', '{AT}', 'read', '[]')"
+    ),
+    (
+        "insert into frontier (run_id, spider, canonical, url, kind, host, depth, reach, part, rank, state, attempts)"
+        " values (1, 'documents', 'a', 'a', 'page', 'a', 0, 'site', 0, 1, 'done', 1)"
+    ),
+    (
+        "insert into triage (action, kind, target, at, reason, from_file)"
+        f" values ('ignore', 'ark', 'ark:1/x', '{AT}', '', 0)"
+    ),
+)
+
+
+def change(store: Path, statement: str) -> None:
+    with closing(sqlite3.connect(store, isolation_level=None)) as connection:
+        connection.execute(statement)
+        connection.execute("PRAGMA journal_mode=DELETE")
+
+
+VALUES = {
+    "a key that is a path": "update provenance set uuid = 'x/../../../evil'",
+    "a key that is a folder": "update provenance set uuid = '..'",
+    "a key with a zero": "update provenance set uuid = 'a' || char(0)",
+    "no key": "update provenance set uuid = ''",
+    "an outcome": "update document set outcome = 'fine'",
+    "a state of a run": "update run set state = '../done'",
+    "a state of the frontier": "update frontier set state = 'waiting '",
+    "an action": "update triage set action = 'forgive'",
+    "an ark of other parts": "update ark set naan = '../2'",
+    "a number that is text": "update frontier set depth = 'deep'",
+    "a truth that is 7": "update triage set from_file = 7",
+    "text that is bytes": "update run set seeds = x'5b5d'",
+    "a moment that is a word": "update run set started_at = 'now'",
+    "a day that no month has": "update run set started_at = '2026-02-30T00:00:00.000+00:00'",
+    "a moment with a tail": f"update run set ended_at = '{AT}' || char(0) || 'x'",
+    "a moment without a zone": "update run set started_at = '2026-02-20T00:00:00'",
+    "a moment that is a number": "update document set fetched_at = '2460000.5'",
+}
+
+
+@pytest.mark.parametrize("statement", VALUES.values(), ids=VALUES.keys())
+def test_wrong_values_are_refused_by_whatever_opens_a_store(statement: str, store: Path) -> None:
+    change(store, statement)
+    before = store.read_bytes()
+    with pytest.raises(StoreDamaged, match=r"(run|document|frontier|triage|ark|provenance) row 1: "):
+        Store.open(store)
+    with pytest.raises(StoreDamaged):
+        load_frames(store)
+    assert store.read_bytes() == before
+
+
+def test_key_of_a_stranger_writes_nothing_outside_of_the_export(store: Path) -> None:
+    change(store, VALUES["a key that is a path"])
+    out = store.parent / "one" / "two" / "out"
+    done = run_command("store", "export", "--store", store, "--out", out)
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
+    assert not list(store.parent.rglob("*.parquet"))
+    checked = run_command("store", "check", "--store", store)
+    assert checked.returncode == 1
+    assert "provenance row 1: uuid 'x/../../../evil' is no key of a run" in checked.stdout
+
+
+# -- one store, one name
+
+
+def test_store_reached_by_a_link_has_its_log_and_its_lock(store: Path, tmp_path: Path) -> None:
+    link = tmp_path / "elsewhere" / "link.db"
+    link.parent.mkdir()
+    link.symlink_to(store)
+    with Store.open(store) as opened:
+        opened.begin_run(command="x", at=AT, version="", resolver="", user_agent="", seeds=[])
+        count = read(link, lambda one: one.exec_driver_sql("select count(*) from run").scalar())
+        assert count == 2, "the newest run is in the log, which lies next to the store"
+        with pytest.raises(StoreBusy):
+            Store.open(link)
+    with Store.open(link) as opened, pytest.raises(StoreBusy):
+        Store.open(store)
+    assert [one.name for one in link.parent.iterdir()] == ["link.db"]
+
+
+def test_hard_link_is_refused_in_one_line(store: Path, tmp_path: Path) -> None:
+    os.link(store, tmp_path / "b.db")
+    for verb in (("report",), ("history", "ark:1/x"), ("store", "check")):
+        done = run_command(*verb, "--store", tmp_path / "b.db")
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert "has 2 names on its disk (hard links)" in done.stderr
+    with pytest.raises(NotOurStore):
+        Store.open(store)
+
+
+def _fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+OBSTACLES: dict[str, Callable[[Path], None]] = {
+    "a device": lambda path: path.symlink_to("/dev/zero"),
+    "a pipe": _fifo,
+    "a folder": Path.mkdir,
+    "a link": lambda path: path.symlink_to("/etc/passwd"),
+    "a link to itself": lambda path: path.symlink_to(path),
+    "a file of two names": lambda path: path.hardlink_to(__file__),
+}
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-journal", "-shm", ".lock"])
+@pytest.mark.parametrize("put", OBSTACLES.values(), ids=OBSTACLES.keys())
+def test_only_files_lie_next_to_a_store(put: Callable[[Path], None], suffix: str, store: Path, tmp_path: Path) -> None:
+    if put is OBSTACLES["a file of two names"]:
+        (tmp_path / "other").write_bytes(b"")
+        (tmp_path / f"a.db{suffix}").hardlink_to(tmp_path / "other")
+    else:
+        put(tmp_path / f"a.db{suffix}")
+    with pytest.raises(StoreUnopenable, match=rf"a\.db{suffix} (is|has) "):
+        Store.open(store)
+    with pytest.raises(StoreUnreadable):
+        load_frames(store)
+
+
+def test_obstacle_is_one_line_of_the_command(store: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.db-wal").symlink_to("/dev/zero")
+    for verb in (("report",), ("store", "import", store), ("check", "--due")):
+        where = store if verb[0] != "store" else tmp_path / "new.db"
+        done = run_command(*verb, "--store", where)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+
+
+def test_circle_of_links_is_no_store(tmp_path: Path) -> None:
+    (tmp_path / "a.db").symlink_to(tmp_path / "b.db")
+    (tmp_path / "b.db").symlink_to(tmp_path / "a.db")
+    with pytest.raises(NotOurStore):
+        real_path(tmp_path / "a.db")
+
+
+# -- a store that was begun, and cut off
+
+
+def _sql(*statements: str) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            for statement in statements:
+                connection.execute(statement)
+
+    return make
+
+
+CUT_OFF: dict[str, Callable[[Path], None]] = {
+    "no byte": lambda path: path.write_bytes(b"") and None,
+    "an empty page": _sql("PRAGMA journal_mode=WAL", "VACUUM"),
+    "a name": _sql("PRAGMA application_id=1095912257"),
+    "half a schema": _sql("PRAGMA application_id=1095912257", "CREATE TABLE run (run_id INTEGER PRIMARY KEY)"),
+    "a hundred bytes": lambda path: path.write_bytes(path.with_name("whole.db").read_bytes()[:100]) and None,
+    "five bytes": lambda path: path.write_bytes(b"SQLit") and None,
+}
+
+
+@pytest.mark.parametrize("make", CUT_OFF.values(), ids=CUT_OFF.keys())
+def test_store_that_was_cut_off_is_said_to_be(make: Callable[[Path], None], store: Path, tmp_path: Path) -> None:
+    shutil.copy(store, tmp_path / "whole.db")
+    path = tmp_path / "cut.db"
+    make(path)
+    with pytest.raises(StoreUnreadable, match="it was begun and cut off"):
+        load_frames(path)
+
+
+def test_store_that_was_only_begun_hides_no_trigger(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    _sql(
+        "PRAGMA application_id=1095912257",
+        "CREATE TABLE t (a)",
+        "CREATE TRIGGER x AFTER INSERT ON t BEGIN DELETE FROM t; END",
+    )(path)
+    with pytest.raises(StoreDamaged, match="has a trigger"):
+        Store.open(path)
+    other = tmp_path / "b.db"
+    CUT_OFF["half a schema"](other)
+    with pytest.raises(StoreDamaged, match="lacks the column"):
+        Store.open(other)
