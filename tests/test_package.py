@@ -1,7 +1,6 @@
 """Packages: damage, lies and bombs; what can be read is, and the rest is said."""
 
 import struct
-import time
 import zipfile
 import zlib
 from io import BytesIO
@@ -10,6 +9,7 @@ import pytest
 
 from extractors.readers.office import package as packages
 from extractors.readers.office.package import Package
+from tests.growth import LINEAR, growth
 from tests.packages import zipped
 
 
@@ -99,13 +99,13 @@ def test_a_directory_beyond_all_measure_is_not_read(monkeypatch):
     assert (package.read("3"), kinds(package)) == (b"x", ["cut-off"])
 
 
-def test_a_hundred_thousand_headers_without_content_take_no_time():
-    data = local_entry(b"a", b"", flags=8) * 100_000
-    started = time.process_time()
-    package = Package(data)
-    for name in package.names:
-        package.read(name)
-    assert time.process_time() - started < 5
+def test_headers_without_content_take_linear_time():
+    def read_all(count):
+        package = Package(local_entry(b"a", b"", flags=8) * count)
+        for name in package.names:
+            package.read(name)
+
+    assert growth(read_all, 10_000) < LINEAR
 
 
 def test_inflating_nothing_at_all_is_bounded_as_well(monkeypatch):
