@@ -347,7 +347,7 @@ def test_a_reader_that_is_gone_is_no_failure(
 @pytest.mark.parametrize("said", ["2>/dev/full", "2>&-", "2> >(true)", "2>/dev/full --log-file /dev/full"])
 def test_a_run_goes_on_where_nobody_hears_what_is_said_of_it(tmp_path: Path, said: str) -> None:
     with RawServer(lambda _: reply(body="<p>ark:/12345/x5")) as server:
-        run = ["run", *ON_LOOPBACK, server.url, "--store", "a.db", "--out", "out"]
+        run = ["run", *ON_LOOPBACK, server.url, "--store", "a.db", "--out", "out", "--format", "json"]
         command = shlex.join([sys.executable, "-m", "arkaudit", *run])
         told = {**clean_environment(), "PYTHONPATH": str(Path(__file__).parents[1])}
         done = subprocess.run(
@@ -360,7 +360,7 @@ def test_a_run_goes_on_where_nobody_hears_what_is_said_of_it(tmp_path: Path, sai
         )
     assert done.returncode == 0
     assert "1 document " in done.stdout
-    assert (tmp_path / "out" / "index.html").exists()
+    assert (tmp_path / "out" / "report.json").exists()
 
 
 def test_results_for_nobody_are_no_failure(tmp_path: Path) -> None:

@@ -182,21 +182,25 @@ sys.meta_path.insert(0, _Signalling())
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+#: A module that is being imported when a signal comes, and the command that imports it.
+IMPORTS = [
+    ("arkaudit.cli", "--version"), ("click", "--help"), ("arkaudit.config", "check"), ("pydantic", "check"),
+    ("scrapy", "crawl"), ("twisted.internet.asyncioreactor", "check"), ("sqlalchemy", "history"), ("pandas", "report"),
+    ("crawler.spiders.arks_spider", "run"), ("lxml", "extract"), ("reports.exports", "report"), ("rich.table", "triage"),
+    ("arkaudit.commands.schedule_command", "schedule"), ("arkaudit.stores", "store"), ("arkaudit.demo.show", "demo"),
+    ("arkaudit.naan_registry", "registry"), ("arkaudit.notification", "notify"),
+]  # fmt: skip
+_AS_MODULE, _AS_SCRIPT = ["-m", "arkaudit"], ["-c", "from arkaudit.__main__ import main; main()"]
+
+
+# Each module once; by turns both signals, and both ways in which the command is started.
 @pytest.mark.parametrize(
-    ("module", "verb"),
+    ("module", "verb", "number", "command"),
     [
-        ("arkaudit.cli", "--version"), ("click", "--help"), ("arkaudit.config", "check"), ("pydantic", "check"),
-        ("scrapy", "crawl"), ("twisted.internet.asyncioreactor", "check"), ("sqlalchemy", "history"),
-        ("pandas", "report"),
-        ("crawler.spiders.arks_spider", "run"), ("lxml", "extract"),
-        ("reports.exports", "report"), ("rich.table", "triage"),
-        ("arkaudit.commands.schedule_command", "schedule"), ("arkaudit.stores", "store"),
-        ("arkaudit.demo.show", "demo"),
-        ("arkaudit.naan_registry", "registry"), ("arkaudit.notification", "notify"),
+        (*each, (signal.SIGINT, signal.SIGTERM)[place % 2], (_AS_MODULE, _AS_SCRIPT)[place // 2 % 2])
+        for place, each in enumerate(IMPORTS)
     ],
-)  # fmt: skip
-@pytest.mark.parametrize("command", [["-m", "arkaudit"], ["-c", "from arkaudit.__main__ import main; main()"]])
+)
 def test_a_signal_while_modules_are_imported_ends_the_command_in_one_line(
     command: list[str], module: str, verb: str, number: signal.Signals, tmp_path: Path
 ) -> None:
