@@ -33,7 +33,7 @@ def read_all(*bodies: bytes, host: str = "a.example") -> list[Answer]:
     """What a reader with a second of CPU time makes of *bodies* that come at once."""
 
     async def read() -> list[Answer]:
-        reader = AnswerReader(burn_or_read, cpu_s=1)
+        reader = AnswerReader(burn_or_read, cpu_s=1, inline_bytes=0)
         reading = (reader.read(body, "text/plain", ARK, host=host) for body in bodies)
         try:
             return await asyncio.gather(*reading)
@@ -48,7 +48,7 @@ def test_answer_from_the_process_is_the_same_as_from_here() -> None:
     for body, media_type in ((ERC, "text/plain"), (page.encode(), "text/html"), (b"", None)):
 
         async def read(body: bytes = body, media_type: str | None = media_type) -> Answer:
-            reader = AnswerReader()
+            reader = AnswerReader(inline_bytes=0)
             try:
                 return await reader.read(body, media_type, ARK, host="a.example")
             finally:
@@ -68,6 +68,21 @@ def test_answer_over_its_budget_costs_only_itself() -> None:
     assert read_all(ERC, b"memory", ERC)[::2] == [sound, sound]
 
 
+def test_short_answer_is_read_here_unless_that_takes_long() -> None:
+    async def read(reader: AnswerReader, body: bytes) -> Answer:
+        try:
+            return await reader.read(body, "text/plain", ARK, host="a.example")
+        finally:
+            reader.close()
+
+    # No other process could import this function.
+    here = AnswerReader(lambda bodies: [read_answer(*body) for body in bodies])
+    assert asyncio.run(read(here, ERC)) == read_answer(ERC, "text/plain", ARK)
+    for body, fault in ((b"time", "that took more than 1 s"), (b"stack", "its reader failed")):
+        answer = asyncio.run(read(AnswerReader(burn_or_read, cpu_s=1), body))
+        assert (answer.fault or "").startswith(fault)
+
+
 def test_host_is_given_up_after_a_few_answers_over_their_budget() -> None:
     answers = read_all(*[b"memory"] * (MOST_OVERRUNS + 2), ERC)
     words = f"{MOST_OVERRUNS} answers of a.example took too much time or memory before"
@@ -76,7 +91,7 @@ def test_host_is_given_up_after_a_few_answers_over_their_budget() -> None:
 
 def test_reader_ends_at_once_in_the_middle_of_an_answer() -> None:
     async def stop() -> float:
-        reader = AnswerReader(burn_or_read, cpu_s=600)
+        reader = AnswerReader(burn_or_read, cpu_s=600, inline_bytes=0)
         await reader.read(ERC, "text/plain", ARK, host="a.example")  # it has started
         reading = [
             asyncio.ensure_future(reader.read(body, "text/plain", ARK, host="a.example")) for body in (b"time", ERC)

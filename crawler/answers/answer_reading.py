@@ -1,4 +1,7 @@
-"""Reads answers in a process that can be killed: one that takes too much time or memory costs nothing but itself."""
+"""Reads answers within a budget: one that takes too much time or memory costs nothing but itself.
+
+A short one is read here, for less than a second of CPU time. All others are read in a process that can be killed.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from crawler.answers.answer import MOST_READ, Answer, read_answer
+from extractors.isolated import INLINE_CPU_S
 from extractors.model.ark import Ark
+from extractors.model.budget import OverBudget, can_limit_cpu, cpu_limit
 from extractors.processes.worker import (
     WorkerDied,
     WorkerError,
@@ -23,6 +28,9 @@ READING_CPU_S = 5
 READING_BYTES = 2**30
 #: The same by the clock, for a reader that waits for ever: so long that a busy machine can't come near it.
 READING_S = 600.0
+#: Bytes of an answer that is read in this process: to start another one takes longer than most checks. All that reads
+#: so few bytes is Python, which a limit of CPU time interrupts, or takes time and memory as they allow.
+INLINE_BYTES = 2**14
 #: Of a host with so many answers that took too much, no further one is read in this run.
 MOST_OVERRUNS = 3
 #: Once a run is stopped, no answer is waited for longer than that by the clock, in seconds.
@@ -57,16 +65,19 @@ class _Waiting:
 
 
 class AnswerReader:
-    """Reads the answers of a run, in their order, in one process that is started with the first of them."""
+    """Reads the answers of a run; long ones in their order, in one process that is started with the first of them."""
 
     def __init__(
         self,
         read: Callable[[Sequence[Unread]], list[Answer]] = read_answers,
         *,
         cpu_s: int = READING_CPU_S,
+        inline_bytes: int = INLINE_BYTES if can_limit_cpu() else 0,
     ) -> None:
-        """*read* is an importable function; an answer has *cpu_s* seconds of CPU time."""
+        """*read* is an importable function; an answer of more than *inline_bytes* has *cpu_s* seconds of CPU time."""
         self._read = read
+        self._inline_bytes = inline_bytes
+        self._inline_overruns = Counter[str]()
         self._cpu_s = cpu_s
         self._executor = WorkerExecutor(1, timeout_s=READING_S, memory_bytes=READING_BYTES, cpu_s=cpu_s)
         self._waiting: deque[_Waiting] = deque()
@@ -81,8 +92,13 @@ class AnswerReader:
 
         Raises ReadingStopped if the reader was closed before.
         """
-        if not body:
-            return read_answer(body, content_type, ark)
+        if not body or (len(body) <= self._inline_bytes and self._inline_overruns[host] < MOST_OVERRUNS):
+            try:
+                with cpu_limit(INLINE_CPU_S):
+                    return self._read([(body, content_type, ark)])[0]
+            except (OverBudget, Exception):
+                # The other process finds out why, and says so.
+                self._inline_overruns[host] += 1
         result: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting((body[:MOST_READ], content_type, ark), host, result))
         if self._reading is None:

@@ -64,14 +64,19 @@ class OverBudget(BaseException):
     """Raised in the middle of what takes too long; no ``except Exception`` of a parser may swallow it."""
 
 
+def can_limit_cpu() -> bool:
+    """Return True in the main thread of a system that has timers of CPU time."""
+    return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+
+
 @contextmanager
 def cpu_limit(seconds: float) -> Iterator[None]:
-    """Raise `OverBudget` in what runs meanwhile once the process has spent so many seconds of CPU time on it.
+    """Raise `OverBudget` in the block once it has taken so many seconds of CPU time.
 
-    It interrupts Python and its regular expressions, but no other library of C. In the main thread alone, where the
-    system has such timers; elsewhere there is no limit.
+    That interrupts Python and its regular expressions, but no other library of C. There is no limit where
+    `can_limit_cpu` is False.
     """
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+    if not can_limit_cpu():
         yield
         return
 
