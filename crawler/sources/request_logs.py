@@ -266,11 +266,10 @@ def _ark_of_query(query: str) -> Mention | None:
     return None
 
 
-#: Top-level labels of names that only one network knows (RFC 6761, 6762, 8375), and of addresses written as names.
-_LOCAL = frozenset(
-    ["arpa", "corp", "home", "internal", "intranet", "lan", "local", "localdomain", "localhost", "private"]
+#: The last label of a public name: none that only one network knows (RFC 6761, 6762, 8375), nor that of addresses.
+_PUBLIC = re.compile(
+    r"(?!(?:arpa|corp|home|internal|intranet|lan|local|localdomain|localhost|private)\Z)(?:[a-z]{2,}|xn--[a-z0-9-]+)"
 )
-_TOP_LABEL = re.compile(r"[a-z]{2,}|xn--[a-z0-9-]+")
 #: An IP address in the name of a host, as providers name the machines of their customers.
 _ADDRESS_IN_NAME = re.compile(
     r"""
@@ -315,8 +314,8 @@ def citing_page(referer: str | None, asked: str = "") -> str | None:
         return None
     parts = urlsplit(url)
     host = (parts.hostname or "").rstrip(".")
-    top = host.rpartition(".")[2]
-    if len(host) > _LONGEST_HOST or top in _LOCAL or not _TOP_LABEL.fullmatch(top) or _ADDRESS_IN_NAME.search(host):
+    is_public = len(host) <= _LONGEST_HOST and _PUBLIC.fullmatch(host.rpartition(".")[2])
+    if not is_public or _ADDRESS_IN_NAME.search(host):
         return None
     origin = _origin(parts.scheme, parts.netloc, None)
     if not origin or site_of(origin) != site_of(asked):
