@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import ssl
 import tomllib
 from collections.abc import Sequence
 from copy import deepcopy
@@ -18,6 +19,7 @@ from arkaudit.config import Config
 from arkaudit.exits import question_for_nearest
 from crawler.spiders.seeds import relative_to
 from extractors.model.errors import UserMistake
+from extractors.model.files import read_whole
 
 # TOML that a user has written, read so that whatever is wrong with it is one line.
 
@@ -35,11 +37,7 @@ class ConfigError(UserMistake):
 def read_toml(path: Path, *, what: str) -> dict[str, Any]:
     """The values in the file at *path*; the message says *what* there is none of. Raises `ConfigError`."""
     try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-        if len(data) > MOST_BYTES:
-            raise ConfigError(f"{path} can't be read: it is longer than {MOST_BYTES:,} bytes")
-        values = tomllib.loads(data.decode("utf-8-sig").replace("\r\n", "\n"))
+        values = tomllib.loads(read_whole(path, MOST_BYTES).decode("utf-8-sig").replace("\r\n", "\n"))
         if is_deep(values):
             raise ConfigError(f"{path} can't be read: its values are nested too deeply")
         return values
@@ -47,11 +45,11 @@ def read_toml(path: Path, *, what: str) -> dict[str, Any]:
         raise ConfigError(f"there is no {what} at {path}") from None
     except tomllib.TOMLDecodeError as problem:
         raise ConfigError(f"{path} is not TOML: {problem}") from None
-    except (OSError, UnicodeDecodeError) as problem:
-        raise ConfigError(f"{path} can't be read: {problem}") from None
+    except OSError as problem:
+        raise ConfigError(f"{path} can't be read: {problem.strerror}") from None
     except RecursionError:
         raise ConfigError(f"{path} can't be read: its values are nested too deeply") from None
-    except ValueError as problem:  # such as a number of more digits than Python converts
+    except ValueError as problem:  # such as other text than UTF-8, or a number of more digits than Python converts
         raise ConfigError(f"{path} can't be read: {problem}") from None
 
 
@@ -148,9 +146,19 @@ def _validated(
         at = _at(path) if ".".join(location) not in overrides else ""
         place = ".".join((*within, *location))
         raise ConfigError(f"{at}{place}{': ' if place else ''}{words}") from None
-    if config.network.ca_file and not config.network.ca_file.is_file():
-        raise ConfigError(f"there is no file of certificates at {config.network.ca_file}")
+    if config.network.ca_file:
+        _require_certificates(config.network.ca_file)
     return config
+
+
+def _require_certificates(path: Path) -> None:
+    """Raise `ConfigError` unless the file at *path* holds certificates of authorities, in PEM."""
+    try:
+        pem = read_whole(path, MOST_BYTES).decode("ascii", "ignore")
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)
+    except (OSError, ValueError) as problem:  # ssl's own errors are of the first kind
+        why = getattr(problem, "strerror", None) or problem
+        raise ConfigError(f"there is no file of certificates at {path}: {why}") from None
 
 
 def first_fault(problem: ValidationError, section: type[BaseModel]) -> tuple[list[str], str]:

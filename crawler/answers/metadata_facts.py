@@ -7,7 +7,7 @@ against the answer for a name that can't exist.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -55,6 +55,8 @@ class MetadataFacts:
     object: AnswerFacts
     control: AnswerFacts | None = None
     """The answer to an inflection for a name that can't exist at the same resolver."""
+    changed_controls: Sequence[AnswerFacts] = ()
+    """Answers to a control that was asked again, and did not get what it had got before."""
 
     @property
     def asked(self) -> str:

@@ -31,6 +31,8 @@ from extractors.model.normalize import NotAnArk
 
 #: So many other ARKs that land on one URL are a sign, though never a proof: one page may mean many objects.
 MANY_NEIGHBOURS = 2
+#: Outcomes by which a host refuses a name that can't exist.
+_REFUSED = (ObjectOutcome.BROKEN, ObjectOutcome.SERVER_ERROR)
 
 
 #: The number of a standard, as "ISO 9:1968" or "DIN EN 4321"; standards are withdrawn when others take their place.
@@ -52,6 +54,18 @@ _BEFORE_CHARS = 60
 _SITE = re.compile(
     r"\b(?:(?:web|this |our |ce |notre )site|service|platform|portal|seite|angebot|dienst|sitio|sito|plataforma)\b"
 )
+
+
+def wall_before(answer: AnswerFacts, controls: Sequence[AnswerFacts]) -> AnswerFacts | None:
+    """Return the answer to a control, asked again, that is the same as *answer*, or asks to log in as well."""
+    return next(
+        (
+            control
+            for control in controls
+            if (answer.asks_to_log_in and control.asks_to_log_in) or same_answer(answer.seen, control.seen)
+        ),
+        None,
+    )
 
 
 class ControlContrast(StrEnum):
@@ -89,6 +103,8 @@ class ObjectFacts:
     """How many other ARKs ended at the same URL in this run."""
     again: Sequence[AnswerFacts] = ()
     """Further answers at the object's place: how it differs from itself."""
+    changed_controls: Sequence[AnswerFacts] = ()
+    """Answers to a control that was asked again, and did not get what it had got before."""
 
     @property
     def _control_words(self) -> PageWords | None:
@@ -101,7 +117,7 @@ class ObjectFacts:
         if control is None or not control.is_answered:
             return ControlContrast.NOTHING
         if not control.is_success:
-            if control.outcome not in (ObjectOutcome.BROKEN, ObjectOutcome.SERVER_ERROR):
+            if control.outcome not in _REFUSED:
                 return ControlContrast.NOTHING
             host, other_host = (urlsplit(one.final_url).netloc for one in (answer, control))
             is_there = host == other_host
@@ -129,6 +145,21 @@ class ObjectFacts:
         if absence is None or other_absence is None:
             return False
         return same_page(absence, other_absence, last_part(one.asked_url), last_part(other.asked_url))
+
+    @cached_property
+    def wall(self) -> AnswerFacts | None:
+        """The answer to a control asked again that shows a wall before all objects; None without one.
+
+        One without a telling answer shows it if other objects share this answer, or it asks to log in.
+        """
+        answer = self.answer
+        wall = wall_before(answer, self.changed_controls)
+        if wall is not None:
+            return wall
+        if not self.neighbours and not answer.asks_to_log_in:
+            return None
+        is_told = any(one.is_success or one.outcome in _REFUSED for one in self.changed_controls)
+        return None if is_told else next(iter(self.changed_controls), None)
 
     @property
     def is_told_apart(self) -> bool:

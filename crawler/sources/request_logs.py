@@ -1,8 +1,8 @@
 r"""Requests for ARKs in the logs of web servers: what visitors asked for, where they came from, what was answered.
 
 What says who a visitor is never leaves this module: of a line only the method, the target, the host, the status, the
-Referer and the User-Agent are read at all, and of these are kept the ARK, the status, and the address of the page that
-links to it. Repeated requests are counted, so that memory grows with what is asked for and not with the log.
+Referer and the User-Agent are read at all, and of these are kept the ARK, the status, and the public part of the
+address that links to it. Repeated requests are counted, so that memory grows with what is asked for and not with the log.
 
 A library for formats, apachelogs 0.6.1, was left aside: a request of some hundred octets that aren't printable, which
 anybody may send, keeps its regular expressions busy for years (``\x16`` is an escape, and another one before ``16``).
@@ -14,6 +14,7 @@ import gzip
 import json
 import os
 import re
+import unicodedata
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -21,9 +22,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
-from crawler.model.crawl_requests import names_session, same_document
+from crawler.model.crawl_requests import site_of
 from crawler.model.observations import (
     CitedMention,
     DocumentOutcome,
@@ -265,26 +266,85 @@ def _ark_of_query(query: str) -> Mention | None:
     return None
 
 
+#: The last label of a public name: none that only one network knows (RFC 6761, 6762, 8375), nor that of addresses.
+_PUBLIC = re.compile(
+    r"(?!(?:arpa|corp|home|internal|intranet|lan|local|localdomain|localhost|private)\Z)(?:[a-z]{2,}|xn--[a-z0-9-]+)"
+)
+#: An IP address in the name of a host, as providers name the machines of their customers.
+_ADDRESS_IN_NAME = re.compile(
+    r"""
+    (?:\d{1,4}[-._x]+){2}\d                # three octets, decimal or octal: 203-0-113-9.dyn.isp.example
+    | 0x[0-9a-f]
+    | (?=[a-f]*\d)[0-9a-f]{8}              # one number, decimal or hexadecimal: p5cb07109.dip.isp.example
+    | (?<![0-9a-z])(?=[a-f.-]*\d)          # IPv6: 2001-db8--77.isp.example
+      [0-9a-f]{1,4}(?:[-.][0-9a-f]{0,4}){2,}(?![0-9a-z])
+    """,
+    re.VERBOSE,
+)
+_LONGEST_HOST = 253
+#: Segments of a path before the name of a person.
+_BEFORE_NAMES = re.compile(
+    r"accounts?|benutzer|home|inbox|(?:web)?mail|mailbox|members?|nutzer|patrons?|profiles?|u|users?"
+    r"|usuarios?|utent[ei]|utilisateurs?",
+    re.IGNORECASE,
+)
+#: A user's folder, a session of ASP.NET, a mail address, a parameter, an escape that is left, an IPv4 address.
+_PERSONAL = re.compile(r"\A~|\A\([A-Z]\(|[@?;=]|%[0-9A-Fa-f]{2}|(?<!\d)\d{1,3}(?:[.-]\d{1,3}){3}(?!\d)")
+_MOST_ESCAPES = 5
+
+
 @lru_cache(maxsize=_MOST_KNOWN)
-def citing_page(referer: str | None) -> str | None:
-    """Return the address of the page that a Referer names, without all that may be about its reader; None for none.
+def citing_page(referer: str | None, asked: str = "") -> str | None:
+    """Return the public part of a Referer: the page on the site of *asked*, the origin elsewhere; None if neither.
 
-    User, password, fragment, session ids and the query go, but for a parameter that is an ARK. A page whose address
-    holds an IP address is none.
+    An origin elsewhere is one only by a public name in which no IP address stands. A page has no query and no
+    parameters, and ends before the first segment that may be about its reader.
 
-    >>> citing_page("https://anna:pw@thesis.example/3?token=secret&id=ark:/12148/x5#top")
-    'https://thesis.example/3?id=ark:/12148/x5'
+    >>> citing_page("https://anna:pw@www.ours.example/3;v=1?token=secret#top", "https://ark.ours.example")
+    'https://www.ours.example/3'
+    >>> citing_page("https://mail.example/inbox/anna"), citing_page("http://203-0-113-9.dyn.isp.example/")
+    ('https://mail.example', None)
     >>> citing_page("http://192.0.2.7/me"), citing_page("-"), citing_page("android-app://com.example")
     (None, None, None)
     """
     if not referer or not _AUTHORITY.match(referer):
         return None
-    page, _, query = sendable(referer).partition("?")
-    kept = "&".join(parameter for parameter in query.split("&") if _ark_of_query(parameter))
-    page = f"{page}?{kept}" if kept else page
-    if url_fault(page) or _holds_address(page):
+    url = sendable(referer)
+    if url_fault(url):
         return None
-    return same_document(page) if names_session(page) else page
+    parts = urlsplit(url)
+    host = (parts.hostname or "").rstrip(".")
+    is_public = len(host) <= _LONGEST_HOST and _PUBLIC.fullmatch(host.rpartition(".")[2])
+    if not is_public or _ADDRESS_IN_NAME.search(host):
+        return None
+    origin = _origin(parts.scheme, parts.netloc, None)
+    if not origin or site_of(origin) != site_of(asked):
+        return origin or None
+    return origin + (_public_path(parts.path) or "/")
+
+
+def _public_path(path: str) -> str:
+    """Return *path* without parameters, up to the first segment that may be about a person.
+
+    >>> _public_path("/view;token=abc/3"), _public_path("/inbox/anna%2540example.org/3"), _public_path("/~anna/cv")
+    ('/view/3', '/inbox/', '/')
+    """
+    kept: list[str] = []
+    before = ""
+    for segment in path.split("/"):
+        plain = segment.partition(";")[0]
+        for part in re.split(r"[/\\]", _decoded(plain)):
+            if part and (_BEFORE_NAMES.fullmatch(before) or _PERSONAL.search(part) or _holds_address(part)):
+                return "/".join([*kept, ""])
+            before = part
+        kept.append(plain)
+    return "/".join(kept)
+
+
+def _decoded(text: str) -> str:
+    for _ in range(_MOST_ESCAPES):
+        text = unquote(text)
+    return unicodedata.normalize("NFKC", text)
 
 
 def _holds_address(text: str) -> bool:
@@ -375,7 +435,7 @@ class RequestLogs:
         if mention is None:
             return "others"
         url = mention_url(mention.repaired, mention.resolver, None, self.resolver)
-        key = (url, citing_page(request.referer) or log, request.status)
+        key = (url, citing_page(request.referer, origin) or log, request.status)
         if key not in self._counts and len(self._counts) >= self.most_distinct:
             return "beyond"
         self._mentions.setdefault(url, mention)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from crawler.answers.facts import AnswerFacts
+from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ObjectFacts
 from crawler.asking.probes import (
     ENOUGH_NAMES,
@@ -21,6 +22,7 @@ from crawler.asking.probes import (
     forms,
     landing_control,
     landing_pattern,
+    place_of,
 )
 from crawler.asking.questions import (
     AskingContext,
@@ -219,6 +221,12 @@ class Conversation:
         """The path of a host's resolver by its own word, None for hosts that say nothing."""
         self._begun: list[Ask] = []
         """The questions that the last answer has called for so far."""
+        self._ends: dict[int, Ark] = {}
+        """The first object that led to a URL, by a hash of it and the resolver."""
+        self._last_successes: dict[str, AnswerFacts] = {}
+        """By resolver."""
+        self._shared = Counter[int]()
+        """How many objects have got another one's answer, by a hash of place and title."""
         self._policies: set[str] = set()
         self._landings: defaultdict[str, set[str]] = defaultdict(set)
         """By host, the patterns of addresses to which redirects have led, and at which a control was asked for."""
@@ -277,6 +285,10 @@ class Conversation:
             self._controls[self._neighbourhood(case)] = AnswerFacts(observation)
             yield from self._go_on_with(list(self._waiting.values()))
             yield from self._go_on_after(self._neighbourhood(case))
+            for sharing in self._waiting_for.pop((self._neighbourhood(case), Question.CONTROL_AGAIN), []):
+                sharing.open -= 1
+                yield from self._control_again(sharing)
+                yield from self._finish(sharing)
         if question is Question.WELL_KNOWN:
             origin = origin_of(observation.asked_url)
             self._paths[origin] = resolver_path(observation)
@@ -289,6 +301,7 @@ class Conversation:
             self._label_forms.on_answer(case.answers[question])
         yield from self._about_resolver(case, question)
         yield from self._about_landing(case, question)
+        yield from self._about_wall(case, question)
         yield from self._next(case)
         yield from self._go_on_with([case_ for case_ in self._waiting.values() if case_.waits_for(case.request_url)])
 
@@ -558,6 +571,38 @@ class Conversation:
         patterns.add(pattern)
         case.is_landing_asked = True
         yield self._ask(case, Question.CONTROL_LANDING, control)
+
+    def _about_wall(self, case: Case, question: Question) -> Iterator[Ask]:
+        """Ask for the control again where another object has got the same answer: all may have to log in by now."""
+        answer = case.answers[question]
+        if question is not Question.OBJECT or case.is_guess or not answer.is_success:
+            return
+        place, ark, neighbourhood = place_of(answer.asked_url), case.ark.base, self._neighbourhood(case)
+        before, self._last_successes[place] = self._last_successes.get(place), answer
+        is_shared = answer.is_redirected and self._ends.setdefault(hash((place, answer.final_url)), ark) != ark
+        if not is_shared and before is not None and before.seen.title == answer.seen.title:
+            is_shared = before.ark.base != ark and same_answer(before.seen, answer.seen)
+        if is_shared and (neighbourhood, Question.CONTROL) in self._asked and neighbourhood not in self._controls:
+            self._wait_for((neighbourhood, Question.CONTROL_AGAIN), case)
+        elif is_shared:
+            yield from self._control_again(case)
+
+    def _control_again(self, case: Case) -> Iterator[Ask]:
+        """Ask for the control again, unless it got the answer of this object before.
+
+        It is asked after the second object with an answer, the third, the fifth, the ninth: some pages are shared for
+        good, as those of collections.
+        """
+        answer, control = case.answers[Question.OBJECT], self._controls.get(self._neighbourhood(case))
+        if control is not None and same_answer(control.seen, answer.seen):
+            return
+        place = answer.final_url.partition("?")[0] if answer.is_redirected else place_of(answer.asked_url)
+        shared = hash((place, answer.seen.title))
+        self._shared[shared] += 1
+        is_next = self._shared[shared].bit_count() == 1
+        asked = control_url(answer.asked_url, case.ark, self._rules.registry) if is_next else None
+        if asked is not None:
+            yield self._ask(case, Question.CONTROL_AGAIN, asked)
 
     def _refusal(self, case: Case) -> AnswerFacts | None:
         """The answer for an object that is closed, as it is meant to be, or withdrawn: a control says whether each

@@ -14,6 +14,7 @@ from itertools import groupby, islice
 from operator import attrgetter
 
 from crawler.answers.facts import AnswerFacts
+from crawler.asking.probes import place_of
 from crawler.asking.questions import origin_of
 from crawler.model.observations import (
     CitedMention,
@@ -383,6 +384,7 @@ class RunJudge:
         return VerdictContext(
             control=self._shared.control(ark, asked_url, Question.CONTROL),
             control_as_written=self._shared.control(ark, written.asked_url, Question.CONTROL),
+            controls_again=self._shared.controls_again.get(place_of(written.asked_url), ()),
             control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
             control_landing=self._shared.landing(answer.final_url),
             control_rendered=self._shared.control(ark, asked_url, Question.CONTROL_RENDERED),

@@ -11,10 +11,9 @@ import fcntl
 import os
 import shutil
 import sqlite3
-import stat
 import struct
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from itertools import chain
@@ -37,6 +36,7 @@ from crawler.store import (
 )
 from crawler.store.database import unreadable_rows
 from crawler.store.stored_values import Execute, wrong_values
+from extractors.model.files import NO_FILES
 
 #: Stores up to this size are looked through whole as they are opened (1 s a GiB, were it more); of larger ones, the
 #: tables of runs. What is damaged elsewhere in them comes to light where it is read, or by `store check`.
@@ -82,13 +82,6 @@ def is_ours(path: Path) -> bool:
 
 #: What lies next to a store, by what is added to its name.
 _BESIDE = ("-wal", "-shm", "-journal", ".lock")
-_KINDS: Mapping[str, Callable[[int], bool]] = {
-    "a folder": stat.S_ISDIR,
-    "a pipe": stat.S_ISFIFO,
-    "a socket": stat.S_ISSOCK,
-    "a device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode),
-    "a symbolic link": stat.S_ISLNK,
-}
 #: The least size of a page: no database is smaller.
 _LEAST_BYTES = 512
 
@@ -108,7 +101,7 @@ def real_path(path: Path) -> Path:
             status = one.lstat()
         except OSError:
             continue
-        for kind in (kind for kind, is_kind in _KINDS.items() if is_kind(status.st_mode)):
+        for kind in (kind for kind, is_kind in NO_FILES.items() if is_kind(status.st_mode)):
             if one == real:
                 raise NotOurStore(f"{path} is {kind}, not a store")
             raise NotOurStore(f"{one} is {kind}, where a file of the store {path} belongs: remove it")

@@ -120,6 +120,12 @@ def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
     return (*grounds, *facts.signs)
 
 
+def _walled(facts: ObjectFacts) -> str:
+    """Return why a success that several objects share tells nothing of any of them."""
+    reply = "gets this answer, too" if facts.wall and facts.wall.is_success else "gets no telling answer"
+    return f"a name that can't exist, asked for again during the run, {reply}: it tells nothing of the object"
+
+
 def _beside(facts: ObjectFacts) -> Iterator[str]:
     """Return what is noted of a success besides its outcome."""
     observation, neighbours = facts.answer.seen, facts.neighbours
@@ -229,6 +235,12 @@ _SPECIAL_PAGES = (
             "what answers is empty: nothing can be seen of the object",
             *_grounds(facts),
         ],
+    ),
+    _success(
+        "the control, asked again after several objects had got one answer, gets it too, or no telling answer",
+        lambda facts: facts.wall is not None and facts.answer.passing_fault is None,
+        ObjectOutcome.BLOCKED,
+        _walled,
     ),
     *_resolved(
         "a page to log in answers, and the control is refused",

@@ -24,7 +24,9 @@ _CONTROLS = (
     Question.CONTROL_RENDERED,
 )
 #: Questions whose answers bear on many ARKs, next to the one for which they were put.
-SHARED = frozenset({*_CONTROLS, Question.CONTROL_LANDING, Question.POLICY_LINK, Question.WELL_KNOWN})
+SHARED = frozenset(
+    {*_CONTROLS, Question.CONTROL_AGAIN, Question.CONTROL_LANDING, Question.POLICY_LINK, Question.WELL_KNOWN}
+)
 
 
 @dataclass(slots=True)
@@ -63,11 +65,13 @@ class AnswerSets:
     _landings: dict[str, AnswerFacts]
     """The last answers for what can't exist where redirects have led, by the pattern of the URL asked."""
     _controls: dict[tuple[str, str, Question], list[AnswerFacts]]
+    controls_again: dict[str, list[AnswerFacts]]
+    """The answers to controls that were asked again, by the resolver."""
 
     @classmethod
     def of(cls, observations: Iterable[Observation]) -> AnswerSets:
         """Sort *observations*, which may come in any order."""
-        answer_sets = cls({}, {}, {}, {}, {})
+        answer_sets = cls({}, {}, {}, {}, {}, {})
         for observation in observations:
             answer_sets.add(observation)
         return answer_sets
@@ -78,6 +82,8 @@ class AnswerSets:
             question = Question.CONTROL if observation.question is Question.CONTROL_ELSEWHERE else observation.question
             key = place_of(observation.asked_url), _invented(observation).naan, question
             self._controls.setdefault(key, []).append(AnswerFacts(observation))
+        elif observation.question is Question.CONTROL_AGAIN:
+            self.controls_again.setdefault(place_of(observation.asked_url), []).append(AnswerFacts(observation))
         elif observation.question is Question.CONTROL_LANDING:
             _keep_last(self._landings, landing_pattern(observation.asked_url), observation)
         elif observation.question is Question.POLICY_LINK:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -15,6 +15,7 @@ from crawler.answers.facts import (
     AnswersByQuestion,
 )
 from crawler.answers.metadata_facts import MetadataFacts, led_to
+from crawler.answers.object_facts import wall_before
 from crawler.model.observations import (
     ACCESS,
     DESCRIBED,
@@ -178,6 +179,12 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     lambda facts: facts.answer.asks_to_log_in,
                     MetadataOutcome.BLOCKED,
                     lambda facts: f"{facts.asked} was answered with a page to log in",
+                ),
+                VerdictRule(
+                    "the control, asked again without an inflection, gets this page and did not before",
+                    lambda facts: wall_before(facts.answer, facts.changed_controls) is not None,
+                    MetadataOutcome.BLOCKED,
+                    lambda facts: f"{facts.asked} gave a page that a name that can't exist got as well, asked again",
                 ),
                 VerdictRule(
                     "the page speaks of a fault of the moment",
@@ -355,7 +362,10 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
 
 
 def judge_inflections(
-    answers: AnswersByQuestion, living: AnswerFacts, control: AnswerFacts | None
+    answers: AnswersByQuestion,
+    living: AnswerFacts,
+    control: AnswerFacts | None,
+    changed_controls: Sequence[AnswerFacts] = (),
 ) -> tuple[ServiceVerdict[MetadataOutcome] | None, tuple[Question, ...]]:
     """Return the best of what the inflections gave, with the reasons of all, and which of them describe the object.
 
@@ -367,7 +377,7 @@ def judge_inflections(
         if question in answers:
             answer = answers[question]
             at_base = by_url.get(answer.asked_url.partition("?")[0], living)
-            verdicts[question] = METADATA_RULES.judge(MetadataFacts(answer, at_base, control))
+            verdicts[question] = METADATA_RULES.judge(MetadataFacts(answer, at_base, control, changed_controls))
     if not verdicts:
         return None, ()
     describing = tuple(one for one, verdict in verdicts.items() if verdict.outcome in DESCRIBED)

@@ -16,6 +16,7 @@ from crawler.answers.facts import (
     AnswersByQuestion,
     status_outcome,
 )
+from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.asking.probes import landing_pattern, place_of
 from crawler.asking.questions import reached, seems_absent
@@ -251,6 +252,8 @@ class VerdictContext:
     """What the same resolver answers for a name that can't exist, under the same NAAN and shoulder where it can be."""
     control_as_written: AnswerFacts | None = None
     """The same of the resolver as written, also where another one has reached the object."""
+    controls_again: Sequence[AnswerFacts] = ()
+    """The same of the resolver as written, asked again after several objects had got one answer."""
     control_info: AnswerFacts | None = None
     """The same as *control*, to an inflection."""
     control_landing: AnswerFacts | None = None
@@ -272,6 +275,12 @@ class VerdictContext:
     registered: RegistryEntry | None = None
     """What the NAAN registry has about anyone who assigns such names."""
 
+    @property
+    def changed_controls(self) -> Sequence[AnswerFacts]:
+        """The answers to controls asked again that are not what the first control got."""
+        first = self.control_as_written or self.control
+        return [one for one in self.controls_again if first is None or not same_answer(first.seen, one.seen)]
+
 
 def judge(
     answers: AnswersByQuestion,
@@ -281,7 +290,7 @@ def judge(
     """The verdict on one ARK at one request URL, from the *answers* about it, of which the object's is one."""
     around = context or VerdictContext()
     access = decide_access(answers, around)
-    described, describing = judge_inflections(answers, access.answer, around.control_info)
+    described, describing = judge_inflections(answers, access.answer, around.control_info, around.changed_controls)
     metadata = described or UNASKED_RULES.judge(access)
     commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, metadata, describing))
     is_stated = commitment.outcome is CommitmentOutcome.STATED
@@ -296,6 +305,7 @@ def judge(
     shared = (
         around.control,
         around.control_as_written,
+        *around.controls_again,
         around.control_info,
         around.control_landing if access.answer.is_success else None,
         around.control_rendered if Question.RENDERED in answers else None,
@@ -371,6 +381,8 @@ def _access(
     neighbours = around.neighbours if way is Question.OBJECT else 0
     beside = facts_beside(answer, answers, control, neighbours)
     facts = facts_at_landing(beside, around.control_landing)
+    if is_as_written:
+        facts = replace(facts, changed_controls=around.changed_controls)
     verdict = OBJECT_RULES.judge(facts)
     rendered = answers.get(Question.RENDERED)
     is_shown = rendered is not None and rendered.asked_url == answer.asked_url
@@ -378,7 +390,7 @@ def _access(
         verdict = by_what_is_shown(verdict, RenderedFacts(rendered, around.control_rendered))
     is_refused = verdict.outcome is ObjectOutcome.BLOCKED and answer.asks_for_a_right
     if around.closed is not None and is_refused:
-        refusal = ClosedFacts(verdict, around.closed, control)
+        refusal = ClosedFacts(verdict, around.closed, facts.wall or control)
         verdict = replace(CLOSED_RULES.judge(refusal), parsed=verdict.parsed)
     return ObjectAccess(way, answer, verdict)
 

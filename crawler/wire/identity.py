@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import secrets
 import stat
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from crawler.model.durable_files import durable_file
 from extractors.model.errors import UserMistake
+from extractors.model.files import read_whole
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -63,21 +63,21 @@ def new_key(path: Path) -> Ed25519PrivateKey:
 
 
 def read_key(path: Path) -> Ed25519PrivateKey:
-    """The key in the file at *path* (Ed25519, PEM). Raises `KeyUnusable`, as for one that others can read."""
+    """Return the key in the file at *path* (Ed25519, PEM). Raises `KeyUnusable`, also if others can read the file."""
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     try:
-        with path.open("rb") as file:
-            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-            pem = file.read(_MOST_BYTES)
+        pem = read_whole(path, _MOST_BYTES)
+        mode = stat.S_IMODE(path.stat().st_mode)
     except OSError as problem:
         raise KeyUnusable(f"the key {path} can't be read: {problem.strerror}") from None
     if mode & 0o077:
         raise KeyUnusable(f"others can read the key {path} (mode {mode:o}): chmod 600 {path}")
     try:
         key = load_pem_private_key(pem, password=None)
-    except (ValueError, TypeError):  # the latter for one with a password
+    except (ValueError, TypeError, UnsupportedAlgorithm):  # a key with a password is a TypeError
         key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise KeyUnusable(f"{path} is no Ed25519 private key in PEM, without a password")

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reports.languages.display import heading
+from reports.languages.display import DEFUSED_FORMULA, FORMULA, heading
 from reports.tables.definitions import (
     COUNT,
     MOMENT,
@@ -28,9 +28,6 @@ from reports.tables.definitions import (
 )
 from reports.tables.report_tables import TABLES, Report
 
-#: As `reports.languages.display.defused` has it.
-_FORMULA = r"\A[=+\-@\t\r]"
-_NEGATIVE_NUMBER = r"\A-[0-9]+(?:\.[0-9]+)?\z"
 _TEXT = pa.large_string()
 _ROWS_AT_ONCE = 10_000
 
@@ -90,13 +87,10 @@ def _quoted(texts: Any, end: str = '"') -> Any:
 
 
 def _defused(texts: Any) -> Any:
-    """The texts, each with an apostrophe that a spreadsheet would take for a formula; see `defused`."""
-    is_formula = pc.match_substring_regex(texts, _FORMULA)
-    if not pc.any(is_formula).as_py():  # as in most columns
+    """Return the texts as `reports.languages.display.defused` has each."""
+    if not pc.any(pc.match_substring_regex(texts, FORMULA)).as_py():  # as in most columns
         return texts
-    is_formula = pc.and_not(is_formula, pc.match_substring_regex(texts, _NEGATIVE_NUMBER))
-    marked = pc.binary_join_element_wise(pa.scalar("'", _TEXT), texts, pa.scalar("", _TEXT))
-    return pc.if_else(is_formula, marked, texts)
+    return pc.replace_substring_regex(texts, FORMULA, DEFUSED_FORMULA)
 
 
 def _write_parquet(path: Path, definition: TableDefinition, frames: Iterable[pd.DataFrame]) -> None:

@@ -57,18 +57,27 @@ def escaped_json(text: str) -> str:
     return "".join(char if _is_visible(char) else json.dumps(char)[1:-1] for char in text)
 
 
-#: What a spreadsheet takes for the beginning of a formula.
-_FORMULA = re.compile(r"[=+\-@\t\r]")
-_NEGATIVE_NUMBER = re.compile(r"-[0-9]+(?:\.[0-9]+)?\Z")
+#: The beginning of a formula, after the places where a cell may begin. A spreadsheet whose list separator is a semicolon
+#: (French, German) or a tab splits our cells there, and at line breaks. Blanks, controls and quotation marks before the
+#: sign may be dropped, and full-width signs count as plain ones. Python and RE2 read the pattern alike.
+FORMULA = (
+    r'((?:^|[;\t\n\r])[\x00-\x08\x0b\x0c\x0e-\x20"' + "\N{NO-BREAK SPACE}\N{ZERO WIDTH NO-BREAK SPACE}"
+    r"]*)([-=+@"
+    + "\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}])"
+)
+DEFUSED_FORMULA = r"\1'\2"
+_FORMULA = re.compile(FORMULA)
 
 
 def defused(cell: str) -> str:
-    """The cell, with an apostrophe if a spreadsheet would take it for a formula; a negative number is none.
+    """Return the cell with an apostrophe before each sign that would begin a formula.
 
-    >>> defused("=HYPERLINK(1)"), defused("-3.5"), defused("-x"), defused("a=b")
-    ("'=HYPERLINK(1)", '-3.5', "'-x", 'a=b')
+    A text that is a negative number is no exception: with the next cell, ``-3,5+f()`` is a formula where a comma is decimal.
+
+    >>> defused("=HYPERLINK(1)"), defused("-3.5"), defused("a=b"), defused("a;=b")
+    ("'=HYPERLINK(1)", "'-3.5", 'a=b', "a;'=b")
     """
-    return f"'{cell}" if _FORMULA.match(cell) and not _NEGATIVE_NUMBER.match(cell) else cell
+    return _FORMULA.sub(DEFUSED_FORMULA, cell)
 
 
 def link(text: str) -> str | None:

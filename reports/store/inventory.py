@@ -18,11 +18,14 @@ from crawler.model.observations import ACCESS, ObjectOutcome, Question
 from crawler.model.schema import ark, document, mention, observation, run, verdict
 from extractors.model.ark import Ark
 from extractors.model.errors import ArkauditError
+from extractors.model.files import read_whole
 from extractors.model.normalize import NotAnArk
 from reports.remediation.expectations import same_object
 from reports.store.run_queries import started
 from reports.store.typed_columns import INTEGER, MOMENT, PARSED, TEXT, TRUTH, Dtype, frame_of
 
+#: An inventory of several million ARKs.
+_MOST_BYTES = 2**29
 _WORDS = re.compile(r"[\s_-]+")
 #: The columns, by the names that they may have; those with an underscore are EZID's.
 COLUMNS = {
@@ -60,7 +63,7 @@ def read_inventory(path: Path) -> pd.DataFrame:
     set apart by commas, semicolons or tabs, whichever the first line has most of.
     """
     try:
-        data = path.read_bytes()
+        data = read_whole(path, _MOST_BYTES)
     except OSError as problem:
         raise InventoryUnreadable(f"{path} can't be read: {problem.strerror}") from None
     try:

@@ -1,0 +1,79 @@
+"""Files that a configuration names: whatever else stands there is refused at once, in one line."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from arkaudit.config_files import load
+from arkaudit.triage_file import load_triage
+from crawler.wire.identity import read_key
+from extractors.model.errors import ArkauditError
+from reports.store.inventory import read_inventory
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _socket(path: Path) -> None:
+    path.symlink_to(path.name + "d")
+    with socket.socket(socket.AF_UNIX) as server:
+        folder = os.open(path.parent, os.O_RDONLY)
+        server.bind(f"/proc/self/fd/{folder}/{path.name}d")
+        os.close(folder)
+
+
+def _device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _huge(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(2**30)
+
+
+def _with_certificates(path: Path) -> None:
+    load(None, {"network.ca_file": path})
+
+
+@pytest.mark.parametrize(
+    "read",
+    [read_key, lambda path: load_triage(path, now=datetime.now(UTC)), read_inventory, _with_certificates],
+    ids=["key", "triage", "inventory", "certificates"],
+)
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        (_pipe, "it is a pipe, not a file"),
+        (_socket, "it is a socket, not a file"),
+        (_device, "it is a device, not a file"),
+        (Path.mkdir, "it is a folder, not a file"),
+        (_huge, "it is longer than"),
+    ],
+    ids=["pipe", "socket", "device", "folder", "huge"],
+)
+def test_what_is_no_regular_file_is_refused_at_once(
+    read: Callable[[Path], object], place: Callable[[Path], None], words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "named"
+    place(path)
+    with pytest.raises(ArkauditError) as refusal:
+        read(path)
+    assert words in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
+)
+def test_a_file_without_certificates_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "ca.pem"
+    path.write_text(text)
+    with pytest.raises(ArkauditError, match="there is no file of certificates at"):
+        _with_certificates(path)
