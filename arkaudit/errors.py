@@ -65,7 +65,7 @@ from arkaudit.check_process import CheckFailed
 from arkaudit.config_files import ConfigError
 from arkaudit.datasets.cluster import AnotherWorker, SchedulerLost
 from arkaudit.datasets.connection import DatasetUnreadable
-from arkaudit.output_rows import OutputUnwritable
+from arkaudit.exits import OutputUnwritable
 from arkaudit.schedule_ledger import BadSchedule, Running
 from crawler.model.addresses import BadRoute
 from crawler.model.resolving import BadLocation

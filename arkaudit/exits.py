@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
+from extractors.model.errors import ArkauditError
 from reports.hints import Fault, fault_lines, next_words
 from reports.languages import ENGLISH, Language
 from reports.languages.display import counted, escaped
@@ -34,6 +35,14 @@ if TYPE_CHECKING:
 
 INTERRUPTED = "interrupted; what was observed until then is kept"
 EXIT_INTERRUPTED = 130  # what shells report of a program that Ctrl-C has ended
+
+
+class OutputClosed(ArkauditError):
+    """Raised when the reader of our output has read enough, as `head` does; no failure."""
+
+
+class OutputUnwritable(ArkauditError):
+    """Raised when results can't be written where they were sent, as when a disk is full."""
 
 
 def heed_at_once() -> None:
@@ -186,7 +195,6 @@ def code_of(ending: BaseException) -> int:
     import click
 
     from arkaudit.datasets.connection import DatasetUnreadable
-    from arkaudit.output_rows import OutputClosed, OutputUnwritable
     from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
     from extractors.model.errors import PartsFailed, RunInterrupted, StorageFailed, UserMistake
     from reports.exports import ReportUnwritable
@@ -216,7 +224,6 @@ def code_of(ending: BaseException) -> int:
 
 def end_for(failure: Exception) -> NoReturn:
     """End with the exit code of a failure that has one; anything else is a bug, and shows where it is."""
-    from arkaudit.output_rows import OutputClosed, OutputUnwritable
     from crawler.store import StoreDamaged
     from crawler.store.files import damage_in_opened
 
@@ -260,7 +267,6 @@ def also_in(place: Path | None) -> Iterator[None]:
 
     Without a place, raises `OutputUnwritable`.
     """
-    from arkaudit.output_rows import OutputUnwritable
 
     try:
         yield
@@ -273,7 +279,6 @@ def also_in(place: Path | None) -> Iterator[None]:
 
 def flush_results() -> None:
     """Write what was printed; a reader that has read enough is none the worse. Raises `OutputUnwritable`."""
-    from arkaudit.output_rows import OutputUnwritable
 
     try:
         sys.stdout.flush()

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from arkaudit.exits import OutputClosed, OutputUnwritable
 from extractors.documents import Document, mention_rows
-from extractors.model.errors import ArkauditError
 from reports.languages.display import defused, escaped, escaped_json
 
 if TYPE_CHECKING:
@@ -97,14 +97,6 @@ def _service(verdict: ServiceVerdict[Any]) -> dict[str, Any]:
         "evidence": list(verdict.evidence),
         "parsed": dict(verdict.parsed),
     }
-
-
-class OutputClosed(ArkauditError):
-    """Raised when the reader of our output has read enough, as `head` does; no failure."""
-
-
-class OutputUnwritable(ArkauditError):
-    """Raised when results can't be written where they were sent, as when a disk is full."""
 
 
 def write_jsonl(rows: Iterable[Row], to: TextIO) -> None:

@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from arkaudit.exits import EXIT_FINDING, after_run, also_in, forget, say, tell_ending
-from arkaudit.output_rows import OutputClosed, whole, write, write_json
+from arkaudit.exits import EXIT_FINDING, OutputClosed, after_run, also_in, forget, say, tell_ending
+from arkaudit.output_rows import whole, write, write_json
 from crawler.model.observations import DocumentOutcome, Family
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry

@@ -19,6 +19,8 @@ import pandas as pd
 
 import crawler.spiders.document_reading
 import crawler.store.store
+from extractors.archives.members import ArchiveMember
+from extractors.extraction import Extraction
 from reports.store.frames import load_frames
 from reports.tables.report_tables import Tables
 from tests import preloaded
@@ -311,26 +313,26 @@ def with_room_for(pages: int) -> None:
 
 def with_a_fault() -> None:
     """Let our own code stumble over every document that begins with "broken" in this process."""
-    before = crawler.spiders.document_reading.extraction_of
+    read = crawler.spiders.document_reading.inline_extraction
 
-    def faulty(data: bytes, **labels: Any) -> Any:
-        if data.startswith(b"broken"):
+    def faulty(part: ArchiveMember) -> Extraction | None:
+        if part.data.startswith(b"broken"):
             raise RuntimeError("a fault of ours")
-        return before(data, **labels)
+        return read(part)
 
-    crawler.spiders.document_reading.extraction_of = faulty
+    crawler.spiders.document_reading.inline_extraction = faulty
 
 
 def with_a_pause() -> None:
     """Let our own code be at every document that begins with "slow" until it is killed, in this process."""
-    before = crawler.spiders.document_reading.extraction_of
+    read = crawler.spiders.document_reading.inline_extraction
 
-    def slow(data: bytes, **labels: Any) -> Any:
-        if data.startswith(b"slow"):
+    def slow(part: ArchiveMember) -> Extraction | None:
+        if part.data.startswith(b"slow"):
             time.sleep(PATIENCE_S)
-        return before(data, **labels)
+        return read(part)
 
-    crawler.spiders.document_reading.extraction_of = slow
+    crawler.spiders.document_reading.inline_extraction = slow
 
 
 def is_made(store: Path) -> bool:

@@ -15,6 +15,7 @@ from crawler.wire.credentials import masked, names_user
 from extractors.documents import document_name, files_in, hidden_finding
 from extractors.find import scan
 from extractors.mentions.mention import Mention, NamespaceMention
+from extractors.mentions.mention_reader import MOST_NAME_CHARS
 from extractors.model.ark import Ark
 from extractors.model.documents import Block, Finding, Role
 from extractors.model.errors import SourceUnreadable, UserMistake
@@ -174,6 +175,8 @@ def mention_in(text: str) -> Mention | str:
     mention = next((hit for hit in hits if isinstance(hit, Mention)), None)
     if mention is not None:
         return mention
+    if any(isinstance(hit, NamespaceMention) and hit.is_overlong for hit in hits):
+        return f"has a name of more than {MOST_NAME_CHARS:,} characters"
     if any(isinstance(hit, NamespaceMention) for hit in hits):
         return "names a NAAN or shoulder, not an object"
     return "holds no ARK"

@@ -93,8 +93,8 @@ _TAIL = "./-:,!"
 _SLASH = re.compile(r"/[.:,!]*")
 _INVISIBLE = " \r\n\N{ZERO WIDTH SPACE}\N{WORD JOINER}"
 _CONTEXT_CHARS = 60
-#: A longer name, with its qualifier, is none: drafts ask for 255 octets, and URLs are cut at some thousands.
-MOST_NAME_CHARS = 2048
+#: A longer name, with its qualifier, is none: no URL of it could be asked for (`URL_LIMIT`).
+MOST_NAME_CHARS = 2**13
 _LONGEST_BLANK = 1000
 #: So many characters after an ARK may bear on where it ends: ``ark:/12345/``, ``?info``, ``https:``.
 _LOOK_AHEAD = 16
