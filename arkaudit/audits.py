@@ -233,12 +233,7 @@ class Audit:
             rendering=config.render.enabled,
             patience=config.patience,
         )
-        given = {
-            "targets": asked,
-            "readings": self._possible(),
-            "rules": rules,
-            "rendering": config.render.options,
-        }
+        given = {"targets": asked, "readings": self._possible(), "rules": rules, "rendering": config.render.options}
         return {**self.of_run, **given}
 
     def _mementos(self, progress: RunProgress) -> dict[str, Any]:
@@ -333,9 +328,7 @@ def logged_requests(logs: Mapping[str, Sequence[Path]], config: Config) -> Reque
 
 @contextmanager
 def ended(
-    store: Store,
-    run_id: int,
-    on_interrupt: Callable[[BaseException], None] = lambda interrupt: None,
+    store: Store, run_id: int, on_interrupt: Callable[[BaseException], None] = lambda interrupt: None
 ) -> Iterator[None]:
     """Note how a run has ended, well or badly; *on_interrupt* does before what is still to be done.
 
@@ -355,13 +348,7 @@ def ended(
         raise
 
 
-def begin(
-    config: Config,
-    store: Store,
-    command: str,
-    named: Sequence[str],
-    decision: ResumeDecision | None,
-) -> int:
+def begin(config: Config, store: Store, command: str, named: Sequence[str], decision: ResumeDecision | None) -> int:
     """The number of the run, a new one or a resumed one; *named* is what it begins with."""
     if config.log_ins or config.credentials:
         store.keep_private()  # it will have pages that not everybody may read

@@ -148,12 +148,7 @@ def checked_again(again: Sequence[KnownArk], config: Config, store_file: Path, *
 
 
 def checked_dataset(
-    dataset: DatasetDocuments,
-    config: Config,
-    store_file: Path | None,
-    *,
-    explain: bool,
-    resume: bool | None = None,
+    dataset: DatasetDocuments, config: Config, store_file: Path | None, *, explain: bool, resume: bool | None = None
 ) -> CheckResult:
     """Take the documents of a *dataset*, and resolve each ARK that they cite at each URL that asks for it, once.
 
@@ -197,12 +192,7 @@ def _run(
     else:
         try:
             audit = audits.Audit(
-                config,
-                store,
-                dataset=dataset,
-                targets=targets,
-                readings=readings or {},
-                on_verdict=hear,
+                config, store, dataset=dataset, targets=targets, readings=readings or {}, on_verdict=hear
             )
             run_id = audit.run("check", begun.decision)
         except audits.AuditInterrupted as stopped:

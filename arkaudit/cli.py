@@ -92,10 +92,7 @@ _COMMANDS = {
     "run": ("audit_command", "The whole audit: crawl, resolve, report."),
     "schedule": ("schedule_command", "Run the audits of a configuration when they are due."),
     "store": ("upkeep_commands", "Check a store, export it as Parquet, or bring another one in."),
-    "triage": (
-        "triage_command",
-        "Decide about known problems: acknowledge, ignore, assign, check again.",
-    ),
+    "triage": ("triage_command", "Decide about known problems: acknowledge, ignore, assign, check again."),
 }
 
 
@@ -120,9 +117,7 @@ class LazyGroup(click.Group):
 
 
 @click.group(
-    cls=LazyGroup,
-    modules=_COMMANDS,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    cls=LazyGroup, modules=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
 @click.version_option(__version__, prog_name="arkaudit")
 def cli() -> None:

@@ -9,14 +9,7 @@ from string import Template
 from typing import Annotated, Any, Literal, Self
 from urllib.request import getproxies
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    SecretStr,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from arkaudit import __version__
 from arkaudit.setting_values import (

@@ -10,10 +10,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import (
-    BaseModel,
-    ValidationError,
-)
+from pydantic import BaseModel, ValidationError
 
 from arkaudit.config import Config
 from arkaudit.exits import question_for_nearest
@@ -124,11 +121,7 @@ def _merged(general: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
 
 
 def _validated(
-    values: dict[str, Any],
-    overrides: dict[str, Any],
-    path: Path | None,
-    *,
-    within: tuple[str, ...] = (),
+    values: dict[str, Any], overrides: dict[str, Any], path: Path | None, *, within: tuple[str, ...] = ()
 ) -> Config:
     values = deepcopy(values)
     for name, value in overrides.items():

@@ -36,12 +36,7 @@ class ConformanceTest:
 
 
 def conformance_test(
-    resolver: str,
-    named: Iterable[str],
-    gone: Iterable[str],
-    only: Sequence[str] = (),
-    *,
-    is_own: bool = False,
+    resolver: str, named: Iterable[str], gone: Iterable[str], only: Sequence[str] = (), *, is_own: bool = False
 ) -> ConformanceTest:
     """The test of a resolver by ARKs that are there, and ARKs whose objects are *gone*, in the sections *only*.
 

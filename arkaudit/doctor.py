@@ -280,10 +280,7 @@ def examined_store(store: Path) -> Examined:
     from reports.store.store_reading import StoreUnreadable, read
 
     try:
-        runs = read(
-            store,
-            lambda connection: connection.exec_driver_sql("SELECT count(*) FROM run").scalar_one(),
-        )
+        runs = read(store, lambda connection: connection.exec_driver_sql("SELECT count(*) FROM run").scalar_one())
     except (StoreError, StoreUnreadable) as problem:
         return _fault("store", str(problem))
     megabytes = f"{store.stat().st_size / 1e6:,.1f} MB"

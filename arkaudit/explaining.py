@@ -179,10 +179,7 @@ def _came(observation: Observation) -> Iterator[str]:
     for number, hop in enumerate(observation.hops):
         host = host_of(hop.url)
         if hop.status is None:
-            held_back = not hop.sent or observation.end in (
-                ChainEnd.ROBOTS,
-                ChainEnd.REFUSED_ADDRESS,
-            )
+            held_back = not hop.sent or observation.end in (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS)
             what = "was not asked" if held_back else "gave no answer"
             yield f"{host} {what}: {hop.error or observation.end.value}."
         elif hop.status in REDIRECTS:
@@ -246,8 +243,7 @@ def _shown(observation: Observation) -> str:
 def _meaning(observation: Observation) -> str:
     if observation.end is not ChainEnd.ANSWERED or observation.status is None:
         return _UNANSWERED.get(
-            observation.end,
-            "So this question has no answer today, and nothing follows for the ARK.",
+            observation.end, "So this question has no answer today, and nothing follows for the ARK."
         )
     if observation.question in (Question.RENDERED, Question.CONTROL_RENDERED):
         if observation.rendering is not None and observation.rendering.is_whole:
@@ -366,11 +362,7 @@ def explanation(
     conclusions += [_cost(verdict), f"What to do: {_advice(verdict, asked)}"]
     amounts_to = FAMILY_NAMES[FAMILY_OF[verdict.object.outcome]].capitalize()
     short = f"{amounts_to}: {OBJECT_MEANINGS[verdict.object.outcome]}"
-    return [
-        {"short": short},
-        *steps,
-        *({"conclusion": conclusion} for conclusion in conclusions),
-    ]
+    return [{"short": short}, *steps, *({"conclusion": conclusion} for conclusion in conclusions)]
 
 
 def _steps(observations: Iterable[Observation], request_url: str) -> Iterator[Step]:
@@ -506,10 +498,4 @@ def lines(row: Row, width: int) -> Iterator[str]:
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    return textwrap.wrap(
-        escaped(text),
-        width,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return textwrap.wrap(escaped(text), width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

@@ -17,13 +17,7 @@ from arkaudit.exits import say
 from arkaudit.progress import Progress
 from crawler.spiders.seeds import Seeds
 from extractors.archives.members import ArchiveMember
-from extractors.documents import (
-    STANDARD_INPUT,
-    Document,
-    document_name,
-    documents_in,
-    documents_in_file,
-)
+from extractors.documents import STANDARD_INPUT, Document, document_name, documents_in, documents_in_file
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import ABOUT_CITATIONS, Finding
 from extractors.model.errors import RunInterrupted
@@ -44,12 +38,7 @@ _INPUT_BYTES = 2**24
 
 
 def documents(
-    seeds: Seeds,
-    render: Callable[[Document], R],
-    *,
-    standard_input: bool,
-    jobs: int,
-    config: Config | None = None,
+    seeds: Seeds, render: Callable[[Document], R], *, standard_input: bool, jobs: int, config: Config | None = None
 ) -> Iterator[Rendered[R]]:
     """Return every document: standard input first, then files, then URLs; none before all of them have been read.
 

@@ -58,17 +58,7 @@ logger = logging.getLogger(__name__)
 #: The packages of ours; of all others only warnings are written down.
 _OURS = ("arkaudit", "crawler", "extractors", "reports")
 #: What a bug report should give the version of.
-_TOLD = (
-    "scrapy",
-    "twisted",
-    "lxml",
-    "beautifulsoup4",
-    "pypdfium2",
-    "pikepdf",
-    "sqlalchemy",
-    "pandas",
-    "pyopenssl",
-)
+_TOLD = ("scrapy", "twisted", "lxml", "beautifulsoup4", "pypdfium2", "pikepdf", "sqlalchemy", "pandas", "pyopenssl")
 
 
 def start(config: Config | None, console: Callable[[], Console]) -> None:
@@ -107,10 +97,7 @@ def start(config: Config | None, console: Callable[[], Console]) -> None:
     for name in _OURS:
         logging.getLogger(name).setLevel(level)
     if config is not None and logger.isEnabledFor(logging.INFO):
-        extra = {
-            "versions": versions(),
-            "settings": config.model_dump(mode="json", exclude_defaults=True),
-        }
+        extra = {"versions": versions(), "settings": config.model_dump(mode="json", exclude_defaults=True)}
         given = " ".join(sys.argv[1:])
         words = f"{given}; {extra['settings']}; {extra['versions']}"
         logger.info("arkaudit %s begins: %s", __version__, words, extra=extra)

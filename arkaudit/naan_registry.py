@@ -123,18 +123,9 @@ def _lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "NAAN", row["naan"]
     if row["shoulder"]:
         yield "shoulder", row["shoulder"]
-    names = [
-        row["organization"],
-        row["native_name"],
-        row["acronym"],
-        _ORGANIZATIONS.get(policy["org_type"]),
-    ]
+    names = [row["organization"], row["native_name"], row["acronym"], _ORGANIZATIONS.get(policy["org_type"])]
     yield "organization", "; ".join(name for name in names if name) or "not recorded"
-    for heading, key in (
-        ("shared NAAN, for", "shared_for"),
-        ("since", "since"),
-        ("address", "where"),
-    ):
+    for heading, key in (("shared NAAN, for", "shared_for"), ("since", "since"), ("address", "where")):
         if row[key]:
             yield heading, row[key]
     for target in row["targets"]:

@@ -27,20 +27,11 @@ file_option = partial(click.option, type=FILE)
 config_option = partial(file_option, "-c", "--config", "config_file")
 store_file_option = partial(file_option, "--store", "store_file")
 
-_CONFIG = config_option(
-    help="The configuration (arkaudit.toml).",
-)
-required_config_option = config_option(
-    required=True,
-    help="The configuration.",
-)
+_CONFIG = config_option(help="The configuration (arkaudit.toml).")
+required_config_option = config_option(required=True, help="The configuration.")
 """The option for commands that do nothing without a configuration."""
 _RESOLVER = click.option("--resolver", help="Resolver for compact ARKs.  [default: https://n2t.net/]")
-_DIRECT = flag(
-    "--direct",
-    default=None,
-    help="Ask for compact ARKs where the NAAN registry says, not at the resolver.",
-)
+_DIRECT = flag("--direct", default=None, help="Ask for compact ARKs where the NAAN registry says, not at the resolver.")
 _REQUESTS = (
     _RESOLVER,
     click.option(
@@ -49,21 +40,9 @@ _REQUESTS = (
         help="Seconds between two requests to a host; less than 1 to your own only.  [default: 1]",
     ),
     click.option("--timeout", type=float, help="Seconds for one request.  [default: 30]"),
-    click.option(
-        "--attempts",
-        type=int,
-        help="Times a question is put, where the failure may pass.  [default: 3]",
-    ),
-    click.option(
-        "--backoff",
-        type=float,
-        help="Seconds before the second attempt, doubled for each.  [default: 2]",
-    ),
-    click.option(
-        "--longest-wait",
-        type=float,
-        help="Longest pause to grant a host, in seconds.  [default: 60]",
-    ),
+    click.option("--attempts", type=int, help="Times a question is put, where the failure may pass.  [default: 3]"),
+    click.option("--backoff", type=float, help="Seconds before the second attempt, doubled for each.  [default: 2]"),
+    click.option("--longest-wait", type=float, help="Longest pause to grant a host, in seconds.  [default: 60]"),
     _DIRECT,
     click.option("--max-hops", type=int, help="Redirects in a chain.  [default: 20]"),
     click.option("--user-agent", help="The whole User-Agent header, instead of ours."),
@@ -73,32 +52,18 @@ _REQUESTS = (
         metavar="HOST:PORT=ADDR:PORT",
         help="Connect there instead; URL and Host header stay. Repeatable.",
     ),
-    flag(
-        "--only-routed",
-        default=None,
-        help="Fail names that have no --connect-to, without looking them up.",
-    ),
+    flag("--only-routed", default=None, help="Fail names that have no --connect-to, without looking them up."),
     file_option("--ca-file", help="Certificates of authorities to trust."),
-    repeatable(
-        "--allow-address",
-        metavar="CIDR",
-        help="A private network that may be reached. Repeatable.",
-    ),
+    repeatable("--allow-address", metavar="CIDR", help="A private network that may be reached. Repeatable."),
     click.option(
-        "--log-file",
-        type=click.Path(path_type=Path, dir_okay=False),
-        help="Write down here what happens, and append.",
+        "--log-file", type=click.Path(path_type=Path, dir_okay=False), help="Write down here what happens, and append."
     ),
     click.option(
         "--log-level",
         type=click.Choice(["debug", "info", "warning", "error"]),
         help="The least to write down; debug has each request.  [default: warning; info in a file]",
     ),
-    click.option(
-        "--log-format",
-        type=click.Choice(["text", "json"]),
-        help="One line an event.  [default: text]",
-    ),
+    click.option("--log-format", type=click.Choice(["text", "json"]), help="One line an event.  [default: text]"),
 )
 #: The word of --format for all of them.
 EVERY = "all"
@@ -119,51 +84,16 @@ _RENAMED = {
 #: The options of long commands by what they are about, in this order; what is in none is about the command itself.
 _GROUPS = {
     "What is crawled": (
-        *(
-            "depth",
-            "max_pages",
-            "max_time",
-            "scope",
-            "include",
-            "exclude",
-            "content_hosts",
-            "ignore_nofollow",
-        ),
+        *("depth", "max_pages", "max_time", "scope", "include", "exclude", "content_hosts", "ignore_nofollow"),
         *("sitemaps", "oai_prefix", "oai_set", "oai_from", "oai_until", "access_log_format"),
     ),
     "How hosts are asked": (
-        *(
-            "resolver",
-            "direct",
-            "delay",
-            "timeout",
-            "attempts",
-            "backoff",
-            "longest_wait",
-            "max_hops",
-        ),
+        *("resolver", "direct", "delay", "timeout", "attempts", "backoff", "longest_wait", "max_hops"),
         *("user_agent", "contact"),
     ),
     "Network": ("connect_to", "only_routed", "ca_file", "allow_address"),
-    "The report": (
-        "out",
-        "formats",
-        "lang",
-        "inventory",
-        "naans",
-        "documents",
-        "only",
-        "since",
-        "run_id",
-    ),
-    "What is said, and the log": (
-        "verbose",
-        "quiet",
-        "color",
-        "log_file",
-        "log_level",
-        "log_format",
-    ),
+    "The report": ("out", "formats", "lang", "inventory", "naans", "documents", "only", "since", "run_id"),
+    "What is said, and the log": ("verbose", "quiet", "color", "log_file", "log_level", "log_format"),
 }
 
 
@@ -253,45 +183,29 @@ def crawl_options(command: Command) -> Command:
         click.option("--depth", type=int, help="Links to follow from a seed.  [default: no limit]"),
         click.option("--max-pages", type=int, help="Documents to fetch at most.  [default: no limit]"),
         click.option(
-            "--max-time",
-            metavar="DURATION",
-            help="End the crawl after so long: 90m, 2h.  [default: no limit]",
+            "--max-time", metavar="DURATION", help="End the crawl after so long: 90m, 2h.  [default: no limit]"
         ),
         click.option(
             "--scope",
             type=click.Choice([extent.value for extent in Extent]),
             help="Follow links within a seed's registered domain, its host, or its path.  [default: site]",
         ),
-        repeatable(
-            "--include",
-            metavar="REGEX",
-            help="Follow only links whose URL holds this. Repeatable.",
-        ),
-        repeatable(
-            "--exclude",
-            metavar="REGEX",
-            help="Follow no link whose URL holds this. Repeatable.",
-        ),
+        repeatable("--include", metavar="REGEX", help="Follow only links whose URL holds this. Repeatable."),
+        repeatable("--exclude", metavar="REGEX", help="Follow no link whose URL holds this. Repeatable."),
         repeatable(
             "--content-host",
             "content_hosts",
             metavar="HOST",
             help="Fetch documents of the site from this host as well; pages there lead nowhere. Repeatable.",
         ),
-        flag(
-            "--ignore-nofollow",
-            default=None,
-            help="Follow what asks not to be: on one's own site.",
-        ),
+        flag("--ignore-nofollow", default=None, help="Follow what asks not to be: on one's own site."),
         click.option(
             "--sitemaps/--no-sitemaps",
             default=None,
             help="Read the sitemaps that a site's robots.txt names.  [default: yes]",
         ),
         click.option(
-            "--oai-prefix",
-            metavar="PREFIX",
-            help="Metadata format to harvest by OAI-PMH.  [default: oai_dc]",
+            "--oai-prefix", metavar="PREFIX", help="Metadata format to harvest by OAI-PMH.  [default: oai_dc]"
         ),
         click.option("--oai-set", metavar="SET", help="Harvest this set only."),
         click.option("--oai-from", metavar="DATE", help="Harvest records that changed since then."),
@@ -328,10 +242,7 @@ resume_option = click.option(
     help="Resume the last run, or begin a new one.  [default: resume if the same command did not finish]",
 )
 """The option to resume a run that did not finish."""
-dry_run_option = flag(
-    "--dry-run",
-    help="Say which hosts would be asked, how much and for how long, and send nothing.",
-)
+dry_run_option = flag("--dry-run", help="Say which hosts would be asked, how much and for how long, and send nothing.")
 """The option to print only what would be done."""
 table_option = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
@@ -419,10 +330,7 @@ def choice_options(command: Command) -> Command:
 
 audit_option = click.option("--audit", metavar="NAME", help="The audit of this name in the configuration.")
 """The option for one of the configuration's named audits."""
-store_option = store_file_option(
-    default=Path("audit.db"),
-    show_default=True,
-)
+store_option = store_file_option(default=Path("audit.db"), show_default=True)
 """The option for the store that a command reads."""
 
 

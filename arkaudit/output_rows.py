@@ -67,12 +67,7 @@ def verdict_row(asked: str, verdict: Verdict, memento: MementoRecord | None = No
 
 def invalid_row(asked: str, reason: str) -> dict[str, Any]:
     """A line of input that holds no ARK."""
-    from crawler.model.observations import (
-        CommitmentOutcome,
-        MetadataOutcome,
-        ObjectOutcome,
-        ServiceVerdict,
-    )
+    from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome, ServiceVerdict
 
     return {
         "asked": asked,
@@ -92,11 +87,7 @@ def invalid_row(asked: str, reason: str) -> dict[str, Any]:
 
 
 def _service(verdict: ServiceVerdict[Any]) -> dict[str, Any]:
-    return {
-        "outcome": verdict.outcome.value,
-        "evidence": list(verdict.evidence),
-        "parsed": dict(verdict.parsed),
-    }
+    return {"outcome": verdict.outcome.value, "evidence": list(verdict.evidence), "parsed": dict(verdict.parsed)}
 
 
 def write_jsonl(rows: Iterable[Row], to: TextIO) -> None:

@@ -157,12 +157,7 @@ class Begun:
 
 @contextmanager
 def opened(
-    command: str,
-    seeds: Sequence[str],
-    config: Config,
-    store_file: Path | None,
-    *,
-    resume: bool | None,
+    command: str, seeds: Sequence[str], config: Config, store_file: Path | None, *, resume: bool | None
 ) -> Iterator[Begun]:
     """The store at *store_file*, and what is to be done in it; says so where that is no new run.
 

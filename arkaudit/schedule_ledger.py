@@ -59,10 +59,7 @@ class Schedule:
 
         try:
             schedule = cls(expression, ZoneInfo(zone) if zone else None)
-        except (
-            ValueError,
-            OSError,
-        ) as problem:  # ZoneInfoNotFoundError is a KeyError on some systems, see below
+        except (ValueError, OSError) as problem:  # ZoneInfoNotFoundError is a KeyError on some systems, see below
             raise BadSchedule(f"no time zone: {zone!r}") from problem
         except KeyError:
             raise BadSchedule(f"no time zone: {zone!r}") from None
@@ -127,10 +124,7 @@ def due_now(schedule: Schedule, entries: Sequence[ScheduledRun], *, since: datet
     >>> due_now(Schedule("0 3 * * *"), [ScheduledRun(day(4, 3), day(4, 3), day(4, 5), 0)], since=day(1), now=day(4, 12))
     """
     # the newest runs that did not come to their end, all for the same moment
-    newest = takewhile(
-        lambda entry: not entry.has_come_to_its_end and entry.due == entries[-1].due,
-        reversed(entries),
-    )
+    newest = takewhile(lambda entry: not entry.has_come_to_its_end and entry.due == entries[-1].due, reversed(entries))
     attempts = [*newest][::-1]
     if attempts:
         last = attempts[-1]

@@ -13,12 +13,7 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 import regex
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    SecretStr,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from arkaudit.exits import question_for_nearest
 from crawler.model.addresses import AddressGuard, Routes

@@ -12,9 +12,7 @@ from sqlalchemy import Connection, exists, func, select
 from arkaudit.exits import EXIT_FINDING, say
 from crawler.history.latest import DERIVED, rebuild_beside
 from crawler.model import schema
-from crawler.model.observations import (
-    ObjectOutcome,
-)
+from crawler.model.observations import ObjectOutcome
 from crawler.store import NotCopied, StoreDamaged
 from crawler.store.database import unreadable_rows
 from crawler.store.files import is_damage, is_ours, plain_copy, real_path, scratch_beside

@@ -62,12 +62,7 @@ def settings(url: str, *, is_tuned: bool) -> dict[str, Any]:
         "ARKAUDIT_LONGEST_WAIT": 60.0,
     }
     if is_tuned:
-        tuned |= {
-            "CONCURRENT_ITEMS": 1,
-            "COOKIES_ENABLED": False,
-            "REFERER_ENABLED": False,
-            "RETRY_ENABLED": False,
-        }
+        tuned |= {"CONCURRENT_ITEMS": 1, "COOKIES_ENABLED": False, "REFERER_ENABLED": False, "RETRY_ENABLED": False}
     return tuned
 
 

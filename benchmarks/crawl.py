@@ -45,10 +45,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     pages, rounds = (int(each) for each in [*arguments, *(PAGES, ROUNDS)[len(arguments) :]])
     cores = sorted(os.sched_getaffinity(0))
     best: dict[str, Crawl] = {}
-    with (
-        served(pages, core=cores[-1]) as site,
-        tempfile.TemporaryDirectory(prefix="arkaudit-crawl-") as folder,
-    ):
+    with served(pages, core=cores[-1]) as site, tempfile.TemporaryDirectory(prefix="arkaudit-crawl-") as folder:
         for number in range(rounds):
             for name, command in _commands(site, Path(folder), number).items():
                 seen = _crawled(command, site, pages, Path(folder), core=cores[0])
@@ -80,17 +77,7 @@ def _commands(site: Site, folder: Path, number: int) -> Mapping[str, Sequence[st
     options = ("-q", "--ignore-url", "^https:", "--config", str(other))
     bare = (sys.executable, "-m", "benchmarks.bare_spider", site.url)
     commands: dict[str, Sequence[str]] = {
-        OURS: (
-            sys.executable,
-            "-m",
-            "arkaudit",
-            "crawl",
-            site.url,
-            "-c",
-            str(ours),
-            "--store",
-            str(store),
-        ),
+        OURS: (sys.executable, "-m", "arkaudit", "crawl", site.url, "-c", str(ours), "--store", str(store)),
         BARE: bare,
         TUNED: (*bare, "tuned"),
     }

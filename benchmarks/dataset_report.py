@@ -89,17 +89,7 @@ def _make(place: Path, millions: int) -> None:
 
 def _reported(dataset: Path, out: Path) -> tuple[float, float, str]:
     """Seconds of CPU, megabytes at most, and a digest of all tables."""
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "arkaudit",
-        "report",
-        "--dataset",
-        str(dataset),
-        "--out",
-        str(out),
-    ]
+    command = [sys.executable, "-P", "-m", "arkaudit", "report", "--dataset", str(dataset), "--out", str(out)]
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(command, check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -73,11 +73,7 @@ def _check(folder: Path, port: int) -> list[str]:
 
 
 def _lychee(folder: Path, port: int) -> list[str]:
-    most = [
-        f"--max-concurrency={AT_A_TIME}",
-        f"--host-concurrency={AT_A_TIME}",
-        "--host-request-interval=0ms",
-    ]
+    most = [f"--max-concurrency={AT_A_TIME}", f"--host-concurrency={AT_A_TIME}", "--host-request-interval=0ms"]
     return [str(_LYCHEE), "--no-progress", "--cache=false", *most, "urls.txt"]
 
 
@@ -108,11 +104,7 @@ def _measured(command: object) -> Measured:
         arguments: Sequence[str] = command(folder, port)
         before, started = _children_cpu_s(), time.perf_counter()
         done = subprocess.run(
-            arguments,
-            cwd=folder,
-            env={**os.environ, **environment(folder)},
-            stdout=subprocess.DEVNULL,
-            check=False,
+            arguments, cwd=folder, env={**os.environ, **environment(folder)}, stdout=subprocess.DEVNULL, check=False
         )
         seconds, cpu_s = time.perf_counter() - started, _children_cpu_s() - before
     ours.send("done")

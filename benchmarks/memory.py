@@ -40,24 +40,10 @@ def _crawled(pages: int) -> tuple[int, float]:
     with served(pages) as site, tempfile.TemporaryDirectory(prefix="arkaudit-memory-") as name:
         folder = Path(name)
         folder.joinpath("arkaudit.toml").write_text(configuration(site))
-        command = (
-            sys.executable,
-            "-m",
-            "arkaudit",
-            "crawl",
-            site.url,
-            "-c",
-            "arkaudit.toml",
-            "--store",
-            "audit.db",
-        )
+        command = (sys.executable, "-m", "arkaudit", "crawl", site.url, "-c", "arkaudit.toml", "--store", "audit.db")
         started = time.perf_counter()
         running = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment(folder),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            command, cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         _, status, used = os.wait4(running.pid, 0)
         running.returncode = os.waitstatus_to_exitcode(status)

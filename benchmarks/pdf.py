@@ -71,11 +71,7 @@ def prose_pdf(*, pages: int = PAGES, first: int = 0) -> bytes:
     """
     document = pikepdf.new()
     font = document.make_indirect(
-        pikepdf.Dictionary(
-            Type=pikepdf.Name.Font,
-            Subtype=pikepdf.Name.Type1,
-            BaseFont=pikepdf.Name("/Times-Roman"),
-        )
+        pikepdf.Dictionary(Type=pikepdf.Name.Font, Subtype=pikepdf.Name.Type1, BaseFont=pikepdf.Name("/Times-Roman"))
     )
     for number in range(pages):
         document.add_blank_page(page_size=(595, 842))
@@ -91,10 +87,7 @@ def _page(number: int) -> bytes:
     words = PROSE.split()
     lines = [" ".join(words[(number + 7 * row + at) % len(words)] for at in range(15)) for row in range(LINES)]
     if number % 10 == 0:
-        lines[20:22] = [
-            "which is to be seen at https://example.org/ark:/12345/x5",
-            "4xz321 by all who wish to see it",
-        ]
+        lines[20:22] = ["which is to be seen at https://example.org/ark:/12345/x5", "4xz321 by all who wish to see it"]
     return b"BT /F 11 Tf 72 770 Td 14 TL " + b"".join(f"({line}) ' ".encode("ascii") for line in lines) + b"ET"
 
 

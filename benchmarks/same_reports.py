@@ -30,12 +30,7 @@ def main() -> int:
         ours, theirs = (_made_by(checkout, store.resolve()) for checkout in (_HERE, other))
         differing += ours != theirs
         names = [name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)]
-        print(
-            f"{store}: {len(ours)} files",
-            *(f"{name} differs" for name in sorted(names)),
-            sep="; ",
-            flush=True,
-        )
+        print(f"{store}: {len(ours)} files", *(f"{name} differs" for name in sorted(names)), sep="; ", flush=True)
     return int(differing > 0)
 
 

@@ -66,11 +66,7 @@ def _seconds_of_scan(text: str) -> float:
 
 def _seconds_of_ripgrep(file: Path) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        ["rg", "-i", "-j1", "--count-matches", "ark:", str(file)],
-        stdout=subprocess.DEVNULL,
-        check=False,
-    )
+    subprocess.run(["rg", "-i", "-j1", "--count-matches", "ark:", str(file)], stdout=subprocess.DEVNULL, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

@@ -15,19 +15,7 @@ from sqlalchemy import URL, create_engine
 from crawler.model import schema
 from extractors.model.ark import shoulder_of
 
-NAANS: Final = (
-    "53355",
-    "61903",
-    "65665",
-    "67531",
-    "81055",
-    "86073",
-    "20775",
-    "24407",
-    "31389",
-    "45487",
-    "54721",
-)
+NAANS: Final = ("53355", "61903", "65665", "67531", "81055", "86073", "20775", "24407", "31389", "45487", "54721")
 _ALPHABET: Final = "0123456789bcdfghjkmnpqrstvwxz"
 _FIRST: Final = datetime(2026, 1, 5, 3, 0, tzinfo=UTC)
 #: What becomes of an ARK, and how often.
@@ -79,14 +67,7 @@ def _name(chance: random.Random) -> str:
 def _arks(names: list[str]) -> Iterator[dict[str, Any]]:
     for number, ark in enumerate(names, start=1):
         naan, _, name = ark.removeprefix("ark:").partition("/")
-        yield {
-            "ark_id": number,
-            "ark": ark,
-            "naan": naan,
-            "shoulder": shoulder_of(name),
-            "name": name,
-            "qualifier": "",
-        }
+        yield {"ark_id": number, "ark": ark, "naan": naan, "shoulder": shoulder_of(name), "name": name, "qualifier": ""}
 
 
 def _at(run_id: int, seconds: float = 0.0) -> str:
@@ -179,13 +160,7 @@ def _observations(run_id: int, names: list[str], asked: list[int], fates: list[s
                 "location": _landing(ark),
                 "elapsed_s": 0.1 + place % 97 / 500,
             },
-            {
-                "url": _landing(ark),
-                "method": "GET",
-                "at": at,
-                "status": status,
-                "elapsed_s": 0.2 + place % 89 / 300,
-            },
+            {"url": _landing(ark), "method": "GET", "at": at, "status": status, "elapsed_s": 0.2 + place % 89 / 300},
         ]
         yield {
             "run_id": run_id,

@@ -110,10 +110,7 @@ def multiply(path: Path, times: int) -> None:
                     f"SELECT {copied} FROM {name} WHERE {name}_id <= {last[f'{name}_id']}"
                 )
             raw.commit()
-        raw.execute(
-            "UPDATE contact SET answered = answered * ?1, met = met * ?1, silent = silent * ?1",
-            (times,),
-        )
+        raw.execute("UPDATE contact SET answered = answered * ?1, met = met * ?1, silent = silent * ?1", (times,))
         raw.commit()
 
 
@@ -193,11 +190,7 @@ def _document(page: int, at: str) -> tuple[Any, ...]:
 
 
 def _hop(url: str, status: int | None, at: str) -> dict[str, Any]:
-    headers = {
-        "Content-Type": "text/html; charset=utf-8",
-        "Server": "nginx",
-        "Content-Length": "9000",
-    }
+    headers = {"Content-Type": "text/html; charset=utf-8", "Server": "nginx", "Content-Length": "9000"}
     error = None if status else "no connection in time"
     return {
         "url": url, "method": "GET", "at": at, "status": status, "location": None, "address": "192.0.2.7",
@@ -234,11 +227,7 @@ def _verdicts(run: int, asked: list[Subject], keys: _Keys) -> Iterator[tuple[Any
         is_described = status == 200 and bool(subject.number // OF % 3)
         landing = f"https://objects{subject.number % HOSTS}.example/{subject.number}"
         parsed = {"who": "A Library", "what": f"Object {subject.number}", "when": "1784"}
-        promise = {
-            "who": "A Library",
-            "what": "Permanent: Stable Content",
-            "level": "Permanent: Stable Content",
-        }
+        promise = {"who": "A Library", "what": "Permanent: Stable Content", "level": "Permanent: Stable Content"}
         is_promised = is_described and subject.number % 3 == 0
         yield (
             keys.verdict, run, subject.number + 1, subject.url, _OUTCOMES[status],

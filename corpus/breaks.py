@@ -59,13 +59,7 @@ class _Texts:
             citation = next(self._source)
             if not citation.written.startswith("ARK"):
                 before, _, after = self._prose.led_to(citation.written).partition(citation.written)
-                found.append(
-                    (
-                        f"{self._prose.sentence()} {before}",
-                        citation,
-                        f"{after} {self._prose.sentence()}",
-                    )
-                )
+                found.append((f"{self._prose.sentence()} {before}", citation, f"{after} {self._prose.sentence()}"))
         return found
 
 
@@ -76,13 +70,7 @@ def texts(half: str) -> Iterator[Document]:
         known = _Texts(half, kind, language)
         paragraphs = known.paragraphs(24)
         suffix = "py" if kind == "comments" else "txt"
-        yield _document(
-            f"plain/{kind}-{language}.{suffix}",
-            kind,
-            language,
-            made(paragraphs, known.random),
-            paragraphs,
-        )
+        yield _document(f"plain/{kind}-{language}.{suffix}", kind, language, made(paragraphs, known.random), paragraphs)
     for kind, suffix, mark, code in (
         ("comments-sql", "sql", "-- ", "select {n} from t{n};"),
         ("comments-c", "c", "// ", "x{n}(b{n});"),
@@ -117,11 +105,7 @@ def pdfs(half: str) -> Iterator[Document]:
         "body{font:10pt/1.3 'Liberation Serif';word-break:break-all;orphans:1;widows:1} p{margin:0}"
     )
     for kind, css, render in (
-        (
-            "weasyprint-marks",
-            _CSS,
-            lambda each, mark: f"{html.escape(each.written)}<sup>{html.escape(mark)}</sup>",
-        ),
+        ("weasyprint-marks", _CSS, lambda each, mark: f"{html.escape(each.written)}<sup>{html.escape(mark)}</sup>"),
         ("weasyprint-letterspaced", plain, lambda each, _: f"<i>{html.escape(each.written)}</i>"),
         ("weasyprint-narrow", narrow, lambda each, _: html.escape(each.written)),
         ("weasyprint-pages", pages, lambda each, _: html.escape(each.written)),
@@ -131,11 +115,7 @@ def pdfs(half: str) -> Iterator[Document]:
         yield _document(f"pdf/{kind}-{language}.pdf", kind, language, data, paragraphs)
     for kind, setup, render in (
         ("typst-gutter", '#set par.line(numbering: "1")\n', lambda each, _: _broken(each)),
-        (
-            "typst-columns",
-            "#set page(columns: 2)\n#set par(justify: true)\n",
-            lambda each, _: _broken(each),
-        ),
+        ("typst-columns", "#set page(columns: 2)\n#set par(justify: true)\n", lambda each, _: _broken(each)),
         ("typst-table", "", lambda each, _: _broken(each)),
     ):
         known = _Texts(half, kind, language)
@@ -152,10 +132,7 @@ def pdfs(half: str) -> Iterator[Document]:
         group = "layout" if kind == "typst-table" else "pdf"
         yield _document(f"{group}/{kind}-{language}.pdf", kind, language, data, paragraphs)
 
-    for kind, setup in (
-        ("latex-lineno", "\\linenumbers"),
-        ("latex-lineno-right", "\\rightlinenumbers"),
-    ):
+    for kind, setup in (("latex-lineno", "\\linenumbers"), ("latex-lineno-right", "\\rightlinenumbers")):
         paragraphs = _Texts(half, kind, language).paragraphs(24)
         body = "\n\n".join(
             _rendered(each, tex_text, lambda cited, _: f"\\url{{{cited.written}}}") for each in paragraphs
@@ -221,10 +198,7 @@ def _comments(paragraphs: list[Paragraph], _: Random) -> bytes:
     """Comments of a program."""
     pieces = []
     for number, paragraph in enumerate(paragraphs):
-        pieces += [f"# {line}" for line in _lines(paragraph, 58)] + [
-            f"item_{number} = {number}",
-            "",
-        ]
+        pieces += [f"# {line}" for line in _lines(paragraph, 58)] + [f"item_{number} = {number}", ""]
     return "\n".join(pieces).encode()
 
 
@@ -246,13 +220,7 @@ def _cited(paragraph: Paragraph) -> Citation:
 
 def _cell(random: Random) -> str:
     """What stands beside an ARK in a table."""
-    return random.choice(
-        (
-            str(random.randint(2, 999)),
-            str(random.randint(1500, 1960)),
-            f"{random.randint(2, 40)} ff.",
-        )
-    )
+    return random.choice((str(random.randint(2, 999)), str(random.randint(1500, 1960)), f"{random.randint(2, 40)} ff."))
 
 
 def _rows(paragraphs: list[Paragraph], known: _Texts, width: int) -> Iterator[list[tuple[str, str]]]:

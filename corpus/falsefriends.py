@@ -331,10 +331,5 @@ def false_friends(half: str, source: Iterator[Citation]) -> Iterator[Document]:
         named = [next(source) for _ in range(len(re.findall(r"(?<!\{)\{\}(?!\})", template)))]
         text = template.format(*(each.written.removeprefix("/") for each in named))
         yield Document(
-            f"false-friends/{name}",
-            "tempting",
-            language,
-            "known",
-            text.encode(),
-            tuple(each.ark for each in named),
+            f"false-friends/{name}", "tempting", language, "known", text.encode(), tuple(each.ark for each in named)
         )

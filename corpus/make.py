@@ -192,14 +192,7 @@ class Half:
                 random = Random(f"{self.half} html {kind} {naans}")
                 paragraphs = self._paragraphs(language, self._sources[naans], 18, random)
                 data = page(paragraphs, language, random).encode()
-                yield Document(
-                    f"html/{kind}-{naans}-{language}.html",
-                    kind,
-                    language,
-                    naans,
-                    data,
-                    _arks(paragraphs),
-                )
+                yield Document(f"html/{kind}-{naans}-{language}.html", kind, language, naans, data, _arks(paragraphs))
 
     def _pdfs(self) -> Iterator[Document]:
         for recipe, language, naans in _PDFS[self.half]:

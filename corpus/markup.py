@@ -57,11 +57,7 @@ _NARROW = "a4paper,10pt,twocolumn"
 
 
 def _tex(
-    paragraphs: list[Paragraph],
-    language: str,
-    ark: Callable[[Citation], str],
-    preamble: str,
-    options: str = _NARROW,
+    paragraphs: list[Paragraph], language: str, ark: Callable[[Citation], str], preamble: str, options: str = _NARROW
 ) -> str:
     body = "\n\n".join(rendered(each, tex_text, ark) for each in paragraphs)
     return _TEX_PAGE.substitute(options=options, preamble=_BABEL[language] + "\n" + preamble, body=body)
@@ -221,10 +217,7 @@ def chromium_anywhere(paragraphs: list[Paragraph], language: str) -> str:
 def chromium_soft(paragraphs: list[Paragraph], language: str) -> str:
     """Soft hyphens, which Chromium prints as U+2010."""
     return _page(
-        paragraphs,
-        language,
-        lambda each: with_joints(_escaped(each), "&shy;"),
-        "overflow-wrap: anywhere; columns: 4",
+        paragraphs, language, lambda each: with_joints(_escaped(each), "&shy;"), "overflow-wrap: anywhere; columns: 4"
     )
 
 

@@ -115,23 +115,14 @@ def _cited(authority: Authority, name: str, random: Random) -> Citation:
 _N2T = ("https://n2t.net/", "http://n2t.net/", "https://arks.org/")
 _UUID = "{x8}-{x4}-4{x3}-a{x3}-{x12}"
 
-_BNF_PAGES = (
-    "/f{n}.item",
-    "/f{n}.planchecontact",
-    "/f{n}.image.r=Dumas",
-    "/f{n}.item.zoom",
-    ".texteImage",
-)
+_BNF_PAGES = ("/f{n}.item", "/f{n}.planchecontact", "/f{n}.image.r=Dumas", "/f{n}.item.zoom", ".texteImage")
 _BNF_IIIF = ("/f{n}/full/full/0/native.jpg", "/f{n}/{d3},{d3},1{d3},1{d3}/full/0/default.jpg")
 
 #: By half of the corpus. No authority's form stands in both: a NAAN may, with other shoulders.
 KNOWN: dict[str, tuple[Authority, ...]] = {
     "dev": (
         Authority(
-            "12148",
-            ("bpt6k{d6}{k}", "bpt6k{d7}{k}"),
-            ("https://gallica.bnf.fr/", "http://gallica.bnf.fr/"),
-            _BNF_PAGES,
+            "12148", ("bpt6k{d6}{k}", "bpt6k{d7}{k}"), ("https://gallica.bnf.fr/", "http://gallica.bnf.fr/"), _BNF_PAGES
         ),
         Authority(
             "13030",
@@ -145,21 +136,13 @@ KNOWN: dict[str, tuple[Authority, ...]] = {
             ("https://texashistory.unt.edu/", "http://texashistory.unt.edu/"),
             ("/m1/{n}/", "/m1/1/high_res/", "/m2/1/high_res_d/{d10}-Miller.pdf"),
         ),
-        Authority(
-            "61903",
-            ("1:1:{F4}-{F3}",),
-            ("https://familysearch.org/", "https://www.familysearch.org/"),
-        ),
+        Authority("61903", ("1:1:{F4}-{F3}",), ("https://familysearch.org/", "https://www.familysearch.org/")),
         Authority(
             "88435",
             ("{b2}{d2}{b2}{d2}{K}", "{b}{e}{d2}{b2}{d}{e}{K}"),
             ("http://arks.princeton.edu/", "https://findingaids.princeton.example/"),
         ),
-        Authority(
-            "53355",
-            ("cl010{d6}", "cl020{d6}"),
-            ("https://collections.louvre.fr/", "https://n2t.net/"),
-        ),
+        Authority("53355", ("cl010{d6}", "cl020{d6}"), ("https://collections.louvre.fr/", "https://n2t.net/")),
         Authority("27927", ("pg{b}{d}{b}{d}{b2}{d}{b2}", "rmp{d4}{b}{d}"), _N2T),
     ),
     "held-out": (
@@ -182,32 +165,17 @@ KNOWN: dict[str, tuple[Authority, ...]] = {
             ("/m1/1/high_res/", "/m1/{n}/", "/m1/1/"),
         ),
         Authority("61903", ("3:1:{F4}-{F4}-{F}", "3:1:{F4}-{F4}-{F3}"), ("https://www.familysearch.org/",)),
-        Authority(
-            "13960",
-            ("t{d}{b2}{d2}{b}{d}{K}", "t{d2}{b}{d}{b}{d2}{K}"),
-            ("https://archive.example.org/", *_N2T),
-        ),
+        Authority("13960", ("t{d}{b2}{d2}{b}{d}{K}", "t{d2}{b}{d}{b}{d2}{K}"), ("https://archive.example.org/", *_N2T)),
         Authority("65665", ("nv9{x8}{x4}4{x3}a{x3}{x12}", f"m3{_UUID}", f"3{_UUID}"), ("http://n2t.net/",)),
         # Nothing stands behind these names: normalization would move a component before the period.
         Authority(
             "81055",
             ("vdc_100{d9}.0x0000{x2}", "vdc_00000{d5}{X2}.0x000001"),
-            (
-                "https://access.bl.example.uk/item/viewer/",
-                "https://api.bl.example.uk/metadata/iiif/",
-            ),
+            ("https://access.bl.example.uk/item/viewer/", "https://api.bl.example.uk/metadata/iiif/"),
         ),
-        Authority(
-            "29072",
-            ("x0{d2}{b}{d2}{e}{d3}{k}",),
-            ("https://digital.bodleian.ox.ac.uk/", "https://n2t.net/"),
-        ),
+        Authority("29072", ("x0{d2}{b}{d2}{e}{d3}{k}",), ("https://digital.bodleian.ox.ac.uk/", "https://n2t.net/")),
         Authority("87278", ("s6{e5}{K}",), ("https://collections.lib.utah.edu/",), ("/{d6}",)),
-        Authority(
-            "99166",
-            ("w6{e6}{K}", "p9{b2}{d4}{K}"),
-            ("http://snaccooperative.org/", "http://n2t.net/"),
-        ),
+        Authority("99166", ("w6{e6}{K}", "p9{b2}{d4}{K}"), ("http://snaccooperative.org/", "http://n2t.net/")),
     ),
 }
 
@@ -215,11 +183,7 @@ KNOWN: dict[str, tuple[Authority, ...]] = {
 UNSEEN: dict[str, tuple[Authority, ...]] = {
     "dev": (
         Authority("30512", ("g4{e6}{K}",), ("https://id.stadtarchiv.example/", "https://n2t.net/")),
-        Authority(
-            "52209",
-            ("{d8}", "{d9}"),
-            ("http://www.biblioteca.example/registro/", "https://n2t.net/"),
-        ),
+        Authority("52209", ("{d8}", "{d9}"), ("http://www.biblioteca.example/registro/", "https://n2t.net/")),
         Authority("74461", ("{w}-{d4}", "{w}-{d5}"), ("https://musee-du-port.example/collections/",)),
         Authority(
             "41877",
@@ -227,39 +191,17 @@ UNSEEN: dict[str, tuple[Authority, ...]] = {
             ("https://data.institute.example/resolve/",),
             ("/data/README.md", "/data/plates/plate_{d3}.tif", "/tables/t{d2}.csv"),
         ),
-        Authority(
-            "85533",
-            ("{A8}={d}_{A6}", "{A6}_{A8}"),
-            ("https://ark.edition.example/", "https://arks.org/"),
-        ),
+        Authority("85533", ("{A8}={d}_{A6}", "{A6}_{A8}"), ("https://ark.edition.example/", "https://arks.org/")),
     ),
     "held-out": (
-        Authority(
-            "63390",
-            ("vx{d}{e5}", "vx{d}{e6}"),
-            ("https://pid.kreismuseum.example/", "https://n2t.net/"),
-        ),
+        Authority("63390", ("vx{d}{e5}", "vx{d}{e6}"), ("https://pid.kreismuseum.example/", "https://n2t.net/")),
         Authority("96604", ("r2{e7}{k}",), ("http://ark.archivo-real.example/",), ("/im{d3}.jpg",)),
-        Authority(
-            "b5937",
-            ("d{d}{e3}{d2}",),
-            ("https://portal.observatory.example:8443/id/", "https://arks.org/"),
-        ),
+        Authority("b5937", ("d{d}{e3}{d2}",), ("https://portal.observatory.example:8443/id/", "https://arks.org/")),
         Authority("28817", ("{e4}", "{e5}", "{e6}"), ("https://a.example/", "https://n2t.net/")),
         Authority("19946", ("{x40}",), ("https://objects.preservation.example/",)),
         Authority("37788", ("{A4}_{A4}={A2}", "{A10}"), ("https://id.theatre-archive.example/o/",)),
-        Authority(
-            "46628",
-            ("fonds{d2}_b{d}_p{d3}", "{w}-{d5}"),
-            ("https://archives.ville.example/",),
-            ("/v{d}",),
-        ),
-        Authority(
-            "57719",
-            ("k8{e5}",),
-            ("https://editions.example/",),
-            (".v{d}.fr.pdf", ".odt", "/c{d}.v{d}.xml"),
-        ),
+        Authority("46628", ("fonds{d2}_b{d}_p{d3}", "{w}-{d5}"), ("https://archives.ville.example/",), ("/v{d}",)),
+        Authority("57719", ("k8{e5}",), ("https://editions.example/",), (".v{d}.fr.pdf", ".odt", "/c{d}.v{d}.xml")),
         Authority("60417", (_UUID,), ("https://repo.university.example/",)),
         Authority("33902", ("{b}{d5}",), ("http://herbier.example/",), ("/scans/00{d2}.tif", "/notes.txt")),
     ),

@@ -48,11 +48,4 @@ def odd_forms(half: str, source: Iterator[Citation]) -> Document:
         lines.append(f"{prose.sentence()} {form(citation)} ; {prose.sentence()}")
         arks.append(citation.ark)
     text = "\n\n".join(lines) + "\n"
-    return Document(
-        f"plain/odd-forms-{language}.txt",
-        "odd-forms",
-        language,
-        "known",
-        text.encode(),
-        tuple(arks),
-    )
+    return Document(f"plain/odd-forms-{language}.txt", "odd-forms", language, "known", text.encode(), tuple(arks))

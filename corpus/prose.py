@@ -30,20 +30,7 @@ _NAMES = (
 )
 _SIZES = ("4to", "8vo", "12mo", "fol.", "16mo", "23 cm", "in-8°", "in-12", "31 x 24 cm", "240 mm")
 _ROMAN = ("ii", "iv", "vii", "ix", "xiv", "xvi", "XII", "XVIII", "XXIV", "LIX")
-_SERIES = (
-    "MS",
-    "Add. MS",
-    "Cod.",
-    "Ms. fr.",
-    "Hs.",
-    "Mss/",
-    "Inc.",
-    "Rés.",
-    "NAF",
-    "2 J",
-    "E-supp.",
-    "Sig.",
-)
+_SERIES = ("MS", "Add. MS", "Cod.", "Ms. fr.", "Hs.", "Mss/", "Inc.", "Rés.", "NAF", "2 J", "E-supp.", "Sig.")
 
 #: Entries as catalogues, notes and bibliographies write them: the first half of each list is for dev, the second for
 #: held-out. ``{m}`` is a name, ``{y}`` a year, ``{n}`` a number, ``{z}`` a size, ``{r}`` roman, ``{s}`` a series.
@@ -100,42 +87,10 @@ _ENTRIES = {
 
 #: What leads to an ARK, and how it is fenced in; ``{}`` is the ARK. The last ones run on without punctuation.
 _LEADS = {
-    "en": (
-        "See {}.",
-        "({})",
-        "Digitized: {};",
-        "cf. {},",
-        "the scan at {} and",
-        "Permalink {}",
-        "available as {} in",
-    ),
-    "fr": (
-        "Voir {}.",
-        "({})",
-        "Numérisé : {} ;",
-        "cf. {},",
-        "l'image {} et",
-        "Notice {}",
-        "consultable sous {} dans",
-    ),
-    "de": (
-        "Siehe {}.",
-        "({})",
-        "Digitalisat: {};",
-        "vgl. {},",
-        "die Aufnahme {} und",
-        "Nachweis {}",
-        "unter {} in",
-    ),
-    "es": (
-        "Véase {}.",
-        "({})",
-        "Digitalizado: {};",
-        "cf. {},",
-        "la imagen {} y",
-        "Registro {}",
-        "accesible en {} con",
-    ),
+    "en": ("See {}.", "({})", "Digitized: {};", "cf. {},", "the scan at {} and", "Permalink {}", "available as {} in"),
+    "fr": ("Voir {}.", "({})", "Numérisé : {} ;", "cf. {},", "l'image {} et", "Notice {}", "consultable sous {} dans"),
+    "de": ("Siehe {}.", "({})", "Digitalisat: {};", "vgl. {},", "die Aufnahme {} und", "Nachweis {}", "unter {} in"),
+    "es": ("Véase {}.", "({})", "Digitalizado: {};", "cf. {},", "la imagen {} y", "Registro {}", "accesible en {} con"),
     "it": (
         "Vedi {}.",
         "({})",
@@ -145,25 +100,9 @@ _LEADS = {
         "Scheda {}",
         "disponibile in {} con",
     ),
-    "nl": (
-        "Zie {}.",
-        "({})",
-        "Scan: {};",
-        "vgl. {},",
-        "de opname {} en",
-        "Beschrijving {}",
-        "te vinden onder {} in",
-    ),
+    "nl": ("Zie {}.", "({})", "Scan: {};", "vgl. {},", "de opname {} en", "Beschrijving {}", "te vinden onder {} in"),
 }
-_FENCES = (
-    "{}",
-    "{}",
-    "{}",
-    "{}",
-    "<{}>",
-    "[{}]",
-    "\N{LEFT DOUBLE QUOTATION MARK}{}\N{RIGHT DOUBLE QUOTATION MARK}",
-)
+_FENCES = ("{}", "{}", "{}", "{}", "<{}>", "[{}]", "\N{LEFT DOUBLE QUOTATION MARK}{}\N{RIGHT DOUBLE QUOTATION MARK}")
 
 
 class Prose:

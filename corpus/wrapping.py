@@ -48,9 +48,7 @@ def nroff(text: str, width: int, _: Random) -> bytes:
     for line in text.splitlines():
         tokens = [_for_nroff(token) for token in line.split(" ")]
         joined = re.sub(
-            r"[^\x00-\x7f]",
-            lambda char: f"\\[u{ord(char[0]):04X}]",
-            " ".join(tokens).replace("'", "\\(cq"),
+            r"[^\x00-\x7f]", lambda char: f"\\[u{ord(char[0]):04X}]", " ".join(tokens).replace("'", "\\(cq")
         )
         lines.append(f"\\&{joined}" if joined else "")
     source = f".pl 100000\n.ll {width}n\n.ad b\n.hy\n" + "\n".join(lines)
@@ -65,10 +63,7 @@ def python(text: str, width: int, _: Random) -> bytes:
 
 def python_whole(text: str, width: int, _: Random) -> bytes:
     """Python's textwrap, breaking neither long words nor at hyphens."""
-    return _each_line(
-        text,
-        lambda line: textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False),
-    )
+    return _each_line(text, lambda line: textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False))
 
 
 def at_url_joints(text: str, width: int, _: Random) -> bytes:

@@ -12,9 +12,7 @@ from typing import Any
 from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
-from crawler.model.observations import (
-    Chain,
-)
+from crawler.model.observations import Chain
 from crawler.model.registry import cache_folder
 from crawler.politeness.throttle import share_pace
 from crawler.spiders import settings as ours
@@ -70,11 +68,7 @@ class GuardedDownloads(CrawlerPart):
         if not settings.getbool("ROBOTSTXT_OBEY"):
             middlewares["crawler.wire.robots.ObeyRobots"] = None
         _add(settings, "DOWNLOADER_MIDDLEWARES", middlewares)
-        _add(
-            settings,
-            "DOWNLOAD_HANDLERS",
-            {scheme: ours.DOWNLOAD_HANDLERS[scheme] for scheme in ("http", "https")},
-        )
+        _add(settings, "DOWNLOAD_HANDLERS", {scheme: ours.DOWNLOAD_HANDLERS[scheme] for scheme in ("http", "https")})
         _add(settings, "EXTENSIONS", {"crawler.wire.middlewares.BodyBounds": 0})
         share_pace(self._crawler, settings, cache_folder())
 

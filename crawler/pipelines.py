@@ -17,15 +17,7 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
-from crawler.model.observations import (
-    NOT_IN_TIME,
-    ChainEnd,
-    DocumentRecord,
-    ObjectOutcome,
-    Observation,
-    TlsResult,
-    now,
-)
+from crawler.model.observations import NOT_IN_TIME, ChainEnd, DocumentRecord, ObjectOutcome, Observation, TlsResult, now
 from crawler.politeness.throttle import NotAsked, routes_and_guard, throttle_of
 from crawler.spiders.auditing import AuditSpider
 from crawler.wire.middlewares import CrawlerPart, RunStopped

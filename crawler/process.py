@@ -81,10 +81,7 @@ class _Process(AsyncCrawlerProcess):
 
 
 def run_stages(
-    stages: Sequence[SpiderStage],
-    settings: Mapping[str, Any],
-    *,
-    on_start: Callable[[Crawler], None],
+    stages: Sequence[SpiderStage], settings: Mapping[str, Any], *, on_start: Callable[[Crawler], None]
 ) -> None:
     """Run *stages* in order, with our settings and *settings* over them; *on_start* sees each crawler first.
 
@@ -180,10 +177,7 @@ def _most_at_once(files: int) -> int:
 
 
 async def _run(
-    process: AsyncCrawlerProcess,
-    stage: SpiderStage,
-    throttle: HostThrottle,
-    on_start: Callable[[Crawler], None],
+    process: AsyncCrawlerProcess, stage: SpiderStage, throttle: HostThrottle, on_start: Callable[[Crawler], None]
 ) -> None:
     crawler = process.create_crawler(stage.spider)
     install_throttle(crawler, throttle)

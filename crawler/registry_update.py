@@ -147,11 +147,7 @@ def _fetched(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any
         "ITEM_PIPELINES": {},  # nothing is recorded: this is no part of an audit
         "ARKAUDIT_DECOMPRESSED_LIMIT": REGISTRY_LIMIT,
     }
-    run_stages(
-        [SpiderStage(RegistrySpider, lambda: arguments)],
-        {**settings, **own},
-        on_start=lambda crawler: None,
-    )
+    run_stages([SpiderStage(RegistrySpider, lambda: arguments)], {**settings, **own}, on_start=lambda crawler: None)
     fault: str | None = "undetermined: the request was never sent"
     for request, response in answers:
         fault = _fault(request, response)

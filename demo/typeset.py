@@ -160,10 +160,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     """What the user asked for; sources are given by name, with or without the ending."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "names",
-        nargs="*",
-        metavar="NAME",
-        help="a source, such as bulletin or bulletin.tex (default: all)",
+        "names", nargs="*", metavar="NAME", help="a source, such as bulletin or bulletin.tex (default: all)"
     )
     parser.add_argument(
         "--out",

@@ -22,28 +22,14 @@ from reports.languages import FOLDER, NAMES
 #: The languages that have a file; English stands in the code.
 TRANSLATED: Final = tuple(code for code in NAMES if code != "en")
 #: Where sentences stand, and how they are read there.
-_SOURCES: Final = {
-    "reports": [("**.py", "python"), ("**.j2", "jinja2")],
-    "arkaudit": [("reporting.py", "python")],
-}
+_SOURCES: Final = {"reports": [("**.py", "python"), ("**.j2", "jinja2")], "arkaudit": [("reporting.py", "python")]}
 #: What is given a sentence, besides what gettext itself knows: where among its arguments that stands.
 _KEYWORDS: Final = (
     {**DEFAULT_KEYWORDS, "Forms": (1, 2), "TableDefinition": (2,)},
     {"TableDefinition": (3,)},
     {
         f"{kind}_column": (2,)
-        for kind in [
-            "text",
-            "token",
-            "url",
-            "naan",
-            "ark",
-            "count",
-            "number",
-            "share",
-            "truth",
-            "moment",
-        ]
+        for kind in ["text", "token", "url", "naan", "ark", "count", "number", "share", "truth", "moment"]
     },
 )
 #: A file says when it was begun; a newer day would change it, and say nothing.
@@ -107,10 +93,7 @@ def main(folder: Path = FOLDER) -> None:
     for code in TRANSLATED:
         catalogue = updated(code)
         (folder / f"{code}.po").write_bytes(text_of(catalogue))
-        print(
-            f"{code}: {len(catalogue)} sentences, {len(untranslated(catalogue))} to translate",
-            file=sys.stderr,
-        )
+        print(f"{code}: {len(catalogue)} sentences, {len(untranslated(catalogue))} to translate", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -75,16 +75,7 @@ def page() -> str:
     )
     published = (_table(f"{table.name}.csv", table.caption, map(_published, table.columns)) for table in TABLES)
     of_datasets = (_table(table.name, table.caption, map(_of_dataset, table.columns)) for table in DATASET_TABLES)
-    parts = [
-        _INTRODUCTION,
-        _STORED,
-        *stored,
-        _PUBLISHED,
-        *published,
-        _MERGED,
-        _DATASET,
-        *of_datasets,
-    ]
+    parts = [_INTRODUCTION, _STORED, *stored, _PUBLISHED, *published, _MERGED, _DATASET, *of_datasets]
     return "\n".join(parts).rstrip() + "\n"
 
 

@@ -59,8 +59,7 @@ def main() -> None:
     readme.write_text(linked_description(readme.read_text("utf-8"), repository, tag), "utf-8")
     text = project.read_text("utf-8")
     project.write_text(
-        text.replace("[project.scripts]", f"{project_urls(repository, tag)}\n[project.scripts]"),
-        "utf-8",
+        text.replace("[project.scripts]", f"{project_urls(repository, tag)}\n[project.scripts]"), "utf-8"
     )
 
 

@@ -37,15 +37,7 @@ SERVICES = (
     ("metadata", MetadataOutcome, "MN"),
     ("commitment", CommitmentOutcome, "P"),
 )
-FACTS = (
-    AnswerFacts,
-    PageWords,
-    ObjectFacts,
-    ClosedFacts,
-    MetadataFacts,
-    CommitmentFacts,
-    StatementFacts,
-)
+FACTS = (AnswerFacts, PageWords, ObjectFacts, ClosedFacts, MetadataFacts, CommitmentFacts, StatementFacts)
 _INTRODUCTION = """# How a verdict comes about
 
 This page is made from the rules in `crawler/verdicts/` by `python -m deploy.rule_page docs/verdicts.md`.
@@ -76,10 +68,7 @@ _OTHER_WAYS = (
         "the resolver itself says 404 or 410",
         "under the path that its host names; then at the registry's target and at the global resolver",
     ),
-    (
-        "the resolver itself fails, or is dead",
-        "at the registry's target and at the global resolver",
-    ),
+    ("the resolver itself fails, or is dead", "at the registry's target and at the global resolver"),
     (
         "the ARK was passed on as it is written, to a host that says 404 or 410, fails or is dead",
         "at the same two: who passes everything on need not know the name",
@@ -89,10 +78,7 @@ _OTHER_WAYS = (
         "a success that looks like a page for what is not there",
         "without its hyphens; where the control gets the same, at the registry's target and at the global resolver",
     ),
-    (
-        "the resolver leads to a place of its own choice, and that is missing",
-        "nowhere else: it knows the name",
-    ),
+    ("the resolver leads to a place of its own choice, and that is missing", "nowhere else: it knows the name"),
 )
 
 
@@ -180,12 +166,7 @@ def _facts_in(condition: Callable[..., Any]) -> set[str]:
     return names.union(*map(_facts_in, called))
 
 
-_NAMES = frozenset(name for kind in FACTS for name, _ in _readers(kind)) | {
-    "status",
-    "record",
-    "end",
-    "text",
-}
+_NAMES = frozenset(name for kind in FACTS for name, _ in _readers(kind)) | {"status", "record", "end", "text"}
 
 
 def main(arguments: Sequence[str]) -> int:

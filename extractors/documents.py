@@ -77,8 +77,7 @@ def hidden_finding(names: Sequence[str]) -> Finding:
     first = sorted(names)[:_MOST_NAMES]
     more = f" and {len(names) - len(first)} more" if len(names) > len(first) else ""
     return Finding(
-        "members-skipped",
-        f"hidden or installed, and not read unless they are named: {', '.join(first)}{more}",
+        "members-skipped", f"hidden or installed, and not read unless they are named: {', '.join(first)}{more}"
     )
 
 
@@ -130,14 +129,7 @@ class Document:
     @classmethod
     def of(cls, name: str, read: Extraction) -> Document:
         """Return the document that *read* was made of."""
-        return cls(
-            name,
-            read.mentions,
-            read.findings,
-            read.unresolved,
-            read.reading.media_type,
-            read.reading.title,
-        )
+        return cls(name, read.mentions, read.findings, read.unresolved, read.reading.media_type, read.reading.title)
 
     @property
     def arks(self) -> tuple[Ark, ...]:

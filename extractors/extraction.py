@@ -73,12 +73,7 @@ class Extraction:
 
 
 def extraction_of(
-    data: bytes,
-    *,
-    media_type: str | None = None,
-    name: str = "",
-    charset: str | None = None,
-    with_links: bool = True,
+    data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None, with_links: bool = True
 ) -> Extraction:
     """Everything about ARKs in a document of any format. Never raises: what goes wrong is a finding.
 
@@ -105,12 +100,7 @@ def extraction_of(
     placed = [(index, mention) for index, in_block in enumerate(by_block) for mention in _mentions(in_block)]
     mentions = _finished([mention for _, mention in placed], evidence)
     limits = budget.findings if budget is not None else ()
-    findings = (
-        *reading.findings,
-        *limits,
-        *sorted(namespaces),
-        *citation_findings(mentions, blocks),
-    )
+    findings = (*reading.findings, *limits, *sorted(namespaces), *citation_findings(mentions, blocks))
     findings = (*findings, *malformed_findings(reading, mentions))
     if findings != reading.findings:
         reading = replace(reading, findings=findings)
@@ -120,10 +110,7 @@ def extraction_of(
 
 def _namespace_finding(namespace: NamespaceMention) -> Finding:
     if namespace.is_overlong:
-        return Finding(
-            "malformed-ark",
-            f"{namespace.as_written!r} is no ARK: it is too long, or full of labels",
-        )
+        return Finding("malformed-ark", f"{namespace.as_written!r} is no ARK: it is too long, or full of labels")
     no_object = "names a NAAN or shoulder, not an object"
     return Finding("namespace-mention", f"{namespace.as_written!r} {no_object}: {namespace.context}")
 
@@ -321,12 +308,7 @@ _ENCRYPTED_OFFICE = "EncryptedPackage".encode("utf-16-le")
 
 
 def read_document(
-    data: bytes,
-    *,
-    media_type: str | None = None,
-    name: str = "",
-    charset: str | None = None,
-    with_links: bool = True,
+    data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None, with_links: bool = True
 ) -> Reading:
     """Return what a document holds, whatever it is; never raises, whatever the bytes (but `MemoryError`).
 
@@ -346,10 +328,7 @@ def read_document(
         if binary is not None:
             seen_as, looks_like = binary
             if seen_as == OLE and _ENCRYPTED_OFFICE in data:
-                return Reading(
-                    seen_as,
-                    findings=(Finding("encrypted", "an Office document that asks for a password"),),
-                )
+                return Reading(seen_as, findings=(Finding("encrypted", "an Office document that asks for a password"),))
             return Reading(seen_as, findings=(Finding("unknown-format", looks_like),))
         its_format = package or format_of(data, media_type=media_type, name=name, charset=charset)
         if its_format is Format.HTML:

@@ -24,13 +24,7 @@ from extractors.mentions.fast_path import (
     may_hide_label,
 )
 from extractors.mentions.labels import label_signs
-from extractors.mentions.mention import (
-    STANDS_WHOLE,
-    Mention,
-    NamespaceMention,
-    completed,
-    linked_arks,
-)
+from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention, completed, linked_arks
 from extractors.mentions.mention_reader import MentionReader
 from extractors.model.ark import Ark
 from extractors.model.documents import Anchor, Block, Role
@@ -140,11 +134,7 @@ def _as_written(mention: Mention | NamespaceMention, text: str) -> Mention | Nam
         return replace(mention, as_written=text[slice(*mention.span)])
     written = text[mention.start : mention.end]
     escapes = {"invisible character": "percent-encoding"} if _UNSEEN not in written else {}
-    return replace(
-        mention,
-        as_written=written,
-        repairs=tuple(escapes.get(name, name) for name in mention.repairs),
-    )
+    return replace(mention, as_written=written, repairs=tuple(escapes.get(name, name) for name in mention.repairs))
 
 
 def _unwrapped(text: str) -> str:
@@ -230,11 +220,7 @@ def _is_linked_otherwise(mention: Mention, linked: Mapping[int, Ark]) -> bool:
 
 
 def _read(
-    block: Block,
-    region: _Region,
-    read_up_to: int,
-    evidence: Evidence,
-    linked: Mapping[int, Ark],
+    block: Block, region: _Region, read_up_to: int, evidence: Evidence, linked: Mapping[int, Ark]
 ) -> Generator[Mention | NamespaceMention, None, int]:
     """Yield what is in *region* after *read_up_to*; return how far it was read."""
     text = block.text

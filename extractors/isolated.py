@@ -260,10 +260,7 @@ def _in_order(here: Iterable[S | None], of_left: Iterable[S]) -> list[S]:
 
 
 def worked_ahead(
-    executor: WorkerExecutor,
-    work: Callable[[list[T]], S],
-    batched: Iterable[list[T]],
-    here: Callable[[list[T]], S],
+    executor: WorkerExecutor, work: Callable[[list[T]], S], batched: Iterable[list[T]], here: Callable[[list[T]], S]
 ) -> Iterator[S]:
     """Give what *work* returns of each batch in a process of *executor*, in their order, several under way at a time.
 

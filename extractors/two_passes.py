@@ -71,9 +71,7 @@ Decided = tuple[R, tuple[Finding, ...]]
 
 
 def parts_reading(
-    executor: WorkerExecutor,
-    make: Make[S],
-    read: Callable[[Sequence[Part]], list[S]] | None = None,
+    executor: WorkerExecutor, make: Make[S], read: Callable[[Sequence[Part]], list[S]] | None = None
 ) -> BatchReading[Part, S]:
     """Return what reads parts in batches and gives what *make* makes of each.
 
@@ -99,12 +97,7 @@ def parts_reading(
         return make(part, extraction_of_member(extraction, part))
 
     return BatchReading(
-        executor,
-        read or BatchRead(make),
-        failed,
-        stays_here=_is_little,
-        read_little=read_little,
-        read_here=read_here,
+        executor, read or BatchRead(make), failed, stays_here=_is_little, read_little=read_little, read_here=read_here
     )
 
 
@@ -129,10 +122,7 @@ class BatchRead(Generic[S]):
     def __call__(self, parts: Sequence[Part]) -> list[S]:
         """Return what is made of each of *parts*; of what takes too long, as far as it was read."""
         return [
-            self.make(
-                part,
-                None if isinstance(part, Document) else extraction_in_time(part, with_links=False),
-            )
+            self.make(part, None if isinstance(part, Document) else extraction_in_time(part, with_links=False))
             for part in parts
         ]
 

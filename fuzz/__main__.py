@@ -31,17 +31,8 @@ def main() -> int:
     for name in names:
         found = HERE / "found" / name
         found.mkdir(parents=True, exist_ok=True)
-        limits = (
-            f"-max_total_time={seconds}",
-            f"-rss_limit_mb={_MOST_MB}",
-            "-timeout=30",
-            "-max_len=4096",
-        )
-        where = (
-            f"-artifact_prefix={HERE / 'found'}/{name}-",
-            str(found),
-            str(HERE / "corpus" / name),
-        )
+        limits = (f"-max_total_time={seconds}", f"-rss_limit_mb={_MOST_MB}", "-timeout=30", "-max_len=4096")
+        where = (f"-artifact_prefix={HERE / 'found'}/{name}-", str(found), str(HERE / "corpus" / name))
         done = subprocess.run([sys.executable, "-m", "fuzz.one", name, *limits, *where], cwd=HERE.parent, check=False)
         failed += [name] if done.returncode else []
     print(f"failed: {', '.join(failed)}; see fuzz/found" if failed else "nothing has failed")

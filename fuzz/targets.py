@@ -50,20 +50,7 @@ from reports.store.frames import StoreUnreadable, read
 
 #: The names under which readers are tried, so that each is: the first byte chooses.
 NAMES = (
-    *(
-        "a.html",
-        "a.xml",
-        "a.txt",
-        "a.md",
-        "a.rst",
-        "a.tex",
-        "a.bib",
-        "a.csv",
-        "a.tsv",
-        "a.json",
-        "a.jsonl",
-        "a.mrc",
-    ),
+    *("a.html", "a.xml", "a.txt", "a.md", "a.rst", "a.tex", "a.bib", "a.csv", "a.tsv", "a.json", "a.jsonl", "a.mrc"),
     *("a.docx", "a.xlsx", "a.pptx", "a.odt", "a.epub", "a.pdf", "a.rtf", "a.eml", ""),
 )
 #: The types of answers, and the headers, that are tried: the first byte chooses.
@@ -135,10 +122,7 @@ def _judge(headers: Mapping[str, str], *, location: str | None = None, **seen: A
     answer = AnswerFacts(
         Observation(ark, _URL, Question.OBJECT, _URL, (hop,), ChainEnd.ANSWERED, **seen).within_limits()
     )
-    judge(
-        {Question.OBJECT: answer, Question.INFO: answer},
-        context=VerdictContext(control=answer, control_info=answer),
-    )
+    judge({Question.OBJECT: answer, Question.INFO: answer}, context=VerdictContext(control=answer, control_info=answer))
 
 
 def robots(data: bytes) -> None:

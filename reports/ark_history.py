@@ -140,11 +140,7 @@ def _decided(connection: Connection, ark_id: int) -> dict[str, tuple[Happened, .
     made = sorted(decisions(connection), key=lambda decision: (decision.at, decision.key))
     return {
         row.request_url: tuple(
-            Happened(
-                decision.at.isoformat(timespec="milliseconds"),
-                decision.action.value,
-                decision_words(decision),
-            )
+            Happened(decision.at.isoformat(timespec="milliseconds"), decision.action.value, decision_words(decision))
             for decision in about
         )
         for row, about in touched(connection, made)
@@ -155,13 +151,7 @@ def _decided(connection: Connection, ark_id: int) -> dict[str, tuple[Happened, .
 def _citations(connection: Connection, ark_id: int) -> Iterator[Cited]:
     """The documents that cite it, in the order in which they first did."""
     query = (
-        select(
-            document.c.url,
-            document.c.fetched_at,
-            document.c.document_id,
-            mention.c.citation,
-            mention.c.request_url,
-        )
+        select(document.c.url, document.c.fetched_at, document.c.document_id, mention.c.citation, mention.c.request_url)
         .join_from(mention, document)
         .where(mention.c.ark_id == ark_id, is_current_mention)
         .order_by(document.c.fetched_at, document.c.document_id, mention.c.ordinal)
@@ -172,13 +162,7 @@ def _citations(connection: Connection, ark_id: int) -> Iterator[Cited]:
     for url, rows in rows_by_document.items():
         last = [row for row in rows if row.document_id == rows[-1].document_id]
         urls = dict.fromkeys(row.request_url for row in rows if row.request_url)
-        yield Cited(
-            url,
-            rows[0].fetched_at,
-            last[0].fetched_at,
-            len({row.citation for row in last}),
-            tuple(urls),
-        )
+        yield Cited(url, rows[0].fetched_at, last[0].fetched_at, len({row.citation for row in last}), tuple(urls))
 
 
 def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, Checked]]:
@@ -201,10 +185,7 @@ def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, Checked]
     at_url = {(run_id, url): row for (run_id, url, _), row in asked.items()}
     query = (
         select(
-            verdict,
-            run.c.started_at,
-            run.c.ended_at,
-            func.coalesce(assessment.c.is_suspect, False).label("is_suspect"),
+            verdict, run.c.started_at, run.c.ended_at, func.coalesce(assessment.c.is_suspect, False).label("is_suspect")
         )
         .join_from(verdict, run)
         .join(assessment, assessment.c.run_id == verdict.c.run_id, isouter=True)
@@ -216,10 +197,7 @@ def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, Checked]
         answer = asked.get((row.run_id, row.request_url, row.final_url)) or at_url.get((row.run_id, row.request_url))
         at = moment_of_check(answer, row)
         check = DatedVerdict(
-            datetime.fromisoformat(at),
-            ObjectOutcome(row.object),
-            bool(row.is_suspect),
-            Seen(row.final_url),
+            datetime.fromisoformat(at), ObjectOutcome(row.object), bool(row.is_suspect), Seen(row.final_url)
         )
         standings[row.request_url], _ = step(standings.get(row.request_url), check, policy)
         yield (

@@ -8,13 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from xml.etree import ElementTree
 
-from crawler.conformance.conformance import (
-    SAME,
-    Comparison,
-    RequirementOutcome,
-    RequirementResult,
-    score,
-)
+from crawler.conformance.conformance import SAME, Comparison, RequirementOutcome, RequirementResult, score
 from crawler.model.observations import ChainEnd
 from reports.formats.badge import AMISS, FINE, Badge, svg
 from reports.formats.json_document import json_text
@@ -86,11 +80,7 @@ def as_json(report: ConformanceReport) -> str:
             "outcome": result.outcome,
             "reasons": result.reasons,
             "requests": [
-                {
-                    "question": answer.question,
-                    "url": answer.asked_url,
-                    "hops": [hop.json for hop in answer.hops],
-                }
+                {"question": answer.question, "url": answer.asked_url, "hops": [hop.json for hop in answer.hops]}
                 for answer in result.observations
             ],
         }
@@ -105,10 +95,7 @@ def as_junit(report: ConformanceReport) -> str:
     root = ElementTree.Element("testsuites", {"name": f"ARK conformance of {report.resolver}"})
     for title, results in report.sections():
         suite = ElementTree.SubElement(root, "testsuite", {"name": title, "tests": str(len(results))})
-        counted = {
-            "failures": RequirementOutcome.FAILS,
-            "skipped": RequirementOutcome.NOT_APPLICABLE,
-        }
+        counted = {"failures": RequirementOutcome.FAILS, "skipped": RequirementOutcome.NOT_APPLICABLE}
         for kind, outcome in counted.items():
             suite.set(kind, str(sum(result.outcome is outcome for result in results)))
         for result in results:
@@ -131,13 +118,7 @@ def as_markdown(report: ConformanceReport) -> str:
     """A table a section."""
     lines = [f"# ARK conformance of {report.resolver}: {report.share}"]
     for title, results in report.sections():
-        lines += [
-            "",
-            f"## {title}",
-            "",
-            "| | level | requirement | outcome | |",
-            "|---|---|---|---|---|",
-        ]
+        lines += ["", f"## {title}", "", "| | level | requirement | outcome | |", "|---|---|---|---|---|"]
         for result in results:
             row = result.requirement
             reasons = "; ".join(map(escaped, result.reasons)).replace("|", "\\|")

@@ -14,19 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sqlalchemy import (
-    JSON,
-    Boolean,
-    Column,
-    Connection,
-    Float,
-    Integer,
-    Select,
-    Table,
-    Text,
-    select,
-    type_coerce,
-)
+from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, Select, Table, Text, select, type_coerce
 
 from crawler.model import schema
 from crawler.model.durable_files import durable_file, make_folder, safe_name
@@ -52,13 +40,7 @@ EXPORTED = (
 #: What belongs to no run: what people have decided, and by what rules the status is kept.
 OF_NO_RUN = (schema.triage, schema.policy)
 _ROWS_A_GROUP = 50_000
-_ARROW = {
-    Integer: pa.int64(),
-    Float: pa.float64(),
-    Boolean: pa.bool_(),
-    Text: pa.string(),
-    JSON: pa.string(),
-}
+_ARROW = {Integer: pa.int64(), Float: pa.float64(), Boolean: pa.bool_(), Text: pa.string(), JSON: pa.string()}
 _MOMENT = pa.timestamp("ms", tz="UTC")
 
 
@@ -119,10 +101,7 @@ def _write(connection: Connection, table: Table, run_id: int | None, path: Path,
     make_folder(path.parent)
     columns = exported_columns(table)
     shape = pa.schema([pa.field(name, _type(column)) for name, column in columns.items()], {"arkaudit": stamp})
-    with (
-        durable_file(path) as file,
-        pq.ParquetWriter(file, shape, compression="zstd") as writer,
-    ):
+    with durable_file(path) as file, pq.ParquetWriter(file, shape, compression="zstd") as writer:
         for rows in connection.execute(_rows(table, columns, run_id)).partitions(_ROWS_A_GROUP):
             writer.write_table(_arrow(shape, rows))
 

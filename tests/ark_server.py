@@ -66,10 +66,7 @@ class ArkServer:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         for process in reversed(self._processes):
             process.send_signal(signal.SIGINT)
@@ -88,30 +85,10 @@ class ArkServer:
             if os.geteuid() == 0:
                 os.chown(folder, NOBODY, NOBODY)
         nobody: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
-        create = [
-            programs / "initdb",
-            "-D",
-            data,
-            "-U",
-            "postgres",
-            "--auth=trust",
-            "--encoding=utf8",
-            "--no-sync",
-        ]
+        create = [programs / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--encoding=utf8", "--no-sync"]
         done = subprocess.run(create, capture_output=True, check=False, **nobody)
         assert done.returncode == 0, done.stderr.decode()
-        serve = [
-            programs / "postgres",
-            "-D",
-            data,
-            "-k",
-            sockets,
-            "-h",
-            "127.0.0.1",
-            "-F",
-            "-c",
-            "shared_buffers=16MB",
-        ]
+        serve = [programs / "postgres", "-D", data, "-k", sockets, "-h", "127.0.0.1", "-F", "-c", "shared_buffers=16MB"]
         self._database_port = self._started([*serve, "-p"], **nobody)
 
     def _programs(self) -> Path:
@@ -138,16 +115,7 @@ class ArkServer:
             self.names = [row["ark_name"] for row in csv.DictReader(file)]
 
     def _start_server(self) -> None:
-        serve = [
-            PYTHON,
-            "-m",
-            "sanic",
-            "ark_server",
-            "--host",
-            "127.0.0.1",
-            "--single-process",
-            "--port",
-        ]
+        serve = [PYTHON, "-m", "sanic", "ark_server", "--host", "127.0.0.1", "--single-process", "--port"]
         self.port = self._started(serve, env=self._settings())
 
     def _started(self, command: Sequence[str | Path], **how: Any) -> int:

@@ -121,13 +121,7 @@ class Page:
 
     def open(self, file: Path, *, width: int = 1280, height: int = 900, fragment: str = "") -> None:
         """Show *file*, at *fragment*, in a window of this size, loaded to the end, pictures too."""
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self._load("about:blank")  # or another fragment of the same page would not load it again
         self._load(file.resolve().as_uri() + fragment)
 

@@ -123,11 +123,7 @@ def answer(method: str, target: str, headers: dict[str, str], broken: str) -> An
         if broken == "unknown-name" and not mark:
             return Answer(200, PAGE.format(title="Catalogue", text="All that we have. " * 30))
         if broken == "description-of-nothing" and query == "info":
-            return Answer(
-                200,
-                "erc:\nwho: (:unkn)\nwhat: (:unkn)\nwhen: (:unkn)\n",
-                "text/plain; charset=utf-8",
-            )
+            return Answer(200, "erc:\nwho: (:unkn)\nwhat: (:unkn)\nwhen: (:unkn)\n", "text/plain; charset=utf-8")
         return NOT_FOUND
     suffix = name[len(NAME) :]
     if is_info:
@@ -142,16 +138,8 @@ def answer(method: str, target: str, headers: dict[str, str], broken: str) -> An
 def described(broken: str) -> Answer:
     """The answer to ?info."""
     record, kind = RECORD.format(ark=ARK), "text/plain; charset=utf-8"
-    extra = {
-        "THUMP-Status": "0.6 200 OK",
-        "Link": f'</{ARK}>; rel="describes"',
-        "Access-Control-Allow-Origin": "*",
-    }
-    lost = {
-        "thump-status": "THUMP-Status",
-        "describes-link": "Link",
-        "cors": "Access-Control-Allow-Origin",
-    }
+    extra = {"THUMP-Status": "0.6 200 OK", "Link": f'</{ARK}>; rel="describes"', "Access-Control-Allow-Origin": "*"}
+    lost = {"thump-status": "THUMP-Status", "describes-link": "Link", "cors": "Access-Control-Allow-Origin"}
     if broken in lost:
         del extra[lost[broken]]
     match broken:

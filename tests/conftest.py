@@ -110,10 +110,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     """Let a test fail in continuous integration that is skipped elsewhere, where a machine lacks what it starts."""
     report = yield
     if report.skipped and "CI" in os.environ and not hasattr(report, "wasxfail"):
-        report.outcome, report.longrepr = (
-            "failed",
-            f"skipped, which nothing may be in CI: {report.longrepr}",
-        )
+        report.outcome, report.longrepr = ("failed", f"skipped, which nothing may be in CI: {report.longrepr}")
     return report
 
 

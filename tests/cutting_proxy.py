@@ -19,12 +19,7 @@ class CuttingProxy:
     """Passes requests on to a server, one a connection, and cuts off the body of answers for some targets."""
 
     def __init__(self, port: int, targets: str, cuts: int, body_bytes: int) -> None:
-        self._port, self._targets, self.cuts, self._body_bytes = (
-            port,
-            re.compile(targets),
-            cuts,
-            body_bytes,
-        )
+        self._port, self._targets, self.cuts, self._body_bytes = (port, re.compile(targets), cuts, body_bytes)
         self.cut = 0
         """Answers that were cut off."""
         self._lock = threading.Lock()

@@ -23,13 +23,7 @@ class Cluster:
     """A scheduler and some workers with a nanny each, which starts another process where one has ended."""
 
     def __init__(
-        self,
-        folder: Path,
-        workers: int,
-        *,
-        seconds: float = 0.0,
-        nannies: bool = True,
-        **environment: str,
+        self, folder: Path, workers: int, *, seconds: float = 0.0, nannies: bool = True, **environment: str
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
@@ -58,13 +52,7 @@ class Cluster:
     def _start(self) -> None:
         file = self._folder / "scheduler.json"
         self.scheduler = self._begin(
-            "dask_scheduler",
-            "--scheduler-file",
-            str(file),
-            "--port",
-            "0",
-            "--dashboard-address",
-            "127.0.0.1:0",
+            "dask_scheduler", "--scheduler-file", str(file), "--port", "0", "--dashboard-address", "127.0.0.1:0"
         )
         wait_until(lambda: file.exists() and file.read_text().rstrip().endswith("}"), "a scheduler")
         self.address = str(json.loads(file.read_text())["address"])
@@ -72,14 +60,7 @@ class Cluster:
         options = f"--nthreads 1 --memory-limit 0 --dashboard-address 127.0.0.1:0 --death-timeout {PATIENCE_S:g}"
         for number in range(self._count):
             self.workers.append(
-                self._begin(
-                    "dask_worker",
-                    self.address,
-                    "--name",
-                    f"w{number}",
-                    *options.split(),
-                    *self._options,
-                )
+                self._begin("dask_worker", self.address, "--name", f"w{number}", *options.split(), *self._options)
             )
 
     def __exit__(self, *_: object) -> None:
@@ -90,14 +71,7 @@ class Cluster:
             process.wait()
 
     def _begin(self, module: str, *arguments: str) -> subprocess.Popen[bytes]:
-        command = [
-            sys.executable,
-            "-m",
-            f"distributed.cli.{module}",
-            "--host",
-            "127.0.0.1",
-            *arguments,
-        ]
+        command = [sys.executable, "-m", f"distributed.cli.{module}", "--host", "127.0.0.1", *arguments]
         with (self._folder / f"{module}.log").open("ab") as log:
             process = subprocess.Popen(command, stdout=log, stderr=log, env=self._environment, cwd=_ROOT)
         self._processes.append(process)

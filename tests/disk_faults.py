@@ -50,28 +50,11 @@ class Scenario:
 
 
 def crawl(folder: Path) -> None:
-    arkaudit(
-        "crawl",
-        str(folder.parent / "papers"),
-        "--store",
-        str(folder / "a.db"),
-        "--only-routed",
-        "--jobs",
-        "1",
-    )
+    arkaudit("crawl", str(folder.parent / "papers"), "--store", str(folder / "a.db"), "--only-routed", "--jobs", "1")
 
 
 def dataset(folder: Path) -> None:
-    arkaudit(
-        "extract",
-        str(folder.parent / "papers"),
-        "--out",
-        str(folder / "ds"),
-        "--part-size",
-        "1",
-        "--jobs",
-        "1",
-    )
+    arkaudit("extract", str(folder.parent / "papers"), "--out", str(folder / "ds"), "--part-size", "1", "--jobs", "1")
 
 
 def report(folder: Path) -> None:
@@ -185,12 +168,7 @@ def forked(work: Callable[[], object]) -> tuple[str, int]:
 
 
 def armed(
-    change: Callable[[Path], None],
-    folder: Path,
-    *,
-    log: Path | None = None,
-    at: int = 0,
-    error: int = 0,
+    change: Callable[[Path], None], folder: Path, *, log: Path | None = None, at: int = 0, error: int = 0
 ) -> None:
     """Change *folder*; the change number *at* fails with *error*, and *log* gets all that are made."""
     _LIBC.fault_arm(str(folder).encode(), str(log).encode() if log else None, at, error)
@@ -318,11 +296,7 @@ def states(log: Path, count: int, before: Mapping[str, bytes]) -> Iterator[State
     changes = list(logged(log.read_bytes()))
     disk = Disk()
     for path, data in before.items():
-        for change in (
-            ("w", path, "", 0, data),
-            ("s", path, "", 0, b""),
-            ("s", str(Path(path).parent), "", 0, b""),
-        ):
+        for change in (("w", path, "", 0, data), ("s", path, "", 0, b""), ("s", str(Path(path).parent), "", 0, b"")):
             disk.apply(*change)
     wanted = {round((step + 1) * len(changes) / count) for step in range(count)}
     for number, change in enumerate(changes, 1):

@@ -48,31 +48,17 @@ def _library(target: str) -> Answer:
         place = "/hub" if target.startswith("/old/") else f"/p{target[7:]}/more"
         return 302, {"Location": place}, ""
     if target == "/hub":
-        return _page(
-            "Hub",
-            "http://two.example/ark:/12x45/c277k <a href='/p0'>page 0</a> <a href='/p1/more'>more</a>",
-        )
+        return _page("Hub", "http://two.example/ark:/12x45/c277k <a href='/p0'>page 0</a> <a href='/p1/more'>more</a>")
     if target == "/":
         links = "".join(f"<a href='/p{number}'>page {number}</a> " for number in range(PAGES))
         links += "".join(f"<a href='/old/{number}'>old</a> " for number in range(3))
-        return _page(
-            "Library",
-            f"{links}<a href='/gone'>gone</a> <a href='http://files.library.example/doubts.txt'>",
-        )
+        return _page("Library", f"{links}<a href='/gone'>gone</a> <a href='http://files.library.example/doubts.txt'>")
     if not target.startswith("/p") or not target[2:].partition("/")[0].isdigit():
         return _not_found(target)
     number = int(target[2:].partition("/")[0])
     if target.endswith("/more"):
-        return _page(
-            f"More of {number}",
-            f"http://two.example/ark:/12x45/c2{number:02}k <a href='/'>home</a>",
-        )
-    places = (
-        "http://one.example",
-        f"http://three{number}.example",
-        "http://four.example",
-        "http://nobody.example",
-    )
+        return _page(f"More of {number}", f"http://two.example/ark:/12x45/c2{number:02}k <a href='/'>home</a>")
+    places = ("http://one.example", f"http://three{number}.example", "http://four.example", "http://nobody.example")
     cited = f"{places[number % 4]}/ark:/12x45/b1{number:02}x http://one.example/ark:/12x45/b1{number // 2:02}z"
     links = f"<a href='/p{number}/more'>more</a> <a href='http://files.library.example/f{number}.txt'>file</a>"
     links += f"<a href='/moved/{number}'>the same</a>" if number % 4 == 1 else ""
@@ -92,14 +78,7 @@ def _files(target: str) -> Answer:
 
 
 #: The names that exist at one.example.
-_KNOWN = {
-    *(f"b1{number:02}{end}" for number in range(PAGES) for end in "xz"),
-    "d30q",
-    "d31q",
-    "d32q",
-    "x5k3",
-    "b7q2",
-}
+_KNOWN = {*(f"b1{number:02}{end}" for number in range(PAGES) for end in "xz"), "d30q", "d31q", "d32q", "x5k3", "b7q2"}
 
 
 def _one(target: str) -> Answer:
@@ -246,11 +225,7 @@ class Command:
         self._printed, self._said = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         told = {**clean_environment(), "PYTHONIOENCODING": "utf-8"}
         self._process = preloaded.begin(
-            self._arguments,
-            environment=told,
-            prints=self._printed,
-            says=self._said,
-            first=self._first,
+            self._arguments, environment=told, prints=self._printed, says=self._said, first=self._first
         )
         return self
 
@@ -348,10 +323,7 @@ def sent(store: Path) -> Counter[tuple[str, str]]:
     if not is_made(store):
         return Counter()
     with sqlite3.connect(store) as raw:
-        rows = [
-            *raw.execute("select hops from observation"),
-            *raw.execute("select hops from document"),
-        ]
+        rows = [*raw.execute("select hops from observation"), *raw.execute("select hops from document")]
     urls = [hop["url"] for (hops,) in rows for hop in json.loads(hops) if hop["status"] is not None]
     return Counter((url.split("/")[2], "/" + url.split("/", 3)[3]) for url in urls)
 
@@ -390,16 +362,6 @@ def tables(store: Path) -> dict[str, pd.DataFrame]:
 
 def counts(store: Path) -> dict[str, int]:
     """How many rows each table has, also those that nobody publishes."""
-    names = (
-        "run",
-        "document",
-        "finding",
-        "ark",
-        "mention",
-        "observation",
-        "verdict",
-        "frontier",
-        "outlinks",
-    )
+    names = ("run", "document", "finding", "ark", "mention", "observation", "verdict", "frontier", "outlinks")
     with sqlite3.connect(store) as raw:
         return {name: raw.execute(f"select count(*) from {name}").fetchone()[0] for name in names}

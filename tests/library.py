@@ -22,10 +22,7 @@ OAI = "http://www.openarchives.org/OAI/2.0/"
 
 
 def sitemap(*urls: str) -> tuple[str, str]:
-    return (
-        f"<urlset xmlns='{SITEMAP}'>{''.join(f'<url><loc>{url}</loc></url>' for url in urls)}</urlset>",
-        XML,
-    )
+    return (f"<urlset xmlns='{SITEMAP}'>{''.join(f'<url><loc>{url}</loc></url>' for url in urls)}</urlset>", XML)
 
 
 def sitemap_index(*urls: str) -> tuple[str, str]:
@@ -51,10 +48,7 @@ def deleted(identifier: str) -> str:
 
 def records(*each: str, token: str | None = None) -> tuple[str, str]:
     goes_on = "" if token is None else f"<resumptionToken>{token}</resumptionToken>"
-    return (
-        f"<OAI-PMH xmlns='{OAI}'><ListRecords>{''.join(each)}{goes_on}</ListRecords></OAI-PMH>",
-        XML,
-    )
+    return (f"<OAI-PMH xmlns='{OAI}'><ListRecords>{''.join(each)}{goes_on}</ListRecords></OAI-PMH>", XML)
 
 
 def oai_error(code: str, words: str = "") -> tuple[str, str]:
@@ -64,10 +58,7 @@ def oai_error(code: str, words: str = "") -> tuple[str, str]:
 def feed(*urls: str, after: str | None = None) -> tuple[str, str]:
     entries = "".join(f"<entry><link href='{url}'/></entry>" for url in urls)
     goes_on = f"<link rel='next' href='{after}'/>" if after else ""
-    return (
-        f"<feed xmlns='http://www.w3.org/2005/Atom'>{goes_on}{entries}</feed>",
-        "application/atom+xml",
-    )
+    return (f"<feed xmlns='http://www.w3.org/2005/Atom'>{goes_on}{entries}</feed>", "application/atom+xml")
 
 
 def pdf(text: str) -> tuple[bytes, str]:
@@ -114,10 +105,7 @@ class Web:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
 

@@ -29,11 +29,7 @@ Responder = Callable[[str], bytes | None]
 
 def reply(status: str = "200 OK", body: str = "", media_type: str = "text/html", **headers: str) -> bytes:
     """A complete, well-formed answer that closes its connection."""
-    lines = {
-        "Content-Type": media_type,
-        "Content-Length": str(len(body.encode())),
-        "Connection": "close",
-    }
+    lines = {"Content-Type": media_type, "Content-Length": str(len(body.encode())), "Connection": "close"}
     lines.update({name.replace("_", "-"): value for name, value in headers.items()})
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
     return f"HTTP/1.1 {status}\r\n{head}\r\n{body}".encode()
@@ -76,10 +72,7 @@ class RawServer:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -169,11 +162,7 @@ def run_command(
     """`arkaudit` with these arguments, as a process of its own; what it prints may go to a file descriptor instead."""
     told = {**clean_environment(), "PYTHONIOENCODING": encoding, **environment}
     return preloaded.run(
-        [str(each) for each in arguments],
-        environment=told,
-        stdin=stdin,
-        stdout=stdout,
-        timeout_s=timeout_s,
+        [str(each) for each in arguments], environment=told, stdin=stdin, stdout=stdout, timeout_s=timeout_s
     )
 
 

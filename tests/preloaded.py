@@ -128,11 +128,7 @@ class _Command:
     """What runs in the fork; its streams travel with it as it is sent there."""
 
     def __init__(
-        self,
-        arguments: list[str],
-        environment: dict[str, str],
-        streams: list[int],
-        program: str | None = None,
+        self, arguments: list[str], environment: dict[str, str], streams: list[int], program: str | None = None
     ) -> None:
         self._arguments, self._environment, self._streams = arguments, environment, streams
         self._program = program

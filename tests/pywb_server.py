@@ -63,10 +63,7 @@ class Pywb:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._process is not None:
             self._process.terminate()
@@ -103,12 +100,7 @@ class Pywb:
                 )  # fmt: skip
                 writer.write_record(record)
         done = subprocess.run(
-            [PYTHON, "-c", _MANAGE],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=PATIENCE_S,
+            [PYTHON, "-c", _MANAGE], cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE_S
         )
         assert done.returncode == 0, done.stderr
 

@@ -10,13 +10,7 @@ from extractors.model.documents import Reading
 def assert_sound(reading: Reading) -> None:
     """Assert that all of *reading* can be stored, and that all it says about places lies within its texts."""
     assert reading.media_type or reading.findings
-    for text in (
-        reading.title,
-        *reading.links,
-        *reading.documents,
-        *reading.parts,
-        *reading.unfollowed,
-    ):
+    for text in (reading.title, *reading.links, *reading.documents, *reading.parts, *reading.unfollowed):
         text.encode()
     assert len(set(reading.links)) == len(reading.links)
     numbers = {block.link for block in reading.blocks if block.link is not None}

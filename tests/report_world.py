@@ -62,15 +62,7 @@ VERDICT = {
     "naan_policy": {},
     "remarks": [],
 }
-OBSERVATION = {
-    "run_id": 2,
-    "attempt": 1,
-    "at": MOMENT,
-    "detail": "",
-    "body_complete": True,
-    "facts": {},
-    "remarks": [],
-}
+OBSERVATION = {"run_id": 2, "attempt": 1, "at": MOMENT, "detail": "", "body_complete": True, "facts": {}, "remarks": []}
 
 GUIDE = "https://library.example/guide.html"
 CLOSED = "https://library.example/closed.pdf"
@@ -160,15 +152,7 @@ def observation_row(
 
 
 def hop(url: str, status: int | None = 200, **others: Any) -> dict[str, Any]:
-    return {
-        "url": url,
-        "method": "GET",
-        "status": status,
-        "at": MOMENT,
-        "elapsed_s": 0.25,
-        "headers": {},
-        **others,
-    }
+    return {"url": url, "method": "GET", "status": status, "at": MOMENT, "elapsed_s": 0.25, "headers": {}, **others}
 
 
 def write_world(path: Path) -> Path:
@@ -180,11 +164,7 @@ def write_world(path: Path) -> Path:
     return write_store(
         path,
         {
-            schema.run: [
-                {"run_id": 1},
-                {"run_id": 2},
-                {"run_id": 3, "ended_at": None, "state": "running"},
-            ],
+            schema.run: [{"run_id": 1}, {"run_id": 2}, {"run_id": 3, "ended_at": None, "state": "running"}],
             schema.ark: [
                 ark_row(number, text)
                 for number, text in enumerate(
@@ -213,12 +193,7 @@ def write_world(path: Path) -> Path:
                     "title": '=HYPERLINK("http://evil.example/")',
                     "media_type": "application/pdf",
                 },
-                {
-                    "document_id": 4,
-                    "url": CLOSED,
-                    "outcome": "unreadable",
-                    "media_type": "application/pdf",
-                },
+                {"document_id": 4, "url": CLOSED, "outcome": "unreadable", "media_type": "application/pdf"},
                 {
                     "document_id": 5,
                     "url": "https://gone.example/",
@@ -235,13 +210,7 @@ def write_world(path: Path) -> Path:
                     "kind": "namespace-mention",
                     "detail": "'ark:/12148/' names a NAAN, not an object",
                 },
-                {
-                    "run_id": 2,
-                    "document_id": 4,
-                    "subject": CLOSED,
-                    "kind": "encrypted",
-                    "detail": "needs a password",
-                },
+                {"run_id": 2, "document_id": 4, "subject": CLOSED, "kind": "encrypted", "detail": "needs a password"},
             ],
             schema.mention: [
                 mention_row(1, 0, 10, "https://n2t.net/ark:29072/old"),
@@ -271,10 +240,7 @@ def write_world(path: Path) -> Path:
                     1,
                     BTV_AT_N2T,
                     "object",
-                    [
-                        hop(BTV_AT_N2T, 302, location=LANDING),
-                        hop(LANDING, headers={"Content-Type": "text/html"}),
-                    ],
+                    [hop(BTV_AT_N2T, 302, location=LANDING), hop(LANDING, headers={"Content-Type": "text/html"})],
                 ),
                 observation_row(1, BTV_AT_N2T, "?info", [hop(f"{BTV_AT_N2T}?info")]),
                 observation_row(1, BTV_AT_GALLICA, "object", [hop(BTV_AT_GALLICA, 404)]),
@@ -285,22 +251,8 @@ def write_world(path: Path) -> Path:
                 observation_row(8, TERM, "object", [hop(TERM)]),
             ],
             schema.tls_probe: [
-                {
-                    "run_id": 2,
-                    "host": "n2t.net",
-                    "port": 443,
-                    "at": MOMENT,
-                    "trusted": True,
-                    "reason": "ok",
-                },
-                {
-                    "run_id": 2,
-                    "host": "slow.example",
-                    "port": 443,
-                    "at": MOMENT,
-                    "trusted": False,
-                    "reason": "expired",
-                },
+                {"run_id": 2, "host": "n2t.net", "port": 443, "at": MOMENT, "trusted": True, "reason": "ok"},
+                {"run_id": 2, "host": "slow.example", "port": 443, "at": MOMENT, "trusted": False, "reason": "expired"},
             ],
             schema.verdict: [
                 {
@@ -311,10 +263,7 @@ def write_world(path: Path) -> Path:
                     "metadata": "erc",
                     "commitment": "stated",
                     "commitment_evidence": ["an erc-support block", "with a rating"],
-                    "commitment_parsed": {
-                        "who": "The Library",
-                        "what": "Permanent: Stable Content",
-                    },
+                    "commitment_parsed": {"who": "The Library", "what": "Permanent: Stable Content"},
                     "final_url": LANDING,
                     "hop_count": 1,
                     "request_count": 3,
@@ -349,27 +298,12 @@ def write_world(path: Path) -> Path:
                     "object_evidence": [f"the page is titled {RIGHT_TO_LEFT_OVERRIDE}dnuof toN"],
                     "final_url": MUSEUM,
                     "rests_on": [f"{MUSEUM[:-1]}8"],
-                    "did_you_mean": {
-                        "ark": "ark:53355/cl010120338",
-                        "url": f"{MUSEUM[:-1]}8",
-                        "evidence": [],
-                    },
+                    "did_you_mean": {"ark": "ark:53355/cl010120338", "url": f"{MUSEUM[:-1]}8", "evidence": []},
                     "remarks": ["unregistered NAAN"],
                 },
                 {"ark_id": 4, "request_url": SLOW, "object": "timeout"},
-                {
-                    "ark_id": 5,
-                    "request_url": GUARDED,
-                    "object": "robots",
-                    "metadata": "blocked",
-                    "request_count": 0,
-                },
-                {
-                    "ark_id": 6,
-                    "request_url": EXAMPLE,
-                    "object": "skipped",
-                    "request_count": 0,
-                },
+                {"ark_id": 5, "request_url": GUARDED, "object": "robots", "metadata": "blocked", "request_count": 0},
+                {"ark_id": 6, "request_url": EXAMPLE, "object": "skipped", "request_count": 0},
                 {"ark_id": 7, "request_url": TRIAL, "object": "skipped", "request_count": 0},
                 {
                     "ark_id": 8,

@@ -31,11 +31,7 @@ class Repository:
     def __enter__(self) -> Self:
         command = [sys.executable, "-m", "tests.repository_server", str(self._log)]
         self._process = subprocess.Popen(
-            command,
-            cwd=Path(__file__).parent.parent,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
+            command, cwd=Path(__file__).parent.parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -45,10 +41,7 @@ class Repository:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._process.kill()
         self._process.communicate()

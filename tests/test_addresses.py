@@ -63,14 +63,7 @@ def test_a_network_that_is_none_is_named() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "n2t.net",
-        "n2t.net:443",
-        "n2t.net:443=localhost",
-        "n2t.net:0=127.0.0.1:1",
-        "a:1=b:2",
-        "a:99999=127.0.0.1:1",
-    ],
+    ["n2t.net", "n2t.net:443", "n2t.net:443=localhost", "n2t.net:0=127.0.0.1:1", "a:1=b:2", "a:99999=127.0.0.1:1"],
 )
 def test_a_route_that_is_none_is_named(text: str) -> None:
     with pytest.raises(BadRoute, match=text):

@@ -58,10 +58,7 @@ def test_answer_from_the_process_is_the_same_as_from_here() -> None:
 
 
 def test_answer_over_its_budget_costs_only_itself() -> None:
-    sound, slow, large, deep = (
-        read_answer(ERC, "text/plain", ARK),
-        *read_all(b"time", b"memory", b"stack"),
-    )
+    sound, slow, large, deep = (read_answer(ERC, "text/plain", ARK), *read_all(b"time", b"memory", b"stack"))
     assert slow.fault == "that took more than 1 s of CPU time"
     assert large.fault == "that took more than 1024 MiB of memory"
     assert deep.fault == "its reader failed (RecursionError: too deep)"

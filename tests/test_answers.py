@@ -41,11 +41,7 @@ def test_page(vector: dict[str, Any]) -> None:
         ("Università".encode("utf-16"), "text/plain; charset=utf-16", "Università"),
         ("Università".encode("utf-16"), "text/plain", "Università"),
         ("Università".encode("cp1252"), "text/plain; charset=windows-1252", "Università"),
-        (
-            "\N{ZERO WIDTH NO-BREAK SPACE}Università".encode(),
-            "text/plain; charset=utf8mb4",
-            "Università",
-        ),
+        ("\N{ZERO WIDTH NO-BREAK SPACE}Università".encode(), "text/plain; charset=utf8mb4", "Università"),
         ("<p>Страница".encode("cp1251"), "text/html; charset=windows-1251", "Страница"),
         (b"\xff\xd8\xff", "image/jpeg", None),
         (b"", "text/plain", None),
@@ -92,10 +88,7 @@ def test_a_text_is_like_itself_whatever_it_was_asked_for(text: str) -> None:
     assert same_page(text, text)
 
 
-@given(
-    st.lists(st.text(alphabet="abcdefghij", min_size=3, max_size=6), min_size=3, max_size=60),
-    st.data(),
-)
+@given(st.lists(st.text(alphabet="abcdefghij", min_size=3, max_size=6), min_size=3, max_size=60), st.data())
 def test_likeness_is_symmetric_and_a_share(words: list[str], data: st.DataObject) -> None:
     one = sketch(" ".join(words)) or ""
     other = sketch(" ".join(data.draw(st.permutations(words)))) or ""
@@ -108,20 +101,12 @@ def test_the_data_about_servers_and_languages_is_well_formed() -> None:
     languages = ("not_found", "passing", "withdrawn", "restricted")
     phrases = [phrase for table in languages for words in told[table].values() for phrase in words]
     phrases += [*told["about_request"]["phrase"], *told["check"]["word"], *told["check"]["widget"]]
-    for table in (
-        told["placeholder"]["phrase"],
-        told["placeholder"]["word"],
-        told["login"]["title"],
-    ):
+    for table in (told["placeholder"]["phrase"], told["placeholder"]["word"], told["login"]["title"]):
         phrases += table
     for row in told["challenge"]:
         assert row.keys() - {"name", "since"} <= {"header", "title", "text", "markup", "blank"}
         assert all(": " in header for header in row.get("header", ()))
-        phrases += [
-            *row.get("title", ()),
-            *row.get("text", ()),
-            *(sign.lower() for sign in row.get("markup", ())),
-        ]
+        phrases += [*row.get("title", ()), *row.get("text", ()), *(sign.lower() for sign in row.get("markup", ()))]
     assert [phrase for phrase in phrases if phrase != plain(phrase)] == []
     assert all(row["since"] for row in [*told["challenge"], *told["host"]])
     labels = [label for words in told["labels"].values() for label in words]
@@ -180,14 +165,7 @@ def test_many_languages_say_that_something_is_not_there(title: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "title",
-    [
-        "Ms. 404",
-        "404 p. : ill.",
-        "Notebook of Ada Rossi",
-        "Unknown master, about 1500",
-        "10 results",
-    ],
+    "title", ["Ms. 404", "404 p. : ill.", "Notebook of Ada Rossi", "Unknown master, about 1500", "10 results"]
 )
 def test_what_only_looks_like_it(title: str) -> None:
     assert says_not_found(title) is None
@@ -276,11 +254,7 @@ def test_phrases_that_share_their_beginning_are_found_as_if_each_stood_alone(nam
     flat = _flat(phrases)
     found = [bare(plain(each.replace(" ... ", between))) for each in phrases.phrases for between in (" ", " a b ", "")]
     joined = [f"{one} {other}" for one, other in pairwise(found)]
-    for text in [
-        *found,
-        *joined,
-        *(f"{each[:-1]}\N{LATIN SMALL LETTER E WITH ACUTE}{each}s" for each in found),
-    ]:
+    for text in [*found, *joined, *(f"{each[:-1]}\N{LATIN SMALL LETTER E WITH ACUTE}{each}s" for each in found)]:
         spans = [(each.start, each.end) for each in phrases.in_plain(text)]
         assert spans == [each.span() for each in flat.finditer(bare(text))], text
         assert phrases.is_in_plain(text) is bool(spans)

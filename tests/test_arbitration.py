@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 
 from crawler.answers.facts import AnswerFacts
 from crawler.model.observations import Question
-from crawler.verdicts.readings import (
-    CandidateReading,
-    Form,
-    FormState,
-    arbitrate,
-    did_you_mean,
-    next_form,
-)
+from crawler.verdicts.readings import CandidateReading, Form, FormState, arbitrate, did_you_mean, next_form
 from extractors.model.ark import Ark
 from tests.test_verdict import facts
 from tests.vectors import vectors
@@ -29,11 +22,7 @@ def answer_about(ark: str, told: dict[str, Any] | None) -> AnswerFacts | None:
 
 
 def form(ark: str, told: dict[str, Any] | None, control: AnswerFacts | None = None) -> Form:
-    return Form(
-        CandidateReading(Ark.parse(ark), f"https://r.example/{ark}"),
-        answer_about(ark, told),
-        control,
-    )
+    return Form(CandidateReading(Ark.parse(ark), f"https://r.example/{ark}"), answer_about(ark, told), control)
 
 
 @pytest.mark.parametrize("vector", vectors("arbitration"))
@@ -47,12 +36,7 @@ def test_arbitration(vector: dict[str, Any]) -> None:
     assert vector.get("says", "") in " ".join(decided.evidence)
 
 
-@given(
-    st.lists(
-        st.sampled_from([{"chain": [404]}, {"text": "Map"}, {"chain": [403]}, {"end": "dns"}]),
-        max_size=6,
-    )
-)
+@given(st.lists(st.sampled_from([{"chain": [404]}, {"text": "Map"}, {"chain": [403]}, {"end": "dns"}]), max_size=6))
 def test_asking_ends_and_asks_nothing_twice(answers: list[dict[str, Any]]) -> None:
     names = [f"ark:12x45/x5{'b' * number}" for number in range(len(answers))]
     forms = [form(name, None) for name in names]

@@ -19,10 +19,7 @@ from tests.library import rows
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 from tests.pywb_server import PYTHON, Archived, Pywb
 
-needs_pywb = pytest.mark.skipif(
-    not PYTHON.exists(),
-    reason="make pywb sets up what these tests start",
-)
+needs_pywb = pytest.mark.skipif(not PYTHON.exists(), reason="make pywb sets up what these tests start")
 MAP = "<title>Plan of the harbour</title><h1>Plan of the harbour</h1><p>Ink on paper, 1784."
 ITEM = "http://lib.example/item/x12"
 GONE = reply("404 Not Found", body="<title>Not found</title><p>Sorry, no such item.")
@@ -56,16 +53,7 @@ class World:
         wanted = f'[memento]\ntimegate = "{timegate}"\nmax_age = "{max_age}"\n' if timegate else ""
         configured.write_text(wanted, "utf-8")
         done = run_command(
-            "check",
-            *ON_LOOPBACK,
-            *more,
-            *self.routes,
-            *urls,
-            "-c",
-            configured,
-            "--store",
-            self.store,
-            "--no-resume",
+            "check", *ON_LOOPBACK, *more, *self.routes, *urls, "-c", configured, "--store", self.store, "--no-resume"
         )
         assert done.returncode == 0, done.stderr
         return json_lines(done.stdout)
@@ -89,12 +77,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 def captured(*years: int, good_until: int) -> list[Archived]:
     return [
-        Archived(
-            ITEM,
-            f"{year}-03-04T05:06:07Z",
-            MAP,
-            "200 OK" if year <= good_until else "404 Not Found",
-        )
+        Archived(ITEM, f"{year}-03-04T05:06:07Z", MAP, "200 OK" if year <= good_until else "404 Not Found")
         for year in years
     ]
 
@@ -110,11 +93,7 @@ def test_the_last_good_capture_is_found_in_a_real_archive(world: World, how: dic
     with Pywb(captured(2012, 2014, 2016, 2018, 2020, 2022, good_until=2018), **how) as archive:
         row, other = world.check_all([world.url, f"{world.base}/ark:/12148/z1"], archive.timegate)
         copy, none = row["archived_copy"], other["archived_copy"]
-        assert (copy["outcome"], copy["captured_at"][:4], copy["original_url"]) == (
-            "captured",
-            "2018",
-            ITEM,
-        )
+        assert (copy["outcome"], copy["captured_at"][:4], copy["original_url"]) == ("captured", "2018", ITEM)
         assert copy["url"].startswith(archive.timegate)
         assert (none["outcome"], none["reason"]) == ("no-capture", "no capture")
         assert [row["object"]["outcome"], other["object"]["outcome"]] == ["broken", "broken"]
@@ -133,11 +112,7 @@ def test_a_capture_of_a_redirect_is_followed_to_what_it_led_to(world: World) -> 
     kept = [Archived(asked, "2015-03-04T05:06:00Z", "", "302 Found", location=ITEM)]
     with Pywb([*kept, *captured(2015, 2021, good_until=2015)]) as archive:
         copy = world.check(asked, archive.timegate)["archived_copy"]
-    assert (copy["outcome"], copy["captured_at"][:4], copy["original_url"]) == (
-        "captured",
-        "2015",
-        ITEM,
-    )
+    assert (copy["outcome"], copy["captured_at"][:4], copy["original_url"]) == ("captured", "2015", ITEM)
 
 
 @needs_pywb
@@ -207,8 +182,7 @@ def test_only_what_fails_is_asked_about(world: World) -> None:
     world.works = True
     with RawServer(lambda _: GONE) as archive:
         found = world.check_all(
-            [world.url, "https://n2t.net/ark:/12345/x5", "https://n2t.net/ark:/99999/fk4x5"],
-            f"{archive.url}/",
+            [world.url, "https://n2t.net/ark:/12345/x5", "https://n2t.net/ark:/99999/fk4x5"], f"{archive.url}/"
         )
         assert archive.request_lines == []
     assert [row["archived_copy"] for row in found] == [None, None, None]
@@ -227,10 +201,7 @@ def test_an_answer_is_kept_for_as_long_as_it_holds(world: World) -> None:
         assert asked()[1]["outcome"] == "not-told"
         del answers[0]
         count, copy = asked()
-        assert (count, copy["outcome"]) == (
-            2,
-            "no-capture",
-        )  # no answer is asked for again; at both addresses
+        assert (count, copy["outcome"]) == (2, "no-capture")  # no answer is asked for again; at both addresses
         count, copy = asked()
         assert (count, copy["outcome"]) == (0, "no-capture")
         assert asked(max_age="0")[0] == 2
@@ -278,14 +249,7 @@ def test_a_run_that_is_interrupted_there_keeps_its_verdicts_and_goes_on(world: W
                 "delete from memento where memento_id in (select memento_id from memento order by 1 desc limit 2)"
             )
         done = run_command(
-            "check",
-            *ON_LOOPBACK,
-            *world.routes,
-            *urls,
-            "-c",
-            world.folder / "arkaudit.toml",
-            "--store",
-            world.store,
+            "check", *ON_LOOPBACK, *world.routes, *urls, "-c", world.folder / "arkaudit.toml", "--store", world.store
         )
         assert "resuming run 1" in done.stderr
         assert len(archive.targets) - asked in (2, 3)
@@ -315,10 +279,7 @@ def test_a_timegate_that_can_not_be_one_is_told_in_one_line(tmp_path: Path, time
 @needs_pywb
 def test_the_report_shows_copies_in_cards_letters_tables_and_corrections(world: World) -> None:
     page = f"<p>A map: <a href='{world.base}/ark:/12148/x12'>ARK</a>, and {world.base}/ark:/12148/nq3."
-    with (
-        RawServer(lambda _: reply(body=page)) as site,
-        Pywb(captured(2018, good_until=2018)) as archive,
-    ):
+    with RawServer(lambda _: reply(body=page)) as site, Pywb(captured(2018, good_until=2018)) as archive:
         configured = world.folder / "arkaudit.toml"
         configured.write_text(f'[memento]\ntimegate = "{archive.timegate}"\n')
         done = run_command(

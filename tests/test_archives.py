@@ -80,8 +80,7 @@ def test_a_zip_archive_is_the_documents_in_it(method: int) -> None:
         pytest.param(tar_of({"a.txt": b""}), id="tar"),
         pytest.param(gzip.compress(b""), id="gzip"),
         pytest.param(
-            b"WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 1\r\n\r\nx\r\n\r\n",
-            id="WARC without a page",
+            b"WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 1\r\n\r\nx\r\n\r\n", id="WARC without a page"
         ),
     ],
 )
@@ -94,11 +93,7 @@ def test_archives_in_archives_are_read_down_to_the_limit() -> None:
     for number in range(5):
         data = zip_of({f"{number}.zip" if number else "a.txt": data, f"{number}.txt": b"beside"})
     documents, findings = read(data, "top.zip")
-    assert sorted(documents) == [
-        "top.zip!/4.txt",
-        "top.zip!/4.zip!/3.txt",
-        "top.zip!/4.zip!/3.zip!/2.txt",
-    ]
+    assert sorted(documents) == ["top.zip!/4.txt", "top.zip!/4.zip!/3.txt", "top.zip!/4.zip!/3.zip!/2.txt"]
     assert findings == ["archive-limit"]
 
 
@@ -170,24 +165,14 @@ def test_damage_inside_a_member_costs_what_follows_it() -> None:
 def test_a_tar_archive_goes_by_one_name_however_it_is_compressed(mode: str) -> None:
     data = tar_of({"./folder/a.txt": ARK, "/etc/b.txt": b"b", "../c.txt": b"c" * 1024}, mode)
     documents, findings = read(data, "a.tgz")
-    assert documents == {
-        "a.tgz!/folder/a.txt": ARK,
-        "a.tgz!//etc/b.txt": b"b",
-        "a.tgz!/../c.txt": b"c" * 1024,
-    }
+    assert documents == {"a.tgz!/folder/a.txt": ARK, "a.tgz!//etc/b.txt": b"b", "a.tgz!/../c.txt": b"c" * 1024}
     assert findings == []
 
 
 def test_only_regular_files_of_a_tar_archive_are_read() -> None:
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as archive:
-        for kind in (
-            tarfile.SYMTYPE,
-            tarfile.LNKTYPE,
-            tarfile.CHRTYPE,
-            tarfile.FIFOTYPE,
-            tarfile.DIRTYPE,
-        ):
+        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE):
             info = tarfile.TarInfo(f"special-{kind!r}")
             info.type, info.linkname = kind, "/etc/passwd"
             archive.addfile(info)
@@ -232,10 +217,7 @@ def test_a_tar_archive_that_was_cut_off_gives_what_had_arrived() -> None:
     ],
 )
 def test_a_compressed_file_holds_one_document_of_one_or_more_pieces(name: str, compress) -> None:
-    assert read(compress(ARK) + compress(b" twice"), name) == (
-        {f"{name}!/a.txt": ARK + b" twice"},
-        [],
-    )
+    assert read(compress(ARK) + compress(b" twice"), name) == ({f"{name}!/a.txt": ARK + b" twice"}, [])
 
 
 def test_gzip_data_that_was_cut_off_gives_what_is_there() -> None:
@@ -301,12 +283,7 @@ def test_each_successful_response_is_a_document_by_its_archive_and_uri(compress)
     data = b"".join(map(compress, [*others, record(11), missing, picture, dns, record(12)]))
     found = [each for each in members(io.BytesIO(data), name="a.warc") if isinstance(each, ArchiveMember)]
     assert [(each.name, each.url, each.media_type, each.charset) for each in found] == [
-        (
-            f"a.warc!/http://x.example/{number}",
-            f"http://x.example/{number}",
-            "text/html",
-            "iso-8859-1",
-        )
+        (f"a.warc!/http://x.example/{number}", f"http://x.example/{number}", "text/html", "iso-8859-1")
         for number in (11, 12)
     ]
     assert found[0].data == b"<p>11 " + ARK
@@ -344,16 +321,8 @@ CHUNKED = b"Transfer-Encoding: chunked\r\n"
         pytest.param(b"Content-Encoding: br\r\n", brotli.compress(ARK), id="Brotli"),
         pytest.param(b"Content-Encoding: zstd\r\n", zstd.compress(ARK), id="Zstandard"),
         pytest.param(b"Content-Encoding: deflate\r\n", zlib.compress(ARK), id="deflate as specified"),
-        pytest.param(
-            b"Content-Encoding: deflate\r\n",
-            zlib.compress(ARK)[2:-4],
-            id="deflate as Microsoft sent it",
-        ),
-        pytest.param(
-            b"Content-Encoding: br, gzip\r\n",
-            gzip.compress(brotli.compress(ARK)),
-            id="two encodings",
-        ),
+        pytest.param(b"Content-Encoding: deflate\r\n", zlib.compress(ARK)[2:-4], id="deflate as Microsoft sent it"),
+        pytest.param(b"Content-Encoding: br, gzip\r\n", gzip.compress(brotli.compress(ARK)), id="two encodings"),
         pytest.param(b"Content-Encoding: gzip\r\n", ARK, id="an encoding that the archive has taken off"),
         pytest.param(b"Content-Encoding: br\r\n", ARK, id="Brotli that the archive has taken off"),
         pytest.param(b"Content-Encoding: utf-8\r\n", ARK, id="an encoding that is none"),
@@ -369,10 +338,7 @@ CHUNKED = b"Transfer-Encoding: chunked\r\n"
     ],
 )
 def test_a_body_is_read_as_it_was_meant(fields: bytes, body: bytes) -> None:
-    assert read(record(1, fields=fields, body=body), "a.warc") == (
-        {"a.warc!/http://x.example/1": ARK},
-        [],
-    )
+    assert read(record(1, fields=fields, body=body), "a.warc") == ({"a.warc!/http://x.example/1": ARK}, [])
 
 
 def test_an_archive_inside_of_a_web_archive_is_named_by_both() -> None:
@@ -628,11 +594,7 @@ SAMPLES = [
     zstd.compress(ARK),
 ]
 EDITS = st.lists(
-    st.tuples(
-        st.floats(0, 1),
-        st.integers(0, 40),
-        st.one_of(st.binary(max_size=20), st.sampled_from(SAMPLES)),
-    ),
+    st.tuples(st.floats(0, 1), st.integers(0, 40), st.one_of(st.binary(max_size=20), st.sampled_from(SAMPLES))),
     max_size=4,
 )
 

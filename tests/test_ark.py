@@ -31,11 +31,7 @@ def arks(draw: st.DrawFn) -> Ark:
 @pytest.mark.parametrize("vector", vectors("ark_parts"))
 def test_parts(vector: dict[str, Any]) -> None:
     ark = Ark.parse(vector["written"])
-    assert (ark.naan, ark.name, ark.shoulder) == (
-        vector["naan"],
-        vector["name"],
-        vector["shoulder"],
-    )
+    assert (ark.naan, ark.name, ark.shoulder) == (vector["naan"], vector["name"], vector["shoulder"])
     assert (list(ark.components), list(ark.variants)) == (vector["components"], vector["variants"])
     assert [str(implied) for implied in ark.implied] == vector["implied"]
     assert ark.base == Ark(vector["naan"], vector["name"])
@@ -82,10 +78,7 @@ def test_final_delimiters_change_nothing(ark: Ark, tail: str) -> None:
     assert Ark.parse(str(ark) + tail) == ark
 
 
-@given(
-    st.one_of(st.text(), st.text("ark:/.-%?#12AZaz\u2010\u212a\ud800\0 ")),
-    st.sampled_from(["", "ark:", "/ark:/"]),
-)
+@given(st.one_of(st.text(), st.text("ark:/.-%?#12AZaz\u2010\u212a\ud800\0 ")), st.sampled_from(["", "ark:", "/ark:/"]))
 def test_any_text_is_an_ark_or_not_one(text: str, start: str) -> None:
     try:
         ark = Ark.parse(start + text)

@@ -11,10 +11,7 @@ import pytest
 from tests.ark_server import NAAN, PYTHON, ArkServer
 from tests.loopback import RawServer, check_rows, outcomes, reply
 
-pytestmark = pytest.mark.skipif(
-    not PYTHON.exists(),
-    reason="make ark-server sets up what these tests start",
-)
+pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason="make ark-server sets up what these tests start")
 PAGE = "<title>Plan of the harbour</title><h1>Plan of the harbour</h1><p>Ink on paper, 1784.</p>"
 
 
@@ -32,12 +29,7 @@ def served() -> Iterator[Served]:
     with RawServer(
         lambda target: reply(body=PAGE) if target in ("/item/7", "/item/8") else reply("404 Not Found")
     ) as landing:
-        described = {
-            "who": "Rossi, Ada",
-            "what": "Plan of the harbour",
-            "when": "1784",
-            "where": "Livorno",
-        }
+        described = {"who": "Rossi, Ada", "what": "Plan of the harbour", "when": "1784", "where": "Livorno"}
         unknown = dict.fromkeys(described, "")
         rows = [
             {"ark_location": f"{landing.url}/item/{number}", **told} for number, told in ((7, described), (8, unknown))
@@ -54,9 +46,7 @@ def test_objects_are_reached_and_what_is_not_there_is_broken(served: Served) -> 
     assert outcomes(served.rows) == ["resolved", "resolved", "broken", "resolved"]
 
 
-def test_the_query_is_lost_in_the_redirect_and_the_bare_inflection_is_answered(
-    served: Served,
-) -> None:
+def test_the_query_is_lost_in_the_redirect_and_the_bare_inflection_is_answered(served: Served) -> None:
     described, empty = served.rows[0]["metadata"], served.rows[1]["metadata"]
     assert described["outcome"] == "structured"
     assert any("?info was lost in the redirect" in words for words in described["evidence"])
@@ -66,12 +56,7 @@ def test_the_query_is_lost_in_the_redirect_and_the_bare_inflection_is_answered(
 
 
 def test_an_answer_to_the_bare_inflection_shows_no_absence_of_a_commitment(served: Served) -> None:
-    assert outcomes(served.rows, "commitment") == [
-        "undetermined",
-        "undetermined",
-        "not-asked",
-        "undetermined",
-    ]
+    assert outcomes(served.rows, "commitment") == ["undetermined", "undetermined", "not-asked", "undetermined"]
 
 
 def test_it_knows_the_old_label_only(served: Served) -> None:

@@ -121,9 +121,7 @@ def test_a_history_folded_in_two_parts_is_the_whole(checks: list[DatedVerdict], 
 
 
 @given(HISTORIES)
-def test_nothing_is_confirmed_without_enough_strikes_over_enough_days(
-    checks: list[DatedVerdict],
-) -> None:
+def test_nothing_is_confirmed_without_enough_strikes_over_enough_days(checks: list[DatedVerdict]) -> None:
     for until in range(1, len(checks) + 1):
         ark_status, _ = status_of(checks[:until])
         assert ark_status is not None
@@ -136,9 +134,7 @@ def test_nothing_is_confirmed_without_enough_strikes_over_enough_days(
 
 
 @given(HISTORIES)
-def test_checks_that_prove_nothing_change_no_strike_and_confirm_nothing(
-    checks: list[DatedVerdict],
-) -> None:
+def test_checks_that_prove_nothing_change_no_strike_and_confirm_nothing(checks: list[DatedVerdict]) -> None:
     ark_status, events = status_of(checks)
     proving = [each for each in checks if each.works or each.is_strike]
     alone, told = status_of(proving)

@@ -69,9 +69,7 @@ PASSING: dict[str, tuple[bytes | None, int, Rows]] = {
 
 
 @pytest.fixture(scope="module")
-def attempts(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> dict[str, tuple[Rows, list[str], dict[str, Any]]]:
+def attempts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Rows, list[str], dict[str, Any]]]:
     """For each of `PASSING` the attempts at its object, the targets that were asked, and the row that was printed."""
     store = tmp_path_factory.mktemp("attempts") / "a.db"
     begun = time.monotonic()
@@ -85,11 +83,7 @@ def attempts(
     assert time.monotonic() - begun < 60, "nobody waits for an hour"
     seen = observed(store, "request_url, question, attempt, chain_end, status, hops")
     return {
-        name: (
-            [row[2:] for row in seen if row[:2] == (urls[name], "object")],
-            servers[name].targets,
-            row,
-        )
+        name: ([row[2:] for row in seen if row[:2] == (urls[name], "object")], servers[name].targets, row)
         for name, row in zip(PASSING, rows, strict=True)
     }
 
@@ -113,9 +107,7 @@ def test_three_attempts_are_enough_and_the_verdict_says_how_often(
     assert any("3 times" in words for words in row["object"]["evidence"])
 
 
-def test_a_retry_after_beyond_our_patience_is_kept(
-    attempts: dict[str, tuple[Rows, list[str], dict[str, Any]]],
-) -> None:
+def test_a_retry_after_beyond_our_patience_is_kept(attempts: dict[str, tuple[Rows, list[str], dict[str, Any]]]) -> None:
     [(_, _, _, hops)], _, _ = attempts["an hour is beyond our patience"]
     assert json.loads(hops)[0]["headers"]["Retry-After"] == "3600"
 
@@ -191,9 +183,7 @@ def test_a_dead_resolver_is_replaced_by_the_registrys_target(tmp_path: Path) -> 
     assert outcomes([row]) == ["works-elsewhere"]
 
 
-def test_what_the_registrys_target_does_not_know_is_confirmed_at_the_global_resolver(
-    tmp_path: Path,
-) -> None:
+def test_what_the_registrys_target_does_not_know_is_confirmed_at_the_global_resolver(tmp_path: Path) -> None:
     cache = with_registry(tmp_path, "http://registered.example/ark:/${content}")
 
     with RawServer(knowing()) as registered, RawServer(knowing("x5")) as everywhere:
@@ -232,10 +222,7 @@ def test_what_a_registrys_target_tells_everybody_is_held_against_it_though_no_la
 
 
 def test_what_a_landing_host_does_not_find_is_asked_nowhere_else() -> None:
-    with (
-        RawServer(lambda _: reply("404 Not Found")) as landing,
-        RawServer(lambda _: PAGE) as everywhere,
-    ):
+    with RawServer(lambda _: reply("404 Not Found")) as landing, RawServer(lambda _: PAGE) as everywhere:
         with RawServer(lambda target: reply("302 Found", Location="http://landing.example/items/5")) as resolver:
             routes = routed(landing_example=landing, r_example=resolver, global_example=everywhere)
             [row] = check_rows("--resolver", "http://global.example/", *routes, "http://r.example/ark:/12x45/x5")
@@ -250,10 +237,7 @@ def test_a_global_resolver_is_held_against_its_own_control_where_the_first_one_s
     def leading_to(place: str, page: bytes) -> Callable[[str], bytes]:
         return lambda target: page if target == place else reply("302 Found", Location=place)
 
-    with (
-        RawServer(leading_to("/", home)) as old,
-        RawServer(leading_to("/naan/12x45", register)) as everywhere,
-    ):
+    with RawServer(leading_to("/", home)) as old, RawServer(leading_to("/naan/12x45", register)) as everywhere:
         routes = routed(old_example=old, global_example=everywhere)
         [row] = check_rows("--resolver", "http://global.example/", *routes, "http://old.example/ark:/12x45/x5y7")
         [control] = [target for target in everywhere.targets if "x5y7" not in target and target.startswith("/ark:")]
@@ -280,9 +264,7 @@ def test_without_its_hyphens_a_name_is_asked_for_its_metadata_too() -> None:
     assert outcomes([row]) == ["resolved"]
 
 
-def test_a_resolver_that_moved_within_its_host_is_found_by_the_hosts_own_word(
-    tmp_path: Path,
-) -> None:
+def test_a_resolver_that_moved_within_its_host_is_found_by_the_hosts_own_word(tmp_path: Path) -> None:
     def respond(target: str) -> bytes:
         if target == "/.well-known/ark":
             return reply(body="/index.php/ids/", media_type="text/plain")
@@ -290,9 +272,7 @@ def test_a_resolver_that_moved_within_its_host_is_found_by_the_hosts_own_word(
 
     with RawServer(respond) as server:
         rows = check_rows(
-            "--store",
-            tmp_path / "a.db",
-            *(f"{server.url}/ark:/12x45/{name}" for name in ("x5", "y6", "z7")),
+            "--store", tmp_path / "a.db", *(f"{server.url}/ark:/12x45/{name}" for name in ("x5", "y6", "z7"))
         )
         assert server.targets.count("/.well-known/ark") == 1, "once a host"
         assert {f"/index.php/ids/ark:/12x45/{name}" for name in ("x5", "y6", "z7")} <= set(server.targets)
@@ -326,11 +306,7 @@ def test_where_a_commitment_is_stated_in_full_is_asked_once_a_run(tmp_path: Path
             return knowing("x5", "y6", page=record if "?" in target else PAGE)(target)
 
         with RawServer(respond) as server:
-            check_rows(
-                "--store",
-                tmp_path / "a.db",
-                *(f"{server.url}/ark:/12x45/{name}" for name in ("x5", "y6")),
-            )
+            check_rows("--store", tmp_path / "a.db", *(f"{server.url}/ark:/12x45/{name}" for name in ("x5", "y6")))
         assert library.targets == ["/policy"]
     assert ("policy link", 1, "answered", 404) in observed(tmp_path / "a.db")
 
@@ -378,9 +354,7 @@ def test_a_hundred_healthy_arks_that_describe_themselves_take_two_questions_and_
     assert sum(questions[form] for form in CONFORMANCE) <= len(CONFORMANCE)
 
 
-def test_a_hundred_healthy_arks_that_do_not_take_four_questions_and_a_bit(
-    budgets: dict[str, Budget],
-) -> None:
+def test_a_hundred_healthy_arks_that_do_not_take_four_questions_and_a_bit(budgets: dict[str, Budget]) -> None:
     average, questions = budgets["mute"]
     assert average <= 4.2, questions
     assert questions["control"] == 1
@@ -400,9 +374,7 @@ def test_a_record_with_a_commitment_is_not_asked_for_one_again() -> None:
 # -- other readings
 
 
-def test_the_other_reading_of_a_doubtful_line_break_is_asked_only_when_the_first_fails(
-    tmp_path: Path,
-) -> None:
+def test_the_other_reading_of_a_doubtful_line_break_is_asked_only_when_the_first_fails(tmp_path: Path) -> None:
     with RawServer(knowing("n3kp7w", "b7x5")) as server:
         # The first is cut short by a line break behind which a word follows that may belong to it.
         text = f"See {server.url}/ark:/12x45/n3kp\n7w and {server.url}/ark:/12x45/b7x5 for more."
@@ -443,12 +415,7 @@ def paths(*known: str, page: bytes = PAGE) -> Callable[[str], bytes]:
         ("ark:/12x45/x5/", "/ark:/12x45/x5/", ["/ark:/12x45/x5/"], "resolved"),
         ("ark:/12x45/x5/", "/ark:/12x45/x5", ["/ark:/12x45/x5/", "/ark:/12x45/x5"], "resolved"),
         ("ark:/12x45/x5", "/ark:/12x45/x5", ["/ark:/12x45/x5"], "resolved"),
-        (
-            "ark:/12x45/x5/",
-            "/ark:12x45/x5/",
-            ["/ark:/12x45/x5/", "/ark:/12x45/x5", "/ark:12x45/x5/"],
-            "resolved",
-        ),
+        ("ark:/12x45/x5/", "/ark:12x45/x5/", ["/ark:/12x45/x5/", "/ark:/12x45/x5", "/ark:12x45/x5/"], "resolved"),
         ("ark:/12x45/x5/p3/", "/ark:/12x45/x5/p3/", ["/ark:/12x45/x5/p3/"], "resolved"),
         ("ARK:/12x45/x5", "/ark:/12x45/x5", ["/ARK:/12x45/x5", "/ark:/12x45/x5"], "resolved"),
     ],
@@ -489,9 +456,7 @@ def test_an_ark_in_capitals_is_asked_in_lower_case_too(written: str, lives: str,
 
 
 @pytest.mark.parametrize("is_late", [False, True])
-def test_a_name_that_cant_exist_has_the_shape_of_the_first_target_whoever_is_answered_first(
-    is_late: bool,
-) -> None:
+def test_a_name_that_cant_exist_has_the_shape_of_the_first_target_whoever_is_answered_first(is_late: bool) -> None:
     first, second = "x5abcdfghjkmnpqr", "x5stvwxzbcd"
     respond = flaky(reply("503 Service Unavailable"), times=1 if is_late else 0, then=PAGE)
 

@@ -83,11 +83,7 @@ def test_the_waits_of_one_question_are_bounded() -> None:
 
 @pytest.mark.parametrize(
     ("failure", "wait_s"),
-    [
-        (NameServerSilent("25 seconds"), 2.0),
-        (LookUpNotBegun("25 seconds"), 2.0),
-        (NameNotFound("r.example"), None),
-    ],
+    [(NameServerSilent("25 seconds"), 2.0), (LookUpNotBegun("25 seconds"), 2.0), (NameNotFound("r.example"), None)],
 )
 def test_a_look_up_that_took_too_long_is_repeated(failure: Exception, wait_s: float | None) -> None:
     failure.__cause__ = NameServerSilent("25 seconds")  # as it is raised

@@ -23,16 +23,7 @@ AT_MOST_S = 180.0
 @contextmanager
 def audit(folder: Path, *arguments: str, cache: Path) -> Iterator[subprocess.Popen[str]]:
     """`arkaudit check` as a process that can be killed, with a cache in common with others."""
-    command = [
-        sys.executable,
-        "-m",
-        "arkaudit",
-        "check",
-        "--only-routed",
-        "--store",
-        str(folder),
-        *arguments,
-    ]
+    command = [sys.executable, "-m", "arkaudit", "check", "--only-routed", "--store", str(folder), *arguments]
     environment = {**clean_environment(), "ARKAUDIT_CACHE": str(cache)}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
@@ -55,10 +46,7 @@ def test_an_audit_of_few_arks_does_not_wait_for_one_of_many_at_a_slow_host(tmp_p
     cache = tmp_path / "cache"
     with RawServer(slowly) as server:
         paced = ("--delay", "0.05", f"--connect-to=r.example:80=127.0.0.1:{server.port}")
-        many, few = (
-            arks("r.example", [f"x{number:03}" for number in range(400)]),
-            arks("r.example", ["y1", "y2"]),
-        )
+        many, few = (arks("r.example", [f"x{number:03}" for number in range(400)]), arks("r.example", ["y1", "y2"]))
         with audit(tmp_path / "many.db", *paced, *many, cache=cache) as first:
             wait_until(lambda: len(server.targets) >= 3, "three requests")
             with audit(tmp_path / "few.db", *paced, *few, cache=cache) as second:
@@ -137,23 +125,8 @@ class Awkward:
 
 def test_audits_at_once_of_awkward_hosts_come_to_their_end(tmp_path: Path) -> None:
     with Awkward() as hosts, ExitStack() as running:
-        patience = (
-            "--delay",
-            "0.1",
-            "--backoff",
-            "0.1",
-            "--timeout",
-            "0.6",
-            "--longest-wait",
-            "1",
-            "--attempts",
-            "2",
-        )
-        everything = [
-            *patience,
-            *hosts.routes,
-            *(ark for host in hosts.names for ark in arks(host, ["x1"])),
-        ]
+        patience = ("--delay", "0.1", "--backoff", "0.1", "--timeout", "0.6", "--longest-wait", "1", "--attempts", "2")
+        everything = [*patience, *hosts.routes, *(ark for host in hosts.names for ark in arks(host, ["x1"]))]
         first, second, killed = (
             running.enter_context(audit(tmp_path / f"{number}.db", *everything, cache=tmp_path / "cache"))
             for number in range(3)

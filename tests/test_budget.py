@@ -124,9 +124,7 @@ def test_long_markdown_is_read_to_its_end() -> None:
     assert len(set(links)) == len(links) == 8000
 
 
-def test_what_may_be_meant_is_looked_for_in_a_time_of_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_may_be_meant_is_looked_for_in_a_time_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Deciding on all documents works it out once more, also in the main process."""
     names = "".join(f"ark:/12148/btv1b{number:07}{'x' if number % 29 else 'w'} and\n" for number in range(300))
     member = ArchiveMember("a.txt", "a.txt", names.encode())

@@ -10,16 +10,7 @@ from hypothesis import strategies as st
 
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import WAYS
-from reports.remediation.causes import (
-    ADVICE,
-    FAULT_OF,
-    Cause,
-    CauseContext,
-    Failure,
-    Fault,
-    diagnosed,
-    pattern,
-)
+from reports.remediation.causes import ADVICE, FAULT_OF, Cause, CauseContext, Failure, Fault, diagnosed, pattern
 from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES
 from tests.vectors import vectors
 
@@ -27,14 +18,7 @@ URL = "https://r.example/ark:/12148/x5"
 
 
 def failure(**told: Any) -> Failure:
-    known = {
-        "ark": "ark:12148/x5",
-        "request_url": URL,
-        "outcome": "broken",
-        "last_url": URL,
-        "status": 404,
-        **told,
-    }
+    known = {"ark": "ark:12148/x5", "request_url": URL, "outcome": "broken", "last_url": URL, "status": 404, **told}
     known["outcome"] = ObjectOutcome(known["outcome"])
     known["way"] = Question(known["way"]) if known.get("way") else None
     return Failure(**{**known, "suggestions": tuple(known.get("suggestions", ()))})

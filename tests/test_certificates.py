@@ -81,34 +81,13 @@ def test_who_trusts_other_authorities_looks_again(expired: CountingServer, tmp_p
 @pytest.mark.parametrize(
     ("kept", "day"),
     [
-        (
-            TlsResult("a.example", 443, True, "ok", "2026-11-20T23:59:59.999+00:00", "x"),
-            "2026-11-21",
-        ),
-        (
-            TlsResult("a.example", 443, None, "not probed: timeout", "2026-11-20T10:00:00.000+00:00", "x"),
-            "2026-11-20",
-        ),
-        (
-            TlsResult("a.example", 8443, True, "ok", "2026-11-20T10:00:00.000+00:00", "x"),
-            "2026-11-20",
-        ),
-        (
-            TlsResult("b.example", 443, True, "ok", "2026-11-20T10:00:00.000+00:00", "x"),
-            "2026-11-20",
-        ),
-        (
-            TlsResult("a.example", 443, True, "ok", "2026-11-20T10:00:00.000+00:00", "y"),
-            "2026-11-20",
-        ),
+        (TlsResult("a.example", 443, True, "ok", "2026-11-20T23:59:59.999+00:00", "x"), "2026-11-21"),
+        (TlsResult("a.example", 443, None, "not probed: timeout", "2026-11-20T10:00:00.000+00:00", "x"), "2026-11-20"),
+        (TlsResult("a.example", 8443, True, "ok", "2026-11-20T10:00:00.000+00:00", "x"), "2026-11-20"),
+        (TlsResult("b.example", 443, True, "ok", "2026-11-20T10:00:00.000+00:00", "x"), "2026-11-20"),
+        (TlsResult("a.example", 443, True, "ok", "2026-11-20T10:00:00.000+00:00", "y"), "2026-11-20"),
     ],
-    ids=[
-        "of the day before",
-        "a probe that was none",
-        "of another port",
-        "of another host",
-        "by other means",
-    ],
+    ids=["of the day before", "a probe that was none", "of another port", "of another host", "by other means"],
 )
 def test_what_is_not_taken_over(kept: TlsResult, day: str) -> None:
     with Store.open(None) as store:

@@ -72,10 +72,7 @@ def test_a_commitment_can_be_withdrawn_and_given() -> None:
 
 
 def test_records_without_who_what_when_are_compared_as_wholes() -> None:
-    one, other = (
-        described("structured", {"license": "CC0", "size": 7}),
-        described("structured", {"size": 8}),
-    )
+    one, other = (described("structured", {"license": "CC0", "size": 7}), described("structured", {"size": 8}))
     assert one != other
     assert one == described("structured", {"size": 7, "license": "CC0"})
 

@@ -53,13 +53,7 @@ def test_an_explanation_tells_each_step_in_plain_words_no_wider_than_the_termina
 def test_an_explanation_belongs_to_the_row_in_json() -> None:
     with RawServer(respond) as server:
         done = run_command(
-            "check",
-            *ON_LOOPBACK,
-            f"{server.url}/ark:/12x45/gone",
-            "nothing",
-            "--explain",
-            "--format",
-            "jsonl",
+            "check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/gone", "nothing", "--explain", "--format", "jsonl"
         )
     row, invalid = json_lines(done.stdout)
     steps = [step for step in row["explanation"] if "asked" in step]
@@ -129,10 +123,7 @@ def test_what_is_judged_is_printed_when_the_check_is_interrupted(tmp_path: Path)
         command += ["--store", store, here, waiting]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
             all_answers = len(rows_if_any(alone, answers))
-            wait_until(
-                lambda: len(rows_if_any(store, answers)) == all_answers > 0,
-                "all answers of the other host",
-            )
+            wait_until(lambda: len(rows_if_any(store, answers)) == all_answers > 0, "all answers of the other host")
             running.send_signal(signal.SIGINT)
             time.sleep(0.2)  # a signal needs no longer to arrive
             was_interrupted.set()
@@ -143,22 +134,13 @@ def test_what_is_judged_is_printed_when_the_check_is_interrupted(tmp_path: Path)
     assert rows[here] == "resolved"
 
 
-def test_a_resolver_is_asked_for_other_forms_on_demand_only_and_each_has_its_line(
-    tmp_path: Path,
-) -> None:
+def test_a_resolver_is_asked_for_other_forms_on_demand_only_and_each_has_its_line(tmp_path: Path) -> None:
     with RawServer(respond) as server:
         url = f"{server.url}/ark:/12x45/here"
         without = run_command("check", *ON_LOOPBACK, url)
         assert not [target for target in server.targets if target.startswith("/ARK:")]
         done = run_command(
-            "check",
-            *ON_LOOPBACK,
-            url,
-            "--explain",
-            "--conformance",
-            "--store",
-            tmp_path / "a.db",
-            COLUMNS="200",
+            "check", *ON_LOOPBACK, url, "--explain", "--conformance", "--store", tmp_path / "a.db", COLUMNS="200"
         )
         assert (without.returncode, done.returncode) == (0, 0), done.stderr
         assert "/ARK:/12x45/here" in server.targets

@@ -60,11 +60,7 @@ def test_what_is_known_without_learning(vector: dict[str, Any]) -> None:
     assert KNOWN.check(Ark.parse(vector["ark"])).value == vector["check"]
 
 
-@given(
-    st.sampled_from([Zone.NAAN_AND_NAME, Zone.NAME]),
-    st.text(BETANUMERIC, min_size=3, max_size=20),
-    st.data(),
-)
+@given(st.sampled_from([Zone.NAAN_AND_NAME, Zone.NAME]), st.text(BETANUMERIC, min_size=3, max_size=20), st.data())
 def test_a_check_character_sees_any_wrong_character(zone: Zone, stem: str, data: st.DataObject) -> None:
     whole = checked(zone, "12148", stem).name
     assert zone.passes("12148", whole)
@@ -73,11 +69,7 @@ def test_a_check_character_sees_any_wrong_character(zone: Zone, stem: str, data:
     assert not zone.passes("12148", whole[:at] + other + whole[at + 1 :])
 
 
-@given(
-    st.sampled_from([Zone.NAAN_AND_NAME, Zone.NAME]),
-    st.text(BETANUMERIC, min_size=3, max_size=20),
-    st.data(),
-)
+@given(st.sampled_from([Zone.NAAN_AND_NAME, Zone.NAME]), st.text(BETANUMERIC, min_size=3, max_size=20), st.data())
 def test_a_check_character_sees_neighbours_swapped(zone: Zone, stem: str, data: st.DataObject) -> None:
     whole = checked(zone, "12148", stem).name
     at = data.draw(st.integers(0, len(stem) - 2))

@@ -110,14 +110,7 @@ def test_states_and_events_are_chosen_by_what_is_kept_of_them(tmp_path: Path) ->
             }
         ],
         schema.event: [
-            {
-                "run_id": 2,
-                "ark_id": 2,
-                "request_url": "u",
-                "at": MOMENT,
-                "event": "gone",
-                "detail": "no document",
-            }
+            {"run_id": 2, "ark_id": 2, "request_url": "u", "at": MOMENT, "event": "gone", "detail": "no document"}
         ],
     }
     frames = load_frames(write_store(path, rows))
@@ -138,11 +131,7 @@ def test_of_a_run_that_is_compared_with_the_same_arks_are_chosen(tmp_path: Path,
         ],
         schema.verdict: [
             {"run_id": 1, "ark_id": ark, "request_url": url, "object": outcome, "final_url": url}
-            for ark, url, outcome in (
-                (3, MUSEUM, "resolved"),
-                (1, BTV_AT_GALLICA, "broken"),
-                (2, BPT, "broken"),
-            )
+            for ark, url, outcome in ((3, MUSEUM, "resolved"), (1, BTV_AT_GALLICA, "broken"), (2, BPT, "broken"))
         ],
     }
     part = chosen(load_frames(write_store(path, before), run_id=2, since=1), Choice(only=(token,)))

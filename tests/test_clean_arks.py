@@ -63,12 +63,7 @@ arks = st.tuples(
     resolvers, st.sampled_from(LABELS), st.sampled_from(NAANS), st.just("/"), st.sampled_from(NAMES)
 ).map("".join)  # fmt: skip
 texts = st.lists(
-    st.one_of(
-        arks,
-        arks,
-        st.sampled_from(BETWEEN),
-        st.text(st.characters(exclude_categories=()), max_size=3),
-    ),
+    st.one_of(arks, arks, st.sampled_from(BETWEEN), st.text(st.characters(exclude_categories=()), max_size=3)),
     max_size=9,
 ).map("".join)
 
@@ -103,13 +98,7 @@ def test_a_long_text_gives_the_same(several: list[Block]) -> None:
 
 
 @settings(max_examples=100)
-@given(
-    arks,
-    st.sampled_from(Role),
-    st.sampled_from((None, 2)),
-    st.integers(0, 20),
-    st.sampled_from(EVIDENCE),
-)
+@given(arks, st.sampled_from(Role), st.sampled_from((None, 2)), st.integers(0, 20), st.sampled_from(EVIDENCE))
 def test_a_value_gives_the_same(value: str, role: Role, page: int | None, linked_to: int, evidence: Evidence) -> None:
     for block in (
         Block(value, role, page, "a/@href", 4),

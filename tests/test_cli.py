@@ -41,10 +41,7 @@ VERBS = ("run", "crawl", "check", "extract", "report", "registry", "demo")
 @pytest.fixture
 def letter(tmp_path: Path) -> Path:
     path = tmp_path / "letter.txt"
-    path.write_text(
-        "See https://gallica.bnf.fr/ark:/12148/bpt6k10\n7371t, and ark:/67531/metadc2846.\n",
-        "utf-8",
-    )
+    path.write_text("See https://gallica.bnf.fr/ark:/12148/bpt6k10\n7371t, and ark:/67531/metadc2846.\n", "utf-8")
     return path
 
 
@@ -68,11 +65,7 @@ def test_extract_prints_a_mention_a_line(letter: Path) -> None:
     assert first["repairs"] == ["line wrap"]
     text = letter.read_text("utf-8")
     assert "".join(text[start:end] for start, end in first["spans"]) == first["repaired"]
-    assert (second["ark"], second["resolver"], second["document"]) == (
-        "ark:67531/metadc2846",
-        None,
-        str(letter),
-    )
+    assert (second["ark"], second["resolver"], second["document"]) == ("ark:67531/metadc2846", None, str(letter))
 
 
 def test_extract_reads_standard_input_and_folders(letter: Path) -> None:
@@ -94,14 +87,7 @@ def arkaudit_as_anybody(folder: Path, *arguments: str) -> subprocess.CompletedPr
     root = str(Path(__file__).parents[1])
     told = {**clean_environment(), "PYTHONPATH": root}
     return subprocess.run(
-        command,
-        cwd=folder,
-        env=told,
-        preexec_fn=as_anybody,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        command, cwd=folder, env=told, preexec_fn=as_anybody, capture_output=True, text=True, timeout=60, check=False
     )
 
 
@@ -121,30 +107,16 @@ def locked(tmp_path: Path) -> Iterator[Path]:
 
 def test_what_is_hidden_in_a_folder_is_told_and_read_where_it_is_named(tmp_path: Path) -> None:
     papers = tmp_path / "papers"
-    for name in (
-        ".hidden.txt",
-        ".git/x.txt",
-        "deep/.cache/y.txt",
-        "node_modules/z/z.txt",
-        "a.txt",
-        "deep/b.txt",
-    ):
+    for name in (".hidden.txt", ".git/x.txt", "deep/.cache/y.txt", "node_modules/z/z.txt", "a.txt", "deep/b.txt"):
         (papers / name).parent.mkdir(parents=True, exist_ok=True)
         (papers / name).write_text("ark:/67531/metadc2846")
     done = run_command("extract", papers, "--findings", tmp_path / "findings.jsonl")
-    assert sorted(Path(row["document"]).name for row in json_lines(done.stdout)) == [
-        "a.txt",
-        "b.txt",
-    ]
+    assert sorted(Path(row["document"]).name for row in json_lines(done.stdout)) == ["a.txt", "b.txt"]
     [finding] = json_lines((tmp_path / "findings.jsonl").read_text())
     assert (finding["document"], finding["kind"]) == (str(papers), "members-skipped")
     assert finding["detail"].endswith(": .git, .hidden.txt, deep/.cache, node_modules")
     named = run_command("extract", papers / ".hidden.txt", papers / ".git", papers / "deep" / ".cache")
-    assert (named.returncode, named.stdout.count("\n"), "members-skipped" in named.stderr) == (
-        0,
-        3,
-        False,
-    )
+    assert (named.returncode, named.stdout.count("\n"), "members-skipped" in named.stderr) == (0, 3, False)
     crawled = run_command("crawl", papers, "--store", tmp_path / "a.db")
     assert "members-skipped: hidden" in crawled.stderr
     with sqlite3.connect(tmp_path / "a.db") as raw:
@@ -195,9 +167,7 @@ def test_extract_fetches_urls_and_follows_nothing() -> None:
 
 
 @pytest.mark.promise
-def test_what_went_wrong_with_documents_is_a_finding_and_3_when_nothing_could_be_read(
-    tmp_path: Path,
-) -> None:
+def test_what_went_wrong_with_documents_is_a_finding_and_3_when_nothing_could_be_read(tmp_path: Path) -> None:
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nnot really")
     (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0" + bytes(200))
     (tmp_path / "empty.txt").write_bytes(b"")
@@ -209,11 +179,7 @@ def test_what_went_wrong_with_documents_is_a_finding_and_3_when_nothing_could_be
     assert done.returncode == 0  # the empty one was read
     assert "1 document read, 1 of them empty, 2 not readable" in done.stderr
     assert done.stdout == ""
-    assert found == {
-        "broken.pdf": "unreadable",
-        "photo.jpg": "unknown-format",
-        "empty.txt": "empty",
-    }
+    assert found == {"broken.pdf": "unreadable", "photo.jpg": "unknown-format", "empty.txt": "empty"}
     assert "broken.pdf: unreadable" in done.stderr
     failed = run_command("extract", tmp_path, "--fail-on", "unreadable")
     assert failed.returncode == 1
@@ -237,10 +203,7 @@ def test_a_path_that_is_missing_among_others_is_a_row(letter: Path, tmp_path: Pa
     crawled = run_command("crawl", *places, "--store", tmp_path / "a.db")
     assert crawled.returncode == 0, crawled.stderr
     with sqlite3.connect(tmp_path / "a.db") as raw:
-        assert raw.execute("select outcome from document order by 1").fetchall() == [
-            ("read",),
-            ("unreadable",),
-        ]
+        assert raw.execute("select outcome from document order by 1").fetchall() == [("read",), ("unreadable",)]
 
 
 def test_a_document_of_which_a_part_is_not_read_is_counted_and_fails(tmp_path: Path) -> None:
@@ -337,11 +300,7 @@ def test_a_reader_that_is_gone_is_no_failure(
         done = run_command(*arguments, stdout=writing)
     finally:
         os.close(writing)
-    assert (done.returncode, "ipe" in done.stderr, "Traceback" in done.stderr) == (
-        0,
-        False,
-        False,
-    ), done.stderr
+    assert (done.returncode, "ipe" in done.stderr, "Traceback" in done.stderr) == (0, False, False), done.stderr
 
 
 @pytest.mark.parametrize("said", ["2>/dev/full", "2>&-", "2> >(true)", "2>/dev/full --log-file /dev/full"])
@@ -351,12 +310,7 @@ def test_a_run_goes_on_where_nobody_hears_what_is_said_of_it(tmp_path: Path, sai
         command = shlex.join([sys.executable, "-m", "arkaudit", *run])
         told = {**clean_environment(), "PYTHONPATH": str(Path(__file__).parents[1])}
         done = subprocess.run(
-            ["bash", "-c", f"{command} {said}"],
-            cwd=tmp_path,
-            env=told,
-            capture_output=True,
-            text=True,
-            check=False,
+            ["bash", "-c", f"{command} {said}"], cwd=tmp_path, env=told, capture_output=True, text=True, check=False
         )
     assert done.returncode == 0
     assert "1 document " in done.stdout
@@ -367,12 +321,7 @@ def test_results_for_nobody_are_no_failure(tmp_path: Path) -> None:
     told = {**clean_environment(), "PYTHONPATH": str(Path(__file__).parents[1])}
     command = shlex.join([sys.executable, "-m", "arkaudit", "check", "ark:/12345/x5", "--store", "a.db"])
     done = subprocess.run(
-        ["bash", "-c", f"{command} <&- >&-"],
-        cwd=tmp_path,
-        env=told,
-        capture_output=True,
-        text=True,
-        check=False,
+        ["bash", "-c", f"{command} <&- >&-"], cwd=tmp_path, env=told, capture_output=True, text=True, check=False
     )
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
 
@@ -423,16 +372,7 @@ def test_tables_for_people_cut_nothing_off(letter: Path) -> None:
 
 def test_extract_prints_a_table_on_a_terminal(letter: Path) -> None:
     script = "import pty, sys; pty.spawn(sys.argv[1:])"
-    command = [
-        sys.executable,
-        "-c",
-        script,
-        sys.executable,
-        "-m",
-        "arkaudit",
-        "extract",
-        str(letter),
-    ]
+    command = [sys.executable, "-c", script, sys.executable, "-m", "arkaudit", "extract", str(letter)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
     assert "┏" in done.stdout
     assert " ark:12148/bpt6k107371t " in done.stdout
@@ -441,11 +381,7 @@ def test_extract_prints_a_table_on_a_terminal(letter: Path) -> None:
 def test_extract_prints_each_ark_once_where_only_those_are_wanted(letter: Path, tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("ark:/67531/metadc2846 and ark:/67531/metadc9")
     done = run_command("extract", "--unique", letter, tmp_path / "other.txt")
-    assert done.stdout.split() == [
-        "ark:12148/bpt6k107371t",
-        "ark:67531/metadc2846",
-        "ark:67531/metadc9",
-    ]
+    assert done.stdout.split() == ["ark:12148/bpt6k107371t", "ark:67531/metadc2846", "ark:67531/metadc9"]
     assert run_command("extract", "--unique", "--format", "csv", letter).returncode == 2
 
 
@@ -532,12 +468,7 @@ MISTAKES = {
     "a delay that is no number": ["check", "--delay", "slow", "ark:/12345/x"],
     "a network that is none": ["check", "--allow-address", "everywhere", "ark:/12345/x"],
     "a route that is none": ["check", "--connect-to", "n2t.net", "ark:/12345/x"],
-    "a file of certificates that is not there": [
-        "check",
-        "--ca-file",
-        "no/such.pem",
-        "ark:/12345/x",
-    ],
+    "a file of certificates that is not there": ["check", "--ca-file", "no/such.pem", "ark:/12345/x"],
     "a resolver that is no URL": ["check", "--resolver", "n2t.net", "ark:/12345/x"],
     "a contact with a line break": ["check", "--contact", "a\r\nX-Evil: 1", "ark:/12345/x"],
     "a store that is not there": ["report", "--store", "no/such.db"],
@@ -583,31 +514,16 @@ def test_a_store_that_is_not_ours_is_refused_by_every_verb_that_takes_one(tmp_pa
     with sqlite3.connect(path) as foreign:
         foreign.execute("create table t (x)")
     before = path.read_bytes()
-    for arguments in (
-        ["crawl", str(tmp_path)],
-        ["run", str(tmp_path)],
-        ["report"],
-        ["check", "ark:/12345/x"],
-    ):
+    for arguments in (["crawl", str(tmp_path)], ["run", str(tmp_path)], ["report"], ["check", "ark:/12345/x"]):
         done = run_command(*arguments, "--store", path)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert path.read_bytes() == before
 
 
-def test_an_output_folder_that_can_not_be_written_is_refused_before_anything_is_sent(
-    tmp_path: Path,
-) -> None:
+def test_an_output_folder_that_can_not_be_written_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
     (tmp_path / "report").write_text("a file where a folder belongs")
     with RawServer(lambda _: reply(body="x")) as server:
-        done = run_command(
-            "run",
-            *ON_LOOPBACK,
-            server.url,
-            "--store",
-            tmp_path / "a.db",
-            "--out",
-            tmp_path / "report",
-        )
+        done = run_command("run", *ON_LOOPBACK, server.url, "--store", tmp_path / "a.db", "--out", tmp_path / "report")
         assert done.returncode == 2
         assert server.request_lines == []
     assert not (tmp_path / "a.db").exists()
@@ -623,20 +539,11 @@ def test_a_seed_that_can_not_be_reached_is_a_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "why"),
-    [(reply("404 Not Found"), "404"), (reply(media_type="image/png", body="x" * 9), "unreadable")],
+    ("answer", "why"), [(reply("404 Not Found"), "404"), (reply(media_type="image/png", body="x" * 9), "unreadable")]
 )
 def test_a_run_that_could_read_no_seed_ends_with_3_and_says_why(answer: bytes, why: str, tmp_path: Path) -> None:
     with RawServer(lambda _: answer) as server:
-        run = [
-            "run",
-            *ON_LOOPBACK,
-            f"{server.url}/",
-            "--store",
-            tmp_path / "a.db",
-            "--fail-on",
-            "broken",
-        ]
+        run = ["run", *ON_LOOPBACK, f"{server.url}/", "--store", tmp_path / "a.db", "--fail-on", "broken"]
         done = run_command(*run, "--out", tmp_path / "out")
         assert done.returncode == 3
         assert done.stderr.splitlines()[-1] == f"arkaudit: no seed could be read: {server.url}/ ({why})"
@@ -644,9 +551,7 @@ def test_a_run_that_could_read_no_seed_ends_with_3_and_says_why(answer: bytes, w
         assert run_command("extract", *ON_LOOPBACK, f"{server.url}/").returncode == 3
 
 
-def test_of_two_seeds_one_that_could_be_read_is_enough_unless_fail_on_says_otherwise(
-    tmp_path: Path,
-) -> None:
+def test_of_two_seeds_one_that_could_be_read_is_enough_unless_fail_on_says_otherwise(tmp_path: Path) -> None:
     with RawServer(lambda target: reply(body="ark:/12345/x5") if target == "/" else reply("404 Not Found")) as server:
         seeds = [f"{server.url}/", f"{server.url}/gone"]
         extracted = [
@@ -680,34 +585,15 @@ def test_a_source_of_which_all_documents_are_dead_is_a_seed_that_could_not_be_re
     with Web({"w.example": pages}) as web:
         source = f"{kind}:http://w.example/source"
         alone, beside, fail = (
-            run_command(
-                "run",
-                *ON_LOOPBACK,
-                *web.routes,
-                source,
-                *more,
-                "--store",
-                tmp_path / f"{number}.db",
-            )
+            run_command("run", *ON_LOOPBACK, *web.routes, source, *more, "--store", tmp_path / f"{number}.db")
             for number, more in enumerate(
-                [
-                    (),
-                    ("http://w.example/live",),
-                    ("http://w.example/live", "--fail-on", "unreadable"),
-                ]
+                [(), ("http://w.example/live",), ("http://w.example/live", "--fail-on", "unreadable")]
             )
         )
         crawl = run_command("crawl", *ON_LOOPBACK, *web.routes, source, "--store", tmp_path / "c.db")
         pages["/1"] = "a page"
         live = run_command(
-            "run",
-            *ON_LOOPBACK,
-            *web.routes,
-            source,
-            "--fail-on",
-            "unreadable",
-            "--store",
-            tmp_path / "l.db",
+            "run", *ON_LOOPBACK, *web.routes, source, "--fail-on", "unreadable", "--store", tmp_path / "l.db"
         )
     assert alone.returncode == crawl.returncode == 3
     assert alone.stderr.splitlines()[-1] == (
@@ -716,9 +602,7 @@ def test_a_source_of_which_all_documents_are_dead_is_a_seed_that_could_not_be_re
     assert (beside.returncode, fail.returncode, live.returncode) == (0, 1, 0)
 
 
-def test_an_index_of_sitemaps_of_dead_documents_is_a_seed_that_could_not_be_read(
-    tmp_path: Path,
-) -> None:
+def test_an_index_of_sitemaps_of_dead_documents_is_a_seed_that_could_not_be_read(tmp_path: Path) -> None:
     pages: dict[str, Page] = {
         "/index": sitemap_index("http://w.example/a", "http://w.example/b"),
         "/a": sitemap("http://w.example/1"),
@@ -734,27 +618,13 @@ def test_an_index_of_sitemaps_of_dead_documents_is_a_seed_that_could_not_be_read
 def test_a_list_of_dead_documents_that_cites_an_ark_itself_was_read(tmp_path: Path) -> None:
     text = "http://w.example/1\nhttp://w.example/2\nark:/12345/x5\n"
     with Web({"w.example": {"/list": (text, "text/plain")}}) as web:
-        done = run_command(
-            "crawl",
-            *ON_LOOPBACK,
-            *web.routes,
-            "http://w.example/list",
-            "--store",
-            tmp_path / "a.db",
-        )
+        done = run_command("crawl", *ON_LOOPBACK, *web.routes, "http://w.example/list", "--store", tmp_path / "a.db")
     assert done.returncode == 0, done.stderr
 
 
 def test_a_record_of_a_repository_was_read_whatever_it_leads_to(tmp_path: Path) -> None:
     with Web({"w.example": lambda target: listing("oai", "http://w.example/1") if "verb" in target else None}) as web:
-        done = run_command(
-            "crawl",
-            *ON_LOOPBACK,
-            *web.routes,
-            "oai:http://w.example/oai",
-            "--store",
-            tmp_path / "a.db",
-        )
+        done = run_command("crawl", *ON_LOOPBACK, *web.routes, "oai:http://w.example/oai", "--store", tmp_path / "a.db")
     assert done.returncode == 0, done.stderr
 
 
@@ -792,10 +662,7 @@ def test_one_document_is_not_many(tmp_path: Path) -> None:
 
 def test_a_line_without_an_ark_is_said_and_if_there_is_no_other_a_mistake(tmp_path: Path) -> None:
     done = run_command("check", "nothing", "ark:/12345/x5", "ark:/12148/")
-    assert (done.returncode, outcomes(json_lines(done.stdout))) == (
-        0,
-        ["invalid", "skipped", "invalid"],
-    )
+    assert (done.returncode, outcomes(json_lines(done.stdout))) == (0, ["invalid", "skipped", "invalid"])
     assert done.stderr.splitlines()[:2] == [
         "arkaudit: 'nothing' holds no ARK",
         "arkaudit: 'ark:/12148/' names a NAAN or shoulder, not an object",
@@ -829,13 +696,7 @@ def test_links_to_examples_and_tests_are_not_followed(tmp_path: Path) -> None:
 def test_run_reports_and_report_repeats_it_byte_for_byte(tmp_path: Path) -> None:
     with RawServer(lambda target: reply(body=f"<title>{target}</title> ark:/12345/x5")) as server:
         done = run_command(
-            "run",
-            *ON_LOOPBACK,
-            f"{server.url}/",
-            "--store",
-            tmp_path / "a.db",
-            "--out",
-            tmp_path / "one",
+            "run", *ON_LOOPBACK, f"{server.url}/", "--store", tmp_path / "a.db", "--out", tmp_path / "one"
         )
     assert done.returncode == 0, done.stderr
     again = run_command("report", "--store", tmp_path / "a.db", "--out", tmp_path / "two")

@@ -30,10 +30,7 @@ DAY = timedelta(days=1)
 def run(number: int, started: timedelta, *, imported: timedelta | None = None) -> SimpleNamespace:
     at = moment(NOW + started)
     return SimpleNamespace(
-        run_id=number,
-        started_at=at,
-        ended_at=at,
-        imported_at=None if imported is None else moment(NOW + imported),
+        run_id=number, started_at=at, ended_at=at, imported_at=None if imported is None else moment(NOW + imported)
     )
 
 
@@ -65,12 +62,7 @@ def store(tmp_path: Path) -> Iterator[Path]:
     with Store.open(path) as made:
         for at in (ahead, datetime.now(UTC)):
             run_id = made.begin_run(
-                command="check",
-                at=moment(at),
-                version="0",
-                resolver="",
-                user_agent="t",
-                seeds=["a"],
+                command="check", at=moment(at), version="0", resolver="", user_agent="t", seeds=["a"]
             )
             made.record_verdicts(run_id, [skipped(Ark.parse("ark:99999/x"), "http://a/ark:99999/x", f"run {run_id}")])
             made.end_run(run_id, at=moment(at), state="finished")

@@ -45,10 +45,7 @@ def test_what_is_no_closed_door_is_judged_as_ever(answer: dict[str, Any]) -> Non
 
 
 def test_the_longest_beginning_counts() -> None:
-    naan, shoulder = (
-        ClosedCollection.of("98765", "all"),
-        ClosedCollection.of("ark:/98765/k3", "some"),
-    )
+    naan, shoulder = (ClosedCollection.of("98765", "all"), ClosedCollection.of("ark:/98765/k3", "some"))
     assert closed_for(Ark.parse("ark:98765/k3x7"), [naan, shoulder]) == shoulder
     assert closed_for(Ark.parse("ark:98765/b3x7"), [naan, shoulder]) == naan
     assert closed_for(Ark.parse("ark:98764/k3x7"), [naan, shoulder]) is None
@@ -61,9 +58,7 @@ def test_what_names_no_arks_is_a_mistake(arks: str, tmp_path: Path) -> None:
         load(tmp_path / "arkaudit.toml", {})
 
 
-def test_it_is_configured_in_a_file_and_costs_a_closed_place_one_question_more(
-    tmp_path: Path,
-) -> None:
+def test_it_is_configured_in_a_file_and_costs_a_closed_place_one_question_more(tmp_path: Path) -> None:
     (tmp_path / "arkaudit.toml").write_text("[[closed]]\narks = '98765/k3'\nreason = 'in the reading room'\n")
 
     def respond(target: str) -> bytes:
@@ -77,12 +72,7 @@ def test_it_is_configured_in_a_file_and_costs_a_closed_place_one_question_more(
         asked = {url.rpartition("/")[2] for url in arks}
         invented = [each for each in server.targets if each.partition("?")[0].rpartition("/")[2] not in asked]
     rows = json_lines(done.stdout)
-    assert [row["object"]["outcome"] for row in rows] == [
-        "explained",
-        "explained",
-        "broken",
-        "blocked",
-    ]
+    assert [row["object"]["outcome"] for row in rows] == ["explained", "explained", "broken", "blocked"]
     assert any("in the reading room" in words for words in rows[0]["object"]["evidence"])
     controls = [target for target in invented if "ark:" in target]
     assert len(controls) == 1, "one control a shoulder, and none for what was not meant to be closed"

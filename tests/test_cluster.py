@@ -104,10 +104,7 @@ def test_a_scheduler_that_is_killed_ends_the_command_which_goes_on(
 
 def test_a_scheduler_that_is_silent_for_a_while_is_not_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arkaudit.datasets.cluster, "_ANSWERS_WITHIN_S", 0.5)
-    with (
-        Cluster(tmp_path / "cluster", 0) as cluster,
-        Client(cluster.address, timeout=PATIENCE_S) as client,
-    ):
+    with Cluster(tmp_path / "cluster", 0) as cluster, Client(cluster.address, timeout=PATIENCE_S) as client:
         engine = DaskEngine(client)
         cluster.scheduler.send_signal(signal.SIGSTOP)
         engine._look(now=True)
@@ -121,10 +118,7 @@ def test_a_cluster_without_workers_is_told_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(arkaudit.datasets.cluster, "_ALONE_S", 0)
-    with (
-        Cluster(tmp_path / "cluster", 0) as cluster,
-        Client(cluster.address, timeout=PATIENCE_S) as client,
-    ):
+    with Cluster(tmp_path / "cluster", 0) as cluster, Client(cluster.address, timeout=PATIENCE_S) as client:
         DaskEngine(client)._look(now=True)
     assert "the cluster has no worker: waiting for one\n" in capsys.readouterr().err
 
@@ -184,10 +178,7 @@ def test_an_interrupt_ends_all_with_one_line(tmp_path: Path, papers: Path, whole
     code, said = ended(process)
     assert (code, len(said.strip().splitlines())) in ((130, 1), (0, 2)), said
     assert left
-    wait_until(
-        lambda: not [pid for pid in left if Path(f"/proc/{pid}").exists()],
-        "an end of all processes",
-    )
+    wait_until(lambda: not [pid for pid in left if Path(f"/proc/{pid}").exists()], "an end of all processes")
     assert run_command("extract", papers, "--out", tmp_path / "ds", "--part-size", "1").returncode == 0
     assert content_of(tmp_path / "ds") == whole
 

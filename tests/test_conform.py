@@ -144,9 +144,7 @@ def test_what_is_on_record_is_not_asked_again(tmp_path: Path) -> None:
         assert len(tested.asked) == count > 30
 
 
-def test_a_hundred_names_are_asked_for_also_when_the_test_is_killed_among_them(
-    tmp_path: Path,
-) -> None:
+def test_a_hundred_names_are_asked_for_also_when_the_test_is_killed_among_them(tmp_path: Path) -> None:
     store = str(tmp_path / "a.db")
     with resolver() as tested:
         words = ("conform", tested.url, *ASK, *tested.options, "--own", "--store", store)

@@ -32,12 +32,7 @@ def test_every_remark_has_a_rule_and_one_sentence() -> None:
 
 @given(arks())
 def test_an_ark_of_the_repertoire_has_no_remark_about_its_characters(ark: Ark) -> None:
-    unlikely = {
-        Remark.RAW_NON_ASCII,
-        Remark.CONTROL_CHARACTER,
-        Remark.MALFORMED_ESCAPE,
-        Remark.HYPHEN,
-    }
+    unlikely = {Remark.RAW_NON_ASCII, Remark.CONTROL_CHARACTER, Remark.MALFORMED_ESCAPE, Remark.HYPHEN}
     assert not (unlikely | {Remark.OUTSIDE_REPERTOIRE}) & set(remarks(str(ark), ark))
 
 

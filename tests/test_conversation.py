@@ -118,9 +118,7 @@ def test_a_control_is_asked_for_once_for_all_names_of_a_resolver() -> None:
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_every_target_is_finished_once_in_whatever_order_answers_come(
-    order: tuple[int, ...],
-) -> None:
+def test_every_target_is_finished_once_in_whatever_order_answers_come(order: tuple[int, ...]) -> None:
     world = World(["x5", "y6", "x7"], described)
     asked = world.talk([*order, *reversed(order)] * 20)
     assert sorted(world.finished) == sorted(url for _, url in world.targets)
@@ -140,12 +138,7 @@ def test_what_may_pass_is_asked_again_after_a_pause_and_then_stands() -> None:
     busy = observation_of(first, (Hop(url, "GET", "2026-11-21T10:00:00.000+00:00", 503),))
     [again] = conversation.on_answer(busy)
     assert isinstance(again, Ask)
-    assert (again.question, again.attempt, again.wait_s, again.after) == (
-        Question.OBJECT,
-        2,
-        3.0,
-        busy,
-    )
+    assert (again.question, again.attempt, again.wait_s, again.after) == (Question.OBJECT, 2, 3.0, busy)
     assert conversation.on_answer(busy, is_last=True) == [Finished(url)]
 
 
@@ -172,10 +165,7 @@ def test_a_closed_collection_that_refuses_is_asked_for_a_control() -> None:
         return 403 if "/x" in url else 404
 
     closed = AskingRules(
-        registry=Registry((), "a test"),
-        resolver=R,
-        patience=ONCE,
-        closed=(ClosedCollection("12x45"),),
+        registry=Registry((), "a test"), resolver=R, patience=ONCE, closed=(ClosedCollection("12x45"),)
     )
     assert Question.CONTROL in questions(World(["x5"], refusing, closed).talk(), target("x5")[1])
     assert Question.CONTROL not in questions(World(["x5"], refusing).talk(), target("x5")[1])
@@ -196,10 +186,7 @@ def test_the_answer_of_a_finished_target_is_recalled_for_another() -> None:
         ask = next(each for each in begun if isinstance(each, Ask))
         rest = [each for each in begun if each is not ask and isinstance(each, Ask)]
         world.seen.append(world.observe(ask))
-        begun = [
-            *rest,
-            *(each for each in world.conversation.on_answer(world.seen[-1]) if isinstance(each, Ask)),
-        ]
+        begun = [*rest, *(each for each in world.conversation.on_answer(world.seen[-1]) if isinstance(each, Ask))]
     [first] = world.conversation.begin(*world.targets[1])
     assert isinstance(first, Ask)
     outgoing = world.conversation.on_answer(world.observe(first))
@@ -212,17 +199,11 @@ def shell(url: str) -> str:
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_a_browser_shows_each_app_shell_once_and_that_of_the_control_once(
-    order: tuple[int, ...],
-) -> None:
+def test_a_browser_shows_each_app_shell_once_and_that_of_the_control_once(order: tuple[int, ...]) -> None:
     world = World(["x5", "x6"], shell, replace(RULES, rendering=True))
     asked = world.talk(order)
     counts = Counter(question for _, question in asked)
-    assert (
-        counts[Question.RENDERED],
-        counts[Question.CONTROL_RENDERED],
-        counts[Question.CONTROL],
-    ) == (2, 1, 1)
+    assert (counts[Question.RENDERED], counts[Question.CONTROL_RENDERED], counts[Question.CONTROL]) == (2, 1, 1)
     for _, url in world.targets:
         own = [each for each in questions(asked, url) if each is not Question.CONTROL_RENDERED]
         assert own[-1] is Question.RENDERED, "all else is asked before"
@@ -234,11 +215,7 @@ def test_a_browser_shows_each_app_shell_once_and_that_of_the_control_once(
     [
         pytest.param(shell, False, id="nobody wants it"),
         pytest.param(described, True, id="the control is refused"),
-        pytest.param(
-            lambda url: "<title>Viewer</title><p>Loading the viewer",
-            True,
-            id="a page without scripts",
-        ),
+        pytest.param(lambda url: "<title>Viewer</title><p>Loading the viewer", True, id="a page without scripts"),
     ],
 )
 def test_nothing_else_is_shown_by_a_browser(answer: Answer, is_on: bool) -> None:
@@ -259,20 +236,13 @@ def judged(world: World, folder: Path) -> dict[str, ObjectOutcome]:
     """The outcomes by the names of ARKs, judged from what the store has kept."""
     with Store.open(folder / "audit.db") as store:
         run_id = store.begin_run(
-            command="check",
-            at="2026-11-21T10:00:00.000+00:00",
-            version="0",
-            resolver="",
-            user_agent="",
-            seeds=[],
+            command="check", at="2026-11-21T10:00:00.000+00:00", version="0", resolver="", user_agent="", seeds=[]
         )
         store.record(run_id, world.seen)
         return {each.ark.name: each.object.outcome for each in verdicts_of_run(store, run_id, world.targets)}
 
 
-def test_a_page_of_nothing_and_one_elsewhere_are_each_held_against_the_control_of_their_place(
-    tmp_path: Path,
-) -> None:
+def test_a_page_of_nothing_and_one_elsewhere_are_each_held_against_the_control_of_their_place(tmp_path: Path) -> None:
     def answer(url: str) -> str:
         return HOME if "t.example" in url else "<title>Page not found</title><p>Page not found</p>"
 
@@ -297,9 +267,7 @@ def test_what_the_global_resolver_confirms_is_held_against_its_own_control(names
     assert judged(world, tmp_path)["x5"] is ObjectOutcome.BROKEN
 
 
-def test_a_landing_host_is_asked_for_what_cannot_exist_once_a_pattern_of_its_addresses(
-    tmp_path: Path,
-) -> None:
+def test_a_landing_host_is_asked_for_what_cannot_exist_once_a_pattern_of_its_addresses(tmp_path: Path) -> None:
     names = ["x5", "x6", "x7"]
 
     def answer(url: str) -> int | str | tuple[str, str]:
@@ -313,10 +281,7 @@ def test_a_landing_host_is_asked_for_what_cannot_exist_once_a_pattern_of_its_add
     world = World(names, answer)
     world.talk()
     asked = [each.asked_url for each in world.seen if each.question is Question.CONTROL_LANDING]
-    assert sorted(url.rpartition("/")[0] for url in asked) == [
-        "https://land.example/item",
-        "https://land.example/page",
-    ]
+    assert sorted(url.rpartition("/")[0] for url in asked) == ["https://land.example/item", "https://land.example/page"]
     assert set(judged(world, tmp_path).values()) == {ObjectOutcome.SOFT_404}
 
 

@@ -110,10 +110,7 @@ def test_no_correction_can_run_in_a_spreadsheet(tmp_path: Path) -> None:
     paths = write_report(load_frames(store), tmp_path / "out")
     with paths.tables["corrections"].open(encoding="utf-8", newline="") as file:
         [row] = csv.DictReader(file)
-    assert (row["as_written"], row["context"]) == (
-        '\'=HYPERLINK("http://evil.example/")',
-        "'@SUM(A1)",
-    )
+    assert (row["as_written"], row["context"]) == ('\'=HYPERLINK("http://evil.example/")', "'@SUM(A1)")
     assert row["correct"] == url
 
 

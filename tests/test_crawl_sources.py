@@ -87,9 +87,7 @@ def library(**robots: str) -> Web:
 
 
 @pytest.mark.promise
-def test_a_site_is_crawled_with_the_sitemaps_of_its_robots_txt_and_its_content_host(
-    tmp_path: Path,
-) -> None:
+def test_a_site_is_crawled_with_the_sitemaps_of_its_robots_txt_and_its_content_host(tmp_path: Path) -> None:
     store = tmp_path / "a.db"
     with library(www=f"User-agent: *\nAllow: /\nSitemap: {HOME}sitemap.xml\n") as web:
         web.crawl(HOME, "--content-host", FILES, store=store)
@@ -118,10 +116,7 @@ def test_a_repository_is_harvested_record_by_record_with_landing_pages_and_their
     store = tmp_path / "a.db"
     with library() as web:
         web.crawl(seed, "--content-host", FILES, store=store)
-        asked = [
-            "/oai?verb=ListRecords&metadataPrefix=oai_dc",
-            "/oai?verb=ListRecords&resumptionToken=p%202%2F%2B",
-        ]
+        asked = ["/oai?verb=ListRecords&metadataPrefix=oai_dc", "/oai?verb=ListRecords&resumptionToken=p%202%2F%2B"]
         assert web.targets(REPOSITORY) == (asked if seed.startswith("oai:") else ["/oai", *asked])
         assert sorted(web.targets(WWW)) == ["/item/1", "/item/2"], "no link of a landing page is followed"
         assert sorted(web.targets(FILES)) == ["/1.pdf", "/bitstream/2"]
@@ -162,13 +157,7 @@ def test_files_that_are_named_lead_on_and_those_in_a_folder_do_not(tmp_path: Pat
     (tmp_path / "sitemap.xml").write_text(sitemap(f"{HOME}item/1")[0])
     (tmp_path / "page.html").write_text(f"<a href='{HOME}maps'>maps</a>")
     with library() as web:
-        web.crawl(
-            tmp_path / "urls.txt",
-            tmp_path / "sitemap.xml",
-            tmp_path / "page.html",
-            folder,
-            store=store,
-        )
+        web.crawl(tmp_path / "urls.txt", tmp_path / "sitemap.xml", tmp_path / "page.html", folder, store=store)
         assert web.targets(WWW) == ["/item/3", "/item/1"]
         assert web.targets(IMAGES) == ["/m1"]
         assert web.targets(FILES) == ["/m1.pdf"]
@@ -217,10 +206,7 @@ def test_a_repository_that_ignores_its_tokens_is_not_harvested_for_ever(tmp_path
         web.crawl("oai:http://r.example/oai", store=tmp_path / "a.db")
         assert len(web.targets("r.example")) == 2
     assert [kind for _, kind, _ in found(tmp_path / "a.db")] == ["source-loop"]
-    assert [name for name in documents(tmp_path / "a.db") if name.startswith("oai:")] == [
-        "oai:r:1",
-        "oai:r:2",
-    ]
+    assert [name for name in documents(tmp_path / "a.db") if name.startswith("oai:")] == ["oai:r:1", "oai:r:2"]
 
 
 def test_a_feed_that_pages_for_ever_with_the_same_entries_ends(tmp_path: Path) -> None:
@@ -267,10 +253,7 @@ def test_a_repository_that_asks_for_a_pause_is_asked_again_after_it(tmp_path: Pa
     assert times[2] - times[1] >= 0.9
     [(hops,)] = rows(tmp_path / "a.db", "select hops from document where url like '%resumptionToken%'")
     assert [hop["status"] for hop in json.loads(str(hops))] == [503, 200], "the pause is on record"
-    assert [name for name in documents(tmp_path / "a.db") if name.startswith("oai:")] == [
-        "oai:r:1",
-        "oai:r:2",
-    ]
+    assert [name for name in documents(tmp_path / "a.db") if name.startswith("oai:")] == ["oai:r:1", "oai:r:2"]
 
 
 def test_what_was_to_be_a_source_and_is_none_is_told(tmp_path: Path) -> None:
@@ -281,9 +264,7 @@ def test_what_was_to_be_a_source_and_is_none_is_told(tmp_path: Path) -> None:
     assert arks(tmp_path / "a.db") == ["ark:12148/x1", "ark:12148/x1"], "it is read as what it is"
 
 
-def test_a_sitemap_of_50_mb_is_read_in_a_process_of_its_own_and_the_crawl_goes_on(
-    tmp_path: Path,
-) -> None:
+def test_a_sitemap_of_50_mb_is_read_in_a_process_of_its_own_and_the_crawl_goes_on(tmp_path: Path) -> None:
     entries = "".join(f"<url><loc>http://s.example/unwanted/{n:0>4000}</loc></url>\n" for n in range(12_500))
     big = f"<urlset>{entries}<url><loc>http://s.example/last</loc></url></urlset>"
     assert len(big) > 48 * 2**20
@@ -327,12 +308,7 @@ def test_a_source_is_told_by_its_content_whatever_its_type(media_type: str, tmp_
         "/l": ("http://w.example/5\n", media_type),
     }  # fmt: skip
     with Web({"w.example": lambda target: pages.get(target.partition("?")[0], "<p>one")}) as web:
-        seeds = (
-            "http://w.example/s",
-            "http://w.example/f",
-            "oai:http://w.example/o",
-            "http://w.example/i",
-        )
+        seeds = ("http://w.example/s", "http://w.example/f", "oai:http://w.example/o", "http://w.example/i")
         web.crawl(*seeds, "http://w.example/l", store=tmp_path / "a.db")
         assert {"/1", "/2", "/3", "/4", "/5"} <= set(web.targets("w.example"))
 
@@ -403,10 +379,7 @@ def test_a_body_that_was_cut_off_leads_nowhere_by_half_a_url(tmp_path: Path) -> 
         (("--max-time", "0"), "greater than 0"),
         (("--scope", "world"), "'world' is not one of 'site', 'host', 'path'"),
         (("",), "a seed that names nothing: ''"),
-        (
-            ("list:no-such-file.txt",),
-            "neither an http(s) URL nor an existing file or folder: 'no-such-file.txt'",
-        ),
+        (("list:no-such-file.txt",), "neither an http(s) URL nor an existing file or folder: 'no-such-file.txt'"),
         (("oai:http://",), "not a URL that can be asked for"),
     ],
 )
@@ -451,10 +424,7 @@ def test_extract_reads_what_a_seed_says_and_goes_nowhere(tmp_path: Path) -> None
     with library(www=f"Sitemap: {HOME}sitemap.xml\n") as web:
         seeds = (HOME, f"oai:http://{REPOSITORY}/oai", f"{HOME}sitemap.xml")
         done = run_command("extract", *ON_LOOPBACK, *web.routes, *seeds)
-        assert [row["ark"] for row in json_lines(done.stdout)] == [
-            "ark:12148/home1",
-            "ark:12148/rec1",
-        ]
+        assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12148/home1", "ark:12148/rec1"]
         assert web.targets(WWW) == ["/", "/sitemap.xml"]
         assert web.targets(REPOSITORY) == ["/oai?verb=ListRecords&metadataPrefix=oai_dc"]
 
@@ -462,19 +432,14 @@ def test_extract_reads_what_a_seed_says_and_goes_nowhere(tmp_path: Path) -> None
 # -- killed, and gone on with
 
 
-def test_a_harvest_that_was_killed_goes_on_where_it_was_with_landing_pages_as_landing_pages(
-    tmp_path: Path,
-) -> None:
+def test_a_harvest_that_was_killed_goes_on_where_it_was_with_landing_pages_as_landing_pages(tmp_path: Path) -> None:
     store, stop = tmp_path / "a.db", threading.Event()
 
     def harvested(target: str) -> Page:
         if target.startswith("/oai"):
             page = int(target.partition("resumptionToken=")[2] or 0)
             token = str(page + 1) if page < 3 else ""
-            return records(
-                *(record(f"oai:k:{page}-{n}", f"http://k.example/{page}-{n}") for n in (1, 2)),
-                token=token,
-            )
+            return records(*(record(f"oai:k:{page}-{n}", f"http://k.example/{page}-{n}") for n in (1, 2)), token=token)
         if target.endswith(".pdf"):
             return pdf(f"ark:/12148/k{target[1]}x{target[3]}")
         if target == "/1-2" and not stop.is_set():
@@ -483,15 +448,7 @@ def test_a_harvest_that_was_killed_goes_on_where_it_was_with_landing_pages_as_la
         return f"<a href='{target}.pdf'>PDF</a> <a href='/home'>home</a>"
 
     with Web({"k.example": harvested}) as web:
-        command = [
-            sys.executable,
-            "-m",
-            "arkaudit",
-            "crawl",
-            *ON_LOOPBACK,
-            *web.routes,
-            "oai:http://k.example/oai",
-        ]
+        command = [sys.executable, "-m", "arkaudit", "crawl", *ON_LOOPBACK, *web.routes, "oai:http://k.example/oai"]
         with subprocess.Popen([*command, "--store", store], stderr=subprocess.PIPE) as running:
             assert stop.wait(60)
             time.sleep(1)  # what came before is on record by then

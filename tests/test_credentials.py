@@ -64,17 +64,9 @@ def repeating(server: RawServer) -> Callable[[str], bytes]:
             lines = f"Content-Encoding: gzip\r\nContent-Length: {len(packed)}\r\nConnection: close\r\n\r\n"
             return b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + lines.encode() + packed
         if target == "/moved":
-            return reply(
-                "302 Found",
-                Location=f"/landed?by={words.partition('Bearer ')[2][:40].replace(' ', '+')}",
-            )
+            return reply("302 Found", Location=f"/landed?by={words.partition('Bearer ')[2][:40].replace(' ', '+')}")
         if target.startswith("/ark:"):
-            return reply(
-                "302 Found",
-                Location=f"http://other.example{target}",
-                Link=f"<{words}>",
-                Set_Cookie="a=b",
-            )
+            return reply("302 Found", Location=f"http://other.example{target}", Link=f"<{words}>", Set_Cookie="a=b")
         return reply(body=page, X_Server=words, Server=words)
 
     return respond
@@ -178,24 +170,12 @@ def test_what_a_document_says_before_a_host_is_not_sent(folder: Path) -> None:
 
 
 MISTAKES = {
-    "a variable that isn't there": (
-        'headers = { X-Key = { env = "NO_SUCH" } }',
-        "no environment variable NO_SUCH",
-    ),
+    "a variable that isn't there": ('headers = { X-Key = { env = "NO_SUCH" } }', "no environment variable NO_SUCH"),
     "a header that can't be given": ('headers = { "Host" = "t0ken-open-sesame" }', "'Host'"),
-    "a header's name with a line break": (
-        'headers = { "X\\r\\nY" = "t0ken-open-sesame" }',
-        "X\\r\\nY",
-    ),
-    "a value with a line break": (
-        'headers = { X-Key = "t0ken-open-sesame\\r\\nX: y" }',
-        "printable ASCII",
-    ),
+    "a header's name with a line break": ('headers = { "X\\r\\nY" = "t0ken-open-sesame" }', "X\\r\\nY"),
+    "a value with a line break": ('headers = { X-Key = "t0ken-open-sesame\\r\\nX: y" }', "printable ASCII"),
     "a value that is a number": ("headers = { X-Key = 3 }", "X-Key"),
-    "a value that names too much": (
-        'headers = { X-Key = { env = "A", file = "t0ken-open-sesame" } }',
-        "neither",
-    ),
+    "a value that names too much": ('headers = { X-Key = { env = "A", file = "t0ken-open-sesame" } }', "neither"),
     "a cookie with a semicolon": ('cookies = { a = "t0ken-open-sesame; b=c" }', "'a'"),
 }
 
@@ -228,12 +208,7 @@ def test_credentials_in_a_url_of_the_user_are_a_mistake(arguments: tuple[str, ..
 
 def test_a_password_in_basic_is_looked_for_in_each_of_its_forms() -> None:
     credential = Credential({"Authorization": "Basic bWU6b3Blbi1zZXNhbWU="})
-    for told in (
-        "Basic bWU6b3Blbi1zZXNhbWU=",
-        "bWU6b3Blbi1zZXNhbWU=",
-        "me:open-sesame",
-        "open-sesame",
-    ):
+    for told in ("Basic bWU6b3Blbi1zZXNhbWU=", "bWU6b3Blbi1zZXNhbWU=", "me:open-sesame", "open-sesame"):
         assert Redactor.of(credential.secrets).bytes(json.dumps(told).encode()) == b'"[secret]"'
 
 
@@ -242,8 +217,7 @@ def test_a_short_word_is_left_in_the_pages_that_hold_it_by_chance() -> None:
 
 
 @pytest.mark.parametrize(
-    ("password", "encoding"),
-    [("p\u00e4ssw0rd", "utf-8"), ("p\u00e4ssw0rd", "latin-1"), ("p\u20acssw0rd", "utf-8")],
+    ("password", "encoding"), [("p\u00e4ssw0rd", "utf-8"), ("p\u00e4ssw0rd", "latin-1"), ("p\u20acssw0rd", "utf-8")]
 )
 def test_a_password_of_more_than_ascii_is_taken_out_as_well(password: str, encoding: str) -> None:
     token = base64.b64encode(f"me:{password}".encode()).decode()

@@ -34,25 +34,13 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
     def respond(target: str) -> bytes:
         if target.startswith("/ark:"):
-            return reply(
-                body=f"who: A\nwhat: B\nwhen: 2001\nwhere: {target}",
-                **{"Content-Type": "text/plain"},
-            )
+            return reply(body=f"who: A\nwhat: B\nwhen: 2001\nwhere: {target}", **{"Content-Type": "text/plain"})
         return reply(body="<title>T</title> <a href='/b'>b</a> see ark:/12148/x5, ark:/12148/x6 and ark:/12148/bpt6k1")
 
     with RawServer(respond) as server:
         resolver = f"{server.url}/"
         for _ in range(2):
-            done = run_command(
-                "run",
-                *ON_LOOPBACK,
-                "--resolver",
-                resolver,
-                "--store",
-                path,
-                "--no-resume",
-                resolver,
-            )
+            done = run_command("run", *ON_LOOPBACK, "--resolver", resolver, "--store", path, "--no-resume", resolver)
             assert done.returncode == 0, done.stderr
     assert told(VERBS["triage acknowledge"], path).returncode == 0
     assert not path.with_name("a.db-wal").exists()
@@ -144,10 +132,7 @@ def test_what_meets_a_row_that_cant_be_read_ends_in_one_line(verb: tuple[str, ..
 
 FOREIGN = {
     "a trigger": ("CREATE TRIGGER t AFTER INSERT ON ark BEGIN DELETE FROM run; END",),
-    "a view in a table's place": (
-        "ALTER TABLE pause RENAME TO p",
-        "CREATE VIEW pause AS SELECT * FROM p",
-    ),
+    "a view in a table's place": ("ALTER TABLE pause RENAME TO p", "CREATE VIEW pause AS SELECT * FROM p"),
     "a table that is gone": ("DROP TABLE pause",),
     "a column that is gone": ("ALTER TABLE pause DROP COLUMN asked_s",),
     "a column that is computed": (
@@ -173,9 +158,7 @@ def test_a_store_with_foreign_parts_is_refused(statements: tuple[str, ...], stor
 
 
 @pytest.mark.parametrize(
-    "verb",
-    [*VERBS.values(), ("crawl", "http://127.0.0.1:9/", "--store", "{store}")],
-    ids=[*VERBS, "crawl"],
+    "verb", [*VERBS.values(), ("crawl", "http://127.0.0.1:9/", "--store", "{store}")], ids=[*VERBS, "crawl"]
 )
 def test_a_store_with_foreign_parts_is_refused_by_every_command(verb: tuple[str, ...], store: Path) -> None:
     assert_refused(verb, FOREIGN["a trigger"], store)
@@ -183,10 +166,7 @@ def test_a_store_with_foreign_parts_is_refused_by_every_command(verb: tuple[str,
 
 def test_what_others_have_added_for_themselves_is_none_of_our_business(store: Path) -> None:
     change(
-        store,
-        "CREATE TABLE notes (a)",
-        "CREATE VIEW mine AS SELECT ark FROM ark",
-        "CREATE INDEX i ON verdict (object)",
+        store, "CREATE TABLE notes (a)", "CREATE VIEW mine AS SELECT ark FROM ark", "CREATE INDEX i ON verdict (object)"
     )
     assert told(VERBS["report"], store).returncode == 0
     assert told(CHECK, store).returncode == 0
@@ -223,13 +203,7 @@ def _retype(data: bytearray, chance: random.Random) -> None:
         data[chance.choice(spots)] = chance.choice(b'\xff\x80\x00"[{}]xA9')
 
 
-DAMAGES: tuple[Callable[[bytearray, random.Random], None], ...] = (
-    _flip,
-    _flip_schema,
-    _cut,
-    _blank,
-    _retype,
-)
+DAMAGES: tuple[Callable[[bytearray, random.Random], None], ...] = (_flip, _flip_schema, _cut, _blank, _retype)
 
 
 @pytest.mark.parametrize("number", range(10))

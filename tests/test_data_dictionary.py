@@ -70,19 +70,12 @@ def test_the_page_describes_the_stored_and_the_published_tables_and_no_other(
 
 
 @pytest.mark.parametrize("table", DATASET_TABLES, ids=lambda table: table.name)
-def test_every_column_of_a_dataset_has_the_type_unit_and_meaning_of_its_definition(
-    table: DatasetTable,
-) -> None:
+def test_every_column_of_a_dataset_has_the_type_unit_and_meaning_of_its_definition(table: DatasetTable) -> None:
     text = PAGE.read_text("utf-8")
     caption, rows = dictionary(text[text.index("## Datasets") :])[table.name]
     assert caption == table.caption
     assert rows == [
-        (
-            column.name,
-            f"{column.kind}, optional" if column.is_optional else column.kind,
-            column.unit,
-            column.meaning,
-        )
+        (column.name, f"{column.kind}, optional" if column.is_optional else column.kind, column.unit, column.meaning)
         for column in table.columns
     ]
     assert all(column.unit for column in table.columns if "integer" in column.kind)

@@ -98,15 +98,7 @@ class Checked:
     def command(self, store: str) -> tuple[str | Path, ...]:
         """The words of the check, but for where it runs."""
         at_once = ("--attempts", "1", "--resolver", self.url)
-        return (
-            "check",
-            "--from",
-            self.folder / "ds",
-            "--store",
-            self.folder / store,
-            *at_once,
-            *ON_LOOPBACK,
-        )
+        return ("check", "--from", self.folder / "ds", "--store", self.folder / store, *at_once, *ON_LOOPBACK)
 
     def table(self, report: str, name: str) -> bytes:
         return (self.folder / report / "tables" / f"{name}.csv").read_bytes()
@@ -132,15 +124,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checked]:
         _write(folder / "papers", server.url)
         at_once = ("--attempts", "1", "--resolver", server.url, *ON_LOOPBACK)
         report = ("--format", "csv", "--out")
-        _done(
-            "run",
-            folder / "papers",
-            "--store",
-            folder / "run.db",
-            *report,
-            folder / "run",
-            *at_once,
-        )
+        _done("run", folder / "papers", "--store", folder / "run.db", *report, folder / "run", *at_once)
         asked = len(server.request_lines)
         _done("extract", folder / "papers", "--out", folder / "ds", "--part-size", "1")
         of_dataset = ("--from", folder / "ds", "--store", folder / "ds.db")
@@ -240,27 +224,13 @@ def test_a_check_that_was_killed_while_it_took_documents_goes_on(checked: Checke
     with Store.open(checked.folder / "ds.db") as store:
         [done] = store.runs("check")
     with Store.open(checked.folder / "killed.db") as store:
-        begun = {
-            "command": "check",
-            "at": done.started_at,
-            "version": "0",
-            "resolver": checked.url,
-            "user_agent": "",
-        }
+        begun = {"command": "check", "at": done.started_at, "version": "0", "resolver": checked.url, "user_agent": ""}
         run_id = store.begin_run(**begun, seeds=[str(checked.folder / "ds")], plan=done.plan)  # type: ignore[arg-type]
         records = list(DatasetDocuments.at(str(checked.folder / "ds")).records(checked.url))
         store.record(run_id, records[:3])
     again = _done(*checked.command("killed.db"))
     assert f"resuming run {run_id}" in again.stderr
-    _done(
-        "report",
-        "--store",
-        checked.folder / "killed.db",
-        "--format",
-        "csv",
-        "--out",
-        checked.folder / "killed",
-    )
+    _done("report", "--store", checked.folder / "killed.db", "--format", "csv", "--out", checked.folder / "killed")
     for name in ("citations", "documents", "findings"):
         assert checked.table("killed", name) == checked.table("check", name)
 
@@ -280,17 +250,7 @@ def test_of_a_large_dataset_each_ark_has_some_documents(tmp_path: Path) -> None:
     make(tmp_path / "ds", [*papers], part_bytes=60)
     dataset = DatasetDocuments.at(str(tmp_path / "ds"))
     assert dataset.is_whole
-    assert [len(each.mentions) for each in dataset.records("https://r.example/")] == [
-        1,
-        1,
-        2,
-        1,
-        1,
-        1,
-        1,
-        2,
-        1,
-    ]
+    assert [len(each.mentions) for each in dataset.records("https://r.example/")] == [1, 1, 2, 1, 1, 1, 1, 2, 1]
     dataset.whole_rows = 10
     taken = list(dataset.records("https://r.example/"))
     assert [Path(each.url).name for each in taken] == ["0.txt", "1.txt", "2.txt", "7.txt"]
@@ -314,14 +274,7 @@ def test_a_dataset_that_is_damaged_is_told_in_a_line(tmp_path: Path, damage: str
 
 
 #: Cells that arkaudit never writes, by their column.
-_FOREIGN = {
-    "role": "x",
-    "decided": 7,
-    "confidence": "x",
-    "ark": "nothing",
-    "spelling": ["x"],
-    "spans": [[1]],
-}
+_FOREIGN = {"role": "x", "decided": 7, "confidence": "x", "ark": "nothing", "spelling": ["x"], "spans": [[1]]}
 
 
 @pytest.mark.parametrize("column", [*_FOREIGN, "outcome"])
@@ -373,10 +326,7 @@ def test_a_dataset_with_other_columns_is_told_in_a_line(tmp_path: Path, column: 
         pytest.param(lambda kept: kept.replace('"mentions/', '"../mentions/'), id="a file elsewhere"),
         pytest.param(lambda kept: kept.replace('"mentions/', '"/mentions/'), id="a file anywhere"),
         pytest.param(lambda kept: re.sub('"[0-9a-f]{64}"', "", kept), id="a file without a digest"),
-        pytest.param(
-            lambda kept: kept.replace('"format_version": 2', '"format_version": 3'),
-            id="a later version",
-        ),
+        pytest.param(lambda kept: kept.replace('"format_version": 2', '"format_version": 3'), id="a later version"),
     ],
 )
 def test_a_manifest_that_is_none_is_a_mistake(tmp_path: Path, manifest: Callable[[str], str]) -> None:

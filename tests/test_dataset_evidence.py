@@ -63,10 +63,7 @@ def _minted(chance: random.Random, seed: int) -> Ark:
     stem += "".join(chance.choices(BETANUMERIC, k=chance.choice([6, 6, 6, 7])))
     zone = chance.choice(list(Zone)) if seed % 3 == 0 else Zone.NAME
     last = check_character(zone.covered(naan, stem), zone.alphabet)
-    return Ark(
-        naan,
-        stem + (last if chance.random() < (0.97, 0.5, 0.9)[seed % 3] else chance.choice(BETANUMERIC)),
-    )
+    return Ark(naan, stem + (last if chance.random() < (0.97, 0.5, 0.9)[seed % 3] else chance.choice(BETANUMERIC)))
 
 
 @given(ARKS)
@@ -98,9 +95,7 @@ def test_many_columns_are_joined_range_by_range(monkeypatch: pytest.MonkeyPatch)
     ]
     for limits in ((1, 2, 3, 7), (400, 1_000, 3, 100), (2**26, 5, 16, 250_000)):
         for name, limit in zip(
-            ("GATHERED_BYTES", "GATHERED_COLUMNS", "MERGED_COLUMNS", "MERGED_NAMES"),
-            limits,
-            strict=True,
+            ("GATHERED_BYTES", "GATHERED_COLUMNS", "MERGED_COLUMNS", "MERGED_NAMES"), limits, strict=True
         ):
             monkeypatch.setattr(evidence_module, f"_{name}", limit)
         chance.shuffle(names)

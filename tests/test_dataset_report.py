@@ -76,10 +76,7 @@ def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 #: The tables that are made of a store, too.
-OF_BOTH = {table.definition.name for table in DATASET_REPORT} - {
-    CITED_HOSTS.name,
-    CHECK_FAILURES.name,
-}
+OF_BOTH = {table.definition.name for table in DATASET_REPORT} - {CITED_HOSTS.name, CHECK_FAILURES.name}
 
 
 @pytest.mark.parametrize("name", sorted(OF_BOTH))
@@ -181,10 +178,7 @@ def test_a_dataset_without_a_mention_has_a_report(tmp_path: Path) -> None:
     ("arguments", "complaint"),
     [
         (["--dataset", "@nowhere"], "is no dataset"),
-        (
-            ["--dataset", "@ds", "--run", "1"],
-            "--run is about a store: it can't be given with --dataset",
-        ),
+        (["--dataset", "@ds", "--run", "1"], "--run is about a store: it can't be given with --dataset"),
         (["--dataset", "@ds", "--store", "@a.db"], "--store is about a store"),
         (["--dataset", "@ds", "--out", "@out", "--format", "html"], "csv or parquet, not as html"),
         (["--dataset", "@ds", "--out", "-"], "more than one file"),

@@ -29,15 +29,7 @@ from arkaudit.datasets.plan import planned
 from arkaudit.datasets.storage import LocalStorage
 from arkaudit.exits import code_of
 from extractors.processes.worker import WorkerExecutor
-from tests.dataset_world import (
-    VERSION,
-    content_of,
-    extracted_rows,
-    files_of,
-    make,
-    rows_in,
-    write_documents,
-)
+from tests.dataset_world import VERSION, content_of, extracted_rows, files_of, make, rows_in, write_documents
 from tests.loopback import ON_LOOPBACK, clean_environment, run_command
 from tests.waiting import wait_until
 
@@ -100,12 +92,7 @@ def test_source_and_record_tell_where_a_document_is(tmp_path: Path) -> None:
     assert [(row["document"], row["source"], row["record"], row["url"]) for row in rows] == [
         (f"{source}!/http://b.example/0", source, "http://b.example/0", "http://b.example/0"),
         (f"{source}!/http://b.example/1", source, "http://b.example/1", "http://b.example/1"),
-        (
-            f"{source}!/http://b.example/0 (2)",
-            source,
-            "http://b.example/0 (2)",
-            "http://b.example/0",
-        ),
+        (f"{source}!/http://b.example/0 (2)", source, "http://b.example/0 (2)", "http://b.example/0"),
     ]
     whole = [row for row in rows_in(tmp_path / "ds", "documents") if not row["record"]]
     assert whole
@@ -138,10 +125,7 @@ def test_a_command_that_is_killed_goes_on(tmp_path: Path) -> None:
     ends = []
     for _ in range(3):
         with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=clean_environment(), cwd=ROOT) as process:
-            wait_until(
-                lambda p=process: (tmp_path / "ds" / "work").exists() or p.poll() is not None,
-                "a beginning",
-            )  # type: ignore[misc]
+            wait_until(lambda p=process: (tmp_path / "ds" / "work").exists() or p.poll() is not None, "a beginning")  # type: ignore[misc]
             time.sleep(chance.uniform(0, 0.4))
             process.send_signal(signal.SIGKILL)
             ends.append(process.wait())
@@ -242,11 +226,7 @@ def test_hidden_files_of_a_folder_are_a_finding(tmp_path: Path) -> None:
     run_command("extract", papers, "--out", tmp_path / "ds")
     run_command("extract", papers, "--out", tmp_path / "ds")
     [finding] = rows_in(tmp_path / "ds", "findings")
-    assert (finding["document"], finding["source"], finding["kind"]) == (
-        str(papers),
-        str(papers),
-        "members-skipped",
-    )
+    assert (finding["document"], finding["source"], finding["kind"]) == (str(papers), str(papers), "members-skipped")
     assert all(row["document"] != str(papers) for row in rows_in(tmp_path / "ds", "documents"))
 
 
@@ -261,10 +241,7 @@ def test_an_empty_folder_ends_as_it_does_without_a_dataset(tmp_path: Path) -> No
 def test_nothing_but_what_cannot_be_read_ends_with_3(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4 and nothing more")
     done = run_command("extract", tmp_path / "a.pdf", "--out", tmp_path / "ds")
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (
-        3,
-        f"arkaudit: nothing could be read: {tmp_path}/a.pdf",
-    )
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (3, f"arkaudit: nothing could be read: {tmp_path}/a.pdf")
     assert [row["outcome"] for row in rows_in(tmp_path / "ds", "documents")] == ["unreadable"]
     (tmp_path / "b.txt").write_text("text")
     done = run_command("extract", tmp_path / "b.txt", "--out", tmp_path / "ds", "--fail-on", "unreadable")
@@ -281,16 +258,10 @@ def _mistakes(tmp_path: Path) -> dict[str, tuple[list[str | Path], str]]:
         "a URL": (["https://b.example/a", "--out", ds], "not of what is fetched"),
         "standard input": (["-", "--out", ds], "not of standard input"),
         "another form": ([paper, "--format", "csv", "--out", ds], "--format is not for datasets"),
-        "findings": (
-            [paper, "--findings", tmp_path / "f", "--out", ds],
-            "--findings is not for datasets",
-        ),
+        "findings": ([paper, "--findings", tmp_path / "f", "--out", ds], "--findings is not for datasets"),
         "parts of no dataset": ([paper, "--part-size", "3"], "needs --out"),
         "a dry run of no dataset": ([paper, "--dry-run"], "needs --out"),
-        "a folder with other files": (
-            [paper, "--out", tmp_path / "full"],
-            "is not empty, and no dataset",
-        ),
+        "a folder with other files": ([paper, "--out", tmp_path / "full"], "is not empty, and no dataset"),
         "a file": ([paper, "--out", paper], "is not a folder"),
         "a file that is not there": ([tmp_path / "gone", "--out", ds], "neither"),
     }
@@ -363,10 +334,7 @@ def test_a_dataset_is_gone_on_with_by_the_same_code_only(
         assert len(rows_in(tmp_path / "ds", "documents")) == 2
         return
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert re.search(
-        r"ds was begun with code [0-9a-f]{12} instead of code [0-9a-f]{12}, which may find",
-        done.stderr,
-    )
+    assert re.search(r"ds was begun with code [0-9a-f]{12} instead of code [0-9a-f]{12}, which may find", done.stderr)
     assert (tmp_path / "ds" / "manifest.json").read_bytes() == manifest
 
 
@@ -387,15 +355,7 @@ def test_a_storage_that_fails_is_told_in_a_line_and_gone_on_with(tmp_path: Path)
     chance = random.Random(1)
     arks = (f"ark:/12148/b{''.join(chance.choices('bcdfghjkmnpqrstvwxz', k=9))}" for _ in range(1_500))
     (tmp_path / "a.txt").write_text(" and ".join(arks))
-    command = [
-        sys.executable,
-        "-m",
-        "arkaudit",
-        "extract",
-        str(tmp_path / "a.txt"),
-        "--out",
-        str(tmp_path / "ds"),
-    ]
+    command = [sys.executable, "-m", "arkaudit", "extract", str(tmp_path / "a.txt"), "--out", str(tmp_path / "ds")]
     small_files = ["sh", "-c", 'ulimit -f 16; exec "$@"', "-", *command]
     done = subprocess.run(small_files, capture_output=True, text=True, check=False, env=clean_environment())
     *tries, last = done.stderr.splitlines()
@@ -439,9 +399,7 @@ def flipped(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage",
-    [Path.unlink, lambda path: path.write_bytes(b""), flipped],
-    ids=["gone", "empty", "bit"],
+    "damage", [Path.unlink, lambda path: path.write_bytes(b""), flipped], ids=["gone", "empty", "bit"]
 )
 @pytest.mark.parametrize(
     "files",
@@ -526,10 +484,7 @@ def test_a_pipe_in_a_dataset_is_not_waited_for(tmp_path: Path, name: str) -> Non
         [path] = path.iterdir()
     path.unlink()
     os.mkfifo(path)
-    for arguments in (
-        ["report", "--dataset", tmp_path / "ds"],
-        ["check", "--from", tmp_path / "ds", *ON_LOOPBACK],
-    ):
+    for arguments in (["report", "--dataset", tmp_path / "ds"], ["check", "--from", tmp_path / "ds", *ON_LOOPBACK]):
         done = run_command(*arguments, timeout_s=60)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
 

@@ -51,12 +51,7 @@ def crawled(tmp_path: Path) -> Path:
     """A store with a crawl of three files."""
     for name, text in {"a": BROKEN, "b": ENDED, "c": WHOLE}.items():
         (tmp_path / f"{name}.txt").write_text(text, "utf-8")
-    done = run_command(
-        "crawl",
-        *(str(tmp_path / f"{name}.txt") for name in "abc"),
-        "--store",
-        str(tmp_path / "a.db"),
-    )
+    done = run_command("crawl", *(str(tmp_path / f"{name}.txt") for name in "abc"), "--store", str(tmp_path / "a.db"))
     assert done.returncode == 0, done.stderr
     return tmp_path / "a.db"
 
@@ -91,12 +86,7 @@ def test_deciding_again_changes_nothing(crawled: Path) -> None:
             "https://library.example/r/ark:/81985/x5",
             "https://library.example/r/ark:/81985/x5k3",
         ),
-        (
-            Role.LINK_TARGET,
-            None,
-            "https://n2t.net/ark:/81985/x5",
-            "https://n2t.net/ark:/81985/x5k3",
-        ),
+        (Role.LINK_TARGET, None, "https://n2t.net/ark:/81985/x5", "https://n2t.net/ark:/81985/x5k3"),
         (
             Role.LINK_TARGET,
             "https://a.example/",
@@ -105,12 +95,7 @@ def test_deciding_again_changes_nothing(crawled: Path) -> None:
         ),
         (Role.TEXT, None, "https://old.example/ark:/81985/x5", "https://n2t.net/ark:/81985/x5k3"),
     ],
-    ids=[
-        "a relative link",
-        "a link of the label alone",
-        "a link with its resolver",
-        "text, after another setting",
-    ],
+    ids=["a relative link", "a link of the label alone", "a link with its resolver", "text, after another setting"],
 )
 def test_what_is_decided_again_is_asked_for_where_it_was(
     role: Role, resolver: str | None, url: str, asked_again: str
@@ -122,15 +107,8 @@ def test_what_is_decided_again_is_asked_for_where_it_was(
     assert url_again(before, before, url, resolver="https://n2t.net/") == url
 
 
-def test_what_the_registry_does_not_know_is_a_finding_and_no_copy_knows_nothing(
-    crawled: Path,
-) -> None:
-    record = {
-        "what": "12148",
-        "where": "https://example.org",
-        "who": {"name": "A library"},
-        "naan": "12148",
-    }
+def test_what_the_registry_does_not_know_is_a_finding_and_no_copy_knows_nothing(crawled: Path) -> None:
+    record = {"what": "12148", "where": "https://example.org", "who": {"name": "A library"}, "naan": "12148"}
     registry = read_registry(json.dumps({"data": [record]}).encode(), source="a copy", fetched_at=None)
     with Store.open(crawled) as store:
         record_registry_findings(store, 1, Registry.builtin())

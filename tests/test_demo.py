@@ -133,10 +133,7 @@ def test_every_cited_ark_has_a_verdict_and_every_verdict_its_requests(shown: Sho
 
 def test_what_the_store_says_was_asked_is_what_the_hosts_were_asked(shown: Shown) -> None:
     told = []
-    for (hops,) in [
-        *shown.rows("select hops from observation"),
-        *shown.rows("select hops from document"),
-    ]:
+    for (hops,) in [*shown.rows("select hops from observation"), *shown.rows("select hops from document")]:
         for hop in json.loads(hops):
             told.append((urlsplit(hop["url"]).hostname, request_target(hop["url"])))
     # arklet's server decodes and rebuilds what it was asked, so a bare question mark is not to be seen in its log.
@@ -168,17 +165,10 @@ def test_the_main_table_is_printed_and_the_page_holds_the_chart(shown: Shown) ->
     }
 
 
-def test_the_demo_fits_on_a_screen_and_tells_what_fails_where_and_where_to_look(
-    shown: Shown,
-) -> None:
+def test_the_demo_fits_on_a_screen_and_tells_what_fails_where_and_where_to_look(shown: Shown) -> None:
     out = shown.report.parent
     ended = shown.said.splitlines()
-    printed = [
-        *opening_words(out).splitlines(),
-        *shown.output.splitlines(),
-        *ended,
-        *closing_words(out).splitlines(),
-    ]
+    printed = [*opening_words(out).splitlines(), *shown.output.splitlines(), *ended, *closing_words(out).splitlines()]
     assert len(printed) < 40
     failing = [line for line in ended if " fails (" in line]
     assert len(failing) == 7
@@ -288,22 +278,14 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 def follow(folder: Path, page: str) -> str:
     """Run the commands of a page literally, but for the demo, which has been run; returns what they print."""
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-    }
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     printed = []
     for block in page_blocks(page, "console"):
         for command in re.findall(r"^\$ (.*)$", block, re.MULTILINE):
             if command == DEMO:
                 continue
             done = subprocess.run(
-                ["bash", "-c", command],
-                cwd=folder,
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=False,
+                ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
             )
             assert done.returncode == 0, (command, done.stderr)
             printed.append(done.stdout)
@@ -314,13 +296,7 @@ def test_the_tutorial_can_be_followed(reader: Path) -> None:
     [configuration_file] = page_blocks("tutorial.md", "toml")
     (reader / "arkaudit.toml").write_text(configuration_file, "utf-8")
     printed = follow(reader, "tutorial.md")
-    for seen in (
-        "line wrap",
-        "ark:12148/btv1b8449691v",
-        "ark:88435/br86b3576",
-        "slow.example",
-        "ours",
-    ):
+    for seen in ("line wrap", "ark:12148/btv1b8449691v", "ark:88435/br86b3576", "slow.example", "ours"):
         assert seen in printed
 
 

@@ -62,12 +62,7 @@ def test_the_image_is_made_of_all_that_the_package_is_made_of() -> None:
     sent = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     packages = {name.removesuffix("*") for name in project["tool"]["setuptools"]["packages"]["find"]["include"]}
-    files = {
-        project["project"]["readme"],
-        *project["project"]["license-files"],
-        "pyproject.toml",
-        "constraints.txt",
-    }
+    files = {project["project"]["readme"], *project["project"]["license-files"], "pyproject.toml", "constraints.txt"}
     assert packages | files <= sent
     assert all((ROOT / name).exists() for name in sent)
 
@@ -79,11 +74,7 @@ def test_the_image_and_the_compose_file_run_commands_that_there_are() -> None:
     [command] = re.findall(r"^CMD (\[.*\])$", dockerfile, re.MULTILINE)
     service = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["arkaudit"]
     assert service["image"] == f"arkaudit:{__version__}"
-    for words in (
-        json.loads(health),
-        [*json.loads(entry), *json.loads(command)],
-        ["arkaudit", *service["command"]],
-    ):
+    for words in (json.loads(health), [*json.loads(entry), *json.loads(command)], ["arkaudit", *service["command"]]):
         assert tool(*words, "--help").returncode == 0, words
     extras = re.findall(r"'\.\[(.*)\]'", dockerfile)
     known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -128,10 +119,7 @@ def site(target: str) -> bytes:
 def test_the_action_audits_reports_and_fails_where_it_is_told_to(tmp_path: Path) -> None:
     with RawServer(site) as server:
         code, summary, outputs = run_action(
-            tmp_path,
-            config=config_on_loopback(tmp_path),
-            seeds=f"\n{server.url}/page\n",
-            fail_on="broken\n",
+            tmp_path, config=config_on_loopback(tmp_path), seeds=f"\n{server.url}/page\n", fail_on="broken\n"
         )
     assert code == 1
     assert "ark:12x45/gone" in summary
@@ -144,11 +132,7 @@ def test_the_action_audits_reports_and_fails_where_it_is_told_to(tmp_path: Path)
     [
         pytest.param({"seeds": "--help"}, 2, id="a seed that looks like an option"),
         pytest.param({"seeds": "$(touch made)\n`touch made`"}, 2, id="a seed that looks like a command"),
-        pytest.param(
-            {"seeds": "x; touch made", "report": 'r"; touch made; "'},
-            2,
-            id="the same in other places",
-        ),
+        pytest.param({"seeds": "x; touch made", "report": 'r"; touch made; "'}, 2, id="the same in other places"),
         pytest.param({"fail_on": "brokn", "seeds": "https://a.example/"}, 2, id="a mistyped token"),
         pytest.param({}, 2, id="nothing to audit"),
     ],

@@ -25,10 +25,7 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("needs Linux and a C compiler")
     folder = tmp_path_factory.mktemp("faults")
     source = ROOT / "tests" / "faults.c"
-    subprocess.run(
-        [compiler, "-shared", "-fPIC", "-O1", "-o", folder / "faults.so", source, "-ldl"],
-        check=True,
-    )
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", folder / "faults.so", source, "-ldl"], check=True)
     write_documents(folder / "papers")
     done = run_command("crawl", folder / "papers", "--store", folder / "made.db", "--only-routed")
     assert done.returncode == 0, done.stderr

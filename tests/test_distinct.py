@@ -43,13 +43,7 @@ URLS = [
     "//example.org/x",
     "",
 ]
-ARKS = [
-    "ark:12148/btv1b84",
-    "ark:12148/btv1b84/f29.item",
-    "ark:12148/x5.v2",
-    "ark:13960/t5:8d.x",
-    "ark:99999/fk4",
-]
+ARKS = ["ark:12148/btv1b84", "ark:12148/btv1b84/f29.item", "ark:12148/x5.v2", "ark:13960/t5:8d.x", "ark:99999/fk4"]
 _TEXTS = st.one_of(st.sampled_from(URLS), st.text("htps:/[]@?#.-azAZ09é\n", max_size=24))
 
 

@@ -59,13 +59,7 @@ def test_our_own_crawl_reaches_whatever_the_site_links_to(address: str, site: Pa
 
 def test_the_page_about_commands_has_each_of_them(site: Path) -> None:
     page = (site / "commands.html").read_text("utf-8")
-    for words in (
-        "--fail-on",
-        "--dry-run",
-        "arkaudit triage ignore",
-        "arkaudit store export",
-        "--part-size",
-    ):
+    for words in ("--fail-on", "--dry-run", "arkaudit triage ignore", "arkaudit store export", "--part-size"):
         assert words in page
     code = [block.get_text() for block in BeautifulSoup(page, "html.parser").select("pre code")]
     assert any("--out report\narkaudit run -c arkaudit.toml\n" in each for each in code), "examples stand one a line"
@@ -75,13 +69,7 @@ def test_the_page_about_commands_has_each_of_them(site: Path) -> None:
 def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
     for page in site.rglob("*.html"):
         text = page.read_text("utf-8")
-        for mark in (
-            'src="http',
-            "src=http",
-            "@import",
-            "fonts.googleapis",
-            'rel="stylesheet" href="http',
-        ):
+        for mark in ('src="http', "src=http", "@import", "fonts.googleapis", 'rel="stylesheet" href="http'):
             assert mark not in text, page
 
 
@@ -103,8 +91,5 @@ def test_each_command_has_a_manual_page(tmp_path: Path) -> None:
 )
 def test_each_module_that_a_page_names_is_there(page: str) -> None:
     named = re.findall(r"`((?:[\w-]+/)+[\w-]+\.(?:py|toml|json))`", (ROOT / page).read_text("utf-8"))
-    folders = [
-        ROOT,
-        *(ROOT / package for package in ("extractors", "crawler", "reports", "arkaudit")),
-    ]
+    folders = [ROOT, *(ROOT / package for package in ("extractors", "crawler", "reports", "arkaudit"))]
     assert [path for path in named if not any((folder / path).exists() for folder in folders)] == []

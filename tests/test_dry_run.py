@@ -45,10 +45,7 @@ def test_a_crawl_takes_what_it_took_last_time_at_the_interval_that_the_host_want
 
 def test_what_was_crawled_but_not_asked_for_yet_counts_too() -> None:
     past = PastRun(
-        1,
-        "2026-11-20T10:00:00.000+00:00",
-        (HostTraffic("https://a.example", 300, 0, 1.0),),
-        tuple(targets(a=10, b=1)),
+        1, "2026-11-20T10:00:00.000+00:00", (HostTraffic("https://a.example", 300, 0, 1.0),), tuple(targets(a=10, b=1))
     )
     plan = plan_of_crawl(["https://a.example/"], past, each_second)
     assert [(host.host, host.arks, host.least, host.most) for host in plan.hosts] == [

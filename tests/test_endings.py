@@ -58,18 +58,14 @@ def ending(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [line.removeprefix("arkaudit: ") for line in done.stderr.splitlines() if line.startswith("arkaudit: ")]
 
 
-def test_a_crawl_names_what_it_could_not_read_and_the_command_that_asks_for_the_arks(
-    site: Site,
-) -> None:
+def test_a_crawl_names_what_it_could_not_read_and_the_command_that_asks_for_the_arks(site: Site) -> None:
     *_, fault, total, hint = ending(site.crawled)
     assert fault == f"not read: {site.url}/no (404), found on {site.url}/"
     assert total == f"3 documents, 2 read, 4 citations, in {site.store}"
     assert hint == f"next: arkaudit check --due --store {site.store}"
 
 
-def test_the_command_that_a_crawl_suggests_names_what_fails_and_where_it_is_cited(
-    site: Site,
-) -> None:
+def test_the_command_that_a_crawl_suggests_names_what_fails_and_where_it_is_cited(site: Site) -> None:
     program, *suggested = shlex.split(ending(site.crawled)[-1].removeprefix("next: "))
     assert program == "arkaudit"
     done = run_command(*suggested, *ON_LOOPBACK, "--attempts", "1")
@@ -84,10 +80,7 @@ def test_the_command_that_a_crawl_suggests_names_what_fails_and_where_it_is_cite
 def test_a_run_names_what_fails_and_leaves_out_what_is_known(site: Site, tmp_path: Path) -> None:
     store = tmp_path / "a.db"
     run = ("run", *ON_LOOPBACK, *ONCE, f"{site.url}/", "--store", store, "--no-resume")
-    first, french = (
-        run_command(*run),
-        run_command(*run, "--lang", "fr", "--out", tmp_path / "report"),
-    )
+    first, french = (run_command(*run), run_command(*run, "--lang", "fr", "--out", tmp_path / "report"))
     assert ending(first)[-4:] == [
         f"ark:12x45/{GONE} fails (broken), cited in {site.url}/; {site.url}/more",
         f"ark:12x45/{SILENT} gave no answer today (server-error), cited in {site.url}/more",
@@ -108,15 +101,8 @@ def test_a_check_names_the_line_of_its_file_and_a_command_that_explains(site: Si
     done = run_command("check", *ON_LOOPBACK, "--from", "-", stdin=(tmp_path / "arks.txt").read_text())
     same = run_command("check", *ON_LOOPBACK, "--from", tmp_path / "arks.txt", "--store", tmp_path / "a.db")
     explained = run_command("check", *ON_LOOPBACK, "--explain", url)
-    fails, total = (
-        f"ark:12x45/{GONE} fails (broken)",
-        "2 ARKs checked: 1 works, 1 fails; 1 line holds no ARK",
-    )
-    assert ending(done)[-3:] == [
-        f"{fails}, cited in -:3; -:5",
-        total,
-        f"next: arkaudit check --explain {url}",
-    ]
+    fails, total = (f"ark:12x45/{GONE} fails (broken)", "2 ARKs checked: 1 works, 1 fails; 1 line holds no ARK")
+    assert ending(done)[-3:] == [f"{fails}, cited in -:3; -:5", total, f"next: arkaudit check --explain {url}"]
     assert ending(same)[-3] == f"{fails}, cited in {tmp_path}/arks.txt:3; {tmp_path}/arks.txt:5"
     assert ending(same)[-1] == f"next: arkaudit report --store {tmp_path}/a.db --out report"
     assert "--store audit.db" in ending(explained)[-1]
@@ -139,12 +125,7 @@ def test_an_extract_names_mistyped_arks_and_the_command_that_asks_for_all(tmp_pa
     assert ending(run_command("extract", none)) == ["1 document read; 0 citations"]
 
 
-@given(
-    st.lists(
-        st.builds(Fault, st.text(min_size=1), st.lists(st.text(min_size=1), max_size=6)),
-        max_size=14,
-    )
-)
+@given(st.lists(st.builds(Fault, st.text(min_size=1), st.lists(st.text(min_size=1), max_size=6)), max_size=14))
 def test_an_ending_is_short_and_loses_nothing_without_saying_so(faults: list[Fault]) -> None:
     for language in LANGUAGES.values():
         lines = list(fault_lines(faults, language=language))
@@ -186,11 +167,7 @@ def test_a_decision_that_fits_no_ark_is_named_with_its_place(site: Site, tmp_pat
 
 
 #: Where nothing can be put; the last says that one may write there, and lets nobody, where there is such a thing.
-PLACES = [
-    "below a file",
-    "a folder to read only",
-    *(["/proc"] if Path("/proc/self").exists() else []),
-]
+PLACES = ["below a file", "a folder to read only", *(["/proc"] if Path("/proc/self").exists() else [])]
 
 
 @pytest.mark.parametrize(
@@ -210,8 +187,7 @@ PLACES = [
     ],
 )
 @pytest.mark.parametrize(
-    "kind",
-    ["below a file", "a folder to read only", *(["/proc"] if Path("/proc/self").exists() else [])],
+    "kind", ["below a file", "a folder to read only", *(["/proc"] if Path("/proc/self").exists() else [])]
 )
 def test_where_nothing_can_be_put_is_noticed_before_anything_begins(
     site: Site, command: str, kind: str, tmp_path: Path

@@ -67,11 +67,7 @@ def test_without_a_package_document_all_pages_are_read_in_natural_order():
 def test_a_broken_package_document_costs_nothing_but_its_end():
     broken = "<package><metadata><title>T</title></metadata><manifest><item id='b' href='b.xhtml'"
     reading = read_epub(epub({"a.xhtml": "<p>ark:/12148/one</p>"}, others={"EPUB/book.opf": broken}))
-    assert (texts(reading), reading.title, kinds(reading)) == (
-        ["ark:/12148/one"],
-        "T",
-        ["malformed-markup"],
-    )
+    assert (texts(reading), reading.title, kinds(reading)) == (["ark:/12148/one"], "T", ["malformed-markup"])
 
 
 def test_a_locked_chapter_is_encrypted_and_the_others_are_read():

@@ -39,11 +39,7 @@ def test_erc(vector: dict[str, Any]) -> None:
 @pytest.mark.parametrize("vector", vectors("erc_values"))
 def test_value(vector: dict[str, Any]) -> None:
     value = parse_value(vector["written"])
-    assert (value.text, value.code, value.sort_text) == (
-        vector["text"],
-        vector.get("code"),
-        vector.get("sort"),
-    )
+    assert (value.text, value.code, value.sort_text) == (vector["text"], vector.get("code"), vector.get("sort"))
 
 
 @pytest.mark.parametrize("vector", vectors("erc_dates"))
@@ -65,12 +61,7 @@ def test_dates(vector: dict[str, Any]) -> None:
                 "",
                 "text/turtle",
             ),
-            *(
-                "text/yaml",
-                "application/rdf+xml",
-                "application/ld+json",
-                "text/plain; charset=utf-16",
-            ),
+            *("text/yaml", "application/rdf+xml", "application/ld+json", "text/plain; charset=utf-16"),
         ]
     ),
 )
@@ -84,10 +75,7 @@ def test_what_the_encoding_does_not_know_stays(text: str) -> None:
 
 
 @given(
-    st.text(
-        alphabet=st.characters(exclude_characters="%|,[(\r\n", exclude_categories=["Cs", "Zs", "Cc"]),
-        min_size=1,
-    )
+    st.text(alphabet=st.characters(exclude_characters="%|,[(\r\n", exclude_categories=["Cs", "Zs", "Cc"]), min_size=1)
 )
 def test_a_value_without_markers_is_pure_data(text: str) -> None:
     assert parse_value(text).text == text.strip()

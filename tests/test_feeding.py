@@ -45,12 +45,7 @@ class Crawl:
         crawl_request = entry.crawl_request
         self.recorder.add(
             DocumentRecord(
-                crawl_request.url,
-                None,
-                AT,
-                DocumentOutcome.READ,
-                leads=tuple(leads),
-                settles=crawl_request.canonical,
+                crawl_request.url, None, AT, DocumentOutcome.READ, leads=tuple(leads), settles=crawl_request.canonical
             )
         )
         self.feed.settled(crawl_request.canonical)
@@ -86,10 +81,7 @@ async def answer(crawl: Crawl, entry: FrontierEntry) -> None:
 # -- whose turn it is
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from("abcd"), st.booleans()), max_size=60),
-    st.integers(1, 3),
-)
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.booleans()), max_size=60), st.integers(1, 3))
 def test_hosts_take_turns_and_none_has_more_out_than_it_may(steps: list[tuple[str, bool]], per_host: int) -> None:
     rotation: Rotation[int] = Rotation(per_host)
     waiting: dict[str, list[int]] = {host: [] for host in "abcd"}
@@ -120,19 +112,12 @@ def test_everything_is_handed_out_once_and_what_it_leads_to_as_well() -> None:
     async def work(crawl: Crawl, entry: FrontierEntry) -> None:
         await asyncio.sleep(0)
         number = int(entry.crawl_request.url.rpartition("/")[2])
-        crawl.settle(
-            entry,
-            [page(f"h{each % 7}.example", each) for each in (2 * number, 2 * number + 1) if each < 200],
-        )
+        crawl.settle(entry, [page(f"h{each % 7}.example", each) for each in (2 * number, 2 * number + 1) if each < 200])
 
     with Store.open(None) as store:
         crawl = crawled(store, work, [page("h1.example", 1)])
         assert sorted(int(url.rpartition("/")[2]) for url in crawl.order) == list(range(1, 200))
-        assert crawl.frontier.counts() == {
-            FrontierState.WAITING: 0,
-            FrontierState.CLAIMED: 0,
-            FrontierState.DONE: 199,
-        }
+        assert crawl.frontier.counts() == {FrontierState.WAITING: 0, FrontierState.CLAIMED: 0, FrontierState.DONE: 199}
         assert not crawl.lost
 
 
@@ -186,11 +171,7 @@ def test_a_limit_holds_whatever_the_number_of_hosts_and_files_do_not_count(hosts
         assert len([url for url in crawl.order if url.startswith("http")]) == 20
         assert len([url for url in crawl.order if url.endswith(".pdf")]) == 5
         assert crawl.feed.is_full
-        assert crawl.frontier.counts() == {
-            FrontierState.WAITING: 80,
-            FrontierState.CLAIMED: 0,
-            FrontierState.DONE: 20,
-        }
+        assert crawl.frontier.counts() == {FrontierState.WAITING: 80, FrontierState.CLAIMED: 0, FrontierState.DONE: 20}
 
 
 def test_with_a_limit_on_one_host_pages_are_fetched_in_the_order_of_their_discovery() -> None:
@@ -213,9 +194,7 @@ def test_what_was_lost_on_the_way_is_settled_and_the_crawl_ends() -> None:
         assert crawl.frontier.counts()[FrontierState.DONE] == 6
 
 
-def test_after_a_crash_what_was_in_hand_comes_first_and_nothing_that_is_done(
-    tmp_path: Path,
-) -> None:
+def test_after_a_crash_what_was_in_hand_comes_first_and_nothing_that_is_done(tmp_path: Path) -> None:
     done: set[str] = set()
 
     async def work(crawl: Crawl, entry: FrontierEntry) -> None:
@@ -242,10 +221,7 @@ def test_after_a_crash_what_was_in_hand_comes_first_and_nothing_that_is_done(
 
 def test_a_store_that_fills_up_ends_the_feed(tmp_path: Path) -> None:
     async def work(crawl: Crawl, entry: FrontierEntry) -> None:
-        crawl.settle(
-            entry,
-            [page("h.example", f"{entry.entry_id}/{number}/{'x' * 500}") for number in range(20)],
-        )
+        crawl.settle(entry, [page("h.example", f"{entry.entry_id}/{number}/{'x' * 500}") for number in range(20)])
 
     async def main(crawl: Crawl) -> None:
         try:
@@ -259,10 +235,7 @@ def test_a_store_that_fills_up_ends_the_feed(tmp_path: Path) -> None:
         with store.transaction() as connection:
             count = connection.exec_driver_sql("pragma page_count").scalar_one()
             connection.exec_driver_sql(f"pragma max_page_count={count + 30}")
-        crawl.recorder._failed = lambda failure: (
-            crawl.failures.append(failure),
-            crawl.feed.stop(),
-        )[0]
+        crawl.recorder._failed = lambda failure: (crawl.failures.append(failure), crawl.feed.stop())[0]
         asyncio.run(main(crawl))
         assert "full" in str(crawl.failures[0])
 
@@ -293,9 +266,7 @@ def test_records_are_committed_within_a_moment_and_in_their_order(tmp_path: Path
         assert urls == [f"http://h.example/{number}" for number in range(130)]
 
 
-def test_records_that_no_store_can_keep_end_the_run_rather_than_be_lost_in_silence(
-    tmp_path: Path,
-) -> None:
+def test_records_that_no_store_can_keep_end_the_run_rather_than_be_lost_in_silence(tmp_path: Path) -> None:
     failures: list[StoreUnwritable] = []
 
     async def main(store: Store, run_id: int) -> None:

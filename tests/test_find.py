@@ -105,10 +105,7 @@ def test_a_doubtful_join_keeps_the_other_reading() -> None:
         "a line that is just as long\nsee ark:/67531/metadc107\n835 and something longer\nfor good measure here\n"
     )
     assert mention.confidence.token == "ambiguous"
-    assert {str(mention.ark), *mention.alternatives} == {
-        "ark:67531/metadc107",
-        "ark:67531/metadc107835",
-    }
+    assert {str(mention.ark), *mention.alternatives} == {"ark:67531/metadc107", "ark:67531/metadc107835"}
 
 
 def test_a_naan_alone_is_a_namespace_mention() -> None:
@@ -163,8 +160,7 @@ def test_printing_then_parsing_is_the_identity(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece",
-    ["a", "\ud800", "é", "\N{COMBINING ACUTE ACCENT}", "\N{RIGHT-TO-LEFT MARK}", "/", "ark:"],
+    "piece", ["a", "\ud800", "é", "\N{COMBINING ACUTE ACCENT}", "\N{RIGHT-TO-LEFT MARK}", "/", "ark:"]
 )
 def test_a_very_long_text_is_read(piece: str) -> None:
     text = "ark:/12345/x" + piece * (100_000 // len(piece))
@@ -259,10 +255,7 @@ def test_two_texts_apart_hold_what_each_holds(one: str, other: str) -> None:
     assert what_was_found(joined, len(one) + 2)[len(of_one) :] == what_was_found(other)
 
 
-@given(
-    st.from_regex(r"[bcdfghjkmnpqrstvwxz][0-9][0-9bcdfghjkmnpqrstvwxz]{4,12}", fullmatch=True),
-    st.data(),
-)
+@given(st.from_regex(r"[bcdfghjkmnpqrstvwxz][0-9][0-9bcdfghjkmnpqrstvwxz]{4,12}", fullmatch=True), st.data())
 def test_an_inserted_hyphen_at_a_wrap_changes_nothing(name: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(1, len(name) - 1))
     [mention] = find_arks(f"see ark:/67531/{name[:at]}\N{HYPHEN}\n{name[at:]}, there")
@@ -342,14 +335,7 @@ def seconds(text: str) -> float:
 
 @pytest.mark.parametrize(
     ("right", "joins"),
-    [
-        ("", False),
-        ("http://x.org/", False),
-        ("7371t", True),
-        ("and", False),
-        ("(see", False),
-        ("2.", False),
-    ],
+    [("", False), ("http://x.org/", False), ("7371t", True), ("and", False), ("(see", False), ("2.", False)],
 )
 def test_what_follows_decides(right: str, joins: bool) -> None:
     assert decide(Wrap("ark:/67531/metadc10", right, hyphen=False), Evidence()).join is joins
@@ -358,33 +344,13 @@ def test_what_follows_decides(right: str, joins: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "role", "sent"),
     [
-        (
-            "https://r.example/ark:/12148/btv1b84/",
-            Role.LINK_TARGET,
-            "https://r.example/ark:/12148/btv1b84/",
-        ),
+        ("https://r.example/ark:/12148/btv1b84/", Role.LINK_TARGET, "https://r.example/ark:/12148/btv1b84/"),
         ("ark:/12148/btv1b84/", Role.LINK_TARGET, "ark:/12148/btv1b84/"),
-        (
-            "(https://r.example/ark:/12148/btv1b84/).",
-            Role.TEXT,
-            "https://r.example/ark:/12148/btv1b84/",
-        ),
-        (
-            "https://r.example/ark:/12148/btv1b84/?info",
-            Role.TEXT,
-            "https://r.example/ark:/12148/btv1b84/",
-        ),
+        ("(https://r.example/ark:/12148/btv1b84/).", Role.TEXT, "https://r.example/ark:/12148/btv1b84/"),
+        ("https://r.example/ark:/12148/btv1b84/?info", Role.TEXT, "https://r.example/ark:/12148/btv1b84/"),
         ("see ark:/12148/btv1b84/ and", Role.TEXT, "ark:/12148/btv1b84"),
-        (
-            "https://r.example/ark:/12148/btv1b84//",
-            Role.LINK_TARGET,
-            "https://r.example/ark:/12148/btv1b84",
-        ),
-        (
-            "https://r.example/ark:/12148/btv1b84/{id}",
-            Role.TEXT,
-            "https://r.example/ark:/12148/btv1b84",
-        ),
+        ("https://r.example/ark:/12148/btv1b84//", Role.LINK_TARGET, "https://r.example/ark:/12148/btv1b84"),
+        ("https://r.example/ark:/12148/btv1b84/{id}", Role.TEXT, "https://r.example/ark:/12148/btv1b84"),
     ],
 )
 def test_the_slash_at_the_end_of_a_url_is_sent_and_makes_no_other_ark(text: str, role: Role, sent: str) -> None:

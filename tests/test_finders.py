@@ -47,9 +47,7 @@ def found_in(seeds: Sequence[int], links: Graph, redirects: Mapping[int, int] | 
         for number, targets in links.items()
     }
     found = finders(
-        [document_key(str(each)) for each in seeds],
-        led_to,
-        lambda asked: {each: stored[each] for each in asked},
+        [document_key(str(each)) for each in seeds], led_to, lambda asked: {each: stored[each] for each in asked}
     )
     return {keys[key]: None if finder is None else int(finder) for key, finder in found.items()}
 
@@ -114,10 +112,7 @@ def test_a_document_of_which_the_way_to_it_is_not_on_record_keeps_what_it_had() 
     with Store.open(None) as store:
         run_id = begun(store)
         Frontier(store, run_id, DOCUMENTS).add([CrawlRequest.to_page(HOME)])
-        store.record(
-            run_id,
-            [DocumentRecord(f"{HOME}x", f"{HOME}y", AT, DocumentOutcome.READ, settles=f"{HOME}x")],
-        )
+        store.record(run_id, [DocumentRecord(f"{HOME}x", f"{HOME}y", AT, DocumentOutcome.READ, settles=f"{HOME}x")])
         store.note_finders(run_id)
         with store.reading() as connection:
             assert connection.exec_driver_sql(FINDERS).all() == [(f"{HOME}x", f"{HOME}y")]
@@ -127,20 +122,13 @@ LINKING = {"": ("a", "b"), "a": ("c", "b"), "b": ("c", "d"), "c": ("d",), "d": (
 
 
 @pytest.mark.parametrize("order", list(permutations(["a", "b", "c", "d"])))
-def test_the_store_gives_the_same_finders_in_whatever_order_documents_came(
-    order: tuple[str, ...],
-) -> None:
+def test_the_store_gives_the_same_finders_in_whatever_order_documents_came(order: tuple[str, ...]) -> None:
     def answered(name: str) -> DocumentRecord:
         targets = b"".join(document_key(f"{HOME}{each}") for each in LINKING[name])
         finder = None if name == "" else "whoever came first"
         links = (Outlinks.to(f"{HOME}{name}", targets),)
         return DocumentRecord(
-            f"{HOME}{name}",
-            finder,
-            AT,
-            DocumentOutcome.READ,
-            settles=f"{HOME}{name}",
-            outlinks=links,
+            f"{HOME}{name}", finder, AT, DocumentOutcome.READ, settles=f"{HOME}{name}", outlinks=links
         )
 
     with Store.open(None) as store:
@@ -194,9 +182,7 @@ def found_on(store: Path) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    "held",
-    [("/map.xml", "/z", "/y", "/end"), ("/p", "/r"), ("/way", "/z", "/new")],
-    ids=["map", "page", "way"],
+    "held", [("/map.xml", "/z", "/y", "/end"), ("/p", "/r"), ("/way", "/z", "/new")], ids=["map", "page", "way"]
 )
 def test_it_makes_no_difference_whether_a_page_or_a_sitemap_is_answered_last(
     tmp_path: Path, held: tuple[str, ...]

@@ -13,18 +13,8 @@ from extractors.model.formats import Format, format_of, package_format, parse_co
 from tests.readings import assert_sound
 
 HTML, XML, PDF, PLAIN = "text/html", "application/xml", "application/pdf", "text/plain"
-MARKDOWN, REST, LATEX, BIBTEX = (
-    "text/markdown",
-    "text/x-rst",
-    "application/x-tex",
-    "application/x-bibtex",
-)
-CSV, JSON, JSON_LINES, MARC = (
-    "text/csv",
-    "application/json",
-    "application/jsonl",
-    "application/marc",
-)
+MARKDOWN, REST, LATEX, BIBTEX = ("text/markdown", "text/x-rst", "application/x-tex", "application/x-bibtex")
+CSV, JSON, JSON_LINES, MARC = ("text/csv", "application/json", "application/jsonl", "application/marc")
 TEI = b"<TEI xmlns='http://www.tei-c.org/ns/1.0'/>"
 
 
@@ -38,32 +28,16 @@ TEI = b"<TEI xmlns='http://www.tei-c.org/ns/1.0'/>"
         pytest.param("<html><p>é".encode("utf-16"), None, "", HTML, id="HTML in UTF-16"),
         pytest.param(b"<?xml version='1.0'?><a/>", HTML, "a.html", XML, id="a declaration of XML"),
         pytest.param(b"\xef\xbb\xbf" + TEI, HTML, "", XML, id="a namespace"),
-        pytest.param(
-            b"<!DOCTYPE article PUBLIC ''><article/>",
-            None,
-            "",
-            XML,
-            id="a doctype that isn't HTML's",
-        ),
+        pytest.param(b"<!DOCTYPE article PUBLIC ''><article/>", None, "", XML, id="a doctype that isn't HTML's"),
         pytest.param("<?xml version='1.0'?><a/>".encode("utf-16"), None, "", XML, id="XML in UTF-16"),
         pytest.param(b"%PDF-1.4\n", HTML, "a.html", PDF, id="a header of PDF"),
-        pytest.param(
-            b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n%PDF-1.7\r\n",
-            None,
-            "",
-            PDF,
-            id="a late one",
-        ),
+        pytest.param(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n%PDF-1.7\r\n", None, "", PDF, id="a late one"),
         pytest.param(b"A file begins with %PDF-1.4 then", None, "", PLAIN, id="text about PDF"),
         pytest.param(b"<p>x</p>", PLAIN, "a.html", PLAIN, id="a claim beats a likeness"),
         pytest.param(b"x", HTML, "a.xml", HTML, id="a media type beats a name"),
         pytest.param(b"<a>x</a>", "application/tei+xml", "", XML, id="a suffix of a media type"),
         pytest.param(
-            b"x",
-            "application/octet-stream",
-            "A/B.HTML",
-            HTML,
-            id="a name, where the media type says nothing",
+            b"x", "application/octet-stream", "A/B.HTML", HTML, id="a name, where the media type says nothing"
         ),
         pytest.param(b"<p>x</p>", None, "", HTML, id="a likeness of HTML"),
         pytest.param(b"Warning!\n<html><body>x", None, "", HTML, id="HTML behind junk"),
@@ -72,72 +46,32 @@ TEI = b"<TEI xmlns='http://www.tei-c.org/ns/1.0'/>"
         pytest.param(b"<unknown> is", None, "README", PLAIN, id="no likeness either"),
         pytest.param(b"see ark:/12148/a", None, "", PLAIN, id="anything else is text"),
         pytest.param(b"00714cam\x1e001\x1fa\x1d", None, "", PLAIN, id="MARC has separators, and is text"),
+        pytest.param("ark:/12148/a".encode("utf-16-le"), None, "", PLAIN, id="UTF-16 is full of NULs, and is text"),
         pytest.param(
-            "ark:/12148/a".encode("utf-16-le"),
-            None,
-            "",
-            PLAIN,
-            id="UTF-16 is full of NULs, and is text",
-        ),
-        pytest.param(
-            b"00072nam a2200037 a 4500024002100000\x1e7 \x1faark:/1/x\x1e\x1d",
-            PLAIN,
-            "",
-            MARC,
-            id="a leader",
+            b"00072nam a2200037 a 4500024002100000\x1e7 \x1faark:/1/x\x1e\x1d", PLAIN, "", MARC, id="a leader"
         ),
         pytest.param(b'{"id": 1}', PLAIN, "a.txt", JSON, id="an object of JSON"),
         pytest.param(b'[{"id": 1}]', HTML, "", JSON, id="an array of objects"),
         pytest.param(b"[1] ark:/12148/a", None, "", PLAIN, id="a footnote is no array"),
         pytest.param(b"{see note}", None, "", PLAIN, id="braces are no object"),
-        pytest.param(
-            b'{"id": 1}\n{"id": 2}\n',
-            JSON,
-            "a.json",
-            JSON_LINES,
-            id="an object a line, whatever the claim",
-        ),
+        pytest.param(b'{"id": 1}\n{"id": 2}\n', JSON, "a.json", JSON_LINES, id="an object a line, whatever the claim"),
         pytest.param(b'{"id":\n1}', "application/x-ndjson", "", JSON, id="an object over lines"),
         pytest.param(b"x", "application/x-ndjson", "", JSON_LINES, id="a claim of JSON Lines"),
         pytest.param(b"x", "application/ld+json", "", JSON, id="another suffix of a media type"),
-        pytest.param(
-            b"% x\n@Article{key,\n title={T}}",
-            PLAIN,
-            "",
-            BIBTEX,
-            id="an entry of BibTeX behind a comment",
-        ),
+        pytest.param(b"% x\n@Article{key,\n title={T}}", PLAIN, "", BIBTEX, id="an entry of BibTeX behind a comment"),
         pytest.param(b"Cite as:\n  @book{key,\n title={T}}", None, "", BIBTEX, id="one behind text"),
         pytest.param(b"@someone, see ark:/12148/a", None, "", PLAIN, id="an at sign is no entry"),
         pytest.param(b"% x\n\n\\documentclass{article}", PLAIN, "", LATEX, id="a document class of LaTeX"),
         pytest.param(b"\\section{A}\ntext", None, "", LATEX, id="a heading of LaTeX"),
-        pytest.param(
-            b"\\def\\a{b}\n\\begin{document}",
-            None,
-            "",
-            LATEX,
-            id="a document of LaTeX behind definitions",
-        ),
+        pytest.param(b"\\def\\a{b}\n\\begin{document}", None, "", LATEX, id="a document of LaTeX behind definitions"),
         pytest.param(b"\\server\\section", None, "", PLAIN, id="a path is no LaTeX"),
         pytest.param(b"x", LATEX, "", LATEX, id="a claim of LaTeX"),
-        pytest.param(
-            b"```tex\n\\documentclass{article}\n```",
-            PLAIN,
-            "a.md",
-            MARKDOWN,
-            id="LaTeX within Markdown",
-        ),
+        pytest.param(b"```tex\n\\documentclass{article}\n```", PLAIN, "a.md", MARKDOWN, id="LaTeX within Markdown"),
         pytest.param(b"x", PLAIN, "README.md", MARKDOWN, id="a name refines a claim of plain text"),
         pytest.param(b"x", "text/x-unknown", "a/b.RST", REST, id="as one of another text"),
         pytest.param(b"a,b", PLAIN, "a.csv", CSV, id="and so for tables"),
         pytest.param(b"a\tb", "text/tab-separated-values", "", CSV, id="a claim of a table"),
-        pytest.param(
-            b"<p align=center>x</p>",
-            None,
-            "README.md",
-            MARKDOWN,
-            id="a name beats a likeness of HTML",
-        ),
+        pytest.param(b"<p align=center>x</p>", None, "README.md", MARKDOWN, id="a name beats a likeness of HTML"),
         pytest.param(b"ark: ark:/12148/a", None, "a.yaml", PLAIN, id="YAML is text"),
     ],
 )
@@ -162,33 +96,17 @@ ODF = "application/vnd.oasis.opendocument."
     [
         pytest.param(zipped(**WORD), Format.DOCX, id="Word"),
         pytest.param(zipped(**{"xl/workbook.xml": "", "[Content_Types].xml": ""}), Format.XLSX, id="Excel"),
-        pytest.param(
-            zipped(**{"[Content_Types].xml": "", "ppt/presentation.xml": ""}),
-            Format.PPTX,
-            id="PowerPoint",
-        ),
+        pytest.param(zipped(**{"[Content_Types].xml": "", "ppt/presentation.xml": ""}), Format.PPTX, id="PowerPoint"),
         pytest.param(zipped(mimetype=ODF + "text"), Format.ODT, id="OpenDocument text"),
         pytest.param(zipped(mimetype=ODF + "text-template"), Format.ODT, id="its template"),
         pytest.param(zipped(mimetype=ODF + "spreadsheet"), Format.ODS, id="spreadsheet"),
         pytest.param(zipped(mimetype=ODF + "presentation"), Format.ODP, id="presentation"),
         pytest.param(zipped(mimetype="application/epub+zip"), Format.EPUB, id="EPUB"),
-        pytest.param(
-            zipped(**{"META-INF/container.xml": ""}),
-            Format.EPUB,
-            id="EPUB that doesn't say so first",
-        ),
-        pytest.param(
-            zipped(**{"content.xml": "", "META-INF/manifest.xml": ""}),
-            Format.ODT,
-            id="the same of ODT",
-        ),
+        pytest.param(zipped(**{"META-INF/container.xml": ""}), Format.EPUB, id="EPUB that doesn't say so first"),
+        pytest.param(zipped(**{"content.xml": "", "META-INF/manifest.xml": ""}), Format.ODT, id="the same of ODT"),
         pytest.param(zipped(**WORD)[:-30], Format.DOCX, id="a directory that was cut off"),
         pytest.param(zipped(**{"a.docx": zipped(**WORD)}), None, id="an archive with a document in it"),
-        pytest.param(
-            zipped(**{"a/[Content_Types].xml": "", "a/word/document.xml": ""}),
-            None,
-            id="one unpacked",
-        ),
+        pytest.param(zipped(**{"a/[Content_Types].xml": "", "a/word/document.xml": ""}), None, id="one unpacked"),
         pytest.param(zipped(mimetype="image/png"), None, id="another type"),
         pytest.param(b"PK\x03\x04.....", None, id="no archive"),
         pytest.param(b"word/document.xml", None, id="no archive at all"),
@@ -215,18 +133,10 @@ def test_flat_opendocument_is_read_as_what_it_is(kind):
         pytest.param(bytes(range(256)) * 9, "application/octet-stream", "binary data", id="anything"),
         pytest.param(b"PK\x03\x04.....", "application/zip", "looks like a ZIP archive", id="ZIP"),
         pytest.param(
-            b"PK\x05\x06" + bytes(18),
-            "application/zip",
-            "looks like an empty ZIP archive",
-            id="an empty ZIP",
+            b"PK\x05\x06" + bytes(18), "application/zip", "looks like an empty ZIP archive", id="an empty ZIP"
         ),
         pytest.param(b"\x89PNG\r\n\x1a\n", "image/png", "looks like a PNG image", id="PNG"),
-        pytest.param(
-            b"\x1f\x8b<html>",
-            "application/gzip",
-            "looks like gzip data",
-            id="gzip, whatever is in it",
-        ),
+        pytest.param(b"\x1f\x8b<html>", "application/gzip", "looks like gzip data", id="gzip, whatever is in it"),
     ],
 )
 def test_unknown_format_says_what_it_looks_like(data, media_type, detail):
@@ -303,21 +213,7 @@ MARKERS = [
 @given(
     st.lists(st.sampled_from(MARKERS) | st.binary(max_size=50), max_size=8).map(b"".join),
     st.none() | st.sampled_from([HTML, XML, PDF, PLAIN, "image/png"]) | st.text(),
-    st.sampled_from(
-        [
-            "",
-            "a.pdf",
-            "a.html",
-            "a.xml",
-            "a.md",
-            "a.rst",
-            "a.tex",
-            "a.bib",
-            "a.csv",
-            "a.json",
-            "a.jsonl",
-        ]
-    )
+    st.sampled_from(["", "a.pdf", "a.html", "a.xml", "a.md", "a.rst", "a.tex", "a.bib", "a.csv", "a.json", "a.jsonl"])
     | st.text(),
     st.none() | st.sampled_from(["utf-8", "utf-16"]) | st.text(),
 )

@@ -77,11 +77,7 @@ def test_each_octet_of_an_arks_url_counts() -> None:
 def test_runs_and_spiders_have_each_their_own() -> None:
     with Store.open(None) as store:
         first, second = begun(store), begun(store)
-        for of in (
-            Frontier(store, first, DOCUMENTS),
-            Frontier(store, first, ARKS),
-            Frontier(store, second, DOCUMENTS),
-        ):
+        for of in (Frontier(store, first, DOCUMENTS), Frontier(store, first, ARKS), Frontier(store, second, DOCUMENTS)):
             of.add(pages("a"))
             assert urls(of) == [f"{SITE}/a"]
 
@@ -95,14 +91,9 @@ def test_what_a_document_leads_to_and_that_it_is_done_are_recorded_with_it() -> 
         frontier.claim({"library.example": 1})
         leads = tuple(page_requests([f"{SITE}/b", f"{SITE}/a", f"{SITE}/b#x"], depth=1, found_on=seed.url))
         store.record(
-            run_id,
-            [DocumentRecord(seed.url, None, AT, DocumentOutcome.READ, leads=leads, settles=seed.canonical)],
+            run_id, [DocumentRecord(seed.url, None, AT, DocumentOutcome.READ, leads=leads, settles=seed.canonical)]
         )
-        assert frontier.counts() == {
-            FrontierState.WAITING: 2,
-            FrontierState.CLAIMED: 0,
-            FrontierState.DONE: 1,
-        }
+        assert frontier.counts() == {FrontierState.WAITING: 2, FrontierState.CLAIMED: 0, FrontierState.DONE: 1}
         found = frontier.claim({"library.example": 9})
     assert [(each.crawl_request.url, each.crawl_request.depth, each.crawl_request.found_on) for each in found] == [
         (f"{SITE}/b", 1, seed.url),
@@ -123,23 +114,9 @@ def test_when_a_document_can_not_be_recorded_nothing_of_it_is(tmp_path: Path) ->
         leads = tuple(page_requests((f"{SITE}/{n}" for n in range(1000)), depth=1, found_on=seed.url))
         with pytest.raises(StoreUnwritable, match="full"):
             store.record(
-                run_id,
-                [
-                    DocumentRecord(
-                        seed.url,
-                        None,
-                        AT,
-                        DocumentOutcome.READ,
-                        leads=leads,
-                        settles=seed.canonical,
-                    )
-                ],
+                run_id, [DocumentRecord(seed.url, None, AT, DocumentOutcome.READ, leads=leads, settles=seed.canonical)]
             )
-        assert frontier.counts() == {
-            FrontierState.WAITING: 0,
-            FrontierState.CLAIMED: 1,
-            FrontierState.DONE: 0,
-        }
+        assert frontier.counts() == {FrontierState.WAITING: 0, FrontierState.CLAIMED: 1, FrontierState.DONE: 0}
         assert store.counts(run_id)["documents"] == 0
 
 
@@ -156,9 +133,7 @@ def test_after_a_crash_what_was_claimed_is_known(tmp_path: Path) -> None:
         assert urls(frontier) == [f"{SITE}/c"]
 
 
-def test_where_redirects_lead_is_theirs_unless_it_was_found_before_or_is_asked_for(
-    tmp_path: Path,
-) -> None:
+def test_where_redirects_lead_is_theirs_unless_it_was_found_before_or_is_asked_for(tmp_path: Path) -> None:
     before, way, after, new = pages("before", "way", "after", "new")
     with Store.open(tmp_path / "a.db") as store:
         run_id = begun(store)
@@ -187,11 +162,7 @@ def test_hosts_come_in_the_order_in_which_they_were_come_by() -> None:
     with Store.open(None) as store:
         frontier = Frontier(store, begun(store), DOCUMENTS)
         frontier.add(
-            [
-                *pages("a", host="b.example"),
-                *pages("a", "b", host="a.example"),
-                CrawlRequest.to_file("thesis.pdf"),
-            ]
+            [*pages("a", host="b.example"), *pages("a", "b", host="a.example"), CrawlRequest.to_file("thesis.pdf")]
         )
         assert frontier.hosts() == ["b.example", "a.example", ""]
         frontier.claim({"b.example": 1})
@@ -204,11 +175,7 @@ def test_claiming_looks_at_no_more_rows_than_it_takes() -> None:
     with Store.open(None) as store:
         frontier = Frontier(store, begun(store), DOCUMENTS)
         frontier.add(pages("a"))
-        event.listen(
-            store._engine,
-            "before_cursor_execute",
-            lambda *told: statements.append((told[2], told[3])),
-        )
+        event.listen(store._engine, "before_cursor_execute", lambda *told: statements.append((told[2], told[3])))
         frontier.claim({"library.example": 5})
         [(sql, values)] = statements
         with store.reading() as connection:

@@ -89,11 +89,7 @@ def test_a_trap_is_told_by_a_stated_rule(vector: dict[str, Any]) -> None:
 
 def test_a_url_of_4096_characters_is_asked_for_and_a_longer_one_is_not() -> None:
     url = "http://a.example/" + "x" * 4079
-    assert (len(url), Traps(2026).rule(url), Traps(2026).rule(url + "x")) == (
-        4096,
-        None,
-        Rule.URL_LENGTH,
-    )
+    assert (len(url), Traps(2026).rule(url), Traps(2026).rule(url + "x")) == (4096, None, Rule.URL_LENGTH)
 
 
 def expanded(pattern: str) -> Iterator[str]:
@@ -158,10 +154,7 @@ def test_turning_a_page_is_no_step(url: str, to: str, is_turned: bool) -> None:
 
 
 def gate(
-    *seeds: str,
-    rules: Rules | None = None,
-    extent: Extent = Extent.SITE,
-    content_hosts: tuple[str, ...] = (),
+    *seeds: str, rules: Rules | None = None, extent: Extent = Extent.SITE, content_hosts: tuple[str, ...] = ()
 ) -> Gate:
     scope = Scope.of(seeds or [HOME], extent=extent, content_hosts=content_hosts)
     return Gate(scope, rules or Rules(), Traps(2026))
@@ -224,10 +217,7 @@ def test_the_depth_that_the_user_gives_ends_a_crawl_without_a_word() -> None:
 
 def test_the_depth_that_keeps_from_traps_is_told() -> None:
     assert urls(
-        from_page(
-            "<a href='/a'>a</a>",
-            crawl_request=CrawlRequest.to_page(HOME, found_on=HOME, depth=MOST_DEPTH - 1),
-        )
+        from_page("<a href='/a'>a</a>", crawl_request=CrawlRequest.to_page(HOME, found_on=HOME, depth=MOST_DEPTH - 1))
     ) == ["a"]
     passed = from_page(
         "<a href='/a'>a</a><a href='/b'>b</a>",
@@ -294,15 +284,7 @@ def test_include_and_exclude_are_searched_in_the_url_and_spare_the_seed() -> Non
 @pytest.mark.parametrize(
     ("extent", "followed"),
     [
-        (
-            Extent.SITE,
-            [
-                "maps/a",
-                "b",
-                "https://files.library.example/c",
-                "https://files.library.example/d.pdf",
-            ],
-        ),
+        (Extent.SITE, ["maps/a", "b", "https://files.library.example/c", "https://files.library.example/d.pdf"]),
         (Extent.HOST, ["maps/a", "b", "https://files.library.example/d.pdf"]),
         (Extent.PATH, ["maps/a", "https://files.library.example/d.pdf"]),
     ],
@@ -353,9 +335,7 @@ def test_a_landing_page_leads_to_its_documents_and_nowhere_else() -> None:
 def test_a_landing_page_that_goes_on_by_itself_stays_a_landing_page() -> None:
     crawl_request = CrawlRequest.to_page("https://r.example/1", found_on="x", depth=1, reach=Reach.ITEM)
     [further] = from_page(
-        "<meta http-equiv=refresh content='0; url=/2'>",
-        crawl_request=crawl_request,
-        url=crawl_request.url,
+        "<meta http-equiv=refresh content='0; url=/2'>", crawl_request=crawl_request, url=crawl_request.url
     ).leads
     assert (further.reach, further.depth) == (Reach.ITEM, 1)
 
@@ -365,9 +345,7 @@ def test_a_landing_page_that_goes_on_by_itself_stays_a_landing_page() -> None:
 
 def test_what_a_named_source_lists_is_asked_for_wherever_it_is_and_its_further_parts_come_first() -> None:
     read = SourceReading(
-        SourceKind.FEED,
-        (ListedItem("https://elsewhere.example/1"), ListedItem(HOME + "2")),
-        (HOME + "feed?p=2",),
+        SourceKind.FEED, (ListedItem("https://elsewhere.example/1"), ListedItem(HOME + "2")), (HOME + "feed?p=2",)
     )
     passed = gate().source(CrawlRequest.to_page(HOME + "feed"), read)
     assert [
@@ -400,16 +378,9 @@ def test_links_of_a_record_that_are_not_its_own_place_are_followed_in_scope_only
 
 
 def test_pictures_examples_and_traps_are_not_asked_for_by_a_source_either() -> None:
-    listed = (
-        HOME + "scan.jpg",
-        HOME + "ark:/12345/x5",
-        HOME + "events/2040/",
-        HOME + "ok",
-        "http://[broken/",
-    )
+    listed = (HOME + "scan.jpg", HOME + "ark:/12345/x5", HOME + "events/2040/", HOME + "ok", "http://[broken/")
     passed = gate().source(
-        CrawlRequest.to_page(HOME + "list"),
-        SourceReading(SourceKind.LIST, tuple(map(ListedItem, listed))),
+        CrawlRequest.to_page(HOME + "list"), SourceReading(SourceKind.LIST, tuple(map(ListedItem, listed)))
     )
     assert (urls(passed), kinds(passed)) == (["ok"], ["trap-calendar"])
 
@@ -434,10 +405,7 @@ SLOW = r"(a|a|aa)+$"
 
 def test_a_pattern_that_takes_too_long_is_a_finding_and_no_hang() -> None:
     page = "".join(f"<a href='/{'a' * 60}{n}!'>x</a>" for n in range(300)) + "<a href='/item/b'>b</a>"
-    for rules in (
-        Rules(exclude=LinkPatterns([SLOW])),
-        Rules(include=LinkPatterns([SLOW, "/item/"])),
-    ):
+    for rules in (Rules(exclude=LinkPatterns([SLOW])), Rules(include=LinkPatterns([SLOW, "/item/"]))):
         passed = from_page(page, at=gate(rules=rules))
         kinds = {finding.kind: finding.detail for finding in passed.findings}
         assert kinds["slow-pattern"].startswith("links not followed: 30")

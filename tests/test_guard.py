@@ -79,10 +79,7 @@ class Private:
                 connection.sendall(reply(body="secret"))
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         for listener in self._listeners:
             listener.shutdown(socket.SHUT_RDWR)
@@ -160,18 +157,11 @@ def test_a_name_that_leads_inside_is_not_connected_to(private: Private) -> None:
     assert "a cloud metadata address" in rows[-1]["hops"][-1]["error"]
 
 
-def test_of_a_name_with_public_and_private_addresses_only_the_public_ones_are_tried(
-    private: Private,
-) -> None:
+def test_of_a_name_with_public_and_private_addresses_only_the_public_ones_are_tried(private: Private) -> None:
     with RawServer(an_object, address="127.0.0.2") as public:
         names = {"mixed.example": [["127.0.0.1", "127.0.0.2"]]}
         done = with_names(
-            names,
-            "check",
-            *QUICK,
-            "--allow-address",
-            "127.0.0.2/32",
-            f"http://mixed.example:{public.port}/{ARK}",
+            names, "check", *QUICK, "--allow-address", "127.0.0.2/32", f"http://mixed.example:{public.port}/{ARK}"
         )
         [row] = json_lines(done.stdout)
         assert outcomes([row]) == ["resolved"]
@@ -184,14 +174,7 @@ def test_a_name_that_is_public_first_and_private_then_does_not_get_inside(privat
         names = {"rebinding.example": [["127.0.0.2"], ["127.0.0.1"]]}
         urls = [f"http://rebinding.example:{port}/{ARK}" for port in (public.port, private.port)]
         done = with_names(
-            names,
-            "check",
-            "--from",
-            "-",
-            *QUICK,
-            "--allow-address",
-            "127.0.0.2/32",
-            stdin="\n".join(urls),
+            names, "check", "--from", "-", *QUICK, "--allow-address", "127.0.0.2/32", stdin="\n".join(urls)
         )
     outside, inside = outcomes(json_lines(done.stdout))
     assert outside in ("resolved", "refused-address")
@@ -236,9 +219,7 @@ def test_the_registry_is_not_fetched_from_inside(private: Private, tmp_path: Pat
 def test_the_tls_probe_does_not_get_inside_by_rebinding(private: Private, tmp_path: Path) -> None:
     authority = trustme.CA()
     with RawServer(
-        lambda _: reply(body="x"),
-        address="127.0.0.2",
-        tls=authority.issue_cert("rebinding.example"),
+        lambda _: reply(body="x"), address="127.0.0.2", tls=authority.issue_cert("rebinding.example")
     ) as public:
         # The spider is led to the public address; the probe looks the name up by itself, and is told another.
         names = {"rebinding.example": [["127.0.0.2"], ["127.0.0.1"]]}
@@ -266,11 +247,7 @@ def test_a_route_allows_its_own_host_and_nobody_else() -> None:
 
 def test_a_proxy_may_be_inside_and_addresses_inside_are_not_asked_of_it(private: Private) -> None:
     with RawServer(an_object) as proxy:
-        urls = (
-            f"http://r.example/{ARK}",
-            f"http://127.0.0.1:{private.port}/{ARK}",
-            f"http://0x7f.1/{ARK}",
-        )
+        urls = (f"http://r.example/{ARK}", f"http://127.0.0.1:{private.port}/{ARK}", f"http://0x7f.1/{ARK}")
         rows = json_lines(with_names({}, "check", *QUICK, *urls, http_proxy=proxy.url).stdout)
         assert outcomes(rows) == ["resolved", "refused-address", "refused-address"]
         assert not any("127.0.0.1" in target or "0x7f" in target for target in proxy.targets)
@@ -285,10 +262,7 @@ def test_each_hop_goes_through_the_proxy_of_its_own_scheme_and_host() -> None:
                 http_proxy=proxy.url.replace("://", "://me:secret@"), no_proxy="direct.example",
             ).stdout
         )  # fmt: skip
-        assert [hop["url"] for hop in row["hops"]] == [
-            f"http://r.example/{ARK}",
-            "http://direct.example/landing",
-        ]
+        assert [hop["url"] for hop in row["hops"]] == [f"http://r.example/{ARK}", "http://direct.example/landing"]
         assert landing.targets[0] == "/landing"
         assert all("Proxy-Authorization: Basic" in head for head in proxy.heads)
         assert not any("Proxy-Authorization" in head for head in landing.heads)

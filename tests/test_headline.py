@@ -52,12 +52,7 @@ def test_it_is_compared_with_the_run_before_or_with_the_one_that_was_chosen(tmp_
     path = tmp_path / "audit.db"
     with Store.open(path) as store:
         for day, status in ((0, 200), (30, 200), (60, 404), (90, 404), (120, 404), (150, 200)):
-            audit(
-                store,
-                day,
-                documents={GUIDE: f"see {ONE} and {OTHER}"},
-                answers={ONE: status, OTHER: 200},
-            )
+            audit(store, day, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: status, OTHER: 200})
     frames = load_frames(path)
     said = headline(counts_of(frames, Tables(frames)))
     assert said == "Both judged ARKs work; nothing to act on; since 1 May, none broke and 1 recovered."
@@ -82,10 +77,7 @@ def test_the_badge_is_a_picture_and_an_endpoint(tmp_path: Path) -> None:
     picture, told = write_report(frames, tmp_path / "report", ["badge"]).files
     root = etree.fromstring(picture.read_bytes())
     assert root.get("aria-label") == "ARKs: 75 % resolving, Nov 2026"
-    assert [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")] == [
-        "ARKs",
-        "75 % resolving, Nov 2026",
-    ]
+    assert [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")] == ["ARKs", "75 % resolving, Nov 2026"]
     assert json.loads(told.read_text()) == {
         "schemaVersion": 1,
         "label": "ARKs",

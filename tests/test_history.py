@@ -58,12 +58,7 @@ def audit(
     In place of a text there may be the outcome in brackets, with the place where it leads.
     """
     run_id = store.begin_run(
-        command="run",
-        at=moment(day),
-        version="0",
-        resolver="https://n2t.net/",
-        user_agent="t",
-        seeds=seeds,
+        command="run", at=moment(day), version="0", resolver="https://n2t.net/", user_agent="t", seeds=seeds
     )
     for url, text in (documents or {}).items():
         outcome, _, led_to = text.strip("[]").partition(" ") if text.startswith("[") else ("read", "", "")
@@ -117,10 +112,7 @@ def test_what_the_documents_no_longer_cite_is_gone_and_comes_back_as_new() -> No
         gone = audit(store, 1, documents={GUIDE: f"see {OTHER}"}, answers={OTHER: 200})
         assert [each.is_cited for each in store.known_arks()] == [False, True]
         again = audit(store, 2, documents={GUIDE: f"see {ONE}, {OTHER}"}, answers={ONE: 200, OTHER: 200})
-        assert [each for each in events(store) if each[1] == ONE][1:] == [
-            (gone, ONE, "gone"),
-            (again, ONE, "new"),
-        ]
+        assert [each for each in events(store) if each[1] == ONE][1:] == [(gone, ONE, "gone"), (again, ONE, "new")]
         assert all(each.is_cited for each in store.known_arks())
         assert_rebuilt_the_same(store)
 
@@ -136,21 +128,9 @@ OTHER_PAGE = "http://library.example/other"
         ("the page could not be read this time", {GUIDE: "[unreadable]"}, False),
         ("another page cites it now", {GUIDE: "nothing", OTHER_PAGE: f"see {ONE}"}, False),
         ("the page is there no more", {GUIDE: "[broken]"}, True),
-        (
-            "it leads to one without",
-            {GUIDE: f"[redirected {OTHER_PAGE}]", OTHER_PAGE: "nothing"},
-            True,
-        ),
-        (
-            "it leads to one that cites it",
-            {GUIDE: f"[redirected {OTHER_PAGE}]", OTHER_PAGE: f"see {ONE}"},
-            False,
-        ),
-        (
-            "it leads to one that was not had",
-            {GUIDE: f"[redirected {OTHER_PAGE}]", OTHER_PAGE: "[timeout]"},
-            False,
-        ),
+        ("it leads to one without", {GUIDE: f"[redirected {OTHER_PAGE}]", OTHER_PAGE: "nothing"}, True),
+        ("it leads to one that cites it", {GUIDE: f"[redirected {OTHER_PAGE}]", OTHER_PAGE: f"see {ONE}"}, False),
+        ("it leads to one that was not had", {GUIDE: f"[redirected {OTHER_PAGE}]", OTHER_PAGE: "[timeout]"}, False),
         ("nothing leads to the page any more", {OTHER_PAGE: "nothing"}, True),
     ],
 )
@@ -236,11 +216,7 @@ def test_a_life_has_its_citations_checks_and_transitions(kept: Path) -> None:
     found = life(kept, Ark("12x45", "x5"))
     assert found is not None
     [cited] = found.citations
-    assert (cited.document, cited.first_at[:10], cited.last_at[:10]) == (
-        GUIDE,
-        "2026-01-01",
-        "2026-02-16",
-    )
+    assert (cited.document, cited.first_at[:10], cited.last_at[:10]) == (GUIDE, "2026-01-01", "2026-02-16")
     [at_url] = found.urls
     assert [(check.object, check.state) for check in at_url.checks] == [
         ("resolved", "healthy"),
@@ -250,14 +226,7 @@ def test_a_life_has_its_citations_checks_and_transitions(kept: Path) -> None:
         ("timeout", "confirmed-broken"),
         ("resolved", "healthy"),
     ]
-    assert [check.is_suspect for check in at_url.checks] == [
-        False,
-        False,
-        False,
-        False,
-        True,
-        False,
-    ]
+    assert [check.is_suspect for check in at_url.checks] == [False, False, False, False, True, False]
     assert [event.event for event in at_url.events] == ["new", "broke", "recovered"]
     assert (at_url.spark(), at_url.spark(is_unicode=False)) == ("█▁▁▁▄█", "#___-#")
     assert life(kept, Ark("12x45", "never")) is None
@@ -272,13 +241,7 @@ def test_the_states_of_a_life_are_those_of_the_store(kept: Path) -> None:
 
 @pytest.mark.promise
 def test_the_command_tells_a_life_in_lines(kept: Path) -> None:
-    done = run_command(
-        "history",
-        "http://elsewhere.example/ark:/12x45/x-5",
-        "--store",
-        kept,
-        PYTHONIOENCODING="utf-8",
-    )
+    done = run_command("history", "http://elsewhere.example/ark:/12x45/x-5", "--store", kept, PYTHONIOENCODING="utf-8")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "ark:12x45/x5"

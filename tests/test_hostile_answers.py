@@ -31,10 +31,7 @@ def sent(media_type: str, body: str) -> bytes:
 
 
 def turtle(literal: str) -> bytes:
-    return sent(
-        "text/turtle",
-        f"@prefix dc: <http://purl.org/dc/terms/> . <http://a.example/> dc:title {literal} .",
-    )
+    return sent("text/turtle", f"@prefix dc: <http://purl.org/dc/terms/> . <http://a.example/> dc:title {literal} .")
 
 
 def typed(text: str, kind: str) -> bytes:

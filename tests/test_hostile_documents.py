@@ -133,10 +133,7 @@ def as_file(url: str) -> str:
     return f"{scheme}://{host}/files{slash}{path}"
 
 
-ZOO_URLS = [
-    *(animal.url for animal in ANIMALS),
-    *(as_file(animal.url) for animal in ODD_ON_THE_WIRE),
-]
+ZOO_URLS = [*(animal.url for animal in ANIMALS), *(as_file(animal.url) for animal in ODD_ON_THE_WIRE)]
 
 
 @dataclass(frozen=True)
@@ -188,10 +185,7 @@ def test_there_is_one_row_for_each_document_and_no_exception(audit: Audit) -> No
     assert len(own) == len(set(own))
     assert set(own) - audit.landings == {*ZOO_URLS, *audit.answers.values()}
     assert "Traceback" not in audit.said
-    assert {outcome for _, outcome in audit.rows} <= {
-        *map(str, DocumentOutcome),
-        *map(str, ObjectOutcome),
-    }
+    assert {outcome for _, outcome in audit.rows} <= {*map(str, DocumentOutcome), *map(str, ObjectOutcome)}
 
 
 def test_what_was_not_read_has_its_reason(audit: Audit) -> None:

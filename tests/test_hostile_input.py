@@ -131,9 +131,7 @@ def test_only_small_texts_and_pages_are_read_in_the_main_process(name: str, data
     assert (inline_extraction(member) is not None) is is_inline
 
 
-def test_a_small_text_that_takes_too_long_goes_to_another_process(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_small_text_that_takes_too_long_goes_to_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isolated, "INLINE_CPU_S", 0.0)
     text = " ".join(f"ark:/12148/b{number}-\n5" for number in range(2000))
     assert inline_extraction(ArchiveMember("a.txt", "a.txt", text.encode())) is None

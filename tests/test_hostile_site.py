@@ -70,14 +70,11 @@ def site(target: str) -> bytes:
         return reply("302 Found", Location="http://'\"><script>owned()</script>.example/")
     if name == "x3":
         return reply(
-            "410 <script>document.title='owned'</script>",
-            body=f"<title>{ALL}</title>This was withdrawn. {ALL}",
+            "410 <script>document.title='owned'</script>", body=f"<title>{ALL}</title>This was withdrawn. {ALL}"
         )
     if name[:1] in "xyaz" and name[1:2].isdigit():
         return reply(
-            body=f"<title>{ALL} {name}</title><p>{name} {ALL}",
-            THUMP_Status=f"1.0 {ATTACKS[2]}",
-            Link=f"<{ATTACKS[2]}>",
+            body=f"<title>{ALL} {name}</title><p>{name} {ALL}", THUMP_Status=f"1.0 {ATTACKS[2]}", Link=f"<{ATTACKS[2]}>"
         )
     return reply(f"404 {ATTACKS[2]}", body=ALL, media_type=f"text/html; {ATTACKS[2]}")
 
@@ -102,36 +99,11 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
 
     with RawServer(site) as server:
         log = ("--log-file", folder / "a.log", "--log-level", "debug")
-        there = (
-            *ON_LOOPBACK,
-            *log,
-            "--attempts",
-            "1",
-            "--connect-to",
-            f"{HOST}:80=127.0.0.1:{server.port}",
-        )
+        there = (*ON_LOOPBACK, *log, "--attempts", "1", "--connect-to", f"{HOST}:80=127.0.0.1:{server.port}")
         resolver = ("--resolver", f"http://{HOST}/")
-        told(
-            "run",
-            "run",
-            *there,
-            *resolver,
-            f"http://{HOST}/",
-            "--store",
-            folder / "a.db",
-            "--out",
-            folder / "report",
-        )
+        told("run", "run", *there, *resolver, f"http://{HOST}/", "--store", folder / "a.db", "--out", folder / "report")
         arks = [f"http://{HOST}/ark:/12x45/x{number}" for number in range(5)]
-        told(
-            "explain",
-            "check",
-            *there,
-            *resolver,
-            "--explain",
-            *arks,
-            f"no \x1b[31m ark {ATTACKS[7]}",
-        )
+        told("explain", "check", *there, *resolver, "--explain", *arks, f"no \x1b[31m ark {ATTACKS[7]}")
         told("check", "check", *there, *resolver, *arks, f"no \x1b[31m ark {ATTACKS[7]}")
         told("table", "check", *there, *resolver, "--format", "table", *arks)
     (folder / "letter.txt").write_text("\n".join(f"{each} ark:/12x45/t {each}" for each in ATTACKS))

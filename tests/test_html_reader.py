@@ -46,32 +46,18 @@ def test_html_vector(vector):
 @pytest.mark.parametrize(
     ("data", "charset"),
     [
-        pytest.param(
-            "<p>ark:/1/a\N{EN DASH}b".encode("utf-8-sig"),
-            "latin-1",
-            id="a byte order mark beats HTTP",
-        ),
+        pytest.param("<p>ark:/1/a\N{EN DASH}b".encode("utf-8-sig"), "latin-1", id="a byte order mark beats HTTP"),
         pytest.param(b"<meta charset=utf-8><p>ark:/1/a\x96b", "windows-1252", id="HTTP beats meta"),
         pytest.param(b"<meta charset=windows-1252><p>ark:/1/a\x96b", None, id="meta charset"),
         pytest.param(
-            b"<meta http-equiv=content-type content='text/html;charset=cp1252'><p>ark:/1/a\x96b",
-            None,
-            id="http-equiv",
+            b"<meta http-equiv=content-type content='text/html;charset=cp1252'><p>ark:/1/a\x96b", None, id="http-equiv"
         ),
         pytest.param(b"<p>ark:/1/a\x96b", "iso-8859-1", id="latin-1 means windows-1252 on the web"),
         pytest.param("<p>ark:/1/a\N{EN DASH}b".encode(), None, id="UTF-8 without any declaration"),
-        pytest.param(
-            "<p>ark:/1/a\N{EN DASH}b".encode(),
-            "no-such-charset",
-            id="an unknown charset is passed over",
-        ),
+        pytest.param("<p>ark:/1/a\N{EN DASH}b".encode(), "no-such-charset", id="an unknown charset is passed over"),
         pytest.param("<p>ark:/1/a\N{EN DASH}b".encode("utf-16-le"), None, id="UTF-16 without a mark"),
         pytest.param("<p>ark:/1/a\N{EN DASH}b".encode("utf-16"), "utf-8", id="UTF-16 with a mark"),
-        pytest.param(
-            "<meta charset=utf-16><p>ark:/1/a\N{EN DASH}b".encode(),
-            None,
-            id="meta can't say UTF-16",
-        ),
+        pytest.param("<meta charset=utf-16><p>ark:/1/a\N{EN DASH}b".encode(), None, id="meta can't say UTF-16"),
     ],
 )
 def test_charset(data, charset):
@@ -194,22 +180,7 @@ def test_no_page_raises(data):
 # -- nothing is passed over
 
 INLINE = ["a", "b", "br", "i", "span", "sup", "wbr", "my-x"]
-OTHERS = [
-    "body",
-    "div",
-    "frameset",
-    "head",
-    "hr",
-    "html",
-    "img",
-    "li",
-    "option",
-    "p",
-    "select",
-    "svg",
-    "table",
-    "td",
-]
+OTHERS = ["body", "div", "frameset", "head", "hr", "html", "img", "li", "option", "p", "select", "svg", "table", "td"]
 RAW = ["iframe", "noscript", "script", "style", "template", "textarea", "title"]
 ATTRIBUTES = [
     "href=ark:/12345/x5",
@@ -224,35 +195,8 @@ ATTRIBUTES = [
     '=x "',
     "hidden",
 ]
-PIECES = [
-    "a",
-    "r",
-    "k",
-    ":",
-    "/",
-    "ARK",
-    "ark:/12345/x5",
-    "ark:/12148/b8",
-    "12",
-    " ",
-    "\n",
-    "see",
-    "Copy",
-    "dark: ",
-]
-PIECES += [
-    "&#58;",
-    "&colon;",
-    "%3A",
-    "%253a",
-    "&amp;#58;",
-    "&amp;colon;",
-    "&shy;",
-    "&nbsp;",
-    "&lt;",
-    "&amp;",
-    "&",
-]
+PIECES = ["a", "r", "k", ":", "/", "ARK", "ark:/12345/x5", "ark:/12148/b8", "12", " ", "\n", "see", "Copy", "dark: "]
+PIECES += ["&#58;", "&colon;", "%3A", "%253a", "&amp;#58;", "&amp;colon;", "&shy;", "&nbsp;", "&lt;", "&amp;", "&"]
 PIECES += [
     "http://n2t.net/",
     "info:",
@@ -266,14 +210,7 @@ PIECES += [
     "<!-- x -->",
     "\x02",
 ]
-PIECES += [
-    "\N{FULLWIDTH COLON}",
-    "\N{KELVIN SIGN}",
-    "\N{FULLWIDTH LATIN SMALL LETTER A}",
-    "\N{SOFT HYPHEN}",
-    "é",
-    "\0",
-]
+PIECES += ["\N{FULLWIDTH COLON}", "\N{KELVIN SIGN}", "\N{FULLWIDTH LATIN SMALL LETTER A}", "\N{SOFT HYPHEN}", "é", "\0"]
 
 
 def tags(names):
@@ -286,19 +223,13 @@ def tags(names):
 
 
 PAGES = st.lists(
-    st.sampled_from(PIECES) | st.sampled_from(PIECES) | tags(INLINE) | tags(OTHERS) | tags(RAW),
-    max_size=30,
+    st.sampled_from(PIECES) | st.sampled_from(PIECES) | tags(INLINE) | tags(OTHERS) | tags(RAW), max_size=30
 ).map("".join)
 
 
 def comparable(blocks):
     return [
-        (
-            block.role,
-            block.place,
-            block.text,
-            [(anchor.start, anchor.end) for anchor in block.anchors],
-        )
+        (block.role, block.place, block.text, [(anchor.start, anchor.end) for anchor in block.anchors])
         for block in blocks
         if block.role is not Role.STRUCTURED_DATA
     ]
@@ -328,11 +259,7 @@ def test_arks_in_comments_are_named_in_a_finding_and_not_cited():
 
 @pytest.mark.parametrize(
     "page",
-    [
-        b"<p>x</p><!-- nothing of the kind -->",
-        b"<script><!-- ark:/12148/x6 --></script>",
-        b"<!-- the ark: it sank -->",
-    ],
+    [b"<p>x</p><!-- nothing of the kind -->", b"<script><!-- ark:/12148/x6 --></script>", b"<!-- the ark: it sank -->"],
 )
 def test_comments_without_an_ark_are_no_finding(page):
     assert "hidden-ark" not in {finding.kind for finding in extraction_of(page, name="a.html").findings}

@@ -89,11 +89,7 @@ class Verifier:
 
 @pytest.mark.parametrize("row", vectors("signatures"))
 def test_the_vectors_of_the_rfc_and_the_drafts_hold(row: dict[str, Any]) -> None:
-    derived = {
-        "@authority": row["authority"],
-        "@method": row.get("method", "GET"),
-        "@path": row.get("path", "/"),
-    }
+    derived = {"@authority": row["authority"], "@method": row.get("method", "GET"), "@path": row.get("path", "/")}
     base = signature_base(row["input"], derived, row["fields"])
     assert TEST_KEY.sign(base.encode()) == signature_bytes(row["signature"])
     if "keyid=" in row["input"] and "test-key" not in row["input"]:

@@ -95,9 +95,7 @@ def test_a_download_of_ezid_is_an_inventory(tmp_path: Path) -> None:
     assert tuple(row) == ("ark:99999/fk4x5", "https://library.example/5")
 
 
-def test_only_the_arks_are_needed_and_without_its_column_nothing_is_said_of_closed(
-    tmp_path: Path,
-) -> None:
+def test_only_the_arks_are_needed_and_without_its_column_nothing_is_said_of_closed(tmp_path: Path) -> None:
     [row] = rows_of(read_inventory(written(tmp_path, "ark\nark:12148/x5\n")))
     assert row == (2, "ark:12148/x5", "12148", None, None, None, None)
     [row] = rows_of(read_inventory(written(tmp_path, "ark,closed\nark:12148/x5,\n")))
@@ -128,10 +126,7 @@ def test_a_bad_line_is_one_line_that_says_which(tmp_path: Path, text: str | byte
     assert str(told.value).startswith(f"{path}:{line}: ")
     assert words in str(told.value)
     store = write_world(tmp_path / "audit.db")
-    for command in (
-        ("report", "--store", store, "--out", tmp_path / "out"),
-        ("check", *ON_LOOPBACK),
-    ):
+    for command in (("report", "--store", store, "--out", tmp_path / "out"), ("check", *ON_LOOPBACK)):
         done = run_command(*command, "--inventory", path)
         assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
         assert f"{path}:{line}: " in done.stderr
@@ -164,14 +159,7 @@ def test_each_line_of_the_inventory_is_held_against_what_is_known(tmp_path: Path
     tables = Tables(frames)
     columns = ["findings", "ark", "presence", "landing", "access", "citations"]
     assert list(rows_of(tables["inventory"][columns])) == [
-        (
-            "elsewhere, wrongly-open",
-            "ark:12148/bpt6k107371t",
-            "seen",
-            "elsewhere",
-            "wrongly-open",
-            1,
-        ),
+        ("elsewhere, wrongly-open", "ark:12148/bpt6k107371t", "seen", "elsewhere", "wrongly-open", 1),
         ("never-seen", "ark:12148/never", "never-seen", "undetermined", "undetermined", 0),
         ("never-checked", "ark:88435/x5", "never-checked", "not-stated", "undetermined", 1),
         (None, "ark:12148/btv1b8449691v", "seen", "undetermined", "undetermined", 2),
@@ -216,11 +204,7 @@ def test_a_part_of_the_report_tells_of_its_part_of_the_inventory(tmp_path: Path)
     listed = read_inventory(written(tmp_path, INVENTORY))
     frames = load_frames(write_world(tmp_path / "world.db"), inventory=listed)
     of_naan = Tables(chosen(frames, Choice(naans=("12148",))))["inventory"]
-    assert set(of_naan["ark"]) == {
-        "ark:12148/btv1b8449691v",
-        "ark:12148/bpt6k107371t",
-        "ark:12148/never",
-    }
+    assert set(of_naan["ark"]) == {"ark:12148/btv1b8449691v", "ark:12148/bpt6k107371t", "ark:12148/never"}
     broken = Tables(chosen(frames, Choice(only=("timeout",))))
     assert list(broken["inventory"]["ark"]) == ["ark:13960/t2s47dp7t"]
 
@@ -273,17 +257,7 @@ def test_an_inventory_is_checked_and_reported_over_real_sockets(tmp_path: Path) 
         ]
         ours.write_text("\n".join(ours_text))
         config.write_text('store = "audit.db"\ninventory = "ours.csv"\n')
-        check = (
-            "check",
-            "--inventory",
-            ours,
-            "--resolver",
-            f"{server.url}/",
-            "--store",
-            store,
-            "--attempts",
-            "1",
-        )
+        check = ("check", "--inventory", ours, "--resolver", f"{server.url}/", "--store", store, "--attempts", "1")
         done = run_command(*check, *ON_LOOPBACK)
         assert (done.returncode, len(done.stdout.splitlines())) == (0, 6), done.stderr
         out = tmp_path / "report"
@@ -298,8 +272,5 @@ def test_an_inventory_is_checked_and_reported_over_real_sockets(tmp_path: Path) 
         "xd4": "never-cited",
         "xe5": "never-cited",
     }
-    assert (rows["xe5"]["landing"], rows["xe5"]["final_url"].rpartition("/view")[2]) == (
-        "expected",
-        "er/xe5",
-    )
+    assert (rows["xe5"]["landing"], rows["xe5"]["final_url"].rpartition("/view")[2]) == ("expected", "er/xe5")
     assert (rows["x5"]["landing"], rows["xd4"]["access"]) == ("expected", "undetermined")

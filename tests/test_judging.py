@@ -73,12 +73,7 @@ def test_a_control_of_another_resolver_or_naan_counts_for_nobody() -> None:
     viewer = {"text": "Loading the viewer"}
     seen = [
         about("ark:12x45/x51", **viewer),
-        about(
-            "ark:12x45/x51",
-            Question.CONTROL,
-            **viewer,
-            asked="https://other.example/ark:12x45/x5zzz",
-        ),
+        about("ark:12x45/x51", Question.CONTROL, **viewer, asked="https://other.example/ark:12x45/x5zzz"),
         about("ark:12x46/x51", Question.CONTROL, **viewer, asked=R + "ark:12x46/x5zzz"),
     ]
     [verdict] = verdicts([target("ark:12x45/x51")], seen)
@@ -107,10 +102,7 @@ def test_the_page_of_a_policy_is_told_beside_every_commitment_that_names_it() ->
     for verdict in verdicts(map(target, arks), seen):
         assert verdict.commitment.outcome == "stated"
         assert verdict.commitment.evidence[-1] == "the fuller statement at https://r.example/policy answered 404"
-        assert (verdict.commitment.parsed["since"], verdict.metadata.parsed["dates"]) == (
-            "20190304",
-            "1784",
-        )
+        assert (verdict.commitment.parsed["since"], verdict.metadata.parsed["dates"]) == ("20190304", "1784")
         assert verdict.requests == 2
 
 
@@ -140,20 +132,11 @@ def test_one_ark_that_leads_to_two_objects() -> None:
 def test_a_record_and_a_page_that_are_another_arks() -> None:
     record = "erc:\nwho: A\nwhat: B\nwhen: 1\nwhere: https://r.example/ark:/12x45/qq9\n"
     page = "<title>Letters</title><link rel=canonical href='/ark:/12x45/qq7'>"
-    seen = [
-        about("ark:12x45/x5", type="text/html", body=page),
-        about("ark:12x45/x5", Question.INFO, body=record),
-    ]
+    seen = [about("ark:12x45/x5", type="text/html", body=page), about("ark:12x45/x5", Question.INFO, body=record)]
     [verdict] = verdicts([target("ark:12x45/x5")], seen)
     [(subject, findings)] = run_findings([verdict]).items()
-    assert (subject, [each.kind for each in findings]) == (
-        "ark:12x45/x5",
-        ["foreign-record", "page-of-another"],
-    )
-    assert [each.detail.rsplit(" ", 1)[-1] for each in findings] == [
-        "ark:12x45/qq9",
-        "ark:12x45/qq7",
-    ]
+    assert (subject, [each.kind for each in findings]) == ("ark:12x45/x5", ["foreign-record", "page-of-another"])
+    assert [each.detail.rsplit(" ", 1)[-1] for each in findings] == ["ark:12x45/qq9", "ark:12x45/qq7"]
 
 
 def test_a_record_that_says_what_its_object_is_about_is_its_own() -> None:
@@ -167,10 +150,7 @@ def test_a_record_that_says_what_its_object_is_about_is_its_own() -> None:
 def test_judging_a_store_again_gives_the_same(tmp_path: Path) -> None:
     body = "<title>Map</title><link rel=canonical href='/ark:/12x45/x5'><p>Who: Rossi"
     targets = [target("ark:12x45/x5")]
-    seen = [
-        about("ark:12x45/x5", type="text/html", body=body),
-        TlsResult("r.example", 443, False, "expired", ""),
-    ]
+    seen = [about("ark:12x45/x5", type="text/html", body=body), TlsResult("r.example", 443, False, "expired", "")]
     with Store.open(tmp_path / "store.sqlite") as store:
         run = begun(store)
         store.record(run, seen)

@@ -7,15 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from crawler.model.observations import (
-    RECORD_CHARS,
-    VALUE_CHARS,
-    Hop,
-    ObjectOutcome,
-    Observation,
-    PageFacts,
-    Question,
-)
+from crawler.model.observations import RECORD_CHARS, VALUE_CHARS, Hop, ObjectOutcome, Observation, PageFacts, Question
 from crawler.spiders.conversation import Ask, Conversation, Finished
 from crawler.spiders.runs import TOO_LONG_TO_JUDGE, RunJudge
 from crawler.verdicts.answer_sets import AnswerSets

@@ -40,11 +40,7 @@ def test_every_spelling_of_the_label_is_found(word: str, colon: str) -> None:
     [
         pytest.param("", [], id="nothing"),
         pytest.param(":", [], id="a colon that nothing stands before"),
-        pytest.param(
-            "Note: at 12:30, https://x.org/ and x::y",
-            [37],
-            id="colons of prose, and a pair of them",
-        ),
+        pytest.param("Note: at 12:30, https://x.org/ and x::y", [37], id="colons of prose, and a pair of them"),
         pytest.param("bookmark: this", [8], id="a word with a k"),
         pytest.param("info:ark/12148/x info:lccn/1", [4], id="an info URI of ARKs, and another"),
         pytest.param("ark%3A/1 ark%253a/1 100%3", [3, 12], id="percent-encoding"),
@@ -59,10 +55,7 @@ def test_signs_of_labels(text: str, signs: list[int]) -> None:
     assert list(label_signs(text)) == signs
 
 
-@given(
-    st.text(st.sampled_from("kKo:xX%23aA&#58;\\u+=_1/\N{FULLWIDTH COLON} \n"), max_size=80),
-    st.integers(0, 200),
-)
+@given(st.text(st.sampled_from("kKo:xX%23aA&#58;\\u+=_1/\N{FULLWIDTH COLON} \n"), max_size=80), st.integers(0, 200))
 def test_signs_are_the_same_where_colons_are_many(text: str, more: int) -> None:
     dense = text + "x:" * (151 + more)
     at_end = len(text)
@@ -77,8 +70,7 @@ def test_signs_come_in_order_and_once(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "before",
-    ["", " ", "(", "/", ".", "~", "=", "?", "\n", '"', "«", "-", "|", ";", "\t", "1", "12"],
+    "before", ["", " ", "(", "/", ".", "~", "=", "?", "\n", '"', "«", "-", "|", ";", "\t", "1", "12"]
 )
 def test_what_may_stand_before_a_label(before: str) -> None:
     assert [str(mention.ark) for mention in find_arks(f"{before}ark:/12148/btv1b8449691v")] == [
@@ -118,22 +110,14 @@ def test_what_is_not_even_a_naan(text: str) -> None:
 def test_an_ark_is_found_in_every_part_of_a_document(role: Role) -> None:
     [mention] = scan(Block("https://n2t.net/ark:/12148/btv1b8449691v", role, place="a/@href"), Evidence())
     assert isinstance(mention, Mention)
-    assert (str(mention.ark), mention.role, mention.place) == (
-        "ark:12148/btv1b8449691v",
-        role,
-        "a/@href",
-    )
+    assert (str(mention.ark), mention.role, mention.place) == ("ark:12148/btv1b8449691v", role, "a/@href")
 
 
 @pytest.mark.parametrize(
     ("text", "resolver"),
     [
         pytest.param("https://n2t.net/ark:/67531/x5", "https://n2t.net/", id="a host"),
-        pytest.param(
-            "http://[2001:db8::1]:8080/r/ark:/67531/x5",
-            "http://[2001:db8::1]:8080/r/",
-            id="an address",
-        ),
+        pytest.param("http://[2001:db8::1]:8080/r/ark:/67531/x5", "http://[2001:db8::1]:8080/r/", id="an address"),
         pytest.param("HTTPS://N2T.NET/ark:/67531/x5", "HTTPS://N2T.NET/", id="in capitals"),
         pytest.param("https://a.org/b_(c)/ark:/67531/x5", "https://a.org/b_(c)/", id="brackets in a path"),
         pytest.param("(https://a.org/ark:/67531/x5)", "https://a.org/", id="brackets around it"),

@@ -95,15 +95,8 @@ _NEVER_SAID: Mapping[str, Sequence[str]] = {
         r"lien mort|\bhôte",
         r" ;|« | »| :(?! ?$)",
     ),
-    "de": (
-        r"\b([Dd]er|[Ee]in|[Dd]en|[Dd]em|[Ee]inem|jeden) NAAN\b",
-        r"(?i)\bkeiner? \w+ nicht mehr",
-        r"\bHost\b",
-    ),
-    "es": (
-        r"\b(de|a|desde|hasta) \{(began|ended|day)\}|\bregistros (desde|hasta) \{",
-        r"enlace muerto|por defecto",
-    ),
+    "de": (r"\b([Dd]er|[Ee]in|[Dd]en|[Dd]em|[Ee]inem|jeden) NAAN\b", r"(?i)\bkeiner? \w+ nicht mehr", r"\bHost\b"),
+    "es": (r"\b(de|a|desde|hasta) \{(began|ended|day)\}|\bregistros (desde|hasta) \{", r"enlace muerto|por defecto"),
 }
 
 
@@ -174,10 +167,7 @@ def test_no_sentence_hides_where_the_tool_does_not_look() -> None:
             if isinstance(node, ast.Call):
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
                 given = node.args[: texts.get(name, 0)][(1 if name in ("pgettext", "npgettext") else 0) :]
-                assert not any(isinstance(each, ast.JoinedStr | ast.BinOp) for each in given), (
-                    path,
-                    node.lineno,
-                )
+                assert not any(isinstance(each, ast.JoinedStr | ast.BinOp) for each in given), (path, node.lineno)
                 said = {each.value for each in given if isinstance(each, ast.Constant)}
                 assert said <= known, (path, node.lineno)
 
@@ -231,14 +221,7 @@ def test_a_letter_tells_the_same_facts_in_every_language(vector: dict[str, Any],
         )
         for each in vector["seen"]
     ]
-    told = letter(
-        Cause(vector["cause"]),
-        Fault(vector["fault"]),
-        vector["host"],
-        seen,
-        vector["count"],
-        language,
-    )
+    told = letter(Cause(vector["cause"]), Fault(vector["fault"]), vector["host"], seen, vector["count"], language)
     english = vector["body"]
     paragraphs = told.body.removesuffix("\n").split("\n\n")
     assert len(paragraphs) == len(english)
@@ -253,10 +236,7 @@ def test_a_letter_tells_the_same_facts_in_every_language(vector: dict[str, Any],
 
 def facts_of(paragraph: str) -> list[str]:
     """The ARKs, addresses and files of a paragraph, and how many lines it has."""
-    return [
-        *re.findall(r"ark:\S+|https?://\S+|\w[\w\[\]+]*\.pdf", paragraph),
-        str(paragraph.count("\n")),
-    ]
+    return [*re.findall(r"ark:\S+|https?://\S+|\w[\w\[\]+]*\.pdf", paragraph), str(paragraph.count("\n"))]
 
 
 # -- formats
@@ -344,10 +324,7 @@ def test_what_differs_between_languages_is_told_by_its_place() -> None:
     page = f'<p title="{title}">{text}</p>\n<textarea>\n{hello}</textarea><script></script><i class="{name}">same</i>'
     places = texts.places(page)
     assert places["en"] == {"texts": {}, "attributes": {}}
-    assert places["fr"] == {
-        "texts": {0: "z > y", 1: "Chères et chers collègues,"},
-        "attributes": {0: {"title": "b"}},
-    }
+    assert places["fr"] == {"texts": {0: "z > y", 1: "Chères et chers collègues,"}, "attributes": {0: {"title": "b"}}}
     assert texts.written(page).startswith('<p title="a">x &lt; y</p>\n<textarea>\nDear colleagues,<')
 
 
@@ -428,12 +405,7 @@ def test_a_page_that_is_switched_says_what_it_would_if_it_were_written_so(
 @needs_browser
 def test_the_browser_chooses_unless_a_language_was_asked_for(browser: Page, written: dict[str, Path]) -> None:
     agent = browser.value("navigator.userAgent")
-    for asked, spoken in {
-        "de-AT,fr;q=0.5": "de",
-        "it,es-MX;q=0.8": "es",
-        "nl,it": "en",
-        "EN-gb,fr": "en",
-    }.items():
+    for asked, spoken in {"de-AT,fr;q=0.5": "de", "it,es-MX;q=0.8": "es", "nl,it": "en", "EN-gb,fr": "en"}.items():
         browser.call("Emulation.setUserAgentOverride", userAgent=agent, acceptLanguage=asked)
         browser.open(written["any"])
         assert browser.value("document.documentElement.lang") == spoken
@@ -524,10 +496,7 @@ def test_scripts_and_python_write_numbers_and_days_alike(browser: Page, written:
         browser.value(f"arkaudit.speak({code!r})")
         for kind, values in {"count": VALUES, "number": FRACTIONS, "share": FRACTIONS}.items():
             told = json.loads(browser.value(f"JSON.stringify({json.dumps(values)}.map(arkaudit.shown.{kind}))"))
-            assert told == [language.shown(value, ColumnType(kind)) for value in values], (
-                code,
-                kind,
-            )
+            assert told == [language.shown(value, ColumnType(kind)) for value in values], (code, kind)
         told = json.loads(
             browser.value(f"JSON.stringify({json.dumps(MOMENTS)}.map(Date.parse).map(arkaudit.shown.moment))")
         )
@@ -578,13 +547,7 @@ def test_nothing_is_cut_in_any_language(browser: Page, written: dict[str, Path],
     assert json.loads(browser.value(CUT)) == []
     assert browser.value("[...document.querySelectorAll('.picture')].every(one => one.scrollWidth <= one.clientWidth)")
     for narrow in (width, min(width, 1024), min(width, 768)):
-        browser.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=narrow,
-            height=900,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
+        browser.call("Emulation.setDeviceMetricsOverride", width=narrow, height=900, deviceScaleFactor=1, mobile=False)
         assert browser.value(OUT_OF_VIEW) == 0
     assert browser.value("document.documentElement.scrollWidth <= innerWidth")
     browser.value("['arks', 'failures', 'services'].forEach(name => arkaudit.show(name))")

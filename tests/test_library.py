@@ -61,15 +61,7 @@ def imported_by(code: str) -> set[str]:
     ],
 )
 def test_what_is_not_used_is_not_imported(code: str) -> None:
-    assert not imported_by(code) & {
-        "scrapy",
-        "twisted",
-        "pandas",
-        "numpy",
-        "sqlalchemy",
-        "requests",
-        "pydantic",
-    }
+    assert not imported_by(code) & {"scrapy", "twisted", "pandas", "numpy", "sqlalchemy", "requests", "pydantic"}
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA], ids=["None", "NaN", "NA"])
@@ -91,12 +83,7 @@ def test_documents_come_lazily_and_in_a_fixed_order(tmp_path: Path) -> None:
     first = next(documents)
     (tmp_path / "b.txt").write_text("see ark:/12148/other there")  # not read yet
     rest = list(documents)
-    assert [Path(each.name).name for each in (first, *rest)] == [
-        "a.txt",
-        "b.txt",
-        "d.txt",
-        tmp_path.name,
-    ]
+    assert [Path(each.name).name for each in (first, *rest)] == ["a.txt", "b.txt", "d.txt", tmp_path.name]
     assert [str(ark) for each in (first, *rest) for ark in each.arks] == [
         "ark:12148/ax5",
         "ark:12148/other",
@@ -107,12 +94,7 @@ def test_documents_come_lazily_and_in_a_fixed_order(tmp_path: Path) -> None:
 
 def test_bytes_files_and_several_sources_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("ark:/12148/ax5")
-    sources = [
-        b"ark:/12148/bx5",
-        io.BytesIO(b"ark:/12148/cx5"),
-        str(tmp_path / "a.txt"),
-        tmp_path / "a.txt",
-    ]
+    sources = [b"ark:/12148/bx5", io.BytesIO(b"ark:/12148/cx5"), str(tmp_path / "a.txt"), tmp_path / "a.txt"]
     assert [str(ark) for each in extract(sources) for ark in each.arks] == [
         "ark:12148/bx5",
         "ark:12148/cx5",
@@ -174,16 +156,9 @@ def resolver(target: str) -> Any:
 @pytest.mark.promise
 def test_a_check_gives_the_verdict_that_the_command_gives(tmp_path: Path) -> None:
     with RawServer(resolver) as server:
-        settings = {
-            **QUICK,
-            "resolver": f"{server.url}/",
-            "network.allow_addresses": ["127.0.0.0/8"],
-        }
+        settings = {**QUICK, "resolver": f"{server.url}/", "network.allow_addresses": ["127.0.0.0/8"]}
         one = check("ark:/12148/btv1b8449691v", settings=settings, store=tmp_path / "a.db")
-        two = check(
-            [Ark.parse("ark:12148/gone1"), f"{server.url}/ark:/12148/btv1b8449691v"],
-            settings=settings,
-        )
+        two = check([Ark.parse("ark:12148/gone1"), f"{server.url}/ark:/12148/btv1b8449691v"], settings=settings)
         options = (*ON_LOOPBACK, "--resolver", f"{server.url}/")
         said = run_command("check", *options, "--format", "jsonl", "ark:/12148/btv1b8449691v", "ark:12148/gone1")
     rows = [json.loads(line) for line in said.stdout.splitlines()]
@@ -243,11 +218,7 @@ def test_an_interrupted_check_keeps_what_it_has_observed(tmp_path: Path) -> None
 
 def test_a_report_is_frames_and_tables(tmp_path: Path) -> None:
     with loopback_audit(tmp_path / "audit.db") as config:
-        check(
-            ["ark:67531/metadc2846", "ark:53355/cl010066723"],
-            config=config,
-            store=tmp_path / "audit.db",
-        )
+        check(["ark:67531/metadc2846", "ark:53355/cl010066723"], config=config, store=tmp_path / "audit.db")
     audit = load_report(tmp_path / "audit.db")
     assert audit.arks.groupby("naan").size().to_dict() == {"53355": 1, "67531": 1}
     for table in TABLES:
@@ -286,11 +257,5 @@ def test_the_tree_of_errors_is_as_drawn() -> None:
     def below(error: type) -> set[str]:
         return {error.__name__}.union(*map(below, error.__subclasses__()))
 
-    internal = {
-        "NotSent",
-        "OutputClosed",
-        "NotCopied",
-        "NotInColumns",
-        "NoLogIn",
-    }  # caught where they are raised
+    internal = {"NotSent", "OutputClosed", "NotCopied", "NotInColumns", "NoLogIn"}  # caught where they are raised
     assert below(ArkauditError) - internal == set(arkaudit.errors.__all__)

@@ -150,9 +150,7 @@ def test_what_never_ends_is_ended(name: str, found: dict[str, tuple[dict[str, An
     assert sent <= most_bytes * row["requests"], "what the system's own buffers take counts as sent"
 
 
-def test_what_could_not_be_read_is_never_said_to_be_another_page(
-    found: dict[str, tuple[dict[str, Any], int]],
-) -> None:
+def test_what_could_not_be_read_is_never_said_to_be_another_page(found: dict[str, tuple[dict[str, Any], int]]) -> None:
     row, _ = found["the size of a chunk"]
     assert "another page" not in str(row["object"]["evidence"])
     assert "could not be read" in str(row["object"]["evidence"])

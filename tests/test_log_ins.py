@@ -29,11 +29,7 @@ def repository(tmp_path: Path) -> Iterator[Repository]:
 
 
 def configured(
-    folder: Path,
-    repository: str,
-    *,
-    success: str = 'cookie = "sessionid"',
-    path: str = "/accounts/login/",
+    folder: Path, repository: str, *, success: str = 'cookie = "sessionid"', path: str = "/accounts/login/"
 ) -> Path:
     file = folder / "arkaudit.toml"
     file.write_text(
@@ -94,11 +90,7 @@ def test_one_log_in_is_enough_for_documents_and_arks(repository: Repository, tmp
 def test_a_redirect_takes_no_cookie_to_another_host(repository: Repository, tmp_path: Path) -> None:
     configured(tmp_path, repository.url)
     with RawServer(lambda _: reply(body="a page of others")) as other:
-        check(
-            tmp_path,
-            f"--connect-to=other.example:80=127.0.0.1:{other.port}",
-            f"{repository.url}/ark:12148/away",
-        )
+        check(tmp_path, f"--connect-to=other.example:80=127.0.0.1:{other.port}", f"{repository.url}/ark:12148/away")
         assert any("/away" in target for target in other.targets)
         assert not any("cookie:" in head.lower() for head in other.heads)
     assert any(each["cookies"].get("sessionid") for each in repository.requests)
@@ -108,18 +100,8 @@ def test_a_redirect_takes_no_cookie_to_another_host(repository: Repository, tmp_
     ("how", "password", "words"),
     [
         pytest.param({}, "wr0ng-password", "set no cookie sessionid", id="a wrong password"),
-        pytest.param(
-            {"success": "status = 302"},
-            "wr0ng-password",
-            "answered 200, and not 302",
-            id="the form again",
-        ),
-        pytest.param(
-            {"success": 'text = "Welcome, dear"'},
-            PASSWORD,
-            "has no 'Welcome, dear'",
-            id="another page",
-        ),
+        pytest.param({"success": "status = 302"}, "wr0ng-password", "answered 200, and not 302", id="the form again"),
+        pytest.param({"success": 'text = "Welcome, dear"'}, PASSWORD, "has no 'Welcome, dear'", id="another page"),
         pytest.param({"path": "/nowhere"}, PASSWORD, "has no form with the fields", id="no form"),
     ],
 )
@@ -146,11 +128,7 @@ def test_a_host_that_repeats_what_it_was_sent_brings_it_nowhere(tmp_path: Path) 
     def respond(target: str) -> bytes:
         head = server.heads[-1].replace("\r\n", " ")
         if head.startswith("POST"):
-            return reply(
-                "302 Found",
-                Location=f"/in?{PASSWORD.encode().hex()}",
-                Set_Cookie="s=s3ssion-4711; path=/",
-            )
+            return reply("302 Found", Location=f"/in?{PASSWORD.encode().hex()}", Set_Cookie="s=s3ssion-4711; path=/")
         if target == "/in":
             return reply(body=form, Set_Cookie="t=tok3n-4711")
         bodies.append(head)
@@ -174,8 +152,7 @@ def test_a_form_behind_a_bad_certificate_is_sent_nothing(tmp_path: Path) -> None
 
     leaf = trustme.CA().issue_cert("own.example")
     with RawServer(
-        lambda _: reply(body="<form method=post><input name=username><input name=password>"),
-        tls=leaf,
+        lambda _: reply(body="<form method=post><input name=username><input name=password>"), tls=leaf
     ) as host:
         configured(tmp_path, "https://own.example", path="/in")
         route = f"--connect-to=own.example:443=127.0.0.1:{host.port}"
@@ -222,22 +199,14 @@ def test_of_a_host_that_gives_a_new_cookie_with_each_answer_the_last_ones_are_se
 # -- forms
 
 
-LOG_IN = LogIn(
-    Origin.of("https://repo.example/"),
-    "https://repo.example/in",
-    {"user": "me", "pw": "p w&ö"},
-    ("p w&ö",),
-)
+LOG_IN = LogIn(Origin.of("https://repo.example/"), "https://repo.example/in", {"user": "me", "pw": "p w&ö"}, ("p w&ö",))
 
 
 def test_fields_are_sent_with_the_hidden_ones_of_their_form() -> None:
     page = b"""<form action=/search><input name=q></form><form method=POST action="go?x=1"><input type=hidden name=t
         value="a&amp;b"><input type=hidden name=user value=anybody><input name=user><input name=pw type=password>"""
     form = filled_form(page, "https://repo.example/auth/in", LOG_IN)
-    assert (form.url, form.body) == (
-        "https://repo.example/auth/go?x=1",
-        b"t=a%26b&user=me&pw=p+w%26%C3%B6",
-    )
+    assert (form.url, form.body) == ("https://repo.example/auth/go?x=1", b"t=a%26b&user=me&pw=p+w%26%C3%B6")
 
 
 @pytest.mark.parametrize(

@@ -45,14 +45,7 @@ def test_a_program_reads_each_line_as_an_object(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     options = ("--log-file", log, "--log-level", "debug", "--log-format", "json")
     with RawServer(respond) as server:
-        run_command(
-            "check",
-            *ON_LOOPBACK,
-            *options,
-            "--contact",
-            "you@library.example",
-            f"{server.url}/{ARK}",
-        )
+        run_command("check", *ON_LOOPBACK, *options, "--contact", "you@library.example", f"{server.url}/{ARK}")
     rows = json_lines(log.read_text())
     assert all({"at", "level", "logger", "message"} <= set(row) for row in rows)
     [begun] = [row for row in rows if "versions" in row]

@@ -35,9 +35,7 @@ HOSTS = st.sampled_from(["", *(f"{letter}.example" for letter in "abcdefgopqrsuv
         unique_by=lambda way: way[:3],
     )
 )
-def test_the_same_ways_are_drawn_in_every_language(
-    ways: list[tuple[str, str, Family, int]],
-) -> None:
+def test_the_same_ways_are_drawn_in_every_language(ways: list[tuple[str, str, Family, int]]) -> None:
     arks = pd.DataFrame(
         [
             {
@@ -66,10 +64,7 @@ def test_the_same_ways_are_drawn_in_every_language(
 
 #: An ARK: its host, its NAAN, how many documents cite it, and what it answers in each run; None for no answer.
 SUBJECTS = st.tuples(
-    st.integers(0, 11),
-    st.integers(0, 3),
-    st.integers(1, 3),
-    st.tuples(*3 * [st.sampled_from([200, 404, None])]),
+    st.integers(0, 11), st.integers(0, 3), st.integers(1, 3), st.tuples(*3 * [st.sampled_from([200, 404, None])])
 )
 
 
@@ -143,12 +138,7 @@ def test_failures_at_one_host_are_one_cause_whatever_their_naans_and_what_gave_n
     text = {"https://library.example/": "see " + " ".join(urls)}
     with Store.open(path) as store:
         audit(store, 0, documents=text, answers=dict.fromkeys(urls, 200))
-        audit(
-            store,
-            30,
-            documents=text,
-            answers={url: None if "silent" in url else 404 for url in urls},
-        )
+        audit(store, 30, documents=text, answers={url: None if "silent" in url else 404 for url in urls})
     tables = Tables(load_frames(path))
     rows = tables["causes"][["host", "cause", "arks", "should_be"]].fillna("").itertuples(index=False)
     assert [tuple(row) for row in rows] == [
@@ -165,12 +155,7 @@ def test_a_card_gives_what_holds_for_all_of_its_arks_with_how_many(tmp_path: Pat
     working = [url.replace("old", "new") for url in refused]
     with Store.open(path) as store:
         answers = {**dict.fromkeys(refused, 404), **dict.fromkeys(working, 200)}
-        audit(
-            store,
-            0,
-            documents={"https://library.example/": "see " + " ".join(answers)},
-            answers=answers,
-        )
+        audit(store, 0, documents={"https://library.example/": "see " + " ".join(answers)}, answers=answers)
     frames = load_frames(path)
     [card] = action_cards(frames, Tables(frames), 9)
     facts = {name: cell.text for name, cell in card.facts}

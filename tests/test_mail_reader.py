@@ -117,10 +117,7 @@ def test_a_mailbox_holds_messages(tmp_path: Path) -> None:
     box.flush()
     data = (tmp_path / "a.mbox").read_bytes()
     assert b"\n>From here on" in data
-    assert found(data) == [
-        ("ark:12345/x5", "text", "message:1"),
-        ("ark:12345/x6", "text", "message:2"),
-    ]
+    assert found(data) == [("ark:12345/x5", "text", "message:1"), ("ark:12345/x6", "text", "message:2")]
     rows = json_lines(run_command("extract", tmp_path / "a.mbox").stdout)
     assert [row["place"] for row in rows] == ["message:1", "message:2"]
 
@@ -181,8 +178,4 @@ def test_what_stands_around_the_parts_is_read():
         b"--b\nContent-Type: text/plain\n\nSee ark:/12345/x6.\n--b--\nAnd ark:/12345/x7 at the end.\n"
     )
     found = [(str(mention.ark), mention.place) for mention in extraction_of(message, name="a.eml").mentions]
-    assert found == [
-        ("ark:12345/x5", "preamble"),
-        ("ark:12345/x7", "epilogue"),
-        ("ark:12345/x6", ""),
-    ]
+    assert found == [("ark:12345/x5", "preamble"), ("ark:12345/x7", "epilogue"), ("ark:12345/x6", "")]

@@ -23,15 +23,9 @@ ZONE = {
         Naptr("h", "http", "", "other-service.example"),
         Naptr("u", "ark", "!^.*$!x!", "."),
     ],
-    "dlc.spct.example": [
-        Naptr("H", "ARK", "DLC", "sneezy.dopey.example"),
-        Naptr("", "ark", "", "12026.ark.arpa"),
-    ],
+    "dlc.spct.example": [Naptr("H", "ARK", "DLC", "sneezy.dopey.example"), Naptr("", "ark", "", "12026.ark.arpa")],
 }
-HOSTS = [
-    "http://lhc.nlm.example:8080/ark:/${content}",
-    "http://sneezy.dopey.example/ark:/${content}",
-]
+HOSTS = ["http://lhc.nlm.example:8080/ark:/${content}", "http://sneezy.dopey.example/ark:/${content}"]
 
 
 def in_zone(name: str) -> list[Naptr]:
@@ -48,10 +42,7 @@ def test_a_chain_of_domains_comes_to_an_end() -> None:
 
     def endless(name: str) -> list[Naptr]:
         asked.append(name)
-        return [
-            Naptr("", "ark", "", f"x{len(asked)}.example"),
-            Naptr("", "ark", "", f"y{len(asked)}.example"),
-        ]
+        return [Naptr("", "ark", "", f"x{len(asked)}.example"), Naptr("", "ark", "", f"y{len(asked)}.example")]
 
     assert list(resolvers("12026", endless)) == []
     assert len(asked) == MOST_NAMES
@@ -59,10 +50,7 @@ def test_a_chain_of_domains_comes_to_an_end() -> None:
 
 def test_what_the_registry_knows_is_not_looked_up() -> None:
     known = Registry(
-        (
-            RegistryEntry("12148", targets=(ResolverTarget("https://ark.bnf.example/${pid}"),)),
-            RegistryEntry("12026"),
-        ),
+        (RegistryEntry("12148", targets=(ResolverTarget("https://ark.bnf.example/${pid}"),)), RegistryEntry("12026")),
         "a test",
     )
     asked = []

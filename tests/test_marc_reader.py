@@ -38,15 +38,9 @@ def kinds(reading):
     ("field", "block"),
     [
         pytest.param(("856", ("u", ARK)), ("link-target", "856$u", ARK), id="a link"),
+        pytest.param(("024", ("a", "ark:/12345/x5")), ("metadata", "024$a", "ark:/12345/x5"), id="an identifier"),
         pytest.param(
-            ("024", ("a", "ark:/12345/x5")),
-            ("metadata", "024$a", "ark:/12345/x5"),
-            id="an identifier",
-        ),
-        pytest.param(
-            ("024", ("a", "12345/x5"), ("2", "ark")),
-            ("metadata", "024$a", "ark:12345/x5"),
-            id="one without a label",
+            ("024", ("a", "12345/x5"), ("2", "ark")), ("metadata", "024$a", "ark:12345/x5"), id="one without a label"
         ),
         pytest.param(("003", ARK), ("metadata", "003", ARK), id="a control field, as the BnF's permalinks"),
         pytest.param(("500", ("a", f"At {ARK}.")), ("text", "500$a", f"At {ARK}."), id="a note is prose"),
@@ -102,10 +96,7 @@ def test_a_torn_multibyte_run_costs_its_characters_and_says_nothing_on_stderr(ca
         pytest.param(lambda good: good[:27] + b"9999" + good[31:], id="a field longer than the record"),
         pytest.param(lambda good: good[:24] + b"\xff\xff\xff" + good[27:], id="a tag that is none"),
         pytest.param(lambda good: good[:12] + b"     " + good[17:], id="no base address"),
-        pytest.param(
-            lambda good: good.replace(b"\x1e40", b"\x1e4\xc3\xa90", 1),
-            id="converted after it was written",
-        ),
+        pytest.param(lambda good: good.replace(b"\x1e40", b"\x1e4\xc3\xa90", 1), id="converted after it was written"),
         pytest.param(lambda good: good[:10], id="ten bytes"),
     ],
 )
@@ -158,11 +149,7 @@ def test_it_is_known_by_its_leader():
     assert reading.media_type == "application/marc"
 
 
-VALID = record(
-    ("003", ARK),
-    ("024", ("a", "12345/x5"), ("2", "ark")),
-    ("856", ("u", ARK), ("z", "At last: \u00e9")),
-)
+VALID = record(("003", ARK), ("024", ("a", "12345/x5"), ("2", "ark")), ("856", ("u", ARK), ("z", "At last: \u00e9")))
 
 
 @given(

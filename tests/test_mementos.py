@@ -41,25 +41,12 @@ def answer_in(asked: str, chain: list[dict[str, Any]]) -> ArchiveAnswer:
     for told in chain:
         headers = {
             name: in_full(told[key])
-            for name, key in (
-                ("Memento-Datetime", "captured"),
-                ("Link", "link"),
-                ("Content-Location", "location"),
-            )
+            for name, key in (("Memento-Datetime", "captured"), ("Link", "link"), ("Content-Location", "location"))
             if key in told
         }
         location = in_full(told["to"]) if "to" in told else None
         url = in_full(told.get("url", asked))
-        hops.append(
-            Hop(
-                url,
-                "GET",
-                "2026-11-23T00:00:00+00:00",
-                told.get("status", 200),
-                location,
-                headers=headers,
-            )
-        )
+        hops.append(Hop(url, "GET", "2026-11-23T00:00:00+00:00", told.get("status", 200), location, headers=headers))
         end, detail = ChainEnd(told.get("end", "answered")), told.get("detail", "")
     return ArchiveAnswer(tuple(hops), end, detail, in_full(chain[-1].get("text", "")), chain[-1].get("fault"))
 
@@ -77,10 +64,7 @@ def test_an_archive_is_understood(vector: dict[str, Any]) -> None:
         except StopIteration as over:
             record: MementoRecord = over.value
             break
-    assert (record.outcome.value, len(record.hops)) == (
-        vector["outcome"],
-        sum(len(archive[url]) for url in asked),
-    )
+    assert (record.outcome.value, len(record.hops)) == (vector["outcome"], sum(len(archive[url]) for url in asked))
     for name in ("reason", "memento_at", "original_url"):
         assert getattr(record, name) == vector.get(name, getattr(record, name))
     assert record.memento_url == (in_full(vector["memento_url"]) if "memento_url" in vector else None)
@@ -165,9 +149,7 @@ def test_any_text_can_be_links(text: str, other: str) -> None:
             id="where it led when it worked comes first",
         ),
         pytest.param(
-            {"led_to": "http://lib.example/404"},
-            (URL,),
-            id="a page for all that is missing is not the object",
+            {"led_to": "http://lib.example/404"}, (URL,), id="a page for all that is missing is not the object"
         ),
         pytest.param({"led_to": URL}, (URL,), id="each address once"),
     ],

@@ -48,9 +48,7 @@ MINUTES = st.integers(1, 3 * 24 * 60)
 
 
 @given(
-    STARTS,
-    st.lists(st.tuples(MINUTES, st.integers(0, 90)), max_size=30),
-    st.sampled_from(["0 3 * * *", "5 * * * *"]),
+    STARTS, st.lists(st.tuples(MINUTES, st.integers(0, 90)), max_size=30), st.sampled_from(["0 3 * * *", "5 * * * *"])
 )
 def test_looking_at_any_moments_every_moment_is_made_up_for_once(since, looks, expression):
     """Somebody looks now and then, and what is due is run for a while: no two runs for a moment, none left out."""

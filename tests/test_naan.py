@@ -57,14 +57,8 @@ def test_a_record_is_kept_in_whatever_state_it_is(vector: dict[str, Any]) -> Non
 @pytest.mark.parametrize(
     ("metadata", "dated"),
     [
-        (
-            {"updated": "2024-11-07T16:48:32+00:00", "created_date": "2020-01-01"},
-            datetime(2024, 11, 7, 16, 48, 32),
-        ),
-        (
-            {"date_modified": "2026-01-02T03:04:05+02:00", "date_created": "2020-01-01"},
-            datetime(2026, 1, 2, 1, 4, 5),
-        ),
+        ({"updated": "2024-11-07T16:48:32+00:00", "created_date": "2020-01-01"}, datetime(2024, 11, 7, 16, 48, 32)),
+        ({"date_modified": "2026-01-02T03:04:05+02:00", "date_created": "2020-01-01"}, datetime(2026, 1, 2, 1, 4, 5)),
         ({"modified_date": None, "created_date": "2020-01-01"}, datetime(2020, 1, 1)),
         ({"updated": "soon"}, None),
         (None, None),
@@ -78,15 +72,7 @@ def test_the_registry_knows_its_date_whatever_the_field_is_called(metadata: Any,
 def test_the_longest_shoulder_comes_first_and_then_the_naan() -> None:
     records = [{"what": what, "who": {"name": what}} for what in ("99152/p0", "99152", "99152/p01", "99152/q9")]
     registry = registry_of(*records)
-    asked = (
-        "ark:/99152/p012/x",
-        "ark:/99152/p0-2",
-        "ark:/99152/p",
-        "ark:/99152/P01",
-        "99152/q9.pdf",
-        "99153/p0",
-        "!",
-    )
+    asked = ("ark:/99152/p012/x", "ark:/99152/p0-2", "ark:/99152/p", "ark:/99152/P01", "99152/q9.pdf", "99153/p0", "!")
     found = [registry.entry(text) for text in asked]
     assert [entry and entry.key for entry in found] == [
         "99152/p01", "99152/p0", "99152", "99152", "99152/q9", None, None,
@@ -124,10 +110,7 @@ def test_without_a_copy_the_well_known_naans_are_known_and_no_other_is_called_un
 
 
 def test_the_first_target_without_a_fault_is_where_an_ark_leads() -> None:
-    targets = (
-        ResolverTarget("https:///x/${content}"),
-        ResolverTarget("https://b.example.org/${content}"),
-    )
+    targets = (ResolverTarget("https:///x/${content}"), ResolverTarget("https://b.example.org/${content}"))
     registry = Registry((RegistryEntry("54321", targets=targets),), "a test")
     assert registry.target(Ark.parse("ark:54321/x5")) == "https://b.example.org/54321/x5"
 
@@ -184,19 +167,7 @@ ANY_JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
     max_leaves=12,
 )
-FIELDS = (
-    "what",
-    "naan",
-    "shoulder",
-    "where",
-    "target",
-    "when",
-    "who",
-    "na_policy",
-    "test_identifier",
-    "rtype",
-    "new",
-)
+FIELDS = ("what", "naan", "shoulder", "where", "target", "when", "who", "na_policy", "test_identifier", "rtype", "new")
 RECORDS = st.dictionaries(st.sampled_from(FIELDS), ANY_JSON) | ANY_JSON
 TEMPLATES = st.lists(
     st.sampled_from(

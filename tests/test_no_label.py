@@ -7,12 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from extractors.mentions import fast_path
-from extractors.mentions.labels import (
-    _BEFORE_SIGN,
-    _SIGNS,
-    holds_no_label_in_markup,
-    label_places,
-)
+from extractors.mentions.labels import _BEFORE_SIGN, _SIGNS, holds_no_label_in_markup, label_places
 from extractors.model.documents import Block
 from extractors.readers.markup import html
 from extractors.readers.markup.html import nests_little, read_html
@@ -24,145 +19,20 @@ from tests.test_html_reader import PAGES
 #: The letters of the word as they stand in sources.
 SPELLINGS = {
     "a": ["A", "\uff41", "&#97;", "&#x61;", "&#97", "%61", "%2561", "\\u0061", "\\x61", "%&#54;1"],
-    "r": [
-        "R",
-        "\uff52",
-        "&#114;",
-        "&#x72;",
-        "&#114",
-        "%72",
-        "%2572",
-        "\\u0072",
-        "\\x72",
-        "&percnt;72",
-    ],
-    "k": [
-        "K",
-        "\uff4b",
-        "\N{KELVIN SIGN}",
-        "&#107;",
-        "&#x6B;",
-        "&#107",
-        "%6b",
-        "\\u006B",
-        "\\x6b",
-        "&bsol;x6b",
-    ],
+    "r": ["R", "\uff52", "&#114;", "&#x72;", "&#114", "%72", "%2572", "\\u0072", "\\x72", "&percnt;72"],
+    "k": ["K", "\uff4b", "\N{KELVIN SIGN}", "&#107;", "&#x6B;", "&#107", "%6b", "\\u006B", "\\x6b", "&bsol;x6b"],
 }
 #: What may stand between two of them, much of which a parser takes away.
-TAGS = [
-    "<b>",
-    "</b>",
-    "<wbr>",
-    "<br>",
-    "<p>",
-    "<td>",
-    "</html>",
-    "</textarea>",
-    "<textarea>",
-    "<title>",
-    "</title>",
-]
-TAGS += [
-    '<i title="x>y">',
-    '<i title="a<b">',
-    "<i x='>'>",
-    "<!-- c -->",
-    "<!-- a > b -->",
-    "<!--",
-    "-->",
-    "<?x y?>",
-]
-TAGS += [
-    "<![CDATA[z]]>",
-    "<script>x</script>",
-    "<style>a</style>",
-    "<template>t</template>",
-    "</",
-    "<x",
-    "<a b=c",
-]
-MARKS = [
-    "&shy;",
-    "&nbsp;",
-    "&shy",
-    "&nbsp",
-    "&#173;",
-    "&#173",
-    "&#xad",
-    "&zwnj;",
-    "&hyphen;",
-    "&ZeroWidthSpace;",
-]
-MARKS += [
-    "-",
-    "\xad",
-    "\u200b",
-    " ",
-    "\n",
-    "\x02",
-    "\0",
-    ".",
-    "*",
-    "'",
-    "`",
-    "~",
-    '"',
-    ";",
-    "&",
-    "&amp;",
-    "<",
-    ">",
-]
-SIGNS = [
-    ":",
-    "&colon;",
-    "&#58;",
-    "&#58",
-    "%3a",
-    "%253A",
-    "%&#51;a",
-    "\\u003a",
-    "+",
-    "_",
-    "+=",
-    "/+",
-    "/",
-    "&amp;#58;",
-]
+TAGS = ["<b>", "</b>", "<wbr>", "<br>", "<p>", "<td>", "</html>", "</textarea>", "<textarea>", "<title>", "</title>"]
+TAGS += ['<i title="x>y">', '<i title="a<b">', "<i x='>'>", "<!-- c -->", "<!-- a > b -->", "<!--", "-->", "<?x y?>"]
+TAGS += ["<![CDATA[z]]>", "<script>x</script>", "<style>a</style>", "<template>t</template>", "</", "<x", "<a b=c"]
+MARKS = ["&shy;", "&nbsp;", "&shy", "&nbsp", "&#173;", "&#173", "&#xad", "&zwnj;", "&hyphen;", "&ZeroWidthSpace;"]
+MARKS += ["-", "\xad", "\u200b", " ", "\n", "\x02", "\0", ".", "*", "'", "`", "~", '"', ";", "&", "&amp;", "<", ">"]
+SIGNS = [":", "&colon;", "&#58;", "&#58", "%3a", "%253A", "%&#51;a", "\\u003a", "+", "_", "+=", "/+", "/", "&amp;#58;"]
 SIGNS += ["&amp;colon;", "\uff1a", "&plus;", "&lowbar;", " :", "<b>:", "</script>:"]
-AROUND = [
-    "/12148/x5",
-    "12148/bpt6k10",
-    " of Noah",
-    "x",
-    '="',
-    '">',
-    "'>",
-    '<a href="',
-    "<a title='",
-    "<script>",
-]
-AROUND += [
-    "</script>",
-    "<script type=application/json>",
-    '{"a":"',
-    '"}',
-    "link: ",
-    "mark:",
-    "info:",
-    "dark:",
-    "é",
-    "1",
-]
-AROUND += [
-    "%20",
-    "\\n",
-    "<title>T</title>",
-    '"https://n2t.net/ark/12148/bpt6k10">',
-    "<title/>",
-    "<svg>",
-]
+AROUND = ["/12148/x5", "12148/bpt6k10", " of Noah", "x", '="', '">', "'>", '<a href="', "<a title='", "<script>"]
+AROUND += ["</script>", "<script type=application/json>", '{"a":"', '"}', "link: ", "mark:", "info:", "dark:", "é", "1"]
+AROUND += ["%20", "\\n", "<title>T</title>", '"https://n2t.net/ark/12148/bpt6k10">', "<title/>", "<svg>"]
 
 
 def letter(of):
@@ -233,8 +103,7 @@ def test_of_a_page_that_nests_little_the_parser_reads_all(units, x, y, count):
 
 
 @pytest.mark.parametrize(
-    ("page", "is_little"),
-    [("<b>" * 2100, False), ("<b>" * 1900, True), ("<p><b>x</b></p>" * 2000, True)],
+    ("page", "is_little"), [("<b>" * 2100, False), ("<b>" * 1900, True), ("<p><b>x</b></p>" * 2000, True)]
 )
 def test_how_deep_a_page_surely_is_read(page, is_little):
     assert nests_little(page) is is_little
@@ -253,20 +122,7 @@ def test_places_of_labels_are_all_signs_that_have_the_word_before_them(markup):
 
 
 #: What may stand between two letters of a text, and is taken away by repairing or belongs to its lines.
-GAPS = [
-    "-\n",
-    "\n",
-    "-\r\n",
-    "\xad",
-    "\xad\n",
-    "\u200b",
-    "%C2%AD",
-    "%E2%80%8B",
-    "\\u200B",
-    "&shy;",
-    "&#173;",
-    "-\n> ",
-]
+GAPS = ["-\n", "\n", "-\r\n", "\xad", "\xad\n", "\u200b", "%C2%AD", "%E2%80%8B", "\\u200B", "&shy;", "&#173;", "-\n> "]
 GAPS += [
     "\n// ",
     "\n| ",
@@ -343,14 +199,7 @@ BESIDE += [
 GAP = st.just("") | st.just("") | st.just("") | st.sampled_from(GAPS)
 TEXTS = st.lists(
     st.tuples(
-        letter("a"),
-        GAP,
-        letter("r"),
-        GAP,
-        letter("k"),
-        GAP,
-        st.sampled_from(TEXT_SIGNS),
-        st.sampled_from(BESIDE),
+        letter("a"), GAP, letter("r"), GAP, letter("k"), GAP, st.sampled_from(TEXT_SIGNS), st.sampled_from(BESIDE)
     ).map("".join)
     | st.sampled_from(BESIDE + GAPS + TEXT_SIGNS),
     max_size=6,
@@ -375,11 +224,7 @@ def test_no_text_has_an_ark_of_which_it_is_said_that_it_has_no_label(text):
 
 
 def test_what_stands_in_a_column_is_no_less_a_label():
-    lines = [
-        "Irak: of Noah    see a scan   ",
-        "in the book of   Denmark: ark  ",
-        "this and that    :/12148/x5 is  ",
-    ]
+    lines = ["Irak: of Noah    see a scan   ", "in the book of   Denmark: ark  ", "this and that    :/12148/x5 is  "]
     text = "\n".join(lines * 3)
     assert not fast_path.holds_no_label(text)
 

@@ -9,15 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.model.normalize import (
-    CLEAN,
-    CUT,
-    STEPS,
-    NamespaceOnly,
-    NotAnArk,
-    Profile,
-    normalize,
-)
+from extractors.model.normalize import CLEAN, CUT, STEPS, NamespaceOnly, NotAnArk, Profile, normalize
 from tests.test_ark import arks
 from tests.vectors import vectors
 
@@ -89,11 +81,7 @@ def test_arks_of_the_repertoire_are_clean(ark: object) -> None:
     assert CLEAN.fullmatch(str(ark))
 
 
-@given(
-    st.sampled_from(["ark:", "ark:/", "ark:12345/x", "ark:12345/x."]),
-    tails,
-    st.sampled_from(Profile),
-)
+@given(st.sampled_from(["ark:", "ark:/", "ark:12345/x", "ark:12345/x."]), tails, st.sampled_from(Profile))
 def test_normalizing_twice_is_normalizing_once(start: str, tail: str, profile: Profile) -> None:
     once = normal_form(start + tail, profile)
     if once is not None:
@@ -123,24 +111,7 @@ def test_a_hyphen_outside_escapes_changes_nothing(start: str, tail: str, at: int
 
 @pytest.mark.parametrize("profile", Profile)
 @pytest.mark.parametrize(
-    "unit",
-    [
-        "x",
-        "-",
-        "/",
-        ".",
-        "%",
-        "%-7d",
-        "ark:",
-        "/ark:",
-        ".a/b",
-        "\u0431",
-        "?",
-        "#",
-        "\ud800",
-        "x.",
-        "/-.",
-    ],
+    "unit", ["x", "-", "/", ".", "%", "%-7d", "ark:", "/ark:", ".a/b", "\u0431", "?", "#", "\ud800", "x.", "/-."]
 )
 def test_time_grows_with_the_length_alone(unit: str, profile: Profile) -> None:
     def seconds(length: int) -> float:

@@ -19,13 +19,7 @@ from hypothesis import strategies as st
 from arkaudit.config import Config, Notify
 from arkaudit.notification import HEADINGS, MOST_LISTED, ArkFacts, _code, message, send_news
 from crawler.history.news import News, NewsItem
-from crawler.model.observations import (
-    Family,
-    MetadataOutcome,
-    ObjectOutcome,
-    ServiceVerdict,
-    Verdict,
-)
+from crawler.model.observations import Family, MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
 from crawler.store.store import Store
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
@@ -44,9 +38,7 @@ def news(*items: NewsItem, known: int = 0, suspect: str = "") -> News:
 
 def test_new_trouble_comes_first_and_what_was_known_is_counted() -> None:
     told = message(
-        news(item("new"), item("broke", citations=3), item("recovered"), known=12),
-        kinds=HEADINGS,
-        audit="theses",
+        news(item("new"), item("broke", citations=3), item("recovered"), known=12), kinds=HEADINGS, audit="theses"
     )
     assert told is not None
     assert told.subject == "arkaudit: theses: 1 broke, 1 new, 1 recovered"
@@ -94,9 +86,7 @@ def test_where_nothing_has_changed_for_them_nobody_is_told() -> None:
 
 def test_a_long_list_is_cut_and_says_so() -> None:
     told = message(
-        news(*(item("broke", ark=f"ark:12148/x{at}") for at in range(MOST_LISTED + 3))),
-        kinds=["broke"],
-        audit="theses",
+        news(*(item("broke", ark=f"ark:12148/x{at}") for at in range(MOST_LISTED + 3))), kinds=["broke"], audit="theses"
     )
     assert told is not None
     assert told.text.count("- `ark:") == MOST_LISTED
@@ -174,29 +164,12 @@ def broken(tmp_path: Path) -> tuple[Path, int]:
     path = tmp_path / "theses.db"
     nothing = ServiceVerdict(MetadataOutcome.NOT_ASKED)
     with Store.open(path) as store:
-        for day, outcome in (
-            ("12", "resolved"),
-            ("13", "broken"),
-            ("17", "broken"),
-            ("21", "broken"),
-        ):
+        for day, outcome in (("12", "resolved"), ("13", "broken"), ("17", "broken"), ("21", "broken")):
             at = f"2026-11-{day}T10:00:00.000+00:00"
             run_id = store.begin_run(command="run", at=at, version="0", resolver="", user_agent="", seeds=[])
             found = ServiceVerdict(ObjectOutcome(outcome))
             store.record_verdicts(
-                run_id,
-                [
-                    Verdict(
-                        Ark.parse("ark:12148/btv1b8449691v"),
-                        URL,
-                        found,
-                        nothing,
-                        nothing,
-                        URL,
-                        (),
-                        1,
-                    )
-                ],
+                run_id, [Verdict(Ark.parse("ark:12148/btv1b8449691v"), URL, found, nothing, nothing, URL, (), 1)]
             )
             store.end_run(run_id, at=at, state="finished")
     return path, run_id
@@ -296,10 +269,7 @@ def test_a_run_tells_at_its_end_and_the_verb_tells_again(tmp_path: Path) -> None
     assert (tmp_path / "news.md").read_text().count("Fails, not yet confirmed") == 1
     again = run_command("notify", "-c", config, "--dry-run")
     assert (again.returncode, again.stdout.count("Fails, not yet confirmed")) == (0, 1)
-    for arguments, said in (
-        (("--run", "9"), "has no run 9"),
-        (("--store", tmp_path / "b.db"), "there is no store"),
-    ):
+    for arguments, said in ((("--run", "9"), "has no run 9"), (("--store", tmp_path / "b.db"), "there is no store")):
         refused = run_command("notify", "-c", config, *arguments)
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
         assert said in refused.stderr

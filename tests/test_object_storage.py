@@ -113,11 +113,7 @@ def test_the_first_who_makes_an_object_has_made_it(bucket: Any) -> None:
     assert not storage.create("work/a.json", b"second")
     assert storage.create("work/a.json", b"first")  # asked once more, for its answer got lost
     assert storage.read("work/a.json") == b"first"
-    assert (storage.names("work"), storage.folders(""), storage.names("none")) == (
-        ["a.json"],
-        ["work"],
-        [],
-    )
+    assert (storage.names("work"), storage.folders(""), storage.names("none")) == (["a.json"], ["work"], [])
     assert storage.digest("work/a.json") == hashlib.sha256(b"first").hexdigest()
     storage.remove("work/a.json")
     assert (storage.read("work/a.json"), storage.digest("work/a.json")) == (None, None)
@@ -168,20 +164,8 @@ def test_a_connection_that_is_lost_in_a_file_is_tried_again_and_no_damage(
 def test_a_command_reads_and_writes_there(tmp_path: Path, bucket: Any) -> None:
     sent(bucket, tmp_path / "papers")
     (tmp_path / "list").write_text("s3://bucket/papers/1-000.txt\ns3://bucket/papers/1-001.txt\n")
-    command = [
-        sys.executable,
-        "-m",
-        "arkaudit",
-        "extract",
-        "--from",
-        str(tmp_path / "list"),
-        "--out",
-        "s3://bucket/ds",
-    ]
-    environment = {
-        **clean_environment(),
-        **{name: os.environ[name] for name in os.environ if name.startswith("AWS_")},
-    }
+    command = [sys.executable, "-m", "arkaudit", "extract", "--from", str(tmp_path / "list"), "--out", "s3://bucket/ds"]
+    environment = {**clean_environment(), **{name: os.environ[name] for name in os.environ if name.startswith("AWS_")}}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT, check=False, timeout=120)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (0, "", 2), done.stderr
     assert "next: arkaudit check --from s3://bucket/ds" in done.stderr
@@ -225,16 +209,7 @@ def test_a_report_on_objects_is_that_on_files(tmp_path: Path, bucket: Any) -> No
     make_there(["s3://bucket/papers/"], "s3://bucket/ds")
     bucket.get("bucket/ds", str(tmp_path / "ds"), recursive=True)
     for place, out in (("s3://bucket/ds/", "there"), (str(tmp_path / "ds"), "here")):
-        command = [
-            sys.executable,
-            "-m",
-            "arkaudit",
-            "report",
-            "--dataset",
-            place,
-            "--out",
-            str(tmp_path / out),
-        ]
+        command = [sys.executable, "-m", "arkaudit", "report", "--dataset", place, "--out", str(tmp_path / out)]
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=120)
         assert done.returncode == 0, done.stderr
     tables = [

@@ -13,14 +13,7 @@ from extractors.model.ark import Ark
 from extractors.model.documents import Role
 from extractors.readers import running_text
 from extractors.readers.office import office_reader as office
-from extractors.readers.office.office_reader import (
-    read_docx,
-    read_odp,
-    read_ods,
-    read_odt,
-    read_pptx,
-    read_xlsx,
-)
+from extractors.readers.office.office_reader import read_docx, read_odp, read_ods, read_odt, read_pptx, read_xlsx
 from tests.packages import WORD, declared, docx, odt, xlsx, zipped
 from tests.readings import assert_sound
 from tests.vectors import FOLDER, vectors
@@ -76,15 +69,7 @@ def test_where_the_arks_of_a_text_document_stand(name):
             place.rstrip("0123456789") for place in found[Ark.parse(row["ark"])]
         )
     prefix = "custom" if name == "text.docx" else "meta"
-    inside = {
-        "plain",
-        "split over runs",
-        "soft hyphens",
-        "fixed hyphens",
-        "linked",
-        "linked from words",
-        "table",
-    }
+    inside = {"plain", "split over runs", "soft hyphens", "fixed hyphens", "linked", "linked from words", "table"}
     assert places == {why: {"body"} for why in inside | {"text box", "footnote mark"}} | {
         "footnote": {"footnote:"},
         "endnote": {"endnote:"},
@@ -112,10 +97,7 @@ def check(reading, vector):
 @pytest.mark.parametrize("vector", vectors("docx_reader"))
 def test_docx_vector(vector):
     document = docx(
-        vector["body"],
-        parts=vector.get("parts"),
-        relations=vector.get("relations"),
-        w=vector.get("namespace", WORD),
+        vector["body"], parts=vector.get("parts"), relations=vector.get("relations"), w=vector.get("namespace", WORD)
     )
     check(read_docx(document), vector)
 
@@ -146,12 +128,7 @@ def test_a_part_in_utf_16_is_read():
 
 
 def test_an_archive_without_a_document_says_so():
-    for read, missing in {
-        read_docx: "body",
-        read_pptx: "slides",
-        read_xlsx: "sheets",
-        read_odt: "content",
-    }.items():
+    for read, missing in {read_docx: "body", read_pptx: "slides", read_xlsx: "sheets", read_odt: "content"}.items():
         reading = read(zipped({"a.txt": "x"}))
         assert [(each.kind, each.detail) for each in reading.findings] == [("unreadable", f"it has no {missing}")]
 
@@ -286,12 +263,7 @@ def test_any_order_of_the_elements_of_opendocument_is_a_document(pieces):
 ARK = "ark:/12148/btv1b8449691v"
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(1, len(ARK) - 1), st.sampled_from(["run", "soft", "proof"])),
-        max_size=6,
-    )
-)
+@given(st.lists(st.tuples(st.integers(1, len(ARK) - 1), st.sampled_from(["run", "soft", "proof"])), max_size=6))
 def test_an_ark_is_whole_wherever_runs_and_soft_hyphens_part_it(cuts):
     between = {"run": "</w:t></w:r><w:r><w:t>", "soft": "</w:t><w:softHyphen/><w:t>"}
     between["proof"] = "</w:t></w:r><w:proofErr w:type='spellStart'/><w:r><w:t>"

@@ -63,10 +63,7 @@ class OldServer:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        with (
-            connection,
-            suppress(Exception),
-        ):  # of who ends the handshake, or only looks at the certificate
+        with connection, suppress(Exception):  # of who ends the handshake, or only looks at the certificate
             connection.settimeout(20)
             tls = _WithoutRenegotiationInfo(connection)
             tls.handshakeServer(certChain=self._chain, privateKey=self._key, settings=self._settings)

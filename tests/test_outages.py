@@ -46,10 +46,7 @@ def test_contacts_are_counted_by_host_along_the_chains() -> None:
     met = contacts_of(
         [
             ("timeout", [hop("https://n2t.net/x", 302), hop("http://slow.example/x", None)]),
-            (
-                "answered",
-                [hop("https://n2t.net/y", 302), hop("http://slow.example:80/y", 503, "2026-01-02")],
-            ),
+            ("answered", [hop("https://n2t.net/y", 302), hop("http://slow.example:80/y", 503, "2026-01-02")]),
             ("refused", [hop("http://other.example:8080/", None)]),
         ]
     )
@@ -58,10 +55,7 @@ def test_contacts_are_counted_by_host_along_the_chains() -> None:
         "slow.example": (1, 0, 1),
         "other.example:8080": (0, 1, 0),
     }
-    assert (met["slow.example"].first_at, met["slow.example"].last_at) == (
-        "2026-01-01",
-        "2026-01-02",
-    )
+    assert (met["slow.example"].first_at, met["slow.example"].last_at) == ("2026-01-01", "2026-01-02")
     assert met["slow.example"].failure == "timeout"
 
 

@@ -47,12 +47,7 @@ def document(tmp_path: Path) -> Path:
     [
         pytest.param([], {}, False, id="no terminal"),
         pytest.param(["--color", "always"], {}, True, id="always"),
-        pytest.param(
-            ["--color", "always"],
-            {"NO_COLOR": "1"},
-            True,
-            id="always, by who calls, over the variable",
-        ),
+        pytest.param(["--color", "always"], {"NO_COLOR": "1"}, True, id="always, by who calls, over the variable"),
         pytest.param(["--color", "never"], {"FORCE_COLOR": "1"}, False, id="never"),
         pytest.param([], {"FORCE_COLOR": "1"}, True, id="a variable that says always"),
     ],

@@ -12,15 +12,7 @@ from hypothesis import strategies as st
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.observations import ChainEnd
 from crawler.model.resolving import Patience
-from crawler.politeness.pacing import (
-    Allowance,
-    Allowances,
-    HostState,
-    Pace,
-    Shared,
-    host_of,
-    is_own,
-)
+from crawler.politeness.pacing import Allowance, Allowances, HostState, Pace, Shared, host_of, is_own
 from tests.vectors import vectors
 
 PATIENCE = Patience(attempts=3, backoff_s=2.0, longest_wait_s=60.0)
@@ -157,11 +149,7 @@ def test_a_host_is_named_by_name_by_port_or_by_scheme_the_nearest_first() -> Non
         "https://library.example:8080": Allowance(0.3, 3),
     }
     allowances = Allowances(1.0, hosts)
-    named = (
-        "http://library.example",
-        "http://library.example:8080",
-        "https://library.example:8080",
-    )
+    named = ("http://library.example", "http://library.example:8080", "https://library.example:8080")
     assert [allowances.of(host).concurrency for host in named] == [1, 2, 3]
 
 

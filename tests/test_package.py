@@ -169,10 +169,7 @@ def test_an_encrypted_member_asks_for_a_password():
 @pytest.mark.parametrize("offset", [5, 10**6, 0xFFFFFFF0])
 def test_a_member_that_is_not_where_it_should_be(offset):
     local = local_entry(b"a", deflated(b"x"))
-    entries = [
-        central_entry(b"a", offset=0, crc=zlib.crc32(b"x")),
-        central_entry(b"b", offset=offset),
-    ]
+    entries = [central_entry(b"a", offset=0, crc=zlib.crc32(b"x")), central_entry(b"b", offset=offset)]
     package = Package(local + directory(entries, offset=len(local)))
     assert (package.read("b"), package.read("a")) == (b"", b"x")
     assert kinds(package) == ["unreadable-part"]

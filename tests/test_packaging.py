@@ -178,9 +178,7 @@ def test_the_installed_command_ends_as_is_said(
 
 def test_the_errors_of_the_library_can_be_imported(installed: Path, tmp_path: Path) -> None:
     done = run_python(
-        installed,
-        tmp_path,
-        "import arkaudit.errors as e; assert issubclass(e.NotAnArk, e.ArkauditError)",
+        installed, tmp_path, "import arkaudit.errors as e; assert issubclass(e.NotAnArk, e.ArkauditError)"
     )
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -251,22 +249,10 @@ def test_a_foreign_project_around_it_does_not_mislead_it(installed: Path, tmp_pa
     ("missing", "arguments", "words"),
     [
         ("trustme", ["demo"], "the demo needs trustme: pip install 'arkaudit[demo]'"),
-        (
-            "apprise",
-            ["notify", "-c", "arkaudit.toml"],
-            "needs apprise: pip install 'arkaudit[notify]'",
-        ),
+        ("apprise", ["notify", "-c", "arkaudit.toml"], "needs apprise: pip install 'arkaudit[notify]'"),
         ("cronsim", ["schedule", "list"], "needs cronsim: pip install 'arkaudit[schedule]'"),
-        (
-            "xlsxwriter",
-            ["run", "a.txt", "--out", "report", "--format", "xlsx"],
-            "pip install 'arkaudit[xlsx]'",
-        ),
-        (
-            "dns",
-            ["check", "-c", "arkaudit.toml", "ark:12345/x5"],
-            "resolve.maptr: needs dnspython: pip install",
-        ),
+        ("xlsxwriter", ["run", "a.txt", "--out", "report", "--format", "xlsx"], "pip install 'arkaudit[xlsx]'"),
+        ("dns", ["check", "-c", "arkaudit.toml", "ark:12345/x5"], "resolve.maptr: needs dnspython: pip install"),
         (
             "http_message_signatures",
             ["check", "-c", "arkaudit.toml", "ark:12345/x5"],
@@ -296,10 +282,7 @@ def test_extras_that_are_not_there_are_missed_by_nothing_else(installed: Path, t
     (tmp_path / "arkaudit.toml").write_text(
         '[resolve]\nmaptr = false\n[notify]\nfile = "news.md"\n[audits.a]\nseeds = ["http://site.example/"]\n'
     )
-    for arguments in (
-        ["check", "-c", "arkaudit.toml", "ark:12345/x5"],
-        ["doctor", "--format", "json"],
-    ):
+    for arguments in (["check", "-c", "arkaudit.toml", "ark:12345/x5"], ["doctor", "--format", "json"]):
         program = (
             "import sys; sys.modules |= dict.fromkeys(['trustme', 'django', 'arklet']);"
             f" from arkaudit.cli import main; main({arguments!r})"

@@ -144,9 +144,7 @@ def test_what_a_link_has_left_out_can_be_had_back(opened: tuple[Page, Path]) -> 
 
 @pytest.mark.browser
 @needs_browser
-def test_a_link_leads_there_again_after_the_reader_has_gone_elsewhere(
-    opened: tuple[Page, Path],
-) -> None:
+def test_a_link_leads_there_again_after_the_reader_has_gone_elsewhere(opened: tuple[Page, Path]) -> None:
     browser, index = opened
     browser.open(index, width=390)
     for _ in range(2):

@@ -9,15 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model.observations import ChainEnd, Hop
-from crawler.rendering import (
-    PageRequest,
-    Treatment,
-    fault_of_answer,
-    may_read,
-    origin,
-    passed_on,
-    treatment,
-)
+from crawler.rendering import PageRequest, Treatment, fault_of_answer, may_read, origin, passed_on, treatment
 from tests.vectors import vectors
 
 PAGE, API = "https://x.example", "https://api.example/x"
@@ -26,11 +18,7 @@ PAGE, API = "https://x.example", "https://api.example/x"
 @pytest.mark.parametrize("vector", vectors("page_requests"))
 def test_what_becomes_of_a_request(vector: dict[str, Any]) -> None:
     asked = PageRequest(
-        vector["url"],
-        vector["method"],
-        vector["kind"],
-        vector.get("headers", {}),
-        vector.get("in_frame", False),
+        vector["url"], vector["method"], vector["kind"], vector.get("headers", {}), vector.get("in_frame", False)
     )
     how, why = treatment(asked)
     assert how.value == vector["becomes"]
@@ -65,14 +53,7 @@ def test_an_end_without_an_answer_is_a_fault(end: ChainEnd) -> None:
         pytest.param("fetch", None, False, None, True, id="of its own origin"),
         pytest.param("fetch", PAGE, False, None, False, id="of another origin, which doesn't allow it"),
         pytest.param("fetch", PAGE, True, None, True, id="of another origin, which allows it"),
-        pytest.param(
-            "fetch",
-            None,
-            False,
-            "https://else.example/x",
-            False,
-            id="redirects lead to another origin",
-        ),
+        pytest.param("fetch", None, False, "https://else.example/x", False, id="redirects lead to another origin"),
         pytest.param("script", PAGE, False, None, True, id="a script of another origin"),
     ],
 )
@@ -85,12 +66,7 @@ def test_a_page_reads_what_its_origin_may_read(
 
 
 def test_the_browser_gets_no_cookie_and_nothing_that_was_true_on_the_wire_alone() -> None:
-    headers = {
-        "set-cookie": "a=b",
-        "content-encoding": "br",
-        "content-length": "5",
-        "content-type": "text/html",
-    }
+    headers = {"set-cookie": "a=b", "content-encoding": "br", "content-length": "5", "content-type": "text/html"}
     assert passed_on(headers) == {"content-type": "text/html"}
 
 

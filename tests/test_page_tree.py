@@ -49,10 +49,7 @@ def test_the_pages_of_the_vectors(vector: dict[str, Any]) -> None:
 
 
 def test_what_comes_after_the_end_of_a_page_is_shown() -> None:
-    assert texts(parsed(b"<html><body><p>A map</body></html><p>of Lyon", None)) == [
-        "A map",
-        "of Lyon",
-    ]
+    assert texts(parsed(b"<html><body><p>A map</body></html><p>of Lyon", None)) == ["A map", "of Lyon"]
 
 
 @pytest.mark.parametrize("markup", [b"", b" ", b"<!-- x -->", b"\x00", b"<![CDATA[", b"<html", b"\xff\xfe", b"</html>"])

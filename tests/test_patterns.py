@@ -111,8 +111,7 @@ def all_patterns() -> Mapping[str, tuple[Any, frozenset[str]]]:
     for path, source in sources.items():
         module_name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for name, method in re.findall(
-            r"\b(\w+)(?:\[\w+\])?\s*\.(match|fullmatch|search|finditer|findall|subn?|split)\b",
-            source,
+            r"\b(\w+)(?:\[\w+\])?\s*\.(match|fullmatch|search|finditer|findall|subn?|split)\b", source
         ):
             methods[name].add(method)
             methods[f"{module_name}.{name}"].add(method)

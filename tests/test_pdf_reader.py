@@ -54,11 +54,7 @@ def pages(*contents, links=(), entries=b"", more=()):
     """A file with these pages of text; *links* (URI, rectangle) stand on the first."""
     first = 5
     annotations = b"[%s]" % b" ".join(link(uri, rectangle) for uri, rectangle in links)
-    objects = [
-        b"<</Type/Catalog/Pages 2 0 R%s>>" % entries,
-        b"",
-        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
-    ]
+    objects = [b"<</Type/Catalog/Pages 2 0 R%s>>" % entries, b"", b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"]
     objects += [annotations]
     for index, content in enumerate(contents):
         annots = b"/Annots 4 0 R" if index == 0 else b""
@@ -178,11 +174,7 @@ def test_text_under_a_wrapped_link_is_anchored_to_its_target_line_by_line():
 def test_one_target_at_two_places_is_two_links_and_one_that_holds_no_ark_is_not_counted():
     lines = [[72, 700, "ark:/12345/x5 and again ark:/12345/x5"], [72, 688, "home"]]
     uri = b"ark:/12345/x5"
-    annotations = [
-        (uri, b"72 698 134 710"),
-        (b"https://example.org/", b"72 686 100 697"),
-        (uri, b"184 698 260 710"),
-    ]
+    annotations = [(uri, b"72 698 134 710"), (b"https://example.org/", b"72 686 100 697"), (uri, b"184 698 260 710")]
     reading = read_pdf(typeset(lines, links=annotations))
     targets = [(block.text, block.link) for block in reading.blocks if block.role is Role.LINK_ANNOTATION]
     assert targets == [("ark:/12345/x5", 1), ("https://example.org/", None), ("ark:/12345/x5", 2)]
@@ -203,30 +195,21 @@ def test_a_link_that_goes_on_on_the_next_page_is_one_link():
             )
         reading = read_pdf(saved(document))
     [text, target] = reading.blocks
-    assert [text.text[anchor.start : anchor.end] for anchor in text.anchors] == [
-        "ark:/12345/x5",
-        "4xz321",
-    ]
+    assert [text.text[anchor.start : anchor.end] for anchor in text.anchors] == ["ark:/12345/x5", "4xz321"]
     assert {anchor.link for anchor in text.anchors} == {target.link} == {1}
 
 
 def test_the_room_at_the_end_of_a_line_is_what_its_column_leaves():
     [text] = read_pdf(typeset(PARAGRAPH)).blocks
     line_slack = {text.text[:end].rpartition("\n")[2]: free_slots for end, free_slots in text.line_slack}
-    assert set(line_slack) == {
-        PARAGRAPH[0][2],
-        PARAGRAPH[1][2],
-    }  # up to where the word with the label ends
+    assert set(line_slack) == {PARAGRAPH[0][2], PARAGRAPH[1][2]}  # up to where the word with the label ends
     assert line_slack[PARAGRAPH[0][2]] == pytest.approx(0, abs=0.5)  # the longest
     assert line_slack[PARAGRAPH[1][2]] == pytest.approx(6, abs=1)
 
 
 def test_a_short_line_has_room_and_an_overfull_one_less_than_none():
     short = [[72, 700 - 12 * row, "The quick brown fox jumps over the lazy dog"] for row in range(8)]
-    short[2][2], short[5][2] = (
-        "see ark:/12345/x5",
-        "The quick brown fox jumps over the lazy dog ark:/12345/x54xz321",
-    )
+    short[2][2], short[5][2] = ("see ark:/12345/x5", "The quick brown fox jumps over the lazy dog ark:/12345/x54xz321")
     [text] = read_pdf(typeset(short)).blocks
     line_slack = {text.text[:end].rpartition("\n")[2]: free_slots for end, free_slots in text.line_slack}
     assert line_slack[short[2][2]] > 15
@@ -257,11 +240,7 @@ def test_columns_have_their_own_right_edges_and_two_lines_have_none():
             "the scan ark:/12345/x54 and more",
             id="spaces of a line that is set tight",
         ),
-        pytest.param(
-            "the scan at ark:/12345/x54 and more",
-            "the scan at ark:/12345/x54 and more",
-            id="real spaces",
-        ),
+        pytest.param("the scan at ark:/12345/x54 and more", "the scan at ark:/12345/x54 and more", id="real spaces"),
         pytest.param(
             "[(the other)-140(words)-400(are)-400(left)-400(alone)]",
             "the other words are left alone",
@@ -300,9 +279,7 @@ BODY, SMALL = b"/F 10 Tf", b"/F 6 Tf"
         pytest.param([(b"[2]", SMALL, 4)], "see ark:/12345/x54 [2]", id="in brackets"),
         pytest.param([(b"2", BODY, 4)], "see ark:/12345/x54 2", id="as large as the text"),
         pytest.param(
-            [(b"2", SMALL, 4), (b".", BODY, 0)],
-            "see ark:/12345/x54 2\r\n.",
-            id="before the end of the sentence",
+            [(b"2", SMALL, 4), (b".", BODY, 0)], "see ark:/12345/x54 2\r\n.", id="before the end of the sentence"
         ),
         pytest.param([(b"2", SMALL, 0)], "see ark:/12345/x542", id="small, but on the line"),
         pytest.param([(b"2", SMALL, -2)], "see ark:/12345/x542", id="below the line"),
@@ -326,12 +303,7 @@ def test_beside_a_raised_mark_nothing_is_certain_unless_its_check_character_says
 
 @pytest.mark.parametrize("spacing", [1.5, 2.5, 4.0])
 @pytest.mark.parametrize(
-    "after",
-    [
-        pytest.param(" and more", id="a word"),
-        pytest.param(") is", id="a bracket"),
-        pytest.param(".", id="end"),
-    ],
+    "after", [pytest.param(" and more", id="a word"), pytest.param(") is", id="a bracket"), pytest.param(".", id="end")]
 )
 def test_letterspaced_words_are_whole(spacing, after):
     wide = "https://n2t.net/ark:/12345/x54xz321"
@@ -352,11 +324,7 @@ def test_comments_and_forms_are_text():
         b"<</Type/Annot/Subtype/Widget/FT/Tx/T(id)/V(ark:/12345/x6)/Rect[0 0 9 9]>>]"
     )
     reading = read_pdf(pdf(CATALOG, ONE_PAGE, PAGE, lines("x"), annotations))
-    assert blocks(reading, Role.TEXT) == [
-        ("", "x"),
-        ("comment", "see ark:/12345/x5"),
-        ("field", "ark:/12345/x6"),
-    ]
+    assert blocks(reading, Role.TEXT) == [("", "x"), ("comment", "see ark:/12345/x5"), ("field", "ark:/12345/x6")]
 
 
 PACKED = pages(
@@ -454,12 +422,7 @@ def test_info_xmp_and_outline_are_metadata():
         pytest.param(b"", "unreadable", "no PDF", id="nothing"),
         pytest.param(b"%PDF-1.4\n" + bytes(range(256)), "unreadable", "no PDF", id="garbage behind a header"),
         pytest.param(WHOLE[:120], "unreadable", "no PDF", id="cut off before its pages"),
-        pytest.param(
-            pdf(CATALOG, b"<</Type/Pages/Kids[]/Count 0>>"),
-            "unreadable",
-            "no pages",
-            id="without pages",
-        ),
+        pytest.param(pdf(CATALOG, b"<</Type/Pages/Kids[]/Count 0>>"), "unreadable", "no pages", id="without pages"),
         pytest.param((FIXTURES / "password.pdf").read_bytes(), "encrypted", "password", id="with a password"),
     ],
 )
@@ -479,14 +442,8 @@ def test_a_password_against_changes_does_not_hinder_reading():
 @pytest.mark.parametrize(
     "data",
     [
-        pytest.param(
-            b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 300 + b"\r\n" + WHOLE,
-            id="HTTP headers before it",
-        ),
-        pytest.param(
-            WHOLE.replace(b"startxref\n", b"startxref\n9"),
-            id="a table of contents that isn't there",
-        ),
+        pytest.param(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 300 + b"\r\n" + WHOLE, id="HTTP headers before it"),
+        pytest.param(WHOLE.replace(b"startxref\n", b"startxref\n9"), id="a table of contents that isn't there"),
     ],
 )
 def test_damage_that_pdfium_can_mend(data):
@@ -538,17 +495,7 @@ def test_a_page_of_too_many_objects_costs_that_page():
     other = PAGE.replace(b"/Contents 4", b"/Contents 9")
     two = b"<</Type/Pages/Kids[3 0 R 6 0 R]/Count 2>>"
     reading = read_pdf(
-        pdf(
-            CATALOG.replace(b"/Outlines 6 0 R", b""),
-            two,
-            PAGE,
-            huge,
-            NOTHING,
-            other,
-            b"<<>>",
-            b"<<>>",
-            lines("y"),
-        )
+        pdf(CATALOG.replace(b"/Outlines 6 0 R", b""), two, PAGE, huge, NOTHING, other, b"<<>>", b"<<>>", lines("y"))
     )
     assert texts(reading) == [(2, "y")]
     assert kinds(reading) == ["cut-off"]
@@ -585,11 +532,7 @@ def broken(*_, **__):
 
 
 CITING = typeset(
-    [
-        (72, 700, "see ark:/12148/btv1b8449691v there"),
-        (72, 686, "and so on to the end of the line"),
-        (72, 672, "last"),
-    ],
+    [(72, 700, "see ark:/12148/btv1b8449691v there"), (72, 686, "and so on to the end of the line"), (72, 672, "last")],
     links=[(b"https://n2t.net/ark:/12345/x5", b"72 690 200 712")],
     entries=b"",
 )
@@ -714,10 +657,7 @@ def test_pages_from_right_to_left_are_read_in_the_order_of_their_glyphs(name):
 
 def test_text_that_lies_unseen_over_a_picture_is_certain_by_its_check_character_alone():
     line = b"BT /F 10 Tf %d Tr 72 700 Td (see %s and on) Tj ET"
-    for ark, expected in (
-        (b"ark:/53355/cl010066723", "likely"),
-        (b"ark:/12148/bpt6k107371t", "certain"),
-    ):
+    for ark, expected in ((b"ark:/53355/cl010066723", "likely"), (b"ark:/12148/bpt6k107371t", "certain")):
         seen, unseen = (extraction_of(pages(line % (mode, ark))).mentions for mode in (0, 3))
         assert [each.confidence.token for each in (*seen, *unseen)] == ["certain", expected]
 
@@ -733,10 +673,6 @@ def test_a_note_that_goes_on_in_the_notes_of_the_next_page_is_joined_with_them()
         [80, 100, "kept in the library with others"],
         [72, 86, "kept; https://n2t.net/ark:/88435/dcv4w3v3"],
     ]
-    second = [
-        *plans,
-        [72, 114, "j8k7; and the plans of towns,"],
-        [72, 100, "with further sheets of it"],
-    ]
+    second = [*plans, [72, 114, "j8k7; and the plans of towns,"], [72, 100, "with further sheets of it"]]
     [mention] = extraction_of(typeset(first, second)).mentions
     assert (str(mention.ark), mention.page) == ("ark:88435/dcv4w3v3j8k7", 1)

@@ -48,9 +48,7 @@ LIVES = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 30), st.boolean
 
 
 @given(LIVES)
-def test_a_curve_only_falls_and_everybody_is_counted_once(
-    rows: list[tuple[str, int, bool]],
-) -> None:
+def test_a_curve_only_falls_and_everybody_is_counted_once(rows: list[tuple[str, int, bool]]) -> None:
     lives = pd.DataFrame(rows, columns=["group", "days", "died"])
     curves = kaplan_meier(lives, ["group"])
     assert curves["failed"].sum() + curves["censored"].sum() == len(rows)
@@ -166,14 +164,7 @@ def test_the_one_that_died_died_on_the_day_of_its_first_failure(kept: Path) -> N
 
 def test_failures_and_recoveries_have_their_medians(kept: Path) -> None:
     table = persistence.PERSISTENCE.of(load_frames(kept))
-    [row] = rows(
-        table[table["grouping"] == "all"],
-        "watched",
-        "died",
-        "days_to_failure",
-        "spells",
-        "recovered",
-    )
+    [row] = rows(table[table["grouping"] == "all"], "watched", "died", "days_to_failure", "spells", "recovered")
     assert row == (2, 1, 30, 1, 0)
     with Store.open(kept) as store:
         audit(store, 50, answers={ONE: 200, OTHER: 200}, seeds=[])
@@ -217,11 +208,7 @@ def test_an_earlier_run_is_reported_as_it_was_then(kept: Path) -> None:
     assert len(persistence.RUNS.of(then)) == 3
     assert rows(persistence.PERSISTENCE.of(then), "resolving", "failing", "confirmed_broken")[0] == (1, 1, 0)
     now = load_frames(kept)
-    assert rows(persistence.PERSISTENCE.of(now), "resolving", "failing", "confirmed_broken")[0] == (
-        1,
-        0,
-        1,
-    )
+    assert rows(persistence.PERSISTENCE.of(now), "resolving", "failing", "confirmed_broken")[0] == (1, 0, 1)
     assert [path.name for path in kept.parent.iterdir()] == ["audit.db"], "and nothing is written for it"
 
 

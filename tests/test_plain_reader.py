@@ -26,12 +26,7 @@ SAMPLE = "déjà \N{EN DASH} ark:/12148/btv1b84"
         pytest.param(SAMPLE.encode(), "hex", "utf-8", id="another"),
         pytest.param(SAMPLE.encode(), "unicode_escape", "utf-8", id="and another"),
         pytest.param(SAMPLE.encode(), "\0\N{SNOWMAN}", "utf-8", id="a label that is none"),
-        pytest.param(
-            SAMPLE.encode(),
-            "euc-jp",
-            "utf-8",
-            id="a declared charset that doesn't fit is passed over",
-        ),
+        pytest.param(SAMPLE.encode(), "euc-jp", "utf-8", id="a declared charset that doesn't fit is passed over"),
         pytest.param(SAMPLE.encode() + b"\xe2\x80", None, "utf-8", id="a character cut off at the end"),
     ],
 )
@@ -45,12 +40,7 @@ def test_sure_charset(data, declared, charset):
     [
         pytest.param(SAMPLE.encode("cp1252"), None, SAMPLE, id="nothing declared"),
         pytest.param(SAMPLE.encode("cp1252"), "utf-8", SAMPLE, id="declared UTF-8, and wrong everywhere"),
-        pytest.param(
-            SAMPLE.encode() + b"\xff!",
-            "utf-8",
-            SAMPLE + "\N{REPLACEMENT CHARACTER}!",
-            id="one stray byte",
-        ),
+        pytest.param(SAMPLE.encode() + b"\xff!", "utf-8", SAMPLE + "\N{REPLACEMENT CHARACTER}!", id="one stray byte"),
         pytest.param(b"voil\xe0", None, "voilà", id="the last letter might be the first byte of another"),
         pytest.param(b"\xe9\x81", None, "é\N{REPLACEMENT CHARACTER}", id="no charset has it all"),
     ],
@@ -78,10 +68,7 @@ def test_ascii_in_utf16_is_recognized_in_either_order(text):
     assert utf16_order(text.encode()) is None
 
 
-@given(
-    st.binary(),
-    st.none() | st.text() | st.sampled_from(["utf-8", "utf-16", "shift_jis", "gb18030", "idna"]),
-)
+@given(st.binary(), st.none() | st.text() | st.sampled_from(["utf-8", "utf-16", "shift_jis", "gb18030", "idna"]))
 def test_no_bytes_raise_under_any_label(data, label):
     decoded = decode(data, label)
     decoded.text.encode()

@@ -22,15 +22,7 @@ import trustme
 
 from arkaudit.config_files import ConfigError, load
 from crawler.politeness.pacing import Allowance
-from tests.loopback import (
-    ON_LOOPBACK,
-    RawServer,
-    check_rows,
-    json_lines,
-    outcomes,
-    reply,
-    run_command,
-)
+from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, outcomes, reply, run_command
 from tests.waiting import PATIENCE_S, rows_if_any, wait_until
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
@@ -76,12 +68,7 @@ def test_no_host_is_asked_sooner_than_it_wants_by_anything_that_a_run_does(tmp_p
         RawServer(lambda _: PAGE, robots=robots("Request-rate: 2/1")) as landing,
         RawServer(lambda _: PAGE, tls=authority.issue_cert("t.example")) as secure,
     ):
-        hosts = {
-            "s.example:80": site,
-            "r.example:80": resolver,
-            "l.example:80": landing,
-            "t.example:443": secure,
-        }
+        hosts = {"s.example:80": site, "r.example:80": resolver, "l.example:80": landing, "t.example:443": secure}
         config = tmp_path / "arkaudit.toml"
         config.write_text("[resolve]\nlegacy_inflections = false\n")
         done = run_command(
@@ -120,16 +107,7 @@ def test_two_audits_at_once_share_a_host(tmp_path: Path) -> None:
     with RawServer(lambda _: reply("404 Not Found"), robots=robots("Crawl-delay: 0.6")) as server:
         route = f"--connect-to=r.example:80=127.0.0.1:{server.port}"
         environment = {**os.environ, "ARKAUDIT_CACHE": str(tmp_path / "cache")}
-        command = [
-            sys.executable,
-            "-m",
-            "arkaudit",
-            "check",
-            "--delay",
-            str(INTERVAL_S),
-            "--only-routed",
-            route,
-        ]
+        command = [sys.executable, "-m", "arkaudit", "check", "--delay", str(INTERVAL_S), "--only-routed", route]
         audits = [
             subprocess.Popen(
                 [*command, *(f"http://r.example/ark:/12x45/{audit}{number}" for number in range(3))],
@@ -157,11 +135,9 @@ def test_a_document_is_asked_for_again_where_that_may_help(tmp_path: Path) -> No
             return reply(body="".join(f"<a href='/{name}'>x</a>" for name in ("hangs-up", "busy", "broken", "gone")))
         if target == "/hangs-up" and attempt < 3:
             return None
-        return {
-            "/busy": reply("503 Busy"),
-            "/broken": reply("500 Broken"),
-            "/gone": reply("404 Gone"),
-        }.get(target, PAGE)
+        return {"/busy": reply("503 Busy"), "/broken": reply("500 Broken"), "/gone": reply("404 Gone")}.get(
+            target, PAGE
+        )
 
     with RawServer(respond) as server:
         done = run_command("crawl", *ON_LOOPBACK, f"{server.url}/", "--store", tmp_path / "a.db")
@@ -285,11 +261,7 @@ def test_what_was_not_asked_of_a_dead_host_says_so_and_is_asked_elsewhere(tmp_pa
 
 def test_a_host_that_wants_to_be_left_alone_for_longer_than_we_wait_is(tmp_path: Path) -> None:
     with RawServer(lambda _: reply("429 Too Many Requests", Retry_After="3600")) as server:
-        found = check_rows(
-            "--store",
-            tmp_path / "a.db",
-            *(f"{server.url}/ark:/12x45/x{number}" for number in range(6)),
-        )
+        found = check_rows("--store", tmp_path / "a.db", *(f"{server.url}/ark:/12x45/x{number}" for number in range(6)))
         assert len(server.targets) == 1
     assert outcomes(found) == ["blocked", *["undetermined"] * 5]
     assert rows(tmp_path / "a.db", "select asked_s, is_kept from pause") == [(3600.0, 0)]
@@ -402,12 +374,7 @@ def test_what_hosts_are_allowed_follows_from_the_configuration(tmp_path: Path) -
         '[network]\nconnect_to = ["routed.example:80=127.0.0.1:9"]\n[politeness]\ndelay = 0.1\n'
     )
     config = load(tmp_path / "arkaudit.toml", {})
-    hosts = (
-        "http://library.example:8080",
-        "http://routed.example",
-        "https://library.example",
-        "https://n2t.net",
-    )
+    hosts = ("http://library.example:8080", "http://routed.example", "https://library.example", "https://n2t.net")
     assert [config.owns(host) for host in hosts] == [True, True, False, False]
     assert [config.allowance(host) for host in hosts] == [
         Allowance(0.5, 2), Allowance(0.1, 1), Allowance(1.0, 1), Allowance(1.0, 1)

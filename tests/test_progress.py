@@ -13,9 +13,7 @@ from crawler.model.observations import ChainEnd, Observation, Question
 from extractors.model.ark import Ark
 
 
-def test_a_log_gets_a_line_each_minute_with_what_is_left(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_log_gets_a_line_each_minute_with_what_is_left(capsys: pytest.CaptureFixture[str]) -> None:
     asked = [f"https://a.example/ark:/12x45/{number}" for number in range(1200)]
     seconds = count()
     with RunProgress(lambda: float(next(seconds))) as progress:
@@ -32,12 +30,7 @@ def test_a_log_gets_a_line_each_minute_with_what_is_left(
 
 def observation(url: str) -> Observation:
     return Observation(
-        ark=Ark("12x45", "x1"),
-        question=Question.OBJECT,
-        request_url=url,
-        asked_url=url,
-        end=ChainEnd.ANSWERED,
-        hops=(),
+        ark=Ark("12x45", "x1"), question=Question.OBJECT, request_url=url, asked_url=url, end=ChainEnd.ANSWERED, hops=()
     )
 
 

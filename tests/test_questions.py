@@ -14,14 +14,7 @@ from hypothesis import strategies as st
 from arkaudit.explaining import Step
 from crawler.answers.facts import AnswerFacts
 from crawler.asking.probes import Shoulders, control_ark, control_url
-from crawler.asking.questions import (
-    AskingContext,
-    Places,
-    label_place,
-    next_question,
-    question_url,
-    reached,
-)
+from crawler.asking.questions import AskingContext, Places, label_place, next_question, question_url, reached
 from crawler.model.observations import ACCESS, ChainEnd, Hop, Observation, Question
 from crawler.model.resolving import same_host
 from crawler.spiders.conversation import is_worth_asking
@@ -35,8 +28,7 @@ ARK = Ark("12x45", "x5")
 URL = "https://written.example/ark:/12x45/x5"
 GLOBAL = "https://n2t.net/"
 REGISTRY = Registry(
-    (RegistryEntry("12x45", targets=(ResolverTarget("https://registered.example/ark:/${content}"),)),),
-    "a test",
+    (RegistryEntry("12x45", targets=(ResolverTarget("https://registered.example/ark:/${content}"),)),), "a test"
 )
 EVERYWHERE = Places("https://registered.example/ark:/12x45/x5", "https://n2t.net/ark:/12x45/x5")
 
@@ -51,11 +43,7 @@ def answer(told: str | int, *, question: Question = Question.OBJECT, url: str = 
 
 
 def asked(
-    told: Mapping[str, str | int],
-    *,
-    known: AskingContext | None = None,
-    places: Places = EVERYWHERE,
-    url: str = URL,
+    told: Mapping[str, str | int], *, known: AskingContext | None = None, places: Places = EVERYWHERE, url: str = URL
 ) -> list[str]:
     """The questions in their order, when each is answered as *told* by its token; what isn't told, with 404."""
     answers: dict[Question, AnswerFacts] = {}
@@ -82,10 +70,7 @@ def test_what_the_landing_host_says_is_not_asked_elsewhere(status: int) -> None:
 
 
 def test_a_tombstone_is_asked_for_metadata_and_in_no_other_form() -> None:
-    words = {
-        "title": "Item removed",
-        "text": "This item has been removed at the request of its author.",
-    }
+    words = {"title": "Item removed", "text": "This item has been removed at the request of its author."}
     gone = AnswerFacts(replace(answer(410).seen, **words))
     answers = {Question.OBJECT: gone}
     assert next_question(answers, AskingContext(), EVERYWHERE, first_url=URL) is Question.INFO
@@ -137,8 +122,7 @@ def test_whose_label_form_it_is(at: str, place: str) -> None:
 
 @given(
     st.dictionaries(
-        st.sampled_from([each.value for each in Question]),
-        st.sampled_from([200, 302, 403, 404, 500, "dns", "timeout"]),
+        st.sampled_from([each.value for each in Question]), st.sampled_from([200, 302, 403, 404, 500, "dns", "timeout"])
     )
 )
 def test_questions_come_to_an_end_and_none_is_put_twice(told: dict[str, str | int]) -> None:
@@ -165,14 +149,8 @@ def test_hosts_are_told_apart_by_name_and_addresses_by_port() -> None:
     [
         (URL, EVERYWHERE),
         ("https://n2t.net/ark:/12x45/x5", Places(EVERYWHERE.at_registry, None)),
-        (
-            "http://www.n2t.net/ark:/12x45/x5",
-            Places(EVERYWHERE.at_registry, "https://n2t.net/ark:/12x45/x5"),
-        ),
-        (
-            "https://registered.example/ark:/12x45/x5",
-            Places(None, EVERYWHERE.at_global, is_target=True),
-        ),
+        ("http://www.n2t.net/ark:/12x45/x5", Places(EVERYWHERE.at_registry, "https://n2t.net/ark:/12x45/x5")),
+        ("https://registered.example/ark:/12x45/x5", Places(None, EVERYWHERE.at_global, is_target=True)),
     ],
 )
 def test_an_ark_is_not_asked_for_twice_in_one_place(url: str, places: Places) -> None:
@@ -229,8 +207,7 @@ def test_a_control_has_the_shape_of_the_names_around_it(name: str, shape: str) -
 
 def test_a_target_without_a_label_has_a_control_too() -> None:
     registry = Registry(
-        (RegistryEntry("12x45", targets=(ResolverTarget("https://registered.example/item/${value}"),)),),
-        "a test",
+        (RegistryEntry("12x45", targets=(ResolverTarget("https://registered.example/item/${value}"),)),), "a test"
     )
     url = registry.target(ARK)
     assert url is not None
@@ -252,9 +229,7 @@ def test_a_lone_name_has_no_shoulder_of_its_own_and_a_registered_one_has() -> No
         pytest.param("https://library.example/policy", True, id="an address"),
         pytest.param("https://bücher.example/policy", True, id="an address in another script"),
         pytest.param(
-            "https://me:secret@library.example/policy",
-            True,
-            id="one with a name and password, which are not sent",
+            "https://me:secret@library.example/policy", True, id="one with a name and password, which are not sent"
         ),
         pytest.param("https://library.example:port/policy", False, id="a port that is none"),
         pytest.param("https://library.example/" + "x" * 2_000, False, id="a very long one"),
@@ -266,11 +241,6 @@ def test_which_policies_are_asked_for(policy: str, is_asked: bool) -> None:
 
 
 def test_a_step_quotes_what_a_refusing_page_says_and_when_to_ask_again() -> None:
-    told = {
-        "chain": [429],
-        "headers": {"Retry-After": "2.7"},
-        "type": "text/html",
-        "body": "<p>Come back later.",
-    }
+    told = {"chain": [429], "headers": {"Retry-After": "2.7"}, "type": "text/html", "body": "<p>Come back later."}
     came = " ".join(Step.of(observation(Question.OBJECT, told)).came)
     assert "says “Come back later.”; it asks to wait (Retry-After: 2.7)" in came

@@ -44,11 +44,7 @@ async def counted(name: int, pauses: list[int]) -> AsyncIterator[tuple[int, int]
         yield name, number
 
 
-@given(
-    st.lists(st.lists(st.integers(0, 5), max_size=6), max_size=8),
-    st.integers(1, 4),
-    st.integers(1, 4),
-)
+@given(st.lists(st.lists(st.integers(0, 5), max_size=6), max_size=8), st.integers(1, 4), st.integers(1, 4))
 def test_items_come_in_the_order_of_their_iterators(pauses: list[list[int]], most: int, waiting: int) -> None:
     tasks: set[asyncio.Task[None]] = set()
 
@@ -213,10 +209,7 @@ def test_what_ends_its_process_is_a_finding_about_the_document() -> None:
     pdf = fetched(_PDFS[0], "/d0.pdf", "application/pdf")
     with Ending(2) as executor:
         reader = DocumentReader(executor, resolver="https://n2t.net/")
-        first, second = (
-            rows(reader, pdf),
-            rows(reader, fetched(_PDFS[0], "/d0.pdf", "application/pdf")),
-        )
+        first, second = (rows(reader, pdf), rows(reader, fetched(_PDFS[0], "/d0.pdf", "application/pdf")))
     assert [each.kind for row in first for each in row.record.findings] == ["parser-crashed"]
     assert [len(row.record.mentions) > 0 for row in second] == [True]
 

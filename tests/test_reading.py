@@ -76,10 +76,7 @@ def test_extract_reads_an_archive_on_standard_input() -> None:
         info.size = 17
         archive.addfile(info, io.BytesIO(b"ark:/12148/btv1b1"))
     done = subprocess.run(
-        [sys.executable, "-m", "arkaudit", "extract", "-"],
-        input=made.getvalue(),
-        capture_output=True,
-        check=True,
+        [sys.executable, "-m", "arkaudit", "extract", "-"], input=made.getvalue(), capture_output=True, check=True
     )
     [row] = json_lines(done.stdout.decode())
     assert (row["document"], row["ark"]) == ("-!/a.txt", "ark:12148/btv1b1")
@@ -95,16 +92,9 @@ def test_extract_reads_a_text_in_parts_to_its_end_and_says_where_it_is_none(tmp_
     bounded = "import resource; resource.setrlimit(resource.RLIMIT_AS, (2 * 2**30, 2 * 2**30)); "
     run = "from arkaudit.cli import main; import sys; sys.argv = ['arkaudit', 'extract', sys.argv[1]]; main()"
     done = subprocess.run(
-        [sys.executable, "-c", bounded + run, big],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=True,
+        [sys.executable, "-c", bounded + run, big], capture_output=True, text=True, cwd=ROOT, check=True
     )
-    assert [row["ark"] for row in json_lines(done.stdout)] == [
-        "ark:12148/btv1b1",
-        "ark:12148/btv1b2",
-    ]
+    assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12148/btv1b1", "ark:12148/btv1b2"]
     assert "big.txt!/part-3: cut-off: only its first 67,108,864 bytes were read" in done.stderr
     assert "1 not readable" in done.stderr.splitlines()[-2]
 
@@ -118,23 +108,12 @@ def test_documents_are_the_same_each_time_they_are_gone_through(tmp_path: Path) 
         [*documents_in(given, "-", path=""), *chain.from_iterable(map(documents_in_file, files))] for _ in range(2)
     )
     assert once == twice
-    assert [each.data for each in once if isinstance(each, ArchiveMember)] == [
-        b"zero",
-        b"one",
-        b"two",
-        b"three",
-    ]
-    assert [each.findings[0].kind for each in once if isinstance(each, Document)] == [
-        "members-skipped",
-        "unreadable",
-    ]
+    assert [each.data for each in once if isinstance(each, ArchiveMember)] == [b"zero", b"one", b"two", b"three"]
+    assert [each.findings[0].kind for each in once if isinstance(each, Document)] == ["members-skipped", "unreadable"]
 
 
 def test_a_crawl_gives_each_document_of_an_archive_its_row(tmp_path: Path) -> None:
-    archive = zip_of(
-        b_html="<a href='c.html'>c</a> <a href='/ark:/12x45/x5'>it</a>",
-        c_html="<p>ark:/12148/btv1b2",
-    )
+    archive = zip_of(b_html="<a href='c.html'>c</a> <a href='/ark:/12x45/x5'>it</a>", c_html="<p>ark:/12148/btv1b2")
     with RawServer(
         lambda target: reply(body="<a href='/a.zip'>all</a>") if target == "/" else binary(archive, "application/zip")
     ) as server:
@@ -142,10 +121,7 @@ def test_a_crawl_gives_each_document_of_an_archive_its_row(tmp_path: Path) -> No
         assert done.returncode == 0, done.stderr
         assert server.targets == ["/", "/a.zip"]
         url = f"{server.url}/a.zip"
-    assert rows(
-        tmp_path / "a.db",
-        "select url, found_on, outcome, status, media_type from document order by url",
-    ) == [
+    assert rows(tmp_path / "a.db", "select url, found_on, outcome, status, media_type from document order by url") == [
         (f"{server.url}/", None, "read", 200, "text/html"),
         (url, f"{server.url}/", "read", 200, "application/zip"),
         (f"{url}!/b.html", url, "read", None, "text/html"),
@@ -171,10 +147,7 @@ def test_a_relative_link_in_a_web_archive_is_asked_where_its_page_was(tmp_path: 
         (url,),
     ]
     asked = rows(tmp_path / "a.db", "select request_url from mention order by mention_id")
-    assert asked == [
-        ("http://gallica.example/ark:/12148/btv1b1",),
-        ("https://n2t.net/ark:/12148/btv1b2",),
-    ]
+    assert asked == [("http://gallica.example/ark:/12148/btv1b1",), ("https://n2t.net/ark:/12148/btv1b2",)]
 
 
 @pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
@@ -184,8 +157,7 @@ def test_captures_of_one_page_in_two_archives_are_two_documents(names: tuple[str
     second.write_bytes(warc_of({"http://x.example/p": "ark:/12148/btv1b2 and ark:/12148/btv1b3"}))
     run_command("crawl", "--store", tmp_path / "a.db", tmp_path / "a.warc.gz", tmp_path / "b.warc.gz")
     cited = rows(
-        tmp_path / "a.db",
-        "select url, as_written from mention join document using (document_id) order by url, ordinal",
+        tmp_path / "a.db", "select url, as_written from mention join document using (document_id) order by url, ordinal"
     )
     assert cited == sorted(
         [

@@ -28,11 +28,7 @@ POLICY = RecheckPolicy()
 
 
 def known(
-    number: int,
-    *,
-    host: str = "a.example",
-    state: ArkState = ArkState.HEALTHY,
-    days_ago: float | None = 0,
+    number: int, *, host: str = "a.example", state: ArkState = ArkState.HEALTHY, days_ago: float | None = 0
 ) -> KnownArk:
     at = None if days_ago is None else NOW - timedelta(days=days_ago)
     return KnownArk(f"ark:12148/x{number}", "12148", f"http://{host}/ark:12148/x{number}", host, state, at)
@@ -72,15 +68,7 @@ def test_what_was_never_checked_is_due_now_and_before_all_else() -> None:
 
 
 def test_what_is_skipped_or_no_longer_cited_is_never_due() -> None:
-    gone = KnownArk(
-        "ark:12148/x1",
-        "12148",
-        "http://a.example/x1",
-        "a.example",
-        ArkState.FAILING,
-        None,
-        is_cited=False,
-    )
+    gone = KnownArk("ark:12148/x1", "12148", "http://a.example/x1", "a.example", ArkState.FAILING, None, is_cited=False)
     assert due([gone, known(2, state=ArkState.SKIPPED, days_ago=999)], POLICY, NOW) == []
 
 
@@ -92,12 +80,7 @@ def test_a_host_with_many_gets_no_more_turns_than_another_while_that_waits() -> 
     assert asked[12:] == ["large.example"] * 47
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 99), st.sampled_from("abc"), st.floats(45, 300)),
-        unique_by=lambda t: t[0],
-    )
-)
+@given(st.lists(st.tuples(st.integers(0, 99), st.sampled_from("abc"), st.floats(45, 300)), unique_by=lambda t: t[0]))
 def test_within_a_host_the_longest_ago_comes_first_and_nobody_has_two_turns_while_others_wait(
     rows: list[tuple[int, str, float]],
 ) -> None:
@@ -143,9 +126,7 @@ def test_what_is_due_and_what_will_be_next_follow_from_each_moment(standings: li
     assert next_due_at(standings, policy, NOW) == min(later, default=None)
 
 
-def test_the_host_weighs_more_than_the_naan_and_both_more_than_what_is_general(
-    tmp_path: Path,
-) -> None:
+def test_the_host_weighs_more_than_the_naan_and_both_more_than_what_is_general(tmp_path: Path) -> None:
     config = tmp_path / "arkaudit.toml"
     config.write_text("""
         [recheck]
@@ -190,13 +171,7 @@ def test_what_is_due_is_checked_where_it_was_asked_for_and_nothing_else(tmp_path
         check_rows("--store", store, *urls)
         before = len(server.targets)
         done = run_command(
-            "check",
-            "--due",
-            "--store",
-            store,
-            "-c",
-            always(tmp_path, "healthy = 300\nfailing = 0"),
-            *ON_LOOPBACK,
+            "check", "--due", "--store", store, "-c", always(tmp_path, "healthy = 300\nfailing = 0"), *ON_LOOPBACK
         )
         assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12x45/x7"], done.stderr
         assert "1 due" in done.stderr
@@ -219,15 +194,7 @@ def test_a_check_of_what_is_due_that_was_killed_is_gone_on_with(tmp_path: Path) 
         store = tmp_path / "audit.db"
         check_rows("--store", store, *(f"{server.url}/ark:/12x45/x{number}" for number in range(8)))
         before = len(server.targets)
-        due_now = [
-            "check",
-            "--due",
-            "--store",
-            str(store),
-            "-c",
-            str(always(tmp_path, "failing = 0")),
-            *ON_LOOPBACK,
-        ]
+        due_now = ["check", "--due", "--store", str(store), "-c", str(always(tmp_path, "failing = 0")), *ON_LOOPBACK]
         with Command(due_now) as running:
             while not any(target.endswith("x5") for target in server.targets[before:]):
                 time.sleep(0.02)
@@ -242,10 +209,7 @@ def test_a_check_of_what_is_due_that_was_killed_is_gone_on_with(tmp_path: Path) 
         again = {target for target, times in Counter(server.targets[before:]).items() if times > 1}
         assert again <= {"/ark:/12x45/x5"}, "but for what was in flight nothing is asked again"
     with sqlite3.connect(store) as raw:
-        assert raw.execute("select run_id, state from run").fetchall() == [
-            (1, "finished"),
-            (2, "finished"),
-        ]
+        assert raw.execute("select run_id, state from run").fetchall() == [(1, "finished"), (2, "finished")]
         assert raw.execute("select count(*) from verdict where run_id = 2").fetchall() == [(8,)]
 
 
@@ -275,8 +239,7 @@ def test_nothing_due_asks_nobody_begins_no_run_and_says_when(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [["--due", "--store", "no.db"], ["--due", "ark:12148/x5"], ["--due", "--limit", "0"], []],
+    "arguments", [["--due", "--store", "no.db"], ["--due", "ark:12148/x5"], ["--due", "--limit", "0"], []]
 )
 def test_a_mistake_with_due_is_one_clear_line(tmp_path: Path, arguments: list[str]) -> None:
     done = run_command("check", *arguments)
@@ -296,10 +259,7 @@ def test_what_no_ark_begins_with_is_said_to_be_so(text: str) -> None:
 def test_a_selection_wants_one_of_each_kind_that_is_named() -> None:
     one, other = known(1, host="a.example"), known(2, host="b.example")
     assert all(KnownSelection().holds(each) for each in (one, other))
-    assert [KnownSelection(hosts=("a.example",)).holds(each) for each in (one, other)] == [
-        True,
-        False,
-    ]
+    assert [KnownSelection(hosts=("a.example",)).holds(each) for each in (one, other)] == [True, False]
     assert not KnownSelection(naans=("99999",), hosts=("a.example",)).holds(one)
     assert KnownSelection(naans=("99999", one.naan), prefixes=(one.ark[:-1],)).holds(one)
 
@@ -313,15 +273,9 @@ def test_what_a_store_knows_is_checked_by_naan_prefix_and_host(tmp_path: Path) -
         for given, expected in (
             (["--naan", "12x45"], ["12x45/b7c", "12x45/x5a", "12x45/x5b"]),
             (["--prefix", "ark:/12x45/x-5"], ["12x45/x5a", "12x45/x5b"]),
-            (
-                ["--prefix", "12x45/x5", "--prefix", "ark:12x46/"],
-                ["12x45/x5a", "12x45/x5b", "12x46/x5a"],
-            ),
+            (["--prefix", "12x45/x5", "--prefix", "ark:12x46/"], ["12x45/x5a", "12x45/x5b", "12x46/x5a"]),
             (["--host", host], sorted(arks)),
-            (
-                ["--naan", "12x46", "--due", "-c", str(always(tmp_path, "failing = 0"))],
-                ["12x46/x5a"],
-            ),
+            (["--naan", "12x46", "--due", "-c", str(always(tmp_path, "failing = 0"))], ["12x46/x5a"]),
         ):
             done = run_command("check", "--store", store, *given, *ON_LOOPBACK)
             assert sorted(row["ark"] for row in json_lines(done.stdout)) == [f"ark:{ark}" for ark in expected], given
@@ -350,10 +304,7 @@ def test_of_an_inventory_what_is_chosen_is_checked(tmp_path: Path) -> None:
         (["--naan", "12148", "ark:12148/x5"], "take their ARKs from the store"),
         (["--naan", "12148", "--inventory", "@ours.csv"], "there is no ARK in"),
         (["--host", "n2t.net", "--inventory", "@ours.csv"], "--host is for a store"),
-        (
-            ["--naan", "12148", "--inventory", "@ours.csv", "ark:12148/x5"],
-            "choose from the inventory alone",
-        ),
+        (["--naan", "12148", "--inventory", "@ours.csv", "ark:12148/x5"], "choose from the inventory alone"),
     ],
 )
 def test_a_selection_of_nothing_is_one_clear_line(tmp_path: Path, arguments: list[str], complaint: str) -> None:

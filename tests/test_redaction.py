@@ -19,15 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crawler.model.crawl_requests import CrawlRequest
-from crawler.model.observations import (
-    ChainEnd,
-    DocumentOutcome,
-    DocumentRecord,
-    Hop,
-    Observation,
-    Pause,
-    Question,
-)
+from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, Observation, Pause, Question
 from crawler.wire.credentialed import Withholding
 from crawler.wire.credentials import Credential, Credentials, Origin, of_proxy
 from crawler.wire.redaction import HIDDEN, Redactor
@@ -140,24 +132,13 @@ def test_a_secret_is_taken_out_in_each_form(encoding: Callable[[str], str], secr
 
 
 _SECRETS = st.text(
-    st.characters(min_codepoint=0x20, max_codepoint=0x17F, exclude_categories=["Cc"]),
-    min_size=6,
-    max_size=20,
+    st.characters(min_codepoint=0x20, max_codepoint=0x17F, exclude_categories=["Cc"]), min_size=6, max_size=20
 )
 
 
 def _spelled(draw: st.DrawFn, character: str) -> str:
-    forms = [
-        character,
-        _percent(character),
-        _percent(character, upper=False),
-        f"&#{ord(character)};",
-    ]
-    forms += [
-        f"&#x{ord(character):x};",
-        f"\\u{ord(character):04X}",
-        _percent(character).replace("%", "%25"),
-    ]
+    forms = [character, _percent(character), _percent(character, upper=False), f"&#{ord(character)};"]
+    forms += [f"&#x{ord(character):x};", f"\\u{ord(character):04X}", _percent(character).replace("%", "%25")]
     return draw(st.sampled_from(forms))
 
 
@@ -180,11 +161,7 @@ def test_no_mixture_of_forms_shows_a_secret(told: tuple[str, str], before: str, 
     assert HIDDEN in cleaned
 
 
-@given(
-    st.binary(max_size=60),
-    st.integers(0, 60),
-    st.sampled_from(["utf-8", "utf-16", "utf-16-le", "utf-16-be"]),
-)
+@given(st.binary(max_size=60), st.integers(0, 60), st.sampled_from(["utf-8", "utf-16", "utf-16-le", "utf-16-be"]))
 def test_a_secret_is_found_in_any_bytes(data: bytes, at: int, charset: str) -> None:
     page = data.replace(b"\0", b"") if charset == "utf-8" else data.hex().encode().decode().encode(charset)
     at = min(at, len(page)) // 2 * 2
@@ -241,37 +218,16 @@ def test_a_proxy_has_secrets() -> None:
 def test_records_are_kept_without_the_secrets_of_their_hosts() -> None:
     own = Credentials({Origin.named("http://own.example"): Credential({"X-Key": "S3cr3t/42+x"})})
     withheld = Withholding(own)
-    hop = Hop(
-        "http://own.example/a",
-        "GET",
-        "2026-11-21T10:00:00.000+00:00",
-        error="bad line: 'S3cr3t%2F42%2Bx'",
-    )
+    hop = Hop("http://own.example/a", "GET", "2026-11-21T10:00:00.000+00:00", error="bad line: 'S3cr3t%2F42%2Bx'")
     asked = "http://own.example/a?S3cr3t/42+x"
     seen = Observation(
-        Ark.parse("ark:12x45/a"),
-        asked,
-        Question.OBJECT,
-        asked,
-        (hop,),
-        ChainEnd.RESET,
-        text="a S3cr3t/42+x",
+        Ark.parse("ark:12x45/a"), asked, Question.OBJECT, asked, (hop,), ChainEnd.RESET, text="a S3cr3t/42+x"
     )
     kept = withheld(seen)
-    assert (kept.request_url, kept.hops[0].error, kept.text) == (
-        asked,
-        f"bad line: '{HIDDEN}'",
-        f"a {HIDDEN}",
-    )
+    assert (kept.request_url, kept.hops[0].error, kept.text) == (asked, f"bad line: '{HIDDEN}'", f"a {HIDDEN}")
     crawl_request = CrawlRequest.to_page("http://own.example/b?S3cr3t%2F42%2Bx", found_on="http://own.example/a")
     way = DocumentRecord(
-        "http://own.example/w",
-        None,
-        "",
-        DocumentOutcome.READ,
-        (hop,),
-        title="S3cr3t/42+x",
-        settles="S3cr3t/42+x",
+        "http://own.example/w", None, "", DocumentOutcome.READ, (hop,), title="S3cr3t/42+x", settles="S3cr3t/42+x"
     )
     document = DocumentRecord(
         "http://own.example/a", None, "", DocumentOutcome.READ, (hop,), leads=(crawl_request,), led_by=way,

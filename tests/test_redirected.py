@@ -63,12 +63,7 @@ def test_who_gets_there_by_a_redirect_first_has_fetched_it_for_all(tmp_path: Pat
 
 
 def test_a_link_that_is_found_while_a_redirect_is_followed_changes_nothing(tmp_path: Path) -> None:
-    pages: dict[str, Page] = {
-        "/": linking("/a", "/n"),
-        "/a": to("/b"),
-        "/n": linking("/b"),
-        "/b": "ark:/12148/b1",
-    }
+    pages: dict[str, Page] = {"/": linking("/a", "/n"), "/a": to("/b"), "/n": linking("/b"), "/b": "ark:/12148/b1"}
     store = tmp_path / "a.db"
     with Web({WWW: pages}) as web:
         web.crawl(HOME, "--max-pages", "3", store=store)
@@ -85,9 +80,7 @@ def test_a_chain_goes_to_its_end_before_what_waits_at_its_host(tmp_path: Path) -
         assert web.targets(WWW).index("/c") <= 6, "each hop waits for one request, which was at hand"
 
 
-def test_of_many_that_lead_to_one_page_each_says_so_and_the_page_is_there_once(
-    tmp_path: Path,
-) -> None:
+def test_of_many_that_lead_to_one_page_each_says_so_and_the_page_is_there_once(tmp_path: Path) -> None:
     pages: dict[str, Page] = {f"/item/{number}": to("/login") for number in range(5)}
     pages |= {"/": linking(*pages), "/login": "<title>Please log in</title> ark:/12148/l1"}
     store = tmp_path / "a.db"
@@ -96,12 +89,7 @@ def test_of_many_that_lead_to_one_page_each_says_so_and_the_page_is_there_once(
     assert rows(store, REDIRECTED) == [(f"{HOME}item/{n}", HOME, 302, f"{HOME}login") for n in range(5)]
     assert arks(store) == ["ark:12148/l1"]
     summary = tables(store)["summary"].set_index("measure")["value"]
-    assert [summary[f"documents{of}"] for of in ("", " read", " redirected", " not reached")] == [
-        7,
-        2,
-        5,
-        0,
-    ]
+    assert [summary[f"documents{of}"] for of in ("", " read", " redirected", " not reached")] == [7, 2, 5, 0]
 
 
 def test_where_a_seed_leads_is_the_seed_with_its_links_and_sitemaps(tmp_path: Path) -> None:
@@ -130,9 +118,7 @@ def test_a_seed_that_leads_to_what_is_known_leads_as_far_as_a_seed(tmp_path: Pat
     assert sorted(arks(store)) == ["ark:12148/x1", "ark:12148/x2"]
 
 
-def test_a_repository_that_has_moved_is_harvested_there_and_each_record_is_there_once(
-    tmp_path: Path,
-) -> None:
+def test_a_repository_that_has_moved_is_harvested_there_and_each_record_is_there_once(tmp_path: Path) -> None:
     def moved(target: str) -> Page:
         if not target.startswith("/new"):
             return to(f"/new{target}")
@@ -159,9 +145,7 @@ def test_a_redirect_out_of_the_scope_is_read_there_and_followed_no_further(tmp_p
     assert arks(store) == ["ark:12148/x1"]
 
 
-def test_a_wall_of_cookies_and_a_session_in_the_url_lead_to_the_document_itself(
-    tmp_path: Path,
-) -> None:
+def test_a_wall_of_cookies_and_a_session_in_the_url_lead_to_the_document_itself(tmp_path: Path) -> None:
     seen: list[str] = []
 
     def walled(target: str) -> Page:
@@ -180,9 +164,7 @@ def test_a_wall_of_cookies_and_a_session_in_the_url_lead_to_the_document_itself(
     ]  # fmt: skip
 
 
-def test_a_url_that_is_good_for_once_names_no_document_and_a_session_is_no_part_of_a_name(
-    tmp_path: Path,
-) -> None:
+def test_a_url_that_is_good_for_once_names_no_document_and_a_session_is_no_part_of_a_name(tmp_path: Path) -> None:
     signed = "http://s3.example/x?X-Amz-Expires=60&X-Amz-Signature=0123456789abcdef"
     pages: dict[str, Page] = {
         "/": linking("/bitstream/1", "/2", "/3"), "/bitstream/1": to(signed),
@@ -217,9 +199,7 @@ def test_a_limit_of_pages_counts_a_redirect_and_its_document_as_one(tmp_path: Pa
     assert "stopped at 4 documents (--max-pages); 6 more" in said
 
 
-def test_a_crawl_that_is_killed_while_it_reads_where_a_redirect_led_ends_as_if_it_had_not_been(
-    tmp_path: Path,
-) -> None:
+def test_a_crawl_that_is_killed_while_it_reads_where_a_redirect_led_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
     pages: dict[str, Page] = {
         "/": linking("/a", "/2", "/b2"), "/a": to("/b"), "/b": "slow ark:/12148/b1 " + linking("/c"),
         "/2": linking("/c"), "/b2": to("/b"), "/c": "ark:/12148/c1",

@@ -34,12 +34,7 @@ def document(*naans: str) -> str:
             "target": {"url": "https://ark.example.org/ark:/${content}", "http_code": 302},
             "when": "2011-03-08T00:00:00+00:00",
             "who": {"name": f"Archive {naan}", "acronym": "AR"},
-            "na_policy": {
-                "orgtype": "NP",
-                "policy": "NR, CC",
-                "tenure": "2011",
-                "policy_url": None,
-            },
+            "na_policy": {"orgtype": "NP", "policy": "NR, CC", "tenure": "2011", "policy_url": None},
         }
         for naan in naans
     ]
@@ -51,12 +46,7 @@ OLD, NEW = document("54321"), document("54321", "54322", "54322/q1")
 
 
 def answer(body: str = NEW) -> bytes:
-    return reply(
-        body=body,
-        media_type="application/json",
-        ETag=ETAG,
-        Last_Modified="Fri, 02 Jan 2026 00:00:00 GMT",
-    )
+    return reply(body=body, media_type="application/json", ETag=ETAG, Last_Modified="Fri, 02 Jan 2026 00:00:00 GMT")
 
 
 @pytest.fixture
@@ -239,8 +229,7 @@ def test_a_redirect_away_from_https_is_not_believed(cache: Path, authority: tupl
     with (
         RawServer(lambda target: answer()) as plain,
         RawServer(
-            lambda target: reply("302 Found", Location=f"{plain.url}/x"),
-            tls=ca.issue_cert("registry.example.org"),
+            lambda target: reply("302 Found", Location=f"{plain.url}/x"), tls=ca.issue_cert("registry.example.org")
         ) as server,
     ):
         done = fetch("https://registry.example.org/", cache, *routed(server), "--ca-file", ca_file)
@@ -275,11 +264,7 @@ def test_a_file_becomes_the_copy(tmp_path: Path) -> None:
     source = tmp_path / "naan_records.json"
     source.write_text(NEW, "utf-8")
     done = put(source, tmp_path / "cache")
-    assert (done.changed, done.registry.source, done.registry.fetched_at) == (
-        True,
-        str(source),
-        NOW,
-    )
+    assert (done.changed, done.registry.source, done.registry.fetched_at) == (True, str(source), NOW)
     assert load(tmp_path / "cache") == done.registry
     assert put(source, tmp_path / "cache").changed is False
 
@@ -447,11 +432,7 @@ def test_show_of_what_is_not_recorded_ends_with_one(cache: Path, tmp_path: Path)
 
 def test_show_says_what_is_wrong_with_a_record(tmp_path: Path) -> None:
     source = tmp_path / "faulty.json"
-    record = {
-        "what": "54321",
-        "who": {"name": "A\u202eB"},
-        "target": {"url": "https:///example.org/${content}"},
-    }
+    record = {"what": "54321", "who": {"name": "A\u202eB"}, "target": {"url": "https:///example.org/${content}"}}
     source.write_text(json.dumps({"data": [record]}), "utf-8")
     put(source, tmp_path)
     done = run_command("registry", "show", "54321", ARKAUDIT_CACHE=str(tmp_path), COLUMNS="200")

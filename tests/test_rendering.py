@@ -377,15 +377,7 @@ class WaitingPage:
     def __enter__(self) -> WaitingPage:
         self._server = RawServer(self._answer).__enter__()
         self.arguments = [
-            *(
-                "check",
-                *ON_LOOPBACK,
-                "--timeout",
-                "20",
-                f"{self._server.url}/ark:/12148/{NAME}",
-                "--format",
-                "jsonl",
-            ),
+            *("check", *ON_LOOPBACK, "--timeout", "20", f"{self._server.url}/ark:/12148/{NAME}", "--format", "jsonl"),
             *("-c", str(self._folder / "arkaudit.toml"), "--store", str(self._folder / "a.db")),
         ]
         self.command = subprocess.Popen(
@@ -443,8 +435,7 @@ def test_ctrl_c_leaves_no_browser_behind_and_the_run_can_be_gone_on_with(tmp_pat
     assert "resuming run 1" in done.stderr
     assert "rendered with Chromium " in shown_in(done.stdout)
     found = rows(
-        tmp_path / "a.db",
-        "select question, rendering from observation where rendering is not null order by 1",
+        tmp_path / "a.db", "select question, rendering from observation where rendering is not null order by 1"
     )
     assert [question for question, _ in found] == ["control rendered", "rendered"]
     assert all(json.loads(str(rendering))["fault"] is None for _, rendering in found), "a signal is no answer"

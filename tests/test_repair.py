@@ -182,8 +182,7 @@ def test_a_tape_of_a_piece_is_a_piece_of_the_tape(source: str, data: st.DataObje
 @given(pieces_of_text)
 def test_nothing_odd_is_left_on_a_tape(source: str) -> None:
     odd = regex.compile(
-        r"[[\p{Dash}--\-]\p{Default_Ignorable_Code_Point}\uFF01-\uFF5E\x02\uFFFE\r\t\v\x85]",
-        regex.VERSION1,
+        r"[[\p{Dash}--\-]\p{Default_Ignorable_Code_Point}\uFF01-\uFF5E\x02\uFFFE\r\t\v\x85]", regex.VERSION1
     )
     assert not odd.search(offset_map("a" + source).text)
 

@@ -38,12 +38,7 @@ def seen(question: Question, attempt: int = 1, url: str = URL) -> Observation:
 
 def test_what_has_no_answer_is_open_in_the_order_in_which_it_was_asked() -> None:
     replay = Replay()
-    asked = [
-        asking(Question.OBJECT),
-        asking(Question.INFO),
-        asking(Question.DOUBLE),
-        asking(Question.OBJECT, 2),
-    ]
+    asked = [asking(Question.OBJECT), asking(Question.INFO), asking(Question.DOUBLE), asking(Question.OBJECT, 2)]
     replay.ask(asked)
     assert replay.answered(seen(Question.INFO)) is asked[1]
     assert [each for each, _ in replay.open(now=NOW)] == [asked[0], asked[2], asked[3]]
@@ -51,13 +46,7 @@ def test_what_has_no_answer_is_open_in_the_order_in_which_it_was_asked() -> None
 
 def test_attempts_and_urls_are_told_apart() -> None:
     replay = Replay()
-    replay.ask(
-        [
-            asking(Question.OBJECT, 1),
-            asking(Question.OBJECT, 2),
-            asking(Question.OBJECT, url=URL + "y"),
-        ]
-    )
+    replay.ask([asking(Question.OBJECT, 1), asking(Question.OBJECT, 2), asking(Question.OBJECT, url=URL + "y")])
     assert replay.awaits(seen(Question.OBJECT, 2))
     assert not replay.awaits(seen(Question.OBJECT, 3))
     assert replay.answered(seen(Question.OBJECT, 3)) is None

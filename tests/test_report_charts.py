@@ -72,14 +72,7 @@ def test_a_survival_curve_stands_beside_its_numbers_at_risk(charts: dict[str, Ch
     assert whole["data"] == [[0, 1.0], [30, 0.5], [46, 0.5]]
     assert chart.numbers is not None
     assert chart.numbers.is_open
-    assert chart.numbers.columns == (
-        "",
-        "0 days",
-        "15 days",
-        "31 days",
-        "46 days",
-        "share alive (95 %)",
-    )
+    assert chart.numbers.columns == ("", "0 days", "15 days", "31 days", "46 days", "share alive (95 %)")
     assert chart.numbers.rows[0][:-1] == ("all", "2", "2", "1", "1")
     assert "(Kaplan-Meier) of 2 watched ARKs at a URL still alive" in chart.alt
     assert "At the end: all 50.0 %" in chart.alt
@@ -98,14 +91,7 @@ def test_only_the_greatest_groups_are_drawn(frames: Frames) -> None:
     many = [one.assign(group=str(10_000 + number), at_risk=one["at_risk"] + number) for number in range(9)]
     chart = survival_of(pd.concat([survival, *many]), "naan", ENGLISH)
     assert chart is not None
-    assert [line["name"] for line in chart.option["series"]] == [
-        "all",
-        "10008",
-        "10007",
-        "10006",
-        "10005",
-        "10004",
-    ]
+    assert [line["name"] for line in chart.option["series"]] == ["all", "10008", "10007", "10006", "10005", "10004"]
 
 
 @pytest.mark.parametrize(
@@ -232,9 +218,7 @@ def odd_worlds(folder: Path) -> dict[str, Frames]:
         name: replace(
             world,
             registered=world.registered.assign(organization=world.registered["organization"].mask(named, organization)),
-            verdicts=world.verdicts.assign(
-                final_url=world.verdicts["final_url"].mask(landed, f"https://{host}/"),
-            ),
+            verdicts=world.verdicts.assign(final_url=world.verdicts["final_url"].mask(landed, f"https://{host}/")),
         )
         for name, (organization, host) in odd.items()
     }

@@ -170,9 +170,7 @@ TEXTS = SIGNS | st.text(st.characters(exclude_categories=["Cs"], exclude_charact
 
 
 @given(st.lists(st.tuples(TEXTS, st.integers(-(2**40), 2**40) | st.none()), max_size=5))
-def test_whatever_stands_in_a_cell_comes_back_from_the_file(
-    rows: list[tuple[str | None, int | None]],
-) -> None:
+def test_whatever_stands_in_a_cell_comes_back_from_the_file(rows: list[tuple[str | None, int | None]]) -> None:
     table = pd.DataFrame(
         {
             "text": pd.Series([text for text, _ in rows], dtype="str"),
@@ -299,7 +297,4 @@ def test_what_a_killed_report_has_left_is_cleared_away_and_one_that_is_written_i
         write_report(frames, tmp_path)
     finally:
         os.close(held)
-    assert sorted(path.name for path in tmp_path.glob(".*")) == [
-        ".arkaudit-other",
-        ".arkaudit-report-held",
-    ]
+    assert sorted(path.name for path in tmp_path.glob(".*")) == [".arkaudit-other", ".arkaudit-report-held"]

@@ -244,10 +244,7 @@ def test_junit_tells_failures_from_errors_and_from_what_was_not_judged(report: R
     assert {name: suites[LIST].get(name) for name in ("tests", "failures", "errors", "skipped")} == {
         "tests": "4", "failures": "2", "errors": "0", "skipped": "1",
     }  # fmt: skip
-    assert {name: suites[GUIDE].get(name) for name in ("failures", "errors")} == {
-        "failures": "1",
-        "errors": "1",
-    }
+    assert {name: suites[GUIDE].get(name) for name in ("failures", "errors")} == {"failures": "1", "errors": "1"}
     assert root.get("tests") == "11"
     [failure] = [case for case in suites[GUIDE] if case.find("failure") is not None]
     assert failure.get("name") == f"ark:53355/cl010120339 at {MUSEUM}"
@@ -260,9 +257,7 @@ def test_sarif_keeps_to_its_schema(report: Report, empty: Report) -> None:
         jsonschema.validate(json.loads(text_of(each, "sarif")), published)
 
 
-def test_sarif_has_a_result_for_each_place_to_mend_with_its_document_and_what_it_should_be(
-    report: Report,
-) -> None:
+def test_sarif_has_a_result_for_each_place_to_mend_with_its_document_and_what_it_should_be(report: Report) -> None:
     [run] = json.loads(text_of(report, "sarif"))["runs"]
     failures = report.tables["failures"]
     assert [result["ruleId"] for result in run["results"]] == failures["cause"].tolist()

@@ -57,21 +57,12 @@ DTYPES = {
     "run": {"run_id": "Int64", "started_at": "datetime64[ms, UTC]", "seeds": "str"},
     "later": {"run_id": "Int64", "started_at": "datetime64[ms, UTC]", "command": "str"},
     "passed_over": {"run_id": "Int64", "state": "str"},
-    "documents": {
-        "document_id": "Int64",
-        "fetched_at": "datetime64[ms, UTC]",
-        "outcome": "category",
-    },
+    "documents": {"document_id": "Int64", "fetched_at": "datetime64[ms, UTC]", "outcome": "category"},
     "findings": {"document_id": "Int64", "kind": "str"},
     "arks": {"ark_id": "Int64", "naan": "str"},
     "mentions": {"page": "Int64", "role": "category", "confidence": "category", "repairs": "str"},
     "observations": {"question": "category", "chain_end": "category", "body_complete": "boolean"},
-    "hops": {
-        "ordinal": "Int64",
-        "status": "Int64",
-        "elapsed_s": "Float64",
-        "at": "datetime64[ms, UTC]",
-    },
+    "hops": {"ordinal": "Int64", "status": "Int64", "elapsed_s": "Float64", "at": "datetime64[ms, UTC]"},
     "tls": {"port": "Int64", "trusted": "boolean"},
     "pauses": {"host": "str", "asked_s": "Float64", "is_kept": "boolean"},
     "traffic": {"requests": "Int64", "interval_s": "Float64", "given_up": "str"},
@@ -79,12 +70,7 @@ DTYPES = {
     "fetches": {"document_id": "Int64", "ordinal": "Int64", "at": "datetime64[ms, UTC]"},
     "history": {"run_id": "Int64", "started_at": "datetime64[ms, UTC]", "object": "category"},
     "last_good": {"ark_id": "Int64", "good_at": "datetime64[ms, UTC]", "good_url": "str"},
-    "mementos": {
-        "ark_id": "Int64",
-        "at": "datetime64[ms, UTC]",
-        "outcome": "category",
-        "memento_url": "str",
-    },
+    "mementos": {"ark_id": "Int64", "at": "datetime64[ms, UTC]", "outcome": "category", "memento_url": "str"},
     "registered": {"naan": "str", "organization": "str"},
     "latest": {"state": "category", "since": "datetime64[ms, UTC]", "strikes": "Int64"},
     "events": {"event": "category", "at": "datetime64[ms, UTC]"},
@@ -172,20 +158,13 @@ def test_a_hop_is_a_row_that_knows_its_question(world: Frames) -> None:
 def test_lists_become_joined_text_and_a_parsed_record_stays_one(world: Frames) -> None:
     verdict = world.verdicts.iloc[0]
     assert verdict["commitment_evidence"] == "an erc-support block; with a rating"
-    assert verdict["commitment_parsed"] == {
-        "who": "The Library",
-        "what": "Permanent: Stable Content",
-    }
+    assert verdict["commitment_parsed"] == {"who": "The Library", "what": "Permanent: Stable Content"}
     assert world.verdicts["remarks"].iloc[3] == "unregistered NAAN"
 
 
 def test_a_moment_that_is_none_is_missing_and_not_an_error(tmp_path: Path) -> None:
     asked = observation_row(1, GUIDE, "object", [hop(GUIDE, at="")], at="")
-    rows = {
-        schema.run: [{"run_id": 2}],
-        schema.ark: [ark_row(1, "ark:12148/x5")],
-        schema.observation: [asked],
-    }
+    rows = {schema.run: [{"run_id": 2}], schema.ark: [ark_row(1, "ark:12148/x5")], schema.observation: [asked]}
     frames = load_frames(write_store(tmp_path / "store.sqlite", rows), run_id=2)
     assert frames.observations["at"].isna().all()
     assert frames.hops["at"].isna().all()
@@ -217,9 +196,7 @@ def test_reading_changes_nothing_in_the_store_and_leaves_nothing_beside_it(tmp_p
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_store_whose_writer_was_killed_is_read_with_all_that_was_committed(
-    tmp_path: Path,
-) -> None:
+def test_a_store_whose_writer_was_killed_is_read_with_all_that_was_committed(tmp_path: Path) -> None:
     path, killed = write_world(tmp_path / "world.sqlite"), tmp_path / "killed.sqlite"
     writer = in_wal_mode(path)
     writer.execute("DELETE FROM verdict WHERE ark_id = 1")
@@ -257,14 +234,8 @@ HOPS_IN_A_STORE = {
     ),
     "no headers": ([{"url": GUIDE, "headers": None}, {"url": LANDING}], {"url": GUIDE}),
     "half a character": ([hop(GUIDE, location="\ud83d")], {"location": "\\ud83d"}),
-    "a character of two halves, and NUL": (
-        [hop(GUIDE, location="\U0001f600\x00")],
-        {"location": "\U0001f600\x00"},
-    ),
-    "a number in another form": (
-        [hop(GUIDE, elapsed_s=1) | {"status": 404.0}],
-        {"elapsed_s": 1.0, "status": 404},
-    ),
+    "a character of two halves, and NUL": ([hop(GUIDE, location="\U0001f600\x00")], {"location": "\U0001f600\x00"}),
+    "a number in another form": ([hop(GUIDE, elapsed_s=1) | {"status": 404.0}], {"elapsed_s": 1.0, "status": 404}),
     "fields of a later version": ([hop(GUIDE, protocol={"name": "h3"})], {"url": GUIDE}),
     "a moment of another zone": (
         [hop(GUIDE, at="2026-11-20T12:00:00+02:00"), hop(GUIDE, at="soon")],
@@ -279,10 +250,7 @@ def test_hops_are_read_whatever_their_form(
 ) -> None:
     path = write_world(tmp_path / "world.sqlite")
     with closing(sqlite3.connect(path)) as store, store:
-        store.execute(
-            "UPDATE observation SET hops = ? WHERE observation_id = 1",
-            (json.dumps(chain, indent=1),),
-        )
+        store.execute("UPDATE observation SET hops = ? WHERE observation_id = 1", (json.dumps(chain, indent=1),))
     hops = load_frames(path).hops
     rows = hops[hops["observation_id"].eq(1)]
     assert len(rows) == len(chain)
@@ -410,13 +378,7 @@ def test_a_store_that_the_crawler_wrote_is_read_back(tmp_path: Path) -> None:
     [mention] = find_arks("Kept at https://n2t.net/ark:/12148/btv1b8449691v since 2009.")
     answer = Hop(BTV_AT_N2T, "GET", MOMENT, 404, headers={"Server": "rslv"}, elapsed_s=0.2)
     observation = Observation(mention.ark, BTV_AT_N2T, Question.OBJECT, BTV_AT_N2T, (answer,), ChainEnd.ANSWERED)
-    seeds = {
-        "at": MOMENT,
-        "version": "1",
-        "resolver": "https://n2t.net/",
-        "user_agent": "us",
-        "seeds": [GUIDE],
-    }
+    seeds = {"at": MOMENT, "version": "1", "resolver": "https://n2t.net/", "user_agent": "us", "seeds": [GUIDE]}
     with Store.open(tmp_path / "store.sqlite") as store:
         run_id = store.begin_run(command="crawl", **seeds)
         document = DocumentRecord(
@@ -447,21 +409,13 @@ def test_a_store_that_the_crawler_wrote_is_read_back(tmp_path: Path) -> None:
         pytest.param(("01", "02", "02"), ("03", "04", "04"), 2, id="one after the other: the later one"),
         pytest.param(("01", "09", "08"), ("03", "04", "04"), 1, id="gone on with behind a later one"),
         pytest.param(("01", None, "08"), ("03", "04", "04"), 1, id="the same, and never ended"),
-        pytest.param(
-            ("01", "09", "02"),
-            ("03", "04", "04"),
-            2,
-            id="ended behind a later one, and answered before it",
-        ),
+        pytest.param(("01", "09", "02"), ("03", "04", "04"), 2, id="ended behind a later one, and answered before it"),
         pytest.param(("01", None, "02"), ("03", None, "04"), 2, id="neither has ended"),
         pytest.param(("01", "03", "03"), ("03", "04", None), 2, id="one ends as the other begins"),
     ],
 )
 def test_of_two_checks_the_one_that_was_answered_last_counts(
-    tmp_path: Path,
-    first: tuple[str, str | None, str | None],
-    second: tuple[str, str | None, str | None],
-    counts: int,
+    tmp_path: Path, first: tuple[str, str | None, str | None], second: tuple[str, str | None, str | None], counts: int
 ) -> None:
     def at(day: str | None) -> str | None:
         return None if day is None else f"2026-11-{day}T10:00:00.000+00:00"

@@ -32,14 +32,7 @@ from reports.store.frames import Frames, load_frames
 from reports.tables.listings import ARKS
 from reports.tables.report_tables import TABLES, Tables
 from tests.browser import Page, barriers, browser_page, needs_browser
-from tests.report_world import (
-    BTV_AT_N2T,
-    GUIDE,
-    LANDING,
-    RIGHT_TO_LEFT_OVERRIDE,
-    TERM,
-    write_store,
-)
+from tests.report_world import BTV_AT_N2T, GUIDE, LANDING, RIGHT_TO_LEFT_OVERRIDE, TERM, write_store
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +53,7 @@ def only(found: list[Tag]) -> Tag:
 # -- structure
 
 
-def test_the_page_has_a_language_a_title_one_h1_landmarks_and_a_skip_link(
-    soup: BeautifulSoup,
-) -> None:
+def test_the_page_has_a_language_a_title_one_h1_landmarks_and_a_skip_link(soup: BeautifulSoup) -> None:
     assert only(soup.select("html"))["lang"] == "en"
     assert only(soup.select("title")).text == "Which ARKs persist? https://library.example/guide.html, 2026-11-20"
     assert only(soup.select("h1")).text == "Which ARKs persist?"
@@ -71,9 +62,7 @@ def test_the_page_has_a_language_a_title_one_h1_landmarks_and_a_skip_link(
     assert skip["href"] == f"#{only(soup.select('main'))['id']}"
 
 
-def test_the_verdict_comes_first_then_what_to_act_on_then_the_tables_by_topic(
-    soup: BeautifulSoup,
-) -> None:
+def test_the_verdict_comes_first_then_what_to_act_on_then_the_tables_by_topic(soup: BeautifulSoup) -> None:
     said = "1 of 4 judged ARKs fails; 1 gave no answer today; 3 causes to act on; nothing to compare with yet."
     assert only(soup.select("header .lede")).text == said
     headings = [heading.text for heading in soup.select("main h2")]
@@ -182,12 +171,7 @@ def test_no_answer_is_said_to_be_no_link_rot(soup: BeautifulSoup) -> None:
 
 def test_a_badge_says_in_text_what_its_colour_says(soup: BeautifulSoup) -> None:
     badges = {(badge["class"][-1], badge.text) for badge in soup.select("table .badge")}
-    assert {
-        ("fails", "broken"),
-        ("unreachable", "timeout"),
-        ("not-judged", "skipped"),
-        ("works", "erc"),
-    } <= badges
+    assert {("fails", "broken"), ("unreachable", "timeout"), ("not-judged", "skipped"), ("works", "erc")} <= badges
     assert all(badge.text for badge in soup.select(".badge"))
 
 
@@ -268,9 +252,7 @@ def test_a_title_that_is_markup_is_shown_as_it_is(soup: BeautifulSoup) -> None:
     assert only(soup.find_all("td", string="<script>alert('guide')</script>"))
 
 
-def test_only_web_addresses_become_links_and_none_tells_where_it_came_from(
-    soup: BeautifulSoup,
-) -> None:
+def test_only_web_addresses_become_links_and_none_tells_where_it_came_from(soup: BeautifulSoup) -> None:
     links = soup.select("a[href]")
     outer = [tag for tag in links if re.match("(?i)[a-z][a-z0-9+.-]*:", str(tag["href"]))]
     assert {str(tag["href"]).partition(":")[0] for tag in outer} == {"http", "https"}
@@ -283,13 +265,7 @@ def test_only_web_addresses_become_links_and_none_tells_where_it_came_from(
 
 @pytest.mark.parametrize(
     "address",
-    [
-        "javascript:alert(1)",
-        "data:text/html,x",
-        "file:///etc/passwd",
-        "//evil.example/",
-        "https://a.example/\u202e",
-    ],
+    ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "//evil.example/", "https://a.example/\u202e"],
 )
 def test_what_is_no_plain_web_address_is_no_link(address: str) -> None:
     assert link(address) is None
@@ -298,11 +274,7 @@ def test_what_is_no_plain_web_address_is_no_link(address: str) -> None:
 def test_a_poisoned_store_stays_harmless_and_visible(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> None:
     evil = f"javascript:alert(1)//</style><script>{RIGHT_TO_LEFT_OVERRIDE}\x00\ud800"
     run = frames.run.assign(user_agent=evil.replace("\ud800", ""), resolver=evil.replace("\ud800", ""))
-    ours = {
-        "causes": ("cause", "fault", "advice"),
-        "changes": ("event",),
-        "failures": ("cause", "fault"),
-    }
+    ours = {"causes": ("cause", "fault", "advice"), "changes": ("event",), "failures": ("cause", "fault")}
     everything = {
         name: table.assign(
             **{
@@ -349,11 +321,7 @@ def test_a_table_is_embedded_column_by_column_with_every_text_once() -> None:
     )
     assert unpacked(packed(table, columns)) == {
         "rows": 3,
-        "columns": [
-            {"d": ["ark:1/x"], "i": [0, -1, 0]},
-            {"v": [1795168800123, None, None]},
-            {"v": [2, None, 0]},
-        ],
+        "columns": [{"d": ["ark:1/x"], "i": [0, -1, 0]}, {"v": [1795168800123, None, None]}, {"v": [2, None, 0]}],
     }
 
 
@@ -373,18 +341,7 @@ def test_texts_are_embedded_as_they_are() -> None:
         None,
         "plain",
     ]
-    shown = [
-        "plain",
-        'a "quote"',
-        "back\\slash",
-        "é",
-        "\N{GRINNING FACE}",
-        "del[U+007F]",
-        "tab[U+0009]",
-        "",
-        "~",
-        " ",
-    ]
+    shown = ["plain", 'a "quote"', "back\\slash", "é", "\N{GRINNING FACE}", "del[U+007F]", "tab[U+0009]", "", "~", " "]
     table = pd.DataFrame({"ark": pd.Series(texts, dtype="str")})
     assert unpacked(packed(table, columns))["columns"] == [{"d": shown, "i": [*range(10), -1, 0]}]
     assert unpacked(packed(table.head(0), columns)) == {"rows": 0, "columns": [{"d": [], "i": []}]}
@@ -422,11 +379,7 @@ def test_charts_hold_the_numbers_of_their_tables(tables: Mapping[str, pd.DataFra
     drawn = {series["name"]: [point["value"] for point in series["data"]] for series in by_naan.option["series"]}
     assert drawn["works"] == tables["naans"]["works"].tolist()
     assert drawn["no answer today"] == tables["naans"]["unreachable"].tolist()
-    assert [chart.name for chart in services] == [
-        "service-object",
-        "service-metadata",
-        "service-commitment",
-    ]
+    assert [chart.name for chart in services] == ["service-object", "service-metadata", "service-commitment"]
     assert "stated" in services[2].option["yAxis"]["data"]
     assert len({chart.option["xAxis"]["max"] for chart in services}) == 1  # of one scale, or they can't be compared
     links = {(link["source"], link["target"]): link["value"] for link in flow.option["series"][0]["links"]}
@@ -458,13 +411,8 @@ def test_charts_are_the_same_every_time(tables: Mapping[str, pd.DataFrame]) -> N
     assert charts(tables) == charts(tables)
 
 
-def test_a_chart_of_many_naans_draws_the_small_ones_together(
-    tables: Mapping[str, pd.DataFrame],
-) -> None:
-    many = pd.concat(
-        [tables["naans"].assign(naan=str(number)) for number in range(10000, 10004)],
-        ignore_index=True,
-    )
+def test_a_chart_of_many_naans_draws_the_small_ones_together(tables: Mapping[str, pd.DataFrame]) -> None:
+    many = pd.concat([tables["naans"].assign(naan=str(number)) for number in range(10000, 10004)], ignore_index=True)
     for works in (100, 1):  # also where the others together are more than the greatest
         great = many.assign(works=many["works"].where(many.index != 0, works))
         bars = next(charts_of("naans", great, ENGLISH)).option
@@ -555,11 +503,7 @@ def test_a_table_searches_filters_and_sorts(opened: tuple[Page, Path]) -> None:
     browser.value("arks.search('').draw() && null")
     select = "document.querySelector('[data-table=arks] select[name=family]')"
     browser.value(f"{select}.value = 'works', {select}.dispatchEvent(new Event('change')) && null")
-    assert set(rows(browser, "arks")) == {
-        "ark:12148/bpt6k107371t",
-        "ark:12148/btv1b8449691v",
-        "ark:99152/p0v",
-    }
+    assert set(rows(browser, "arks")) == {"ark:12148/bpt6k107371t", "ark:12148/btv1b8449691v", "ark:99152/p0v"}
     browser.value(f"{select}.value = '', {select}.dispatchEvent(new Event('change')) && null")
     browser.value("arks.order([0, 'desc']).draw() && null")
     assert rows(browser, "arks")[0] == "ark:99999/fk4ks86n31"
@@ -570,9 +514,7 @@ def test_a_table_searches_filters_and_sorts(opened: tuple[Page, Path]) -> None:
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.promise
-def test_a_deep_link_opens_one_ark_with_its_chain_its_citations_and_its_evidence(
-    opened: tuple[Page, Path],
-) -> None:
+def test_a_deep_link_opens_one_ark_with_its_chain_its_citations_and_its_evidence(opened: tuple[Page, Path]) -> None:
     browser, index = opened
     browser.open(index, fragment="#ark=ark%3A12148%2Fbtv1b8449691v")
     browser.settled("arkaudit.showArk()")
@@ -683,9 +625,7 @@ def empty_headings(browser: Page) -> list[str]:
 
 @pytest.mark.browser
 @needs_browser
-def test_the_page_prints_its_counts_and_its_charts_and_no_listing(
-    opened: tuple[Page, Path],
-) -> None:
+def test_the_page_prints_its_counts_and_its_charts_and_no_listing(opened: tuple[Page, Path]) -> None:
     browser, index = opened
     browser.open(index)
     text = "\n".join(sheets(browser))
@@ -724,10 +664,7 @@ def test_the_page_is_dark_for_those_who_prefer_dark(opened: tuple[Page, Path]) -
     browser, index = opened
     colours = {}
     for scheme in ("light", "dark"):
-        browser.call(
-            "Emulation.setEmulatedMedia",
-            features=[{"name": "prefers-color-scheme", "value": scheme}],
-        )
+        browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         browser.open(index)
         colours[scheme] = browser.value("getComputedStyle(document.body).backgroundColor")
     assert colours == {"light": "rgb(252, 251, 248)", "dark": "rgb(21, 24, 29)"}

@@ -19,15 +19,7 @@ from reports.page.document import page
 from reports.store.frames import Frames, load_frames
 from reports.tables import politeness
 from reports.tables.report_tables import Report
-from tests.report_world import (
-    GUIDE,
-    MOMENT,
-    ark_row,
-    hop,
-    mention_row,
-    observation_row,
-    write_store,
-)
+from tests.report_world import GUIDE, MOMENT, ark_row, hop, mention_row, observation_row, write_store
 from tests.test_verdict import facts
 
 ONE, DEAD = "https://n2t.net/ark:12148/x5", "https://dead.example/ark:12148/x6"
@@ -62,21 +54,11 @@ def frames(tmp_path: Path) -> Frames:
                     traffic("https://dead.example", requests=6, interval_s=1.0, given_up=DEAD_WORDS),
                 ],
                 schema.finding: [
+                    finding(GUIDE, Rule.CALENDAR, refusal_text(Rule.CALENDAR, 812, "https://library.example/2031/")),
                     finding(
-                        GUIDE,
-                        Rule.CALENDAR,
-                        refusal_text(Rule.CALENDAR, 812, "https://library.example/2031/"),
+                        "https://library.example/b", Rule.CALENDAR, refusal_text(Rule.CALENDAR, 8, "https://a.example/")
                     ),
-                    finding(
-                        "https://library.example/b",
-                        Rule.CALENDAR,
-                        refusal_text(Rule.CALENDAR, 8, "https://a.example/"),
-                    ),
-                    finding(
-                        "this crawl",
-                        "max-pages",
-                        "stopped at 10 documents (--max-pages); 5 more were found",
-                    ),
+                    finding("this crawl", "max-pages", "stopped at 10 documents (--max-pages); 5 more were found"),
                     finding(GUIDE, "incomplete", "the connection broke off behind 120 bytes"),
                 ],
             },
@@ -169,21 +151,12 @@ def closed(tmp_path: Path) -> Frames:
         return {"ark_id": ark_id, "run_id": run_id, **url, **judged}
 
     works = {"ark_id": 4, "run_id": 1, "request_url": ONE, "object": "resolved", "final_url": ONE}
-    challenge = {
-        "chain": [503],
-        "headers": {"cf-mitigated": "challenge"},
-        "type": "text/html",
-        "body": "x",
-    }
+    challenge = {"chain": [503], "headers": {"cf-mitigated": "challenge"}, "type": "text/html", "body": "x"}
     judged = judge({Question.OBJECT: facts(Question.OBJECT, challenge)})
     by_check = "; ".join(judged.object.evidence)  # in the words of its rule
     rows: dict[Any, list[dict[str, Any]]] = {
         schema.run: [
-            {
-                "run_id": 1,
-                "plan": {"seeds": [], "settings": {"identity": "kpr0"}},
-                "command": "run",
-            },
+            {"run_id": 1, "plan": {"seeds": [], "settings": {"identity": "kpr0"}}, "command": "run"},
             {"run_id": 2, "command": "check"},
         ],
         schema.document: [{"document_id": 1, "run_id": 1, "url": GUIDE}],
@@ -206,9 +179,7 @@ def closed(tmp_path: Path) -> Frames:
     return load_frames(write_store(tmp_path / "closed.db", rows), run_id=1)
 
 
-def test_a_host_that_keeps_programs_out_has_what_was_tried_and_what_nobody_can_judge(
-    closed: Frames,
-) -> None:
+def test_a_host_that_keeps_programs_out_has_what_was_tried_and_what_nobody_can_judge(closed: Frames) -> None:
     columns = ("host", "arks_not_judged", "tried", "signed_by")
     rows = told_of(politeness.HOSTS.of(closed), *columns)
     assert [row for row in rows if row[1]] == [

@@ -16,13 +16,7 @@ from hypothesis import strategies as st
 
 from arkaudit.reporting import MOST_NAANS, main_table, summary_lines
 from crawler.model import schema
-from crawler.model.observations import (
-    FAMILY_OF,
-    CommitmentOutcome,
-    Family,
-    MetadataOutcome,
-    ObjectOutcome,
-)
+from crawler.model.observations import FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 from reports.languages.display import ColumnType
 from reports.store.frames import Frames, load_frames
 from reports.store.selections import TRIAGE
@@ -61,9 +55,7 @@ from tests.report_world import (
 )
 
 
-def test_the_note_of_a_measure_is_that_of_this_run_and_not_of_the_one_before(
-    frames: Frames,
-) -> None:
+def test_the_note_of_a_measure_is_that_of_this_run_and_not_of_the_one_before(frames: Frames) -> None:
     def with_known(*decision: str | None) -> Frames:
         row = (3, MUSEUM, None, *decision, None, True, False)
         return replace(frames, triage=frame_of(TRIAGE, [row]))
@@ -172,19 +164,9 @@ def test_services_count_each_asked_ark_once_a_service(tables: Mapping[str, pd.Da
     ]
 
 
-def test_shared_naans_say_what_they_are_for_and_what_was_observed(
-    tables: Mapping[str, pd.DataFrame],
-) -> None:
+def test_shared_naans_say_what_they_are_for_and_what_was_observed(tables: Mapping[str, pd.DataFrame]) -> None:
     shared = tables["naans"][tables["naans"]["purpose"].notna()]
-    named = (
-        "naan",
-        "purpose",
-        "expected_to_resolve",
-        "long_term_reference",
-        "arks",
-        "citations",
-        "outcomes",
-    )
+    named = ("naan", "purpose", "expected_to_resolve", "long_term_reference", "arks", "citations", "outcomes")
     assert listed(shared, *named) == [
         ("12345", "examples in documentation", "maybe", False, 1, 1, "1 skipped"),
         ("99152", "terms of vocabularies and ontologies", "yes", True, 1, 1, "1 resolved"),
@@ -192,9 +174,7 @@ def test_shared_naans_say_what_they_are_for_and_what_was_observed(
     ]
 
 
-def test_an_ark_at_two_urls_counts_once_with_its_best_outcome(
-    tables: Mapping[str, pd.DataFrame],
-) -> None:
+def test_an_ark_at_two_urls_counts_once_with_its_best_outcome(tables: Mapping[str, pd.DataFrame]) -> None:
     counted = listed(tables["naans"], "naan", "arks", "citations", "documents", "works", "fails", "share_works")
     assert counted[0] == ("12148", 2, 3, 2, 2, 0, 1.0)
 
@@ -249,19 +229,7 @@ def test_resolvers(tables: Mapping[str, pd.DataFrame]) -> None:
     named = ["host", "arks", "works", "fails", "unreachable", "not_judged", "info_answers"]
     assert listed(asked, *named, "http_only", "tls", "mean_redirects", "landing_hosts") == [
         ("n2t.net", 4, 2, 0, 0, 2, n2t_answers, False, "ok", 0.5, "1 gallica.example, 1 n2t.net"),
-        (
-            "gallica.example",
-            2,
-            1,
-            1,
-            0,
-            0,
-            "1 not-asked, 1 query-ignored",
-            False,
-            None,
-            0.0,
-            "2 gallica.example",
-        ),
+        ("gallica.example", 2, 1, 1, 0, 0, "1 not-asked, 1 query-ignored", False, None, 0.0, "2 gallica.example"),
         ("guarded.example", 1, 0, 0, 0, 1, "1 blocked", None, None, 0.0, None),
         ("museum.example", 1, 0, 1, 0, 0, "1 not-asked", True, None, 0.0, "1 museum.example"),
         ("slow.example", 1, 0, 0, 1, 0, "1 not-asked", False, "expired", 0.0, None),
@@ -278,9 +246,7 @@ def test_a_document_is_judged_by_the_urls_that_it_cites(tables: Mapping[str, pd.
     ]
 
 
-def test_arks_that_fail_come_first_and_those_that_work_last(
-    tables: Mapping[str, pd.DataFrame],
-) -> None:
+def test_arks_that_fail_come_first_and_those_that_work_last(tables: Mapping[str, pd.DataFrame]) -> None:
     assert listed(tables["arks"], "ark", "object", "family", "citations", "documents") == [
         ("ark:53355/cl010120339", "broken", "fails", 2, 2),
         ("ark:12148/btv1b8449691v", "broken", "fails", 1, 1),
@@ -295,16 +261,11 @@ def test_arks_that_fail_come_first_and_those_that_work_last(
     ]
 
 
-def test_a_row_of_the_arks_says_where_it_led_what_is_promised_and_why(
-    tables: Mapping[str, pd.DataFrame],
-) -> None:
+def test_a_row_of_the_arks_says_where_it_led_what_is_promised_and_why(tables: Mapping[str, pd.DataFrame]) -> None:
     arks = tables["arks"].set_index("request_url")
     stated = arks.loc[BTV_AT_N2T]
     assert (stated["final_url"], stated["hop_count"], stated["request_count"]) == (LANDING, 1, 3)
-    assert (stated["permanence"], stated["guarantor"]) == (
-        "Permanent: Stable Content",
-        "The Library",
-    )
+    assert (stated["permanence"], stated["guarantor"]) == ("Permanent: Stable Content", "The Library")
     assert stated["commitment_evidence"] == "an erc-support block; with a rating"
     failed = arks.loc[MUSEUM]
     assert failed["first_document"] == GUIDE
@@ -313,9 +274,7 @@ def test_a_row_of_the_arks_says_where_it_led_what_is_promised_and_why(
     assert pd.isna(failed["permanence"])
 
 
-def test_a_citation_keeps_what_was_written_beside_what_was_made_of_it(
-    tables: Mapping[str, pd.DataFrame],
-) -> None:
+def test_a_citation_keeps_what_was_written_beside_what_was_made_of_it(tables: Mapping[str, pd.DataFrame]) -> None:
     citations = tables["citations"]
     assert list(citations["document"]) == [GUIDE] * 7 + [LIST] * 4
     repaired = citations.iloc[8]
@@ -367,10 +326,7 @@ def test_tables_of_an_empty_store_are_empty_and_have_the_same_dtypes(
     tmp_path: Path, tables: Mapping[str, pd.DataFrame]
 ) -> None:
     empty = Tables(load_frames(write_store(tmp_path / "empty.sqlite", {})))
-    assert {name: len(table) for name, table in empty.items() if len(table)} == {
-        "summary": 26,
-        "services": 5,
-    }
+    assert {name: len(table) for name, table in empty.items() if len(table)} == {"summary": 26, "services": 5}
     assert set(empty["summary"]["value"]) == {0}
     for name, table in empty.items():
         assert table.dtypes.equals(tables[name].dtypes), name
@@ -451,12 +407,7 @@ def test_sums_agree_across_tables(world: Mapping[str, Any]) -> None:
     frames = frames_of(world)
     tables = {table.name: table.function(frames) for table in TABLES if table.name in SUMMED}
     measured = dict(listed(tables["summary"], "measure", "value"))
-    families = {
-        "works": "works",
-        "fails": "fails",
-        "unreachable": "unreachable",
-        "not-judged": "not_judged",
-    }
+    families = {"works": "works", "fails": "fails", "unreachable": "unreachable", "not-judged": "not_judged"}
     naans, arks, documents, resolvers = (tables[name] for name in ("naans", "arks", "documents", "resolvers"))
 
     assert measured["ARKs"] == naans["arks"].sum() == arks["ark"].nunique()

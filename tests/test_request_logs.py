@@ -15,13 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model.observations import DocumentOutcome
-from crawler.sources.request_logs import (
-    MOST_LINE_BYTES,
-    RequestLogs,
-    citing_page,
-    line_pattern,
-    request_in,
-)
+from crawler.sources.request_logs import MOST_LINE_BYTES, RequestLogs, citing_page, line_pattern, request_in
 from crawler.store.store import Store
 from tests.library import rows
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
@@ -178,9 +172,7 @@ def test_lines_that_come_while_a_log_is_read_are_left_for_the_next_time(tmp_path
     assert finding.detail.startswith("5 requests for ARKs by people and 0 by robots, in 5 lines")
 
 
-def test_a_log_under_two_names_is_read_once_and_what_repeats_takes_no_memory(
-    tmp_path: Path,
-) -> None:
+def test_a_log_under_two_names_is_read_once_and_what_repeats_takes_no_memory(tmp_path: Path) -> None:
     log, again = tmp_path / "access.log", tmp_path / "access.log.1"
     log.write_bytes(LINE * 1000 + combined("/ark:/12148/x6").encode() + combined("/ark:/12148/x7").encode())
     again.hardlink_to(log)
@@ -310,16 +302,7 @@ def test_a_log_that_is_not_there_or_not_for_this_command_is_one_line(tmp_path: P
 # -- privacy
 
 _ADDRESSES = ("203.0.113.", "198.51.100.", "2001:db8", "2001%3Adb8", "192.0.2.")
-_OF_VISITORS = (
-    *_ADDRESSES,
-    "secretuser",
-    "s3cret",
-    "C00KIE",
-    "anna:pw",
-    "user=anna",
-    "Anna Maria",
-    "X11; Linux",
-)
+_OF_VISITORS = (*_ADDRESSES, "secretuser", "s3cret", "C00KIE", "anna:pw", "user=anna", "Anna Maria", "X11; Linux")
 
 
 @pytest.mark.promise
@@ -341,12 +324,7 @@ def test_nothing_of_a_visitor_is_in_store_log_report_or_output(tmp_path: Path) -
     said = b""
     with library() as command:
         for level in ((), ("-v",), ("-vv", "--log-file", tmp_path / "kept.log"), ("--quiet",)):
-            kept_at = (
-                "--store",
-                tmp_path / f"{len(said)}.db",
-                "--out",
-                tmp_path / f"out{len(said)}",
-            )
+            kept_at = ("--store", tmp_path / f"{len(said)}.db", "--out", tmp_path / f"out{len(said)}")
             done = command("run", seed, *kept_at, "--format", "all", *level)
             assert done.returncode == 0, done.stderr
             said += f"{done.stdout}{done.stderr}".encode()

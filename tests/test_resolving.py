@@ -116,11 +116,7 @@ def test_five_redirects_are_allowed_where_five_are_allowed() -> None:
 
 
 def observation(
-    question: Question,
-    *,
-    status: int | None = 200,
-    end: ChainEnd = ChainEnd.ANSWERED,
-    url: str = URL,
+    question: Question, *, status: int | None = 200, end: ChainEnd = ChainEnd.ANSWERED, url: str = URL
 ) -> Observation:
     hop = Hop(url, "GET", "2026-11-21T00:00:00.000+00:00", status)
     return Observation(Ark.parse("ark:12x45/x5"), url, question, url, (hop,), end)
@@ -130,9 +126,5 @@ def test_what_our_own_rules_held_back_was_not_sent() -> None:
     sent = observation(Question.OBJECT)
     held = observation(Question.INFO, status=None, end=ChainEnd.ROBOTS)
     assert requests_sent([sent, held]) == 1
-    dead = replace(
-        sent,
-        hops=(*sent.hops, replace(sent.hops[0], status=None, sent=False)),
-        end=ChainEnd.REFUSED,
-    )
+    dead = replace(sent, hops=(*sent.hops, replace(sent.hops[0], status=None, sent=False)), end=ChainEnd.REFUSED)
     assert requests_sent([dead]) == 1

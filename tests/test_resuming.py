@@ -186,13 +186,7 @@ def decisions(store: Path) -> list[int]:
 def test_after_one_ctrl_c_what_was_in_flight_is_on_record_and_nothing_is_asked_again(
     world: World, tmp_path: Path, after: int
 ) -> None:
-    command = [
-        "run",
-        "http://www.library.example/",
-        *world.configuration(tmp_path),
-        "--store",
-        str(tmp_path / "a.db"),
-    ]
+    command = ["run", "http://www.library.example/", *world.configuration(tmp_path), "--store", str(tmp_path / "a.db")]
     before = len(world.asked)
     with Command(command) as running:
         wait_for_requests(world, running, before + after)
@@ -216,15 +210,7 @@ def test_a_second_ctrl_c_stops_at_once_and_the_run_can_be_gone_on_with(tmp_path:
 
     with RawServer(respond) as server:
         arks = [f"{server.url}/ark:/12x45/x{number}" for number in range(3)]
-        command = [
-            "check",
-            *ON_LOOPBACK,
-            "--timeout",
-            "900",
-            "--store",
-            str(tmp_path / "a.db"),
-            *arks,
-        ]
+        command = ["check", *ON_LOOPBACK, "--timeout", "900", "--store", str(tmp_path / "a.db"), *arks]
         with Command(command) as running:
             wait_until(lambda: len(server.targets) >= 2, "two requests")
             running.send(signal.SIGINT)
@@ -303,25 +289,14 @@ def test_a_harvest_that_goes_in_circles_is_told_also_after_a_kill(tmp_path: Path
         return reply(body=body, media_type=media_type)
 
     with RawServer(repeating) as server:
-        command = [
-            "crawl",
-            *ON_LOOPBACK,
-            f"oai:{server.url}/oai",
-            "--store",
-            str(tmp_path / "a.db"),
-        ]
+        command = ["crawl", *ON_LOOPBACK, f"oai:{server.url}/oai", "--store", str(tmp_path / "a.db")]
         with Command(command) as running:
             wait_until(lambda: len(server.targets) >= 3, "three requests")
             running.kill()
         released.append(True)
         with Command(command) as running:
             assert running.exit_code() == 0, running.errors
-        assert [target.partition("resumptionToken=")[2] for target in server.targets] == [
-            "",
-            "a",
-            "b",
-            "b",
-        ]
+        assert [target.partition("resumptionToken=")[2] for target in server.targets] == ["", "a", "b", "b"]
     with sqlite3.connect(tmp_path / "a.db") as raw:
         [(subject,)] = raw.execute("select subject from finding where kind = 'source-loop'").fetchall()
     assert subject.endswith("resumptionToken=b")
@@ -344,25 +319,14 @@ def test_a_source_that_lists_the_same_for_ever_ends_where_it_would_have_without_
         return reply(body=body, media_type=media_type) if target != "/x" else reply(body="an entry")
 
     with RawServer(deaf) as server:
-        command = [
-            "crawl",
-            *ON_LOOPBACK,
-            "--timeout",
-            "900",
-            f"{kind}:{server.url}/{kind}",
-            "--store",
-        ]
+        command = ["crawl", *ON_LOOPBACK, "--timeout", "900", f"{kind}:{server.url}/{kind}", "--store"]
         assert run_command(*command, tmp_path / "whole.db").returncode == 0
         asked = sorted(server.targets)
         released.clear()
         with Command([*command, tmp_path / "a.db"]) as running:
+            wait_until(lambda: any("part1" in target for target in server.targets[len(asked) :]), "the second part")
             wait_until(
-                lambda: any("part1" in target for target in server.targets[len(asked) :]),
-                "the second part",
-            )
-            wait_until(
-                lambda: sent(tmp_path / "a.db").total() >= len(server.targets) - len(asked) - 1,
-                "a record of it",
+                lambda: sent(tmp_path / "a.db").total() >= len(server.targets) - len(asked) - 1, "a record of it"
             )
             running.kill()
         released.append(True)
@@ -390,15 +354,7 @@ def test_a_second_run_on_a_store_is_refused_and_reports_may_read_it(tmp_path: Pa
 
     with RawServer(respond) as server:
         arks = [f"{server.url}/ark:/12x45/x{number}" for number in range(30)]
-        command = [
-            "check",
-            *ON_LOOPBACK,
-            "--timeout",
-            "900",
-            "--store",
-            str(tmp_path / "a.db"),
-            *arks,
-        ]
+        command = ["check", *ON_LOOPBACK, "--timeout", "900", "--store", str(tmp_path / "a.db"), *arks]
         with Command(command) as running:
             wait_until(lambda: server.targets, "a request")
             second = run_command(*command)
@@ -457,9 +413,7 @@ def test_the_same_command_goes_on_and_says_so(interrupted: tuple[RawServer, Path
     assert runs(store) == [(1, "finished", 0, 5), (2, "finished", 0, 5)]
 
 
-def test_resume_alone_goes_on_with_what_the_run_was_told(
-    interrupted: tuple[RawServer, Path],
-) -> None:
+def test_resume_alone_goes_on_with_what_the_run_was_told(interrupted: tuple[RawServer, Path]) -> None:
     server, store = interrupted
     done = run_command("crawl", *ON_LOOPBACK, "--resume", "--store", store)
     assert done.returncode == 0, done.stderr
@@ -476,9 +430,7 @@ def test_what_contradicts_the_run_is_one_clear_line(interrupted: tuple[RawServer
     assert runs(store) == [(1, "running", 1, 2)]
 
 
-def test_another_command_begins_a_run_of_its_own_and_says_what_is_left(
-    interrupted: tuple[RawServer, Path],
-) -> None:
+def test_another_command_begins_a_run_of_its_own_and_says_what_is_left(interrupted: tuple[RawServer, Path]) -> None:
     server, store = interrupted
     done = run_command("crawl", *ON_LOOPBACK, "--depth", "0", server.url, "--store", store)
     assert "run 1 did not finish, but differs in crawl.depth" in done.stderr
@@ -503,15 +455,7 @@ def test_nothing_to_go_on_with_is_one_clear_line_and_no_store(verb: str, tmp_pat
 
 def test_a_run_that_is_finished_is_reported_again_and_nothing_is_asked(tmp_path: Path) -> None:
     with RawServer(lambda _: reply(body="ark:/12345/x5")) as server:
-        command = [
-            "run",
-            *ON_LOOPBACK,
-            server.url,
-            "--store",
-            str(tmp_path / "a.db"),
-            "--out",
-            str(tmp_path / "out"),
-        ]
+        command = ["run", *ON_LOOPBACK, server.url, "--store", str(tmp_path / "a.db"), "--out", str(tmp_path / "out")]
         first = run_command(*command)
         shutil.rmtree(tmp_path / "out")
         again = run_command(*command, "--resume")
@@ -538,17 +482,7 @@ def test_a_run_that_is_ended_before_its_news_are_told_tells_them_and_asks_nothin
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.toml").write_text(_DEADLY.format(number=int(number)))
     with RawServer(lambda _: reply(body="ark:/12345/x5")) as server:
-        command = [
-            "run",
-            *ON_LOOPBACK,
-            "-c",
-            "a.toml",
-            server.url,
-            "--store",
-            "a.db",
-            "--out",
-            "out",
-        ]
+        command = ["run", *ON_LOOPBACK, "-c", "a.toml", server.url, "--store", "a.db", "--out", "out"]
         with Command(command) as running:
             assert running.exit_code() == code, running.errors
         shutil.rmtree("out")
@@ -573,20 +507,9 @@ def test_documents_to_fetch_at_most_are_counted_over_all_that_went_on(tmp_path: 
         return reply(body=links)
 
     with RawServer(respond) as server:
-        command = [
-            "crawl",
-            *ON_LOOPBACK,
-            "--max-pages",
-            "9",
-            f"{server.url}/",
-            "--store",
-            str(tmp_path / "a.db"),
-        ]
+        command = ["crawl", *ON_LOOPBACK, "--max-pages", "9", f"{server.url}/", "--store", str(tmp_path / "a.db")]
         with Command(command) as running:
-            wait_until(
-                lambda: "/5" in server.targets and len(sent(tmp_path / "a.db")) >= 5,
-                "the sixth page",
-            )
+            wait_until(lambda: "/5" in server.targets and len(sent(tmp_path / "a.db")) >= 5, "the sixth page")
             running.kill()
         done = run_command(*command)
         assert server.targets == ["/", *(f"/{number}" for number in (1, 2, 3, 4, 5, 5, 6, 7, 8))]
@@ -596,9 +519,7 @@ def test_documents_to_fetch_at_most_are_counted_over_all_that_went_on(tmp_path: 
         assert raw.execute("select detail from finding where kind = 'max-pages'").fetchall() == [(warning,)]
 
 
-def test_a_document_over_which_our_own_code_stumbles_gets_a_row_and_the_run_its_end(
-    tmp_path: Path,
-) -> None:
+def test_a_document_over_which_our_own_code_stumbles_gets_a_row_and_the_run_its_end(tmp_path: Path) -> None:
     def respond(target: str) -> bytes:
         return reply(body="broken" if target == "/1" else "<a href='/1'>1</a> <a href='/2'>2</a>")
 

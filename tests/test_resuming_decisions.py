@@ -22,13 +22,7 @@ def config(**options: Any) -> Config:
 
 
 def run(number: int, state: str, *, seeds: list[str] = SEEDS, **options: Any) -> Run:
-    return Run(
-        number,
-        "run",
-        "2026-11-21T00:00:00.000+00:00",
-        state,
-        RunPlan.of(seeds, config(**options)).json,
-    )
+    return Run(number, "run", "2026-11-21T00:00:00.000+00:00", state, RunPlan.of(seeds, config(**options)).json)
 
 
 @pytest.mark.parametrize("state", ["running", "interrupted", "failed"])
@@ -69,11 +63,7 @@ def test_resume_takes_what_it_is_not_told_from_the_run() -> None:
     decided = decide([run(1, "interrupted", **told)], [], config(politeness__delay=3), resume=True)
     assert decided.plan.seeds == tuple(SEEDS)
     effective = with_settings_of(decided.plan, config(politeness__delay=3))
-    assert (effective.crawl.depth, effective.resolver, effective.resolve.direct) == (
-        2,
-        "https://r.example/",
-        True,
-    )
+    assert (effective.crawl.depth, effective.resolver, effective.resolve.direct) == (2, "https://r.example/", True)
     assert effective.politeness.delay == 3
 
 
@@ -83,11 +73,7 @@ def test_resume_says_what_it_contradicts() -> None:
 
 
 def test_resume_goes_on_with_the_newest_run_of_these_seeds() -> None:
-    runs = [
-        run(3, "interrupted", seeds=["https://other.example/"]),
-        run(2, "interrupted"),
-        run(1, "interrupted"),
-    ]
+    runs = [run(3, "interrupted", seeds=["https://other.example/"]), run(2, "interrupted"), run(1, "interrupted")]
     for seeds, number in ((SEEDS, 2), ([], 3)):
         decided = decide(runs, seeds, config(), resume=True)
         assert decided.run is not None
@@ -120,9 +106,7 @@ def signed(folder: Path, name: str) -> dict[str, Any]:
     return {"identity__key": file, "identity__agent": "https://library.example/"}
 
 
-def test_a_run_is_not_gone_on_with_by_another_key_as_hosts_may_answer_otherwise(
-    tmp_path: Path,
-) -> None:
+def test_a_run_is_not_gone_on_with_by_another_key_as_hosts_may_answer_otherwise(tmp_path: Path) -> None:
     one, other = signed(tmp_path, "one"), signed(tmp_path, "other")
     begun = run(1, "interrupted", **one)
     assert decide([begun], SEEDS, config(**one), resume=None).run == begun

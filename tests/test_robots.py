@@ -28,11 +28,7 @@ def test_without_rules_everything_may_be_asked(status: str) -> None:
 
 @pytest.mark.parametrize(
     ("status", "times"),
-    [
-        ("500 Internal Server Error", 1),
-        ("503 Service Unavailable", 3),
-        ("429 Too Many Requests", 3),
-    ],
+    [("500 Internal Server Error", 1), ("503 Service Unavailable", 3), ("429 Too Many Requests", 3)],
 )
 def test_rules_that_can_not_be_had_forbid_everything_for_now(status: str, times: int) -> None:
     with RawServer(lambda _: PAGE, robots=reply(status)) as server:
@@ -85,10 +81,7 @@ def test_a_host_without_an_answer_is_observed_as_that() -> None:
 
 @pytest.mark.parametrize("name", ["arkaudit/0.1", "ArkAudit/9 (+https://pypi.org/project/arkaudit/)", "arkaudit*"])
 def test_who_names_us_as_their_log_does_is_obeyed(name: str) -> None:
-    rules = reply(
-        body=f"User-agent: *\r\nAllow: /\r\n\r\nUser-Agent: {name}\r\nDisallow: /",
-        media_type="text/plain",
-    )
+    rules = reply(body=f"User-agent: *\r\nAllow: /\r\n\r\nUser-Agent: {name}\r\nDisallow: /", media_type="text/plain")
     with RawServer(lambda _: PAGE, robots=rules) as server:
         assert outcomes(check_rows(f"{server.url}/ark:/12x45/x5")) == ["robots"]
         assert server.targets == []
@@ -129,8 +122,7 @@ def test_rules_are_obeyed_however_they_are_encoded(body: bytes, lines: str) -> N
 
 
 @pytest.mark.parametrize(
-    "status",
-    ["301 Moved Permanently", "302 Found", "429 Too Many Requests", "503 Service Unavailable"],
+    "status", ["301 Moved Permanently", "302 Found", "429 Too Many Requests", "503 Service Unavailable"]
 )
 @pytest.mark.parametrize("wish", ["9999999999", "9" * 400, "Fri, 31 Dec 99999 23:59:59 GMT"])
 def test_who_asks_to_be_left_alone_for_ever_is_left_alone(status: str, wish: str) -> None:

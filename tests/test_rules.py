@@ -19,9 +19,7 @@ def test_the_page_about_verdicts_is_current() -> None:
 
 
 @pytest.mark.parametrize("outcome", [*ObjectOutcome, *MetadataOutcome, *CommitmentOutcome], ids=repr)
-def test_every_outcome_has_a_rule(
-    outcome: ObjectOutcome | MetadataOutcome | CommitmentOutcome,
-) -> None:
+def test_every_outcome_has_a_rule(outcome: ObjectOutcome | MetadataOutcome | CommitmentOutcome) -> None:
     letters = next(letters for _, outcomes, letters in SERVICES if isinstance(outcome, outcomes))
     ruled = {rule.outcome for letter in letters for rule in TABLES[letter].rules}
     assert outcome in ruled | {each for each, _ in WITHOUT_RULES}

@@ -120,10 +120,7 @@ def test_a_parser_reads_and_writes_no_files_but_those_of_python(tmp_path: Path) 
         (listed, tmp_path), (write, own), (write, tmp_path / "new"), (append, own), (remove, own), (make_folder, own),
         (link, own), (temporary, own), (write, Path(__file__).parent / "new"),
     ):  # fmt: skip
-        assert outcome(function, str(path)) in ("PermissionError", "FileNotFoundError"), (
-            function,
-            path,
-        )
+        assert outcome(function, str(path)) in ("PermissionError", "FileNotFoundError"), (function, path)
     assert own.read_text() == "x"
     assert [each.name for each in tmp_path.iterdir()] == ["a.txt"]
     assert outcome(read, os.__file__) == "done", "modules are read when they are needed"

@@ -259,30 +259,16 @@ def test_a_signal_lets_a_run_finish_what_it_has_in_flight(tmp_path: Path) -> Non
     ("text", "said"),
     [
         pytest.param(
-            "[audits.x]\nschedule = '0 3 *'",
-            ": audits.x.schedule: no cron expression",
-            id="a schedule that is none",
+            "[audits.x]\nschedule = '0 3 *'", ": audits.x.schedule: no cron expression", id="a schedule that is none"
         ),
-        pytest.param(
-            "[audits.x]\ntimezone = 'Mars'\n",
-            ": audits.x.timezone: no time zone",
-            id="no time zone",
-        ),
+        pytest.param("[audits.x]\ntimezone = 'Mars'\n", ": audits.x.timezone: no time zone", id="no time zone"),
         pytest.param(
             "[audits.x]\n[audits.x.politeness]\ntimeout = 30\ndelay = -1\n",
             ": audits.x.politeness.delay: ",
             id="a value out of bounds",
         ),
-        pytest.param(
-            "[audits.x]\nseeds = [\n'a',\n7]\n",
-            ": audits.x.seeds.1: ",
-            id="a value over several lines",
-        ),
-        pytest.param(
-            "[audits.x]\nshcedule = ''\n",
-            ": audits.x.shcedule: ",
-            id="an option that there is none of",
-        ),
+        pytest.param("[audits.x]\nseeds = [\n'a',\n7]\n", ": audits.x.seeds.1: ", id="a value over several lines"),
+        pytest.param("[audits.x]\nshcedule = ''\n", ": audits.x.shcedule: ", id="an option that there is none of"),
         pytest.param("[audits.'../x']\n", ": audits: a name is of", id="a name that is a path"),
         pytest.param("[audits]\nx = 1\n", ": audits: must be tables", id="an audit that is no table"),
         pytest.param(
@@ -416,10 +402,7 @@ def test_moment_that_another_has_run_for_is_not_run_again(tmp_path: Path) -> Non
     due = datetime(2026, 3, 1, 12, tzinfo=UTC)
     with ledger.turn(due=due):
         pass
-    with (
-        pytest.raises(Running, match="has run for 2026-03-01 12:00 UTC already"),
-        ledger.turn(due=due),
-    ):
+    with pytest.raises(Running, match="has run for 2026-03-01 12:00 UTC already"), ledger.turn(due=due):
         pass
 
 

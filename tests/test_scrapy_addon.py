@@ -61,10 +61,7 @@ class Library:
             case "/new":
                 return reply(body="<p>See <a href='https://n2t.net/ark:/12148/btv1b8449691v'>the map</a>.")
             case "/paper.pdf":
-                return reply(
-                    body=pdf("ark:/12148/bpt6k107371t")[0].decode("latin-1"),
-                    media_type="application/pdf",
-                )
+                return reply(body=pdf("ark:/12148/bpt6k107371t")[0].decode("latin-1"), media_type="application/pdf")
             case "/ark:/12x45/x5?" | "/ark:/12x45/x5??":
                 return reply(body="<p>It was asked.")
             case "/long":
@@ -94,13 +91,7 @@ def crawl(library: Library, folder: Path, *urls: str, **settings: object) -> tup
     (folder / "own.py").write_text(SPIDER.format(settings=given, urls=urls))
     command = [sys.executable, "-m", "scrapy", "runspider", "own.py", "-O", "items.jsonl"]
     done = subprocess.run(
-        command,
-        cwd=folder,
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+        command, cwd=folder, env=clean_environment(), capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr, done.stderr
@@ -157,11 +148,7 @@ def test_a_project_that_does_not_obey_robots_is_left_to_itself(library: Library,
 
 def test_an_address_inside_is_not_connected_to(library: Library, tmp_path: Path) -> None:
     assert library.server is not None
-    inside = [
-        f"http://127.0.0.1:{library.server.port}/inside",
-        "http://[::1]/",
-        "http://169.254.169.254/latest",
-    ]
+    inside = [f"http://127.0.0.1:{library.server.port}/inside", "http://[::1]/", "http://169.254.169.254/latest"]
     items, _ = crawl(library, tmp_path, *inside, ROBOTSTXT_OBEY=False, **ADDON)
     assert {str(item["failed"]): item["why"] for item in items} == dict.fromkeys(inside, "AddressRefused")
     assert library.server.targets == []

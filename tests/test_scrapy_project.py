@@ -113,13 +113,7 @@ def scrapy(project: Path, site: RawServer, *arguments: str | Path) -> subprocess
     options = [each for name, value in settings.items() for each in ("-s", f"{name}={value}")]
     command = [sys.executable, "-m", "scrapy", *map(str, arguments), *options]
     done = subprocess.run(
-        command,
-        cwd=project,
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+        command, cwd=project, env=clean_environment(), capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr, done.stderr
@@ -147,18 +141,7 @@ def test_a_crawl_gives_its_citations_to_a_feed_and_keeps_the_run_in_a_store(
 ) -> None:
     feed, store = tmp_path / "citations.jsonl", tmp_path / "audit.db"
     seeds = f"seeds=http://{HOST}/"
-    done = scrapy(
-        project,
-        site,
-        "crawl",
-        "documents",
-        "-a",
-        seeds,
-        "-O",
-        feed,
-        "-s",
-        f"ARKAUDIT_STORE={store}",
-    )
+    done = scrapy(project, site, "crawl", "documents", "-a", seeds, "-O", feed, "-s", f"ARKAUDIT_STORE={store}")
     assert citations(feed) == CITED
     assert "'finish_reason': 'finished'" in done.stderr
     assert "'downloader/request_count': 4" in done.stderr, "robots.txt and three documents"
@@ -201,25 +184,10 @@ def test_ctrl_c_gives_the_verdicts_that_have_all_their_answers(foreign: Path, tm
 
     with RawServer(at_once) as quick, RawServer(after_the_signal) as slow:
         routes = f"a.example:80=127.0.0.1:{quick.port},b.example:80=127.0.0.1:{slow.port}"
-        settings = {
-            "ARKAUDIT_CONNECT_TO": routes,
-            "ARKAUDIT_ONLY_ROUTED": 1,
-            "ARKAUDIT_STORE": store,
-        }
+        settings = {"ARKAUDIT_CONNECT_TO": routes, "ARKAUDIT_ONLY_ROUTED": 1, "ARKAUDIT_STORE": store}
         options = [each for name, value in settings.items() for each in ("-s", f"{name}={value}")]
         arks = f"arks={' '.join((*answered, *waiting))} ark:/12345/x5"
-        command = [
-            sys.executable,
-            "-m",
-            "scrapy",
-            "crawl",
-            "arks",
-            "-a",
-            arks,
-            "-O",
-            str(feed),
-            *options,
-        ]
+        command = [sys.executable, "-m", "scrapy", "crawl", "arks", "-a", arks, "-O", str(feed), *options]
         log = tmp_path / "log"
         with (
             log.open("wb") as errors,
@@ -262,29 +230,12 @@ def settled(store: Path) -> set[str]:
 
 @pytest.mark.parametrize("project", ["ours", "with the add-on"], indirect=True)
 def test_a_shell_has_what_a_guarded_request_was_answered(project: Path, site: RawServer) -> None:
-    shown = scrapy(
-        project,
-        site,
-        "shell",
-        f"http://{HOST}/page",
-        "-c",
-        "response.status, response.text",
-        "--nolog",
-    )
+    shown = scrapy(project, site, "shell", f"http://{HOST}/page", "-c", "response.status, response.text", "--nolog")
     assert shown.stdout.strip() == "(200, 'ark:/12148/bpt6k107371t')"
 
 
 def test_parse_shows_what_a_page_cites(project: Path, site: RawServer) -> None:
-    shown = scrapy(
-        project,
-        site,
-        "parse",
-        f"http://{HOST}/page",
-        "--spider",
-        "documents",
-        "--nolog",
-        "--nocolour",
-    )
+    shown = scrapy(project, site, "parse", f"http://{HOST}/page", "--spider", "documents", "--nolog", "--nocolour")
     assert "'ark': 'ark:12148/bpt6k107371t'" in shown.stdout
 
 
@@ -296,22 +247,8 @@ def test_parse_shows_what_an_answer_says_of_an_ark(project: Path, site: RawServe
 
 def test_a_feed_has_other_items_if_it_says_so(site: RawServer, tmp_path: Path) -> None:
     feed = tmp_path / "documents.jsonl"
-    feeds = {
-        str(feed): {
-            "format": "jsonlines",
-            "item_classes": ["crawler.model.observations.DocumentRecord"],
-        }
-    }
-    scrapy(
-        OURS,
-        site,
-        "crawl",
-        "documents",
-        "-a",
-        f"seeds=http://{HOST}/",
-        "-s",
-        f"FEEDS={json.dumps(feeds)}",
-    )
+    feeds = {str(feed): {"format": "jsonlines", "item_classes": ["crawler.model.observations.DocumentRecord"]}}
+    scrapy(OURS, site, "crawl", "documents", "-a", f"seeds=http://{HOST}/", "-s", f"FEEDS={json.dumps(feeds)}")
     rows = [json.loads(line) for line in feed.read_text("utf-8").splitlines()]
     assert sorted(row["url"] for row in rows) == [f"http://{HOST}/{path}" for path in ("", "ark:/12x45/x5", "page")]
 
@@ -336,27 +273,8 @@ def test_the_commands_of_the_documentation_work(foreign: Path, site: RawServer) 
 
 
 ITEMS: list[Any] = [
-    Citation(
-        "a",
-        "ark:12148/x5",
-        "ark:/12148/x5",
-        "https://n2t.net/ark:/12148/x5",
-        remarks=["classic-label"],
-    ),
-    CheckedArk(
-        "ark:12148/x5",
-        "u",
-        "resolved",
-        ["200"],
-        "not-asked",
-        [],
-        "not-asked",
-        [],
-        None,
-        1,
-        [],
-        None,
-    ),
+    Citation("a", "ark:12148/x5", "ark:/12148/x5", "https://n2t.net/ark:/12148/x5", remarks=["classic-label"]),
+    CheckedArk("ark:12148/x5", "u", "resolved", ["200"], "not-asked", [], "not-asked", [], None, 1, [], None),
 ]
 
 
@@ -371,11 +289,7 @@ def test_an_item_is_one_for_scrapy(item: Any) -> None:
 def test_the_command_runs_what_the_project_runs_in_the_same_order(components: str) -> None:
     project = Settings()
     project.setmodule("crawler.spiders.settings", priority="project")
-    switched_off = {
-        "RetryMiddleware",
-        "HttpCacheMiddleware",
-        "DownloaderStats",
-    }  # the last by the command alone
+    switched_off = {"RetryMiddleware", "HttpCacheMiddleware", "DownloaderStats"}  # the last by the command alone
     assert not project.getbool("RETRY_ENABLED")
     assert not project.getbool("HTTPCACHE_ENABLED")
     of_project, of_command = (

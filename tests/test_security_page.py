@@ -13,17 +13,10 @@ import pytest
 from arkaudit.config import Config
 
 PAGE = (Path(__file__).parent.parent / "docs" / "security.md").read_text("utf-8")
-_ROW = re.compile(
-    r"^\| (?P<what>[^|]+) \| (?P<most>[\d,]+)(?: (?P<unit>[A-Za-z]+))? \| `(?P<where>[\w.]+)` \|$",
-    re.M,
-)
+_ROW = re.compile(r"^\| (?P<what>[^|]+) \| (?P<most>[\d,]+)(?: (?P<unit>[A-Za-z]+))? \| `(?P<where>[\w.]+)` \|$", re.M)
 _UNITS = {None: 1, "s": 1, "times": 1, "characters": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 LIMITS = [
-    pytest.param(
-        int(row["most"].replace(",", "")) * _UNITS[row["unit"]],
-        row["where"],
-        id=row["what"].strip(" —"),
-    )
+    pytest.param(int(row["most"].replace(",", "")) * _UNITS[row["unit"]], row["where"], id=row["what"].strip(" —"))
     for row in _ROW.finditer(PAGE)
 ]
 

@@ -71,10 +71,7 @@ WORLDS = {
     "the longer form gets a soft 404": ("12x46/s5kp\n7w", "12x46/s5kp"),
     "what gets a soft 404 needs the hyphen": ("12x49/t5-\n7w", "12x49/t5-7w"),
     "what is too much is passed through": ("12x47/p9kp\n7w", "12x47/p9kp"),
-    "what is too much is passed through, and repeated on the page": (
-        "12x44/e5kp\n7w",
-        "12x44/e5kp",
-    ),
+    "what is too much is passed through, and repeated on the page": ("12x44/e5kp\n7w", "12x44/e5kp"),
     "none lives": ("12x45/q5kp\n7w", None),
     "nobody can tell": ("12x48/b5kp\n7w", None),
 }
@@ -149,18 +146,10 @@ def test_nothing_else_was_cited(letter: Letter) -> None:
     assert f"of {len(WORLDS)} ARKs" in letter.said
 
 
-def test_every_reading_that_was_asked_about_is_told_and_leads_to_its_requests(
-    letter: Letter,
-) -> None:
+def test_every_reading_that_was_asked_about_is_told_and_leads_to_its_requests(letter: Letter) -> None:
     told = {row["subject"]: (row["kind"], row["detail"]) for row in letter.table("findings")}
-    assert told["ark:12x45/n3kp7w"] == (
-        "settled-reading",
-        "ark:12x45/n3kp7w lives; ark:12x45/n3kp does not live",
-    )
-    assert told["ark:12x45/n4kp7w"] == (
-        "settled-reading",
-        "ark:12x45/n4kp lives; ark:12x45/n4kp7w does not live",
-    )
+    assert told["ark:12x45/n3kp7w"] == ("settled-reading", "ark:12x45/n3kp7w lives; ark:12x45/n3kp does not live")
+    assert told["ark:12x45/n4kp7w"] == ("settled-reading", "ark:12x45/n4kp lives; ark:12x45/n4kp7w does not live")
     assert told["ark:12x45/h57w"][1].startswith("ark:12x45/h5-7w lives; ark:12x45/h57w does not live")
     assert "what is too much was passed through" in told["ark:12x47/p9kp7w"][1]
     assert told["ark:12x46/s5kp7w"][1] == "ark:12x46/s5kp lives; ark:12x46/s5kp7w does not live"
@@ -188,9 +177,7 @@ def test_settling_twice_changes_nothing(letter: Letter) -> None:
 
 
 @pytest.fixture(scope="module")
-def mistyped(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[tuple[list[dict[str, Any]], Path, list[str]]]:
+def mistyped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[dict[str, Any]], Path, list[str]]]:
     """What `check --explain` says of two mistyped ARKs, of which one has a neighbour that lives, and of a right one."""
 
     def known(target: str) -> bytes:
@@ -202,12 +189,7 @@ def mistyped(
         # btv1b8449961v is btv1b8449691v with two characters swapped; nothing that lives is near bpt6k1073711.
         names = ("btv1b8449961v", "bpt6k1073711", "cb11954832z")
         rows = check_rows(
-            "--explain",
-            "--format",
-            "jsonl",
-            "--store",
-            store,
-            *(f"{server.url}/ark:/12148/{name}" for name in names),
+            "--explain", "--format", "jsonl", "--store", store, *(f"{server.url}/ark:/12148/{name}" for name in names)
         )
         yield rows, store, server.targets
 
@@ -240,12 +222,7 @@ def test_the_table_for_people_asks_it_too() -> None:
 
     with RawServer(known) as server:
         done = run_command(
-            "check",
-            *ON_LOOPBACK,
-            "--format",
-            "table",
-            f"{server.url}/ark:/12148/btv1b8449961v",
-            COLUMNS="400",
+            "check", *ON_LOOPBACK, "--format", "table", f"{server.url}/ark:/12148/btv1b8449961v", COLUMNS="400"
         )
     assert "did you mean ark:12148/btv1b8449691v?" in done.stdout
 
@@ -301,10 +278,7 @@ def killed_at(module: str, function: str, moment: str) -> None:
 @pytest.mark.parametrize("ending", ENDINGS, ids=" ".join)
 def test_a_run_that_is_killed_at_its_end_finds_out_the_same(ending: tuple[str, str, str], tmp_path: Path) -> None:
     (tmp_path / "letters").mkdir()
-    for world, (
-        written,
-        _,
-    ) in WORLDS.items():  # but for the one of two hosts: who answers first may differ there
+    for world, (written, _) in WORLDS.items():  # but for the one of two hosts: who answers first may differ there
         if "12x49" in written:
             continue
         (tmp_path / "letters" / f"{world}.txt").write_text(f"See http://r.example/ark:/{written} and more")

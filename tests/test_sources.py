@@ -105,20 +105,14 @@ def test_entities_of_a_stranger_are_not_expanded() -> None:
 @pytest.mark.parametrize("size", [10, 100_000])
 def test_the_head_of_a_source_tells_its_kind_whatever_its_size(size: int) -> None:
     entries = "".join(f"<url><loc>{URL}{number}</loc></url>" for number in range(size))
-    for sitemap in (
-        f"<urlset>{entries}</urlset>".encode(),
-        f"<urlset>\n{entries}</urlset>".encode(),
-    ):
+    for sitemap in (f"<urlset>{entries}</urlset>".encode(), f"<urlset>\n{entries}</urlset>".encode()):
         assert may_be_source(sitemap)
         assert may_be_source(gzip.compress(sitemap))
     listed = "".join(f"{URL}{number}\n" for number in range(size)).encode()
     assert may_be_source(listed)
 
 
-@given(
-    st.binary(max_size=300),
-    st.sampled_from([b"", b"<urlset>", b"<rss>", b"{", b"\x1f\x8b\x08", b"\xff\xfe<\0"]),
-)
+@given(st.binary(max_size=300), st.sampled_from([b"", b"<urlset>", b"<rss>", b"{", b"\x1f\x8b\x08", b"\xff\xfe<\0"]))
 def test_no_bytes_are_too_odd(data: bytes, start: bytes) -> None:
     for order in (None, *SourceKind):
         read_source(start + data, url=URL, order=order, harvests=True, selection=WHOLE)

@@ -30,12 +30,7 @@ _RUN = (
 def imported(folder: Path, *arguments: str) -> set[str]:
     """Run the command in a process of its own, and return the top-level packages that it has imported."""
     listed = folder / "modules.txt"
-    subprocess.run(
-        [sys.executable, "-c", _RUN, str(listed), *arguments],
-        check=False,
-        capture_output=True,
-        cwd=folder,
-    )
+    subprocess.run([sys.executable, "-c", _RUN, str(listed), *arguments], check=False, capture_output=True, cwd=folder)
     return {name.partition(".")[0] for name in listed.read_text().split()}
 
 
@@ -55,10 +50,7 @@ def imported(folder: Path, *arguments: str) -> set[str]:
         (["extract", "--format", "csv", "folder"], {"lxml", "regex"}),
         (["extract", "--format", "table", "a.txt"], {"lxml", "regex", "rich"}),
         (["extract", "--log-level", "error", "a.txt"], {"lxml", "regex", "pydantic"}),
-        (
-            ["check", "--due", "--store", "a.db"],
-            {"lxml", "pydantic", "regex", "rich", "sqlalchemy"},
-        ),
+        (["check", "--due", "--store", "a.db"], {"lxml", "pydantic", "regex", "rich", "sqlalchemy"}),
         (["check", "ark:12345/x"], {"lxml", "pydantic", "regex", "rich", "sqlalchemy", *SCRAPY}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -17,12 +17,7 @@ from tests.test_verdict import URL, observation
 Q = Question
 MEANINGS: list[tuple[str, Question, dict[str, Any], str]] = [
     ("an object that answers", Q.OBJECT, {"text": "Map"}, "whether it is the object is said below"),
-    (
-        "the resolver's own 404",
-        Q.OBJECT,
-        {"chain": [404]},
-        "It is the resolver itself, r.example, that does not have",
-    ),
+    ("the resolver's own 404", Q.OBJECT, {"chain": [404]}, "It is the resolver itself, r.example, that does not have"),
     (
         "a 404 behind a redirect",
         Q.OBJECT,
@@ -38,51 +33,24 @@ MEANINGS: list[tuple[str, Question, dict[str, Any], str]] = [
     ("robots.txt", Q.OBJECT, {"end": "robots"}, "asks programs to stay away"),
     ("a circle", Q.OBJECT, {"end": "loop"}, "The fault is in the redirects"),
     ("out of the web", Q.OBJECT, {"end": "non-web"}, "leads out of the web"),
-    (
-        "another resolver's 404",
-        Q.AT_GLOBAL,
-        {"chain": [404]},
-        "It is the resolver itself, global.example,",
-    ),
+    ("another resolver's 404", Q.AT_GLOBAL, {"chain": [404]}, "It is the resolver itself, global.example,"),
     ("a control that is refused", Q.CONTROL, {"chain": [404]}, "distinguishes names"),
     ("a control that is answered", Q.CONTROL, {"text": "Map"}, "an answer alone proves nothing"),
     ("a control that is blocked", Q.CONTROL, {"chain": [403]}, "says nothing about names"),
-    (
-        "a control's record",
-        Q.CONTROL_INFO,
-        {"body": "erc:\nwho: A\n"},
-        "a description is looked at twice",
-    ),
-    (
-        "no record for a control",
-        Q.CONTROL_INFO,
-        {"chain": [404]},
-        "a description from this place means something",
-    ),
+    ("a control's record", Q.CONTROL_INFO, {"body": "erc:\nwho: A\n"}, "a description is looked at twice"),
+    ("no record for a control", Q.CONTROL_INFO, {"chain": [404]}, "a description from this place means something"),
     ("a record", Q.INFO, {"body": "erc:\nwho: A\nwhat: B\n"}, "a record that programs can read"),
     ("no record", Q.DOUBLE, {"type": "text/html", "body": "<p>x"}, "This is no record"),
     ("no description", Q.SINGLE, {"chain": [404]}, "no description to be had"),
     ("no path of its own", Q.WELL_KNOWN, {"chain": [404]}, "does not say where its resolver is"),
-    (
-        "a path of its own",
-        Q.WELL_KNOWN,
-        {"type": "text/plain", "body": "/ids/"},
-        "Its resolver is under /ids/",
-    ),
-    (
-        "a promise's page",
-        Q.POLICY_LINK,
-        {"text": "Promise"},
-        "there is a page where it is said to be",
-    ),
+    ("a path of its own", Q.WELL_KNOWN, {"type": "text/plain", "body": "/ids/"}, "Its resolver is under /ids/"),
+    ("a promise's page", Q.POLICY_LINK, {"text": "Promise"}, "there is a page where it is said to be"),
     ("no promise's page", Q.POLICY_LINK, {"chain": [404]}, "the full promise can't be read"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("question", "told", "means"),
-    [case[1:] for case in MEANINGS],
-    ids=[case[0] for case in MEANINGS],
+    ("question", "told", "means"), [case[1:] for case in MEANINGS], ids=[case[0] for case in MEANINGS]
 )
 def test_meaning(question: Question, told: dict[str, Any], means: str) -> None:
     step = Step.of(observation(question, told))
@@ -118,9 +86,5 @@ def test_answers_in_a_row_that_are_the_same_page_are_one_step() -> None:
     control = replace(observation(Q.CONTROL, page, URL + "zz"), body_sha256="a")
     verdict = judge({each.question: AnswerFacts(each) for each in seen})
     steps = [step for step in explanation(verdict, [control, *seen]) if "url" in step]
-    assert [step["url"] for step in steps] == [
-        control.asked_url,
-        seen[0].asked_url,
-        seen[1].asked_url,
-    ]
+    assert [step["url"] for step in steps] == [control.asked_url, seen[0].asked_url, seen[1].asked_url]
     assert steps[2]["came"][-2:] == tuple(f"{each.asked_url} was answered with the same page." for each in seen[2:])

@@ -51,14 +51,7 @@ def test_after_one_ctrl_c_nothing_more_is_sent(tmp_path: Path, number: signal.Si
 @pytest.mark.promise
 def test_after_one_ctrl_c_no_attempt_is_waited_for(tmp_path: Path) -> None:
     with RawServer(lambda _: reply("503 Service Unavailable", Retry_After="40")) as server:
-        command = [
-            sys.executable,
-            "-m",
-            "arkaudit",
-            "check",
-            *ON_LOOPBACK,
-            f"{server.url}/ark:/12x45/x5",
-        ]
+        command = [sys.executable, "-m", "arkaudit", "check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/x5"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
             wait_until(lambda: server.targets, "a request")
             time.sleep(0.5)
@@ -96,9 +89,7 @@ def test_after_a_full_disk_nothing_more_is_sent(tmp_path: Path) -> None:
     assert "kept" in done.stderr
 
 
-def test_what_was_to_be_asked_once_more_has_not_failed_when_the_run_is_interrupted(
-    tmp_path: Path,
-) -> None:
+def test_what_was_to_be_asked_once_more_has_not_failed_when_the_run_is_interrupted(tmp_path: Path) -> None:
     def busy(target: str) -> bytes:
         return reply("503 Service Unavailable") if "x1" in target else PAGE
 
@@ -145,9 +136,7 @@ main()
 """
 
 
-def test_a_loop_that_is_stopped_leaves_no_thread_that_keeps_the_process_waiting(
-    tmp_path: Path,
-) -> None:
+def test_a_loop_that_is_stopped_leaves_no_thread_that_keeps_the_process_waiting(tmp_path: Path) -> None:
     is_over = threading.Event()
 
     def silent(_: str) -> bytes:
@@ -155,14 +144,7 @@ def test_a_loop_that_is_stopped_leaves_no_thread_that_keeps_the_process_waiting(
         return PAGE
 
     with RawServer(silent) as server:
-        command = [
-            sys.executable,
-            "-c",
-            STOPPED_LOOP,
-            "check",
-            *ON_LOOPBACK,
-            *arks(server, count=1),
-        ]
+        command = [sys.executable, "-c", STOPPED_LOOP, "check", *ON_LOOPBACK, *arks(server, count=1)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         finally:
@@ -225,9 +207,7 @@ def test_a_signal_while_modules_are_imported_ends_the_command_in_one_line(
     assert done.stderr == "arkaudit: interrupted; what was observed until then is kept\n"
 
 
-def test_what_went_to_a_host_is_counted_also_for_its_rules_and_by_a_process_that_was_killed(
-    tmp_path: Path,
-) -> None:
+def test_what_went_to_a_host_is_counted_also_for_its_rules_and_by_a_process_that_was_killed(tmp_path: Path) -> None:
     """Everything that two servers saw stands in the report, though the first process was killed in mid-air."""
     is_slow = threading.Event()
     is_slow.set()

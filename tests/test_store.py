@@ -50,12 +50,7 @@ def document(
 ) -> DocumentRecord:
     mentions = tuple(CitedMention(each, f"https://n2t.net/{each.repaired}") for each in find_arks(cited))
     return DocumentRecord(
-        url,
-        None,
-        AT,
-        DocumentOutcome.READ,
-        mentions=mentions,
-        findings=(Finding("empty", "nothing"),),
+        url, None, AT, DocumentOutcome.READ, mentions=mentions, findings=(Finding("empty", "nothing"),)
     )
 
 
@@ -82,13 +77,7 @@ def test_what_is_recorded_comes_back_as_it_was() -> None:
             (Ark("12x45", "x5"), URL),
             (Ark("12345", "x6"), "https://n2t.net/ark:/12345/x6"),
         ]
-        assert store.counts(run_id) == {
-            "documents": 1,
-            "read": 1,
-            "redirected": 0,
-            "referers": 0,
-            "citations": 1,
-        }
+        assert store.counts(run_id) == {"documents": 1, "read": 1, "redirected": 0, "referers": 0, "citations": 1}
 
 
 def test_what_goes_to_a_host_is_added_up_over_the_stages_of_a_run(tmp_path: Path) -> None:
@@ -115,8 +104,7 @@ def test_what_was_not_sent_is_no_request(tmp_path: Path) -> None:
         run_id = begun(store)
         chains = {"http://r.example/1": refused(True, False), "http://r.example/2": refused(False)}
         store.record(
-            run_id,
-            [DocumentRecord(url, None, AT, ObjectOutcome.REFUSED, hops) for url, hops in chains.items()],
+            run_id, [DocumentRecord(url, None, AT, ObjectOutcome.REFUSED, hops) for url, hops in chains.items()]
         )
     assert list(load_frames(tmp_path / "a.db").documents["request_count"]) == [1, 0]
 

@@ -47,11 +47,7 @@ def edits(name: str, alphabet: str) -> st.SearchStrategy[str]:
         st.builds(lambda at, char: name[:at] + char + name[at + 1 :], places, st.sampled_from(alphabet)).filter(
             lambda edited: all(was.isdigit() == is_now.isdigit() for was, is_now in zip(name, edited, strict=True))
         ),
-        st.builds(
-            lambda at, char: name[:at] + char + name[at:],
-            places,
-            st.sampled_from(alphabet + "),*_~"),
-        ),
+        st.builds(lambda at, char: name[:at] + char + name[at:], places, st.sampled_from(alphabet + "),*_~")),
         st.builds(lambda at: name[:at] + name[at : at + 2][::-1] + name[at + 2 :], places),
         st.just(name.swapcase()),
     )
@@ -119,10 +115,7 @@ def test_a_missing_character_is_found_by_the_length_of_the_names() -> None:
     written = Ark.parse("ark:/12148/btv1b449691v")
     found = suggestions(written, limit=50, fits=lambda ark: len(ark.name) == len("btv1b8449691v"))
     assert Suggestion(Ark.parse("ark:/12148/btv1b8449691v"), Edit.MISSING_CHARACTER) in found
-    assert {suggestion.edit for suggestion in found} == {
-        Edit.MISSING_CHECK_CHARACTER,
-        Edit.MISSING_CHARACTER,
-    }
+    assert {suggestion.edit for suggestion in found} == {Edit.MISSING_CHECK_CHARACTER, Edit.MISSING_CHARACTER}
 
 
 def test_a_wrong_digit_is_looked_for_among_digits_first() -> None:
@@ -139,12 +132,7 @@ def test_small_letters_of_a_zone_for_capitals() -> None:
 
 
 @pytest.mark.parametrize(
-    "written",
-    [
-        "ark:/12148/btv1b8449691v",
-        "ark:/67531/metadc107835",
-        "ark:/12148/" + "x" * (LONGEST_NAME + 1),
-    ],
+    "written", ["ark:/12148/btv1b8449691v", "ark:/67531/metadc107835", "ark:/12148/" + "x" * (LONGEST_NAME + 1)]
 )
 def test_nothing_is_suggested_where_nothing_is_wrong_or_known(written: str) -> None:
     assert suggestions(Ark.parse(written)) == ()

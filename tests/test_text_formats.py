@@ -77,11 +77,7 @@ def test_an_anchor_leads_to_the_target_of_its_number(suffix):
 
 @pytest.mark.parametrize("suffix", READERS)
 def test_a_declared_charset_is_used(suffix):
-    sources = {
-        "csv": '"é: ark:/12345/x5"',
-        "json": '["é: ark:/12345/x5"]',
-        "jsonl": '["é: ark:/12345/x5"]',
-    }
+    sources = {"csv": '"é: ark:/12345/x5"', "json": '["é: ark:/12345/x5"]', "jsonl": '["é: ark:/12345/x5"]'}
     source = sources.get(suffix, "@misc{k, note={é: ark:/12345/x5}}" if suffix == "bib" else "é: ark:/12345/x5")
     reading = READERS[suffix](source.encode("cp1252"), charset="iso-8859-1")
     assert texts(reading) == ["é: ark:/12345/x5"]
@@ -169,42 +165,9 @@ def test_groups_and_links_in_latex_nest_without_end():
         pytest.param(suffix, piece, id=f"{suffix} {piece!r}")
         for suffix, pieces in {
             "md": ["[a](", "![", "`a", "*a **a ", "<a ", "> ", "-\n", "[a]: b\n", "|a", "&", "\\"],
-            "rst": [
-                "`",
-                "``",
-                "`a",
-                "`a <",
-                "_",
-                "a_ ",
-                "`a\\`",
-                ".. _a: b\n",
-                ".. _",
-                "__ a\n",
-                "\n ",
-                " ",
-            ],
-            "tex": [
-                "{",
-                "}",
-                "\\url{",
-                "\\href{a}{",
-                "\\verb|a",
-                "\\begin{verbatim}",
-                "\\begin{comment}",
-                "%\n",
-                '"',
-            ],
-            "bib": [
-                "@",
-                "@a{",
-                "@a{b,c={",
-                '@a{b,c="',
-                "@a{b,c=d#",
-                "a=",
-                "\n#",
-                "\n@a{b,c={\\url{",
-                "@comment{",
-            ],
+            "rst": ["`", "``", "`a", "`a <", "_", "a_ ", "`a\\`", ".. _a: b\n", ".. _", "__ a\n", "\n ", " "],
+            "tex": ["{", "}", "\\url{", "\\href{a}{", "\\verb|a", "\\begin{verbatim}", "\\begin{comment}", "%\n", '"'],
+            "bib": ["@", "@a{", "@a{b,c={", '@a{b,c="', "@a{b,c=d#", "a=", "\n#", "\n@a{b,c={\\url{", "@comment{"],
             "csv": ['"', '",', '"a"b,', '"\n', 'a,"b\n', "\r"],
             "json": ["[", '{"a":', '["ark:/12345/x",', '"', "\\", "ark"],
             "jsonl": ["[", "{\n", '"ark:/1\n', "\n"],

@@ -150,12 +150,7 @@ def test_a_pause_holds_for_the_whole_host_and_is_on_record() -> None:
 
     run(scene)
     [pause] = by.take_pauses()
-    assert (pause.host, pause.url, pause.asked_s, pause.is_kept) == (
-        "http://r.example",
-        HOST,
-        0.4,
-        True,
-    )
+    assert (pause.host, pause.url, pause.asked_s, pause.is_kept) == ("http://r.example", HOST, 0.4, True)
     assert by.take_pauses() == []
     [traffic] = by.take_traffic()
     assert (traffic.host, traffic.requests, traffic.failures) == ("http://r.example", 3, 0)
@@ -226,9 +221,7 @@ def test_a_dead_host_is_asked_five_times_and_once_more_at_the_end() -> None:
     assert by.free_slots("http://r.example") > 2, "what is queued for it comes out to be told"
 
 
-def test_a_dead_host_is_tried_once_more_at_once_also_with_the_files_of_other_audits(
-    tmp_path: Path,
-) -> None:
+def test_a_dead_host_is_tried_once_more_at_once_also_with_the_files_of_other_audits(tmp_path: Path) -> None:
     told: list[str] = []
 
     async def scene() -> None:
@@ -510,14 +503,7 @@ def test_descriptors_are_closed(tmp_path: Path) -> None:
 
 def test_a_host_has_a_file_whatever_its_name(tmp_path: Path) -> None:
     files = HostFiles(tmp_path)
-    names = [
-        "http://[::1]:8080",
-        "http://a/../b",
-        "http://" + "x" * 250,
-        "https://a",
-        "http://a",
-        "http://a:80",
-    ]
+    names = ["http://[::1]:8080", "http://a/../b", "http://" + "x" * 250, "https://a", "http://a", "http://a:80"]
     assert len({files.path(name) for name in names}) == len(names)
     for name in names:
         claim = files.claim(name, 1.0, is_alone=True)

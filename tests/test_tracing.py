@@ -78,26 +78,11 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audit]:
             return reply(body=f"<title>Notebook {name}</title><p>Forty leaves of {name}.")
         where = NO_POLICIES.get(name, f"{policy.url}/policy#part")
         support = "" if name == "b5bare" else f"\n{SUPPORT.format(where=where)}"
-        return reply(
-            body=RECORD.format(name=name).replace("12x45", "98765") + support,
-            media_type="text/plain",
-        )
+        return reply(body=RECORD.format(name=name).replace("12x45", "98765") + support, media_type="text/plain")
 
-    with (
-        RawServer(lambda _: reply(body="<title>Our promise</title>")) as policy,
-        RawServer(respond) as server,
-    ):
+    with RawServer(lambda _: reply(body="<title>Our promise</title>")) as policy, RawServer(respond) as server:
         urls = {name: f"{server.url}/ark:/98765/{name}" for name in NAMES}
-        options = (
-            "--explain",
-            "--format",
-            "jsonl",
-            "--conformance",
-            "--backoff",
-            "0.6",
-            "--store",
-            folder / "a.db",
-        )
+        options = ("--explain", "--format", "jsonl", "--conformance", "--backoff", "0.6", "--store", folder / "a.db")
         done = run_command("check", *ON_LOOPBACK, *options, *urls.values(), **cache)
         assert done.returncode == 0, done.stderr
         told = run_command("report", "--store", folder / "a.db", "--out", folder / "report")

@@ -118,13 +118,7 @@ def test_a_file_is_decisions_in_their_order(tmp_path: Path) -> None:
         ("acknowledge", "ark:12148/btv1b84", NOW, None, None),
         ("acknowledge", "ark:12148/x7", NOW, None, None),
         ("ignore", "old.example.org", NOW, date(2027, 1, 1), None),
-        (
-            "assign",
-            "https://www.example.org/theses/",
-            datetime(2026, 11, 1, tzinfo=UTC),
-            None,
-            "anna@example.org",
-        ),
+        ("assign", "https://www.example.org/theses/", datetime(2026, 11, 1, tzinfo=UTC), None, "anna@example.org"),
     ]
     assert all(each.from_file for each in told.decisions)
 
@@ -142,31 +136,19 @@ def test_nothing_is_decided_of_what_is_yet_to_come(tmp_path: Path) -> None:
         ('[[ignore]]\nark = "ark:1/x5"\nreason = "it moves"\n', "ignore.0.until: "),
         ('[[ignore]]\nark = "ark:1/x5"\nreason = ""\nuntil = 2027-01-01\n', "ignore.0.reason: "),
         ('[[ignore]]\nark = "ark:1/x5"\nreason = "r"\nuntil = "soon"\n', "ignore.0.until: "),
-        (
-            '[[acknowledge]]\nark = "ark:1/x5"\n\n[[acknowledge]]\nark = "nothing"\n',
-            "acknowledge.1.ark: not an ARK",
-        ),
+        ('[[acknowledge]]\nark = "ark:1/x5"\n\n[[acknowledge]]\nark = "nothing"\n', "acknowledge.1.ark: not an ARK"),
         ('[[acknowledge]]\nark = "ark:1/x5"\nhost = "a.example"\n', "acknowledge.0: names one of"),
         ('[[acknowledge]]\nreason = "why"\n', "acknowledge.0: names one of"),
         (
             '[[acknowledge]]\nark = "ark:1/x5"\n[[acknowledge]]\nark = "ark:/1/x-5"\n',
             "acknowledge.1: 'ark:/1/x-5' is in acknowledge.0 already",
         ),
-        (
-            '[[acknowledge]]\nark = "ark:1/x5"\nuntil = 2027-01-01\n',
-            "0.until: there is no such setting",
-        ),
+        ('[[acknowledge]]\nark = "ark:1/x5"\nuntil = 2027-01-01\n', "0.until: there is no such setting"),
         ('[[forgive]]\nark = "ark:1/x5"\n', "forgive: there is no such setting"),
         ('[[assign]]\nhost = "a.example"\n', "assign.0.to: "),
         ('\ufeff[[assign]]\nhost = "a.example"\nto = " "\n', "to: is empty"),
-        (
-            '[[ignore]]\nhost = "a.example"\nreason = "\\t"\nuntil = 2027-01-01\n',
-            "reason: is empty",
-        ),
-        (
-            '[[acknowledge]]\nark = "ark:1/x5"\nat = 2030-01-01\n',
-            "acknowledge.0.at: lies in the future",
-        ),
+        ('[[ignore]]\nhost = "a.example"\nreason = "\\t"\nuntil = 2027-01-01\n', "reason: is empty"),
+        ('[[acknowledge]]\nark = "ark:1/x5"\nat = 2030-01-01\n', "acknowledge.0.at: lies in the future"),
     ],
 )
 def test_a_mistake_in_the_file_is_said_with_its_entry(tmp_path: Path, text: str, words: str) -> None:
@@ -183,8 +165,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from([*TriageAction]), TEXTS, TEXTS),
-        unique_by=lambda told: (told[0], told[1].strip()),
+        st.tuples(st.sampled_from([*TriageAction]), TEXTS, TEXTS), unique_by=lambda told: (told[0], told[1].strip())
     )
 )
 def test_what_is_exported_is_read_as_the_same(tmp_path_factory: pytest.TempPathFactory, told: list[Any]) -> None:
@@ -207,9 +188,7 @@ def test_what_is_exported_is_read_as_the_same(tmp_path_factory: pytest.TempPathF
     assert list(load_triage(path, now=NOW).decisions) == made
 
 
-def test_a_file_that_is_applied_again_changes_nothing_and_what_is_taken_out_of_it_goes(
-    tmp_path: Path,
-) -> None:
+def test_a_file_that_is_applied_again_changes_nothing_and_what_is_taken_out_of_it_goes(tmp_path: Path) -> None:
     path = tmp_path / "triage.toml"
     path.write_text(FILE)
     with Store.open(tmp_path / "audit.db") as store:
@@ -285,10 +264,7 @@ def test_a_document_that_is_ignored_leaves_the_others_that_cite_the_same() -> No
         run_id = audit(store, 3, documents=pages, answers={ONE: 404, OTHER: 200})
         [treated] = store.treated(run_id).values()
         assert not treated.is_known
-        assert {url: each.action for url, each in treated.in_documents.items()} == {
-            GUIDE: "ignore",
-            OTHER_PAGE: None,
-        }
+        assert {url: each.action for url, each in treated.in_documents.items()} == {GUIDE: "ignore", OTHER_PAGE: None}
         later = audit(store, 9, documents={GUIDE: f"see {ONE}"}, answers={ONE: 404, OTHER: 200})
         assert [each.is_known for each in store.treated(later).values()] == [True]
         alone = audit(store, 12, answers={ONE: 404, OTHER: 200}, seeds=[])
@@ -326,20 +302,12 @@ def test_what_a_run_finds_after_a_decision_was_not_known_to_it() -> None:
     with Store.open(None) as store:
         audit(store, 0, answers={ONE: 200, OTHER: 404})
         store.decide([TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.PATTERN, "ark:12x45/*", day(3))])
-        about = {
-            "version": "0",
-            "resolver": "https://n2t.net/",
-            "user_agent": "t",
-            "seeds": [GUIDE],
-        }
+        about = {"version": "0", "resolver": "https://n2t.net/", "user_agent": "t", "seeds": [GUIDE]}
         run_id = store.begin_run(command="run", at=moment(2), **about)
         store.record(run_id, [seen(ONE, 5, 404), seen(OTHER, 5, 404)])
         judge_run(store, run_id, [(Ark.parse(url), url) for url in (ONE, OTHER)])
         store.end_run(run_id, at=moment(6), state="finished")
-        assert {url: is_known for url, (is_known, _) in state_of(store, run_id).items()} == {
-            ONE: False,
-            OTHER: True,
-        }
+        assert {url: is_known for url, (is_known, _) in state_of(store, run_id).items()} == {ONE: False, OTHER: True}
         assert "it worked then" in state_of(store, run_id)[ONE][1]
 
 
@@ -414,16 +382,7 @@ def test_the_verbs_decide_list_export_and_forget(kept: Path) -> None:
 
 
 def test_the_life_of_an_ark_tells_what_was_decided(kept: Path) -> None:
-    decide = (
-        "triage",
-        "ignore",
-        "--host",
-        "a.example",
-        "--until",
-        "2199-01-01",
-        "--reason",
-        "it moves",
-    )
+    decide = ("triage", "ignore", "--host", "a.example", "--until", "2199-01-01", "--reason", "it moves")
     assert run_command(*decide, "--store", kept).returncode == 0
     told = run_command("history", "ark:12x45/x5", "--store", kept).stdout
     assert told.count("ignored until 2199-01-01 by host a.example: it moves") == 1
@@ -470,9 +429,7 @@ def test_what_is_asked_for_is_due_once_and_first(tmp_path: Path) -> None:
         assert run_command("check", "--due", "--store", store, *ON_LOOPBACK).stdout == ""
 
 
-def test_a_request_for_a_check_in_a_file_is_met_once_however_often_the_file_is_read(
-    tmp_path: Path,
-) -> None:
+def test_a_request_for_a_check_in_a_file_is_met_once_however_often_the_file_is_read(tmp_path: Path) -> None:
     store, config = tmp_path / "audit.db", tmp_path / "arkaudit.toml"
     config.write_text('triage = "triage.toml"\n')
     (tmp_path / "triage.toml").write_text('[[recheck]]\nark = "ark:12x45/x7"\n')

@@ -14,12 +14,7 @@ from bs4 import BeautifulSoup
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 
 GOOD, GONE, LOST, BUSY = ("x5", "x7", "x9", "xb2")
-STATUS = {
-    GOOD: "200 OK",
-    GONE: "404 Not Found",
-    LOST: "404 Not Found",
-    BUSY: "500 Internal Server Error",
-}
+STATUS = {GOOD: "200 OK", GONE: "404 Not Found", LOST: "404 Not Found", BUSY: "500 Internal Server Error"}
 
 
 class Library:
@@ -31,10 +26,7 @@ class Library:
     def respond(self, target: str) -> bytes:
         name = target.rpartition("/")[2].partition("?")[0]
         if name in self.status:
-            return reply(
-                self.status[name],
-                f"<title>Object {name}</title><p>The whole text of object {name}.",
-            )
+            return reply(self.status[name], f"<title>Object {name}</title><p>The whole text of object {name}.")
         if name in ("", "theses"):
             cited = (GOOD, GONE, LOST) if not name else (GONE, BUSY)
             links = "".join(f'<p><a href="/ark:/12x45/{each}">the object {each}</a>' for each in cited)
@@ -75,31 +67,14 @@ def fails_on(store: Path, token: str, *options: str) -> bool:
 def test_what_was_decided_is_counted_and_not_raised_again(tmp_path: Path) -> None:
     store, library = tmp_path / "audit.db", Library()
     with RawServer(library.respond) as server:
-        again = (
-            "run",
-            f"{server.url}/",
-            "--store",
-            store,
-            "--no-resume",
-            "--attempts",
-            "1",
-            *ON_LOOPBACK,
-        )
+        again = ("run", f"{server.url}/", "--store", store, "--no-resume", "--attempts", "1", *ON_LOOPBACK)
         assert run_command(*again).returncode == 0
         first = report(store)
         assert {row["ark"] for row in rows(first, "failures")} == {f"ark:12x45/{each}" for each in (GONE, LOST, BUSY)}
         assert (measure(first, "known problems"), rows(first, "known")) == (None, [])
         before = {row["measure"]: row["value"] for row in rows(first, "summary")}
 
-        decide = (
-            "triage",
-            "acknowledge",
-            f"ark:12x45/{GONE}",
-            "--reason",
-            "withdrawn in 2024",
-            "--store",
-            store,
-        )
+        decide = ("triage", "acknowledge", f"ark:12x45/{GONE}", "--reason", "withdrawn in 2024", "--store", store)
         assert run_command(*decide).returncode == 0
         until = ("--until", "2199-01-01", "--reason", "=the server moves")
         assert run_command("triage", "ignore", f"ark:12x45/{BUSY}", *until, "--store", store).returncode == 0
@@ -163,16 +138,7 @@ def test_a_check_raises_no_known_problem_either(tmp_path: Path) -> None:
     store = tmp_path / "audit.db"
     with RawServer(Library().respond) as server:
         asked = [f"{server.url}/ark:/12x45/{each}" for each in (GOOD, GONE)]
-        check = (
-            "check",
-            *asked,
-            "--store",
-            store,
-            "--no-resume",
-            "--fail-on",
-            "broken",
-            *ON_LOOPBACK,
-        )
+        check = ("check", *asked, "--store", store, "--no-resume", "--fail-on", "broken", *ON_LOOPBACK)
         assert run_command(*check).returncode == 1
         assert run_command("triage", "acknowledge", "--host", server.url, "--store", store).returncode == 0
         done = run_command(*check)
@@ -211,17 +177,7 @@ def test_nobody_is_told_of_what_is_ignored_and_everybody_of_the_rest(tmp_path: P
         config.write_text(
             f'triage = "triage.toml"\nseeds = ["{server.url}/"]\n[notify]\non = ["failing"]\nfile = "news.md"\n'
         )
-        run = (
-            "run",
-            "-c",
-            config,
-            "--store",
-            tmp_path / "audit.db",
-            "--attempts",
-            "1",
-            "--no-resume",
-            *ON_LOOPBACK,
-        )
+        run = ("run", "-c", config, "--store", tmp_path / "audit.db", "--attempts", "1", "--no-resume", *ON_LOOPBACK)
         assert run_command(*run).returncode == 0
         told = news.read_text("utf-8")
         assert "1 silent" in told

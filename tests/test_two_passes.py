@@ -20,12 +20,7 @@ from hypothesis import strategies as st
 
 from extractors.archives.members import ArchiveMember
 from extractors.documents import Document
-from extractors.isolated import (
-    BATCH_BYTES,
-    BatchReading,
-    extraction_in_time,
-    extraction_of_short_text,
-)
+from extractors.isolated import BATCH_BYTES, BatchReading, extraction_in_time, extraction_of_short_text
 from extractors.mentions.fast_path import holds_no_label
 from extractors.model.documents import Finding
 from extractors.two_passes import BatchRead, DocumentSummary, Part, TwoPasses, summary_of
@@ -155,12 +150,7 @@ _PIECES += ("\x02", "\u4e2d", "From: a\n", "GIF89a", "PK\x03\x04", "00120cam a22
     st.booleans(),
 )
 def test_what_is_read_here_is_what_another_process_reads(
-    text: str,
-    encoding: str,
-    media_type: str | None,
-    path: str,
-    charset: str | None,
-    is_damaged: bool,
+    text: str, encoding: str, media_type: str | None, path: str, charset: str | None, is_damaged: bool
 ) -> None:
     findings = (Finding("damaged", "x"),) if is_damaged else ()
     data = text.encode(encoding, "replace")
@@ -250,15 +240,7 @@ def test_a_configuration_says_how_many_processes_read(tmp_path: Path) -> None:
     for each in members(200):
         (folder / each.name).write_bytes(each.data)
     (tmp_path / "a.toml").write_text("jobs = 1\n")
-    command = [
-        sys.executable,
-        "-m",
-        "arkaudit",
-        "extract",
-        "-c",
-        str(tmp_path / "a.toml"),
-        str(folder),
-    ]
+    command = [sys.executable, "-m", "arkaudit", "extract", "-c", str(tmp_path / "a.toml"), str(folder)]
     most = 0
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=clean_environment()) as process:
         while process.poll() is None:

@@ -91,12 +91,7 @@ def send_headers_for_ever(connection: socket.socket) -> None:
         ("http", hang, "timeout", "connected, but no answer in time"),
         ("https", hang, "timeout", "connected, but no answer in time"),
         ("http", speak_no_http, "protocol-error", "no HTTP"),
-        (
-            "https",
-            speak_no_http,
-            "tls",
-            "no secure connection could be made (wrong version number)",
-        ),
+        ("https", speak_no_http, "tls", "no secure connection could be made (wrong version number)"),
         ("http", send_headers_for_ever, "protocol-error", "the headers of the answer never end"),
     ],
 )
@@ -203,11 +198,7 @@ def self_signed(folder: Path, *, days: tuple[int, int]) -> trustme.LeafCert:
 def test_a_self_signed_certificate_is_told_from_an_unknown_issuer(tmp_path: Path) -> None:
     with RawServer(lambda _: PAGE, tls=self_signed(tmp_path, days=(-10, 10))) as server:
         [row] = check_rows(
-            "--connect-to",
-            f"n2t.net:443=127.0.0.1:{server.port}",
-            "--store",
-            tmp_path / "a.db",
-            "ark:/12x45/x5",
+            "--connect-to", f"n2t.net:443=127.0.0.1:{server.port}", "--store", tmp_path / "a.db", "ark:/12x45/x5"
         )
     assert row["hops"][-1]["status"] == 200
     with sqlite3.connect(tmp_path / "a.db") as raw:

@@ -65,16 +65,9 @@ def test_what_is_sure_is_no_doubt() -> None:
 def test_more_evidence_decides_a_doubtful_mention(evidence: Evidence, ark: Ark, as_written: str) -> None:
     extraction = extraction_of(BROKEN.encode(), name="a.txt")
     assert [unresolved.index for unresolved in extraction.unresolved] == [0]
-    assert {extraction.mentions[0].ark, *map(Ark.parse, extraction.mentions[0].alternatives)} == {
-        LONG,
-        SHORT,
-    }
+    assert {extraction.mentions[0].ark, *map(Ark.parse, extraction.mentions[0].alternatives)} == {LONG, SHORT}
     [mention] = with_evidence(extraction.mentions, extraction.unresolved, evidence)
-    assert (mention.ark, mention.as_written, mention.confidence) == (
-        ark,
-        as_written,
-        Confidence.CERTAIN,
-    )
+    assert (mention.ark, mention.as_written, mention.confidence) == (ark, as_written, Confidence.CERTAIN)
     assert mention.reason == "stands whole elsewhere"
     assert BROKEN[slice(mention.spans[0][0], mention.spans[-1][1])] == as_written
 
@@ -223,15 +216,6 @@ def test_a_column_stays_the_column_it_stands_in(evidence: Evidence) -> None:
     assert again.as_written == "\n".join(text[start:end] for start, end in again.spans)
 
 
-@given(
-    st.builds(
-        UnresolvedMention,
-        st.integers(0, 9),
-        BLOCKS,
-        st.integers(0, 9),
-        LINKED,
-        st.booleans(),
-    )
-)
+@given(st.builds(UnresolvedMention, st.integers(0, 9), BLOCKS, st.integers(0, 9), LINKED, st.booleans()))
 def test_a_doubt_is_kept_whole(unresolved: UnresolvedMention) -> None:
     assert decoded(encoded(unresolved), UnresolvedMention) == unresolved

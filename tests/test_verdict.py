@@ -66,9 +66,7 @@ def observation(question: Question, told: dict[str, Any], url: str = URL) -> Obs
     hops = tuple(Hop(url, "GET", "", status, headers=headers) for url, status in zip(urls, chain, strict=True))
     body = told.get("body", "").encode(told.get("encoding", "utf-8"))
     answer = read_answer(
-        body,
-        told.get("type", "text/plain"),
-        Ark.parse(asked.partition("?")[0]) if "ark:" in asked else None,
+        body, told.get("type", "text/plain"), Ark.parse(asked.partition("?")[0]) if "ark:" in asked else None
     )
     return Observation(
         ark, url, question, asked, hops, ChainEnd.ANSWERED,
@@ -132,12 +130,7 @@ def test_verdict(vector: dict[str, Any]) -> None:
     told = {service: getattr(verdict, service).outcome for service in ("object", "metadata", "commitment")}
     assert told == {service: vector[service] for service in told}
     assert verdict.object.evidence, "a verdict without a reason"
-    words = [
-        *verdict.object.evidence,
-        *verdict.metadata.evidence,
-        *verdict.commitment.evidence,
-        *verdict.remarks,
-    ]
+    words = [*verdict.object.evidence, *verdict.metadata.evidence, *verdict.commitment.evidence, *verdict.remarks]
     assert [each for each in vector.get("says", []) if not any(each in sentence for sentence in words)] == []
     assert [each for each in vector.get("never_says", []) if any(each in sentence for sentence in words)] == []
     for service, parsed in vector.get("parsed", {}).items():
@@ -151,11 +144,7 @@ def test_judging_again_gives_the_same() -> None:
 
 def test_what_a_success_is_worth_is_decided_for_every_case() -> None:
     assert set(WORTH) == set(product(ControlContrast, Signs, (False, True)))
-    assert set(WORTH.values()) == {
-        ObjectOutcome.RESOLVED,
-        ObjectOutcome.SOFT_404,
-        ObjectOutcome.UNDETERMINED,
-    }
+    assert set(WORTH.values()) == {ObjectOutcome.RESOLVED, ObjectOutcome.SOFT_404, ObjectOutcome.UNDETERMINED}
 
 
 @pytest.mark.parametrize("declares", [False, True])
@@ -175,31 +164,12 @@ def test_every_case_of_answer_control_and_inflection_has_a_verdict() -> None:
     object_answers: list[dict[str, Any]] = [
         *(
             {"chain": [status]}
-            for status in (
-                200,
-                204,
-                206,
-                300,
-                304,
-                400,
-                401,
-                403,
-                404,
-                410,
-                418,
-                451,
-                500,
-                503,
-                999,
-            )
+            for status in (200, 204, 206, 300, 304, 400, 401, 403, 404, 410, 418, 451, 500, 503, 999)
         ),
         *({"end": end.value} for end in ChainEnd if end is not ChainEnd.ANSWERED),
         {"type": "text/html", "body": "<title>Page not found</title>"},
         {"body": "", "complete": False},
-        {
-            "type": "application/json",
-            "body": '{"prefix": "12x45", "target": "https://r.example/${content}"}',
-        },
+        {"type": "application/json", "body": '{"prefix": "12x45", "target": "https://r.example/${content}"}'},
     ]
     inflected: list[dict[str, Any] | None] = [
         None,
@@ -208,12 +178,7 @@ def test_every_case_of_answer_control_and_inflection_has_a_verdict() -> None:
         {"end": "timeout"},
         {"type": "text/html", "body": "<p>Who: A<p>What: B<p>When: 1"},
     ]
-    controls: list[dict[str, Any] | None] = [
-        None,
-        {"chain": [200]},
-        {"chain": [404]},
-        {"end": "dns"},
-    ]
+    controls: list[dict[str, Any] | None] = [None, {"chain": [200]}, {"chain": [404]}, {"end": "dns"}]
     for first, way, second, control in product(object_answers, [None, *WAYS], inflected, controls):
         answers = {Question.OBJECT: facts(Question.OBJECT, first)}
         if way is not None:
@@ -243,18 +208,12 @@ def test_the_questions_of_a_second_resolver_are_held_against_its_own_object() ->
         Question.INFO: facts(Question.INFO, {**page, "asked": ELSEWHERE[Question.AT_GLOBAL] + "?info"}),
     }
     verdict = judge(answers)
-    assert (verdict.object.outcome, verdict.metadata.outcome) == (
-        "works-elsewhere",
-        "query-ignored",
-    )
+    assert (verdict.object.outcome, verdict.metadata.outcome) == ("works-elsewhere", "query-ignored")
     assert verdict.final_url == ELSEWHERE[Question.AT_GLOBAL]
 
 
 def test_an_answer_can_be_judged_while_others_are_still_to_come() -> None:
-    answer = facts(
-        Question.INFO,
-        {"body": "erc: A | B | 1952 | ark:12x45/x5\nerc-support:\nwhat: Not Guaranteed\n"},
-    )
+    answer = facts(Question.INFO, {"body": "erc: A | B | 1952 | ark:12x45/x5\nerc-support:\nwhat: Not Guaranteed\n"})
     metadata = METADATA_RULES.judge(MetadataFacts(answer, facts(Question.OBJECT, {})))
     assert metadata.outcome in DESCRIBED
     assert COMMITMENT_RULES.judge(CommitmentFacts({Question.INFO: answer}, metadata)).outcome == "stated"

@@ -14,10 +14,7 @@ from tests.vectors import vectors
 
 @pytest.mark.parametrize("vector", vectors("no_arks"))
 def test_templates_queries_and_shoulders_are_no_arks(vector: dict[str, Any]) -> None:
-    for document in (
-        vector["text"],
-        f"<p>{vector['text'].replace('&', '&amp;').replace('<', '&lt;')}</p>",
-    ):
+    for document in (vector["text"], f"<p>{vector['text'].replace('&', '&amp;').replace('<', '&lt;')}</p>"):
         read = extraction_of(document.encode(), name="a.html" if document.startswith("<p>") else "a.txt")
         assert [str(mention.ark) for mention in read.mentions] == vector["arks"]
 

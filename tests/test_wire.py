@@ -134,11 +134,7 @@ def test_a_proxy_is_given_the_whole_url_with_its_question_mark() -> None:
 def test_a_route_leaves_url_and_host_header_as_written(authority: trustme.CA, ca_file: Path) -> None:
     with RawServer(lambda _: PAGE, tls=authority.issue_cert("n2t.net")) as server:
         [row] = check_rows(
-            "--connect-to",
-            f"n2t.net:443=127.0.0.1:{server.port}",
-            "--ca-file",
-            ca_file,
-            "ark:/12x45/x5",
+            "--connect-to", f"n2t.net:443=127.0.0.1:{server.port}", "--ca-file", ca_file, "ark:/12x45/x5"
         )
         assert row["final_url"] == "https://n2t.net/ark:/12x45/x5"
         assert all("Host: n2t.net\r\n" in head for head in server.heads)
@@ -157,10 +153,7 @@ def test_a_certificate_is_looked_at_and_the_object_is_observed_all_the_same(
     reason: str, name: str, days_left: int, known: bool, tmp_path: Path
 ) -> None:
     now = datetime.datetime.now(datetime.UTC)
-    dates = {
-        "not_before": now - datetime.timedelta(days=20),
-        "not_after": now + datetime.timedelta(days=days_left),
-    }
+    dates = {"not_before": now - datetime.timedelta(days=20), "not_after": now + datetime.timedelta(days=days_left)}
     authority, stranger = trustme.CA(), trustme.CA()
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     certificate = (authority if known else stranger).issue_cert(name, **dates)
@@ -244,9 +237,7 @@ def test_one_request_at_a_time_also_without_a_delay() -> None:
         assert most == 1
 
 
-def test_no_host_is_asked_sooner_than_its_interval_by_either_spider(
-    tmp_path: Path,
-) -> None:
+def test_no_host_is_asked_sooner_than_its_interval_by_either_spider(tmp_path: Path) -> None:
     # A request is on its way for some time, and the server's thread is late when the machine is busy.
     interval, tolerance = 0.4, 0.1
 
@@ -258,22 +249,11 @@ def test_no_host_is_asked_sooner_than_its_interval_by_either_spider(
     def to_landing(target: str) -> bytes:
         return reply("302 Found", Location=f"http://l.example{target}")
 
-    with (
-        RawServer(page) as site,
-        RawServer(to_landing) as resolver,
-        RawServer(lambda _: PAGE) as landing,
-    ):
+    with RawServer(page) as site, RawServer(to_landing) as resolver, RawServer(lambda _: PAGE) as landing:
         hosts = {"s.example": site, "r.example": resolver, "l.example": landing}
         routes = [f"--connect-to={name}:80=127.0.0.1:{server.port}" for name, server in hosts.items()]
         done = run_command(
-            "run",
-            "--delay",
-            str(interval),
-            "--only-routed",
-            *routes,
-            "http://s.example/",
-            "--store",
-            tmp_path / "a.db",
+            "run", "--delay", str(interval), "--only-routed", *routes, "http://s.example/", "--store", tmp_path / "a.db"
         )
         assert done.returncode == 0, done.stderr
         for name, server in hosts.items():

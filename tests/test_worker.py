@@ -19,14 +19,7 @@ from pathlib import Path
 import pytest
 
 from extractors.model.ark import Ark
-from extractors.processes.worker import (
-    Worker,
-    WorkerDied,
-    WorkerError,
-    WorkerFailed,
-    WorkerOutOfMemory,
-    WorkerTimeout,
-)
+from extractors.processes.worker import Worker, WorkerDied, WorkerError, WorkerFailed, WorkerOutOfMemory, WorkerTimeout
 from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parent.parent
@@ -131,20 +124,8 @@ def test_calls_have_arguments_and_results_and_share_a_process():
     ("deed", "error", "message"),
     [
         pytest.param(["abort"], WorkerDied, "killed by SIGABRT", id="abort", marks=ON_POSIX),
-        pytest.param(
-            ["kill", 9],
-            WorkerDied,
-            "killed by SIGKILL",
-            id="killed by somebody else",
-            marks=ON_POSIX,
-        ),
-        pytest.param(
-            ["kill", 50],
-            WorkerDied,
-            "killed by ",
-            id="killed by a real-time signal",
-            marks=ON_POSIX,
-        ),
+        pytest.param(["kill", 9], WorkerDied, "killed by SIGKILL", id="killed by somebody else", marks=ON_POSIX),
+        pytest.param(["kill", 50], WorkerDied, "killed by ", id="killed by a real-time signal", marks=ON_POSIX),
         pytest.param(["spin"], WorkerTimeout, "1 s of CPU time", id="CPU time", marks=ON_POSIX),
         pytest.param(["exit", 3], WorkerDied, "exited with status 3", id="exit"),
         pytest.param(["take memory", 2**40], WorkerOutOfMemory, "more than", id="memory", marks=ON_POSIX),

@@ -140,12 +140,7 @@ def test_the_stronger_evidence_decides(row: dict[str, Any], joins: bool) -> None
 # -- evidence
 
 names = st.from_regex(r"[bcdfgh]{0,2}[0-9][0-9bcdfghjkmnpqrstvwxz]{2,6}", fullmatch=True)
-arks = st.builds(
-    Ark,
-    st.sampled_from(["12148", "13960", "76543"]),
-    names,
-    st.sampled_from(["", "/f1.item", ".pdf"]),
-)
+arks = st.builds(Ark, st.sampled_from(["12148", "13960", "76543"]), names, st.sampled_from(["", "/f1.item", ".pdf"]))
 
 
 @given(st.lists(arks, max_size=30), st.randoms(use_true_random=False))
@@ -228,8 +223,7 @@ def test_the_words_of_other_arks_qualifiers_are_learned() -> None:
 
 def test_an_ark_over_three_lines_is_joined_by_what_stands_whole_elsewhere() -> None:
     [mention] = find_arks(
-        "see ark:/67531/metadc1\n07\n835 leaves",
-        evidence=Evidence.of([Ark.parse("ark:67531/metadc107835")]),
+        "see ark:/67531/metadc1\n07\n835 leaves", evidence=Evidence.of([Ark.parse("ark:67531/metadc107835")])
     )
     assert (str(mention.ark), mention.confidence.token) == ("ark:67531/metadc107835", "certain")
 

@@ -41,10 +41,7 @@ def test_xml_vector(vector):
     "data",
     [
         pytest.param('<?xml version="1.0" encoding="iso-8859-1"?><p>é</p>'.encode("latin-1"), id="declared"),
-        pytest.param(
-            '<?xml version="1.0" encoding="utf-16"?><p>é</p>'.encode("utf-16"),
-            id="UTF-16 with a mark",
-        ),
+        pytest.param('<?xml version="1.0" encoding="utf-16"?><p>é</p>'.encode("utf-16"), id="UTF-16 with a mark"),
         pytest.param('<?xml version="1.0"?><p>é</p>'.encode("utf-16-be"), id="UTF-16 without a mark"),
         pytest.param("<p>é</p>".encode("utf-8-sig"), id="UTF-8 with a mark"),
         pytest.param("<p>é</p>".encode(), id="UTF-8 by default"),
@@ -62,24 +59,12 @@ def test_encoding(data):
         pytest.param("<a><p>one</a><p>two</p>", ["one", "two"], id="tags that don't match"),
         pytest.param("<a><p>one</p><p>two thr", ["one", "two"], id="cut off"),
         pytest.param("<a>fish & chips</a>", ["fish  chips"], id="a bare ampersand"),
-        pytest.param(
-            "<a>one&nbsp;two</a>",
-            ["one\N{NO-BREAK SPACE}two"],
-            id="an entity without any declaration",
-        ),
+        pytest.param("<a>one&nbsp;two</a>", ["one\N{NO-BREAK SPACE}two"], id="an entity without any declaration"),
         pytest.param("<a>one\x02two</a>", ["onetwo"], id="a control character"),
         pytest.param("<a>one</a><b>two</b>", ["one"], id="two roots"),
         pytest.param("<a>one&#xD800;</a>", ["one\N{REPLACEMENT CHARACTER}"], id="half a pair of surrogates"),
-        pytest.param(
-            "<a>&#55357;&#56832;</a>",
-            ["\N{REPLACEMENT CHARACTER}" * 2],
-            id="both halves, each alone",
-        ),
-        pytest.param(
-            "<a title='&#xdfff;ark:/1/x'/>",
-            ["\N{REPLACEMENT CHARACTER}ark:/1/x"],
-            id="one in an attribute",
-        ),
+        pytest.param("<a>&#55357;&#56832;</a>", ["\N{REPLACEMENT CHARACTER}" * 2], id="both halves, each alone"),
+        pytest.param("<a title='&#xdfff;ark:/1/x'/>", ["\N{REPLACEMENT CHARACTER}ark:/1/x"], id="one in an attribute"),
     ],
 )
 def test_malformed_markup_is_read_as_far_as_it_goes(markup, expected):
@@ -187,31 +172,13 @@ def test_no_document_raises(data):
     ("markup", "whole"),
     [
         pytest.param("<a><p>ark:/12345/x9</p><p>See ark:/12345/x5", ["ark:/12345/x9"], id="in a text"),
+        pytest.param("<a><p>ark:/12345/x9 <hi>ark:/</hi>12345/x", ["ark:/12345/x9"], id="behind markup within an ARK"),
+        pytest.param("<a><p>ark:/12345/x9 ark:/12345/x5<hi>k3", ["ark:/12345/x9"], id="in markup within an ARK"),
+        pytest.param("<a><idno>ark:/12345/x9</idno><idno>ark:/12345/x", ["ark:/12345/x9"], id="in an identifier"),
         pytest.param(
-            "<a><p>ark:/12345/x9 <hi>ark:/</hi>12345/x",
-            ["ark:/12345/x9"],
-            id="behind markup within an ARK",
+            "<a><p>ark:/12345/x9</p><ref target='http://r.example/ark:/12345/x", ["ark:/12345/x9"], id="in a tag"
         ),
-        pytest.param(
-            "<a><p>ark:/12345/x9 ark:/12345/x5<hi>k3",
-            ["ark:/12345/x9"],
-            id="in markup within an ARK",
-        ),
-        pytest.param(
-            "<a><idno>ark:/12345/x9</idno><idno>ark:/12345/x",
-            ["ark:/12345/x9"],
-            id="in an identifier",
-        ),
-        pytest.param(
-            "<a><p>ark:/12345/x9</p><ref target='http://r.example/ark:/12345/x",
-            ["ark:/12345/x9"],
-            id="in a tag",
-        ),
-        pytest.param(
-            "<a><p>ark:/12345/x9 ark:/12345/x5 ",
-            ["ark:/12345/x9", "ark:/12345/x5"],
-            id="behind a word",
-        ),
+        pytest.param("<a><p>ark:/12345/x9 ark:/12345/x5 ", ["ark:/12345/x9", "ark:/12345/x5"], id="behind a word"),
         pytest.param("<a><p>ark:/12345/x9</p></a>\n", ["ark:/12345/x9"], id="not at all"),
     ],
 )

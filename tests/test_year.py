@@ -116,10 +116,7 @@ def test_when_the_world_was_out_of_reach_no_standing_changed(year: Year) -> None
     assert any(year.checked[day] for day in NETWORK_DOWN)
     for day in NETWORK_DOWN:
         for subject, ark_status in year.days[day].items():
-            assert (ark_status.state, ark_status.strikes) == (
-                before[subject].state,
-                before[subject].strikes,
-            ), (
+            assert (ark_status.state, ark_status.strikes) == (before[subject].state, before[subject].strikes), (
                 day,
                 subject,
             )
@@ -189,9 +186,7 @@ def test_the_load_is_even_and_each_ark_is_checked_as_often_as_it_should_be(year:
     assert max(first_round.values()) <= len(calm) // 3
 
 
-def test_a_store_that_lives_through_the_same_year_stands_as_it_should_on_every_day(
-    year: Year,
-) -> None:
+def test_a_store_that_lives_through_the_same_year_stands_as_it_should_on_every_day(year: Year) -> None:
     by_url = {subject.url: subject for subject in WORLD}
     with Store.open(None) as store:
         for day in range(DAYS):
@@ -204,12 +199,7 @@ def test_a_store_that_lives_through_the_same_year_stands_as_it_should_on_every_d
                 continue
             at = morning(day).isoformat(timespec="milliseconds")
             run_id = store.begin_run(
-                command="check",
-                at=at,
-                version="0",
-                resolver="https://n2t.net/",
-                user_agent="t",
-                seeds=[],
+                command="check", at=at, version="0", resolver="https://n2t.net/", user_agent="t", seeds=[]
             )
             store.record(run_id, observed(asked, day))
             judge_run(store, run_id, [(subject.ark, subject.url) for subject in asked])

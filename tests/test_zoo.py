@@ -106,9 +106,7 @@ def test_objects_are_asked_for_by_get(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize(
-    "animal",
-    [each for each in ANIMALS if each.tls not in (None, "none")],
-    ids=lambda each: each.name,
+    "animal", [each for each in ANIMALS if each.tls not in (None, "none")], ids=lambda each: each.name
 )
 def test_a_certificate_has_its_reason(animal: Animal, visit: Visit) -> None:
     with sqlite3.connect(visit.store) as raw:

@@ -71,10 +71,7 @@ def observed(subjects: Iterable[Subject], day: int) -> Iterator[Observation]:
         status, landing = subject.answer(day)
         hops = [Hop(subject.url, "GET", at, status, error=None if status else "no word in time")]
         if landing != subject.url:
-            hops = [
-                Hop(subject.url, "GET", at, 302, location=landing),
-                Hop(landing, "GET", at, status),
-            ]
+            hops = [Hop(subject.url, "GET", at, 302, location=landing), Hop(landing, "GET", at, status)]
         yield Observation(
             subject.ark,
             subject.url,

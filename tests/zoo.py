@@ -124,11 +124,7 @@ class Animal:
         kind = "object" if path == "/" + self.ark else "control" if is_ark else "elsewhere"
         keys = {
             "object": (inflection or "object", "inflected" if inflection else "object", "object"),
-            "control": (
-                f"control {inflection}".strip(),
-                "control inflected" if inflection else "control",
-                "control",
-            ),
+            "control": (f"control {inflection}".strip(), "control inflected" if inflection else "control", "control"),
             "elsewhere": ("elsewhere",),
         }[kind]
         found = next((self.on[key] for key in (*keys, "anything") if key in self.on), None)
@@ -148,13 +144,7 @@ def _animal(number: int, row: dict[str, Any]) -> Animal:
     on = {key.replace("{own}", told["ark"]): _answers(value) for key, value in told.pop("on", {}).items()}
     robots = told.pop("robots", None)
     lists = {key: tuple(told.pop(key)) for key in ("says", "unsaid", "never") if key in told}
-    return Animal(
-        **told,
-        **verdict,
-        **lists,
-        on=on,
-        robots=Answer(**robots, type="text/plain") if robots else None,
-    )
+    return Animal(**told, **verdict, **lists, on=on, robots=Answer(**robots, type="text/plain") if robots else None)
 
 
 def _answers(value: Any) -> tuple[Answer, ...]:
@@ -206,10 +196,7 @@ class Zoo:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         for listener in self._listeners:
             listener.shutdown(socket.SHUT_RDWR)
@@ -229,10 +216,7 @@ class Zoo:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         if animal.tls == "self-signed":
             itself = trustme.CA()  # an authority's own certificate, shown as if it were the host's
-            with (
-                itself.cert_pem.tempfile() as certificate,
-                itself.private_key_pem.tempfile() as key,
-            ):
+            with itself.cert_pem.tempfile() as certificate, itself.private_key_pem.tempfile() as key:
                 context.load_cert_chain(certificate, key)
             return context
         authority = trustme.CA() if animal.tls == "unknown-issuer" else self._authority
@@ -359,10 +343,7 @@ def _pieces(answer: Answer, words: Mapping[str, str]) -> Iterator[tuple[bytes, f
     if answer.fault == "gzip-bomb":
         body, headers = _bomb(), [*headers, "Content-Encoding: gzip"]
     if answer.fault in ("gzip", "unsaid-gzip"):
-        body, headers = (
-            gzip.compress(body),
-            headers + (["Content-Encoding: gzip"] if answer.fault == "gzip" else []),
-        )
+        body, headers = (gzip.compress(body), headers + (["Content-Encoding: gzip"] if answer.fault == "gzip" else []))
     if answer.fault == "huge":
         body = body + b"<p>and so on</p>" * 2**19
     headers += [f"Content-Length: {len(body)}", "Connection: close"]

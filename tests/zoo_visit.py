@@ -54,9 +54,7 @@ def run_of(animal: Animal) -> str:
 
 @contextmanager
 def visited(
-    inhabitants: Sequence[Animal],
-    folder: Path,
-    run: Callable[..., subprocess.CompletedProcess[str]] = run_command,
+    inhabitants: Sequence[Animal], folder: Path, run: Callable[..., subprocess.CompletedProcess[str]] = run_command
 ) -> Iterator[Visit]:
     """Ask about every one of *inhabitants* by *run*, with a store in *folder*; they live as long as this lasts."""
     authority = trustme.CA()
@@ -106,10 +104,7 @@ def main() -> int:
                 row = visit.rows[animal.url][service]["evidence"]
                 words = f"{animal.name}: {service} {verdict[service]}, not {getattr(animal, service)}: {row}"
                 print(words, file=sys.stderr)
-    print(
-        f"{len(verdicts)} animals, {wrong} outcomes of {3 * len(verdicts)} are not what is deserved",
-        file=sys.stderr,
-    )
+    print(f"{len(verdicts)} animals, {wrong} outcomes of {3 * len(verdicts)} are not what is deserved", file=sys.stderr)
     return 1 if wrong else 0
 
 

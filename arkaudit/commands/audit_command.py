@@ -42,11 +42,7 @@ if TYPE_CHECKING:
 @crawl_options
 @request_options
 def crawl(
-    seeds: tuple[str, ...],
-    store_file: Path,
-    resume: bool | None,
-    config_file: Path | None,
-    **options: Any,
+    seeds: tuple[str, ...], store_file: Path, resume: bool | None, config_file: Path | None, **options: Any
 ) -> None:
     """Crawl documents and record the ARKs that they cite, without resolving any.
 
@@ -79,10 +75,7 @@ def crawl(
         unread = begun.store.unread(run_id)
         is_read = begun.store.has_read_seed(run_id)
     read = f"{counts['read']} read" + (f", {counts['redirected']} redirected" if counts["redirected"] else "")
-    documents, citations = (
-        counted(counts["documents"], "document"),
-        counted(counts["citations"], "citation"),
-    )
+    documents, citations = (counted(counts["documents"], "document"), counted(counts["citations"], "citation"))
     faults = [Fault(f"not read: {words}{f', found on {page}' if page else ''}") for words, page in unread]
     not_read = counts["documents"] - sum(counts[had] for had in ("read", "redirected", "referers"))
     hint = after_crawl(store_file, config_file) if counts["citations"] else None
@@ -98,9 +91,7 @@ def crawl(
 
 @click.command(cls=GroupedCommand)
 @click.argument("seeds", metavar="[SEED…]", nargs=-1)
-@store_file_option(
-    help="Where everything is kept.  [default: audit.db]",
-)
+@store_file_option(help="Where everything is kept.  [default: audit.db]")
 @file_option("--out", help="Write the report into this folder.")
 @resume_option
 @dry_run_option

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arkaudit.exits import (
-    after_check,
-    also_in,
-    checked_words,
-    end_interrupted,
-    exit_on,
-    say,
-    tell_ending,
-)
+from arkaudit.exits import after_check, also_in, checked_words, end_interrupted, exit_on, say, tell_ending
 from arkaudit.options import (
     GroupedCommand,
     access_log_option,
@@ -52,43 +44,17 @@ if TYPE_CHECKING:
 @access_log_option
 @inventory_option
 @click.option(
-    "--format",
-    "form",
-    type=click.Choice(["jsonl", "table"]),
-    help="[default: jsonl; plain text with --explain]",
+    "--format", "form", type=click.Choice(["jsonl", "table"]), help="[default: jsonl; plain text with --explain]"
 )
 @flag("--explain", help="Say each step: what was asked, what came back, what it means.")
-@flag(
-    "--conformance",
-    help="Ask each resolver for one ARK in up to ten other forms as well.",
-)
+@flag("--conformance", help="Ask each resolver for one ARK in up to ten other forms as well.")
 @dry_run_option
-@store_file_option(
-    help="Keep every request and answer here.",
-)
+@store_file_option(help="Keep every request and answer here.")
 @resume_option
-@flag(
-    "--due",
-    help="Check what is due in the store, longest ago first.  [store: audit.db]",
-)
-@repeatable(
-    "--naan",
-    "naans",
-    metavar="NAAN",
-    help="What the store knows under this NAAN. Repeatable.",
-)
-@repeatable(
-    "--prefix",
-    "prefixes",
-    metavar="ARK",
-    help="… of ARKs that begin so. Repeatable.",
-)
-@repeatable(
-    "--host",
-    "hosts",
-    metavar="HOST",
-    help="… of what this host is asked first. Repeatable.",
-)
+@flag("--due", help="Check what is due in the store, longest ago first.  [store: audit.db]")
+@repeatable("--naan", "naans", metavar="NAAN", help="What the store knows under this NAAN. Repeatable.")
+@repeatable("--prefix", "prefixes", metavar="ARK", help="… of ARKs that begin so. Repeatable.")
+@repeatable("--host", "hosts", metavar="HOST", help="… of what this host is asked first. Repeatable.")
 @click.option("--limit", type=click.IntRange(min=1), help="With --due, --naan …: so many ARKs at most.")
 @fail_on_option
 @request_options
@@ -262,13 +228,7 @@ def _selection(naans: tuple[str, ...], prefixes: tuple[str, ...], hosts: tuple[s
 
 
 def _to_check(
-    store_file: Path,
-    config: Config,
-    selection: KnownSelection,
-    *,
-    is_due: bool,
-    limit: int | None,
-    is_dry: bool,
+    store_file: Path, config: Config, selection: KnownSelection, *, is_due: bool, limit: int | None, is_dry: bool
 ) -> list[KnownArk]:
     """Return what is to be checked of a *selection* in the store, in the order in which to ask; at most *limit*.
 

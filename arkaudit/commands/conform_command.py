@@ -27,12 +27,7 @@ from extractors.model.errors import UserMistake
 @repeatable("--ark", "arks", metavar="ARK", help="An ARK that is there. Repeatable.")
 @click.option("--from", "from_file", metavar="FILE", help="Take such ARKs from a file, one a line.")
 @repeatable("--gone", metavar="ARK", help="An ARK whose object is gone. Repeatable.")
-@repeatable(
-    "--only",
-    "sections",
-    metavar="SECTION",
-    help="Only this section, as 5.1. Repeatable.",
-)
+@repeatable("--only", "sections", metavar="SECTION", help="Only this section, as 5.1. Repeatable.")
 @click.option(
     "--format",
     "form",
@@ -49,9 +44,7 @@ from extractors.model.errors import UserMistake
 @flag("--own", help="The resolver is yours: ask it for 100 names within a minute, too.")
 @flag("--fail", help="Exit with 1 when something that must be met is not, or differs.")
 @flag("--dry-run", help="Print the requests, and send nothing.")
-@store_file_option(
-    help="Keep every request and answer here.",
-)
+@store_file_option(help="Keep every request and answer here.")
 @resume_option
 @asking_options
 def conform(

@@ -15,25 +15,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.core import ParameterSource
 
-from arkaudit.exits import (
-    EXIT_FINDING,
-    NEVER,
-    after_extract,
-    end_unread,
-    errors,
-    exit_on,
-    say,
-    tell_ending,
-)
-from arkaudit.options import (
-    asked_level,
-    config_of,
-    cores,
-    flag,
-    jobs_option,
-    repeatable,
-    request_options,
-)
+from arkaudit.exits import EXIT_FINDING, NEVER, after_extract, end_unread, errors, exit_on, say, tell_ending
+from arkaudit.options import asked_level, config_of, cores, flag, jobs_option, repeatable, request_options
 from crawler.model.outcomes import DocumentOutcome
 from extractors.model.errors import UserMistake
 
@@ -55,15 +38,10 @@ _MISTYPED = "mistyped"
     help="Read what a file names, one a line; it may be compressed (.gz).",
 )
 @click.option(
-    "--out",
-    metavar="FOLDER|s3://…",
-    help="Make a dataset there, or resume it: Parquet, for very many documents.",
+    "--out", metavar="FOLDER|s3://…", help="Make a dataset there, or resume it: Parquet, for very many documents."
 )
 @click.option(
-    "--part-size",
-    type=click.IntRange(min=1),
-    metavar="MB",
-    help="With --out: what is read together.  [default: 128]",
+    "--part-size", type=click.IntRange(min=1), metavar="MB", help="With --out: what is read together.  [default: 128]"
 )
 @click.option(
     "--workers",

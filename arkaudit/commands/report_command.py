@@ -31,10 +31,7 @@ from extractors.model.errors import UserMistake
     metavar="FOLDER",
     help="Report on what a dataset cites (extract --out): tables alone, as csv or parquet.",
 )
-@file_option(
-    "--out",
-    help="Write the report into this folder; - for standard output.",
-)
+@file_option("--out", help="Write the report into this folder; - for standard output.")
 @click.option("--run", "run_id", type=int, help="One run alone.  [default: the audit as it is now]")
 @click.option("--since", type=int, metavar="RUN", help="A run to compare with.  [default: the one before]")
 @choice_options
@@ -42,9 +39,7 @@ from extractors.model.errors import UserMistake
 @format_option
 @lang_option
 @fail_on_option
-@config_option(
-    help="Take store, inventory and language from it.",
-)
+@config_option(help="Take store, inventory and language from it.")
 @audit_option
 @click.pass_context
 def report(
@@ -108,11 +103,7 @@ def report(
 
 
 def _report_on_dataset(
-    context: click.Context,
-    dataset: str,
-    out: Path | None,
-    formats: tuple[str, ...],
-    lang: str | None,
+    context: click.Context, dataset: str, out: Path | None, formats: tuple[str, ...], lang: str | None
 ) -> None:
     """Report on a dataset, for which no option about a store means anything."""
     from arkaudit.datasets.report_tables import report_on_dataset

@@ -19,14 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arkaudit.__main__ import OWN_PROCESS
-from arkaudit.exits import (
-    EXIT_FINDING,
-    EXIT_INTERRUPTED,
-    EXIT_MISTAKE,
-    EXIT_UNFINISHED,
-    closed,
-    say,
-)
+from arkaudit.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, closed, say
 from arkaudit.options import (
     audit_option,
     config_of,
@@ -58,11 +51,7 @@ def schedule() -> None:
     """
 
 
-_SCHEDULED = config_option(
-    default=Path("arkaudit.toml"),
-    show_default=True,
-    help="The configuration with the audits.",
-)
+_SCHEDULED = config_option(default=Path("arkaudit.toml"), show_default=True, help="The configuration with the audits.")
 
 
 @schedule.command("list", short_help="When each audit runs next, and how its last run ended.")
@@ -288,10 +277,7 @@ def _run_if_due(audit: Planned, runs: Runs, now: datetime) -> tuple[int | None, 
         return EXIT_MISTAKE, f"{audit.name}: {problem}"
     except Exception as bug:
         logger.critical("this is a bug", exc_info=bug)
-        return (
-            EXIT_UNFINISHED,
-            f"{audit.name}: can't run, which is a bug of arkaudit: {type(bug).__name__}: {bug}",
-        )
+        return (EXIT_UNFINISHED, f"{audit.name}: can't run, which is a bug of arkaudit: {type(bug).__name__}: {bug}")
 
 
 @contextmanager

@@ -26,21 +26,9 @@ if TYPE_CHECKING:
 #: Which ARKs a decision is about.
 _meant = with_options(
     click.argument("arks", metavar="[ARK|URL]…", nargs=-1),
-    repeatable(
-        "--pattern",
-        metavar="PATTERN",
-        help="ARKs, or URLs asked, that fit it: ark:12148/btv1*.",
-    ),
-    repeatable(
-        "--host",
-        metavar="HOST",
-        help="ARKs that are asked for there, or that end there.",
-    ),
-    repeatable(
-        "--document",
-        metavar="URL|PATTERN",
-        help="What is cited in there; also a beginning.",
-    ),
+    repeatable("--pattern", metavar="PATTERN", help="ARKs, or URLs asked, that fit it: ark:12148/btv1*."),
+    repeatable("--host", metavar="HOST", help="ARKs that are asked for there, or that end there."),
+    repeatable("--document", metavar="URL|PATTERN", help="What is cited in there; also a beginning."),
     store_option,
 )
 _REASON = click.option("--reason", default="", help="Why; the report has it.")
@@ -82,12 +70,7 @@ def triage_acknowledge(store_file: Path, reason: str, **meant: Any) -> None:
 @triage.command("ignore", short_help="Raise nothing until a day.")
 @_meant
 @click.option("--reason", required=True, help="Why; the report has it.")
-@click.option(
-    "--until",
-    type=click.DateTime(["%Y-%m-%d"]),
-    required=True,
-    help="The day on which it counts again.",
-)
+@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), required=True, help="The day on which it counts again.")
 def triage_ignore(store_file: Path, reason: str, until: datetime, **meant: Any) -> None:
     """Ignore whatever goes wrong with these ARKs until a day; from that day on it counts again."""
     if not reason.strip():

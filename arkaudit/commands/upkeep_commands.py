@@ -30,9 +30,7 @@ from extractors.model.errors import UserMistake
     help="The configuration.  [default: arkaudit.toml, if there is one]",
 )
 @click.option(
-    "--store",
-    type=click.Path(path_type=Path, exists=True),
-    help="A store.  [default: those of the configuration]",
+    "--store", type=click.Path(path_type=Path, exists=True), help="A store.  [default: those of the configuration]"
 )
 @table_option
 def doctor(config_file: Path | None, store: Path | None, form: str) -> None:
@@ -54,12 +52,7 @@ def doctor(config_file: Path | None, store: Path | None, form: str) -> None:
 
 
 @click.command()
-@file_option(
-    "--out",
-    default=Path("demo-report"),
-    show_default=True,
-    help="Where the report goes.",
-)
+@file_option("--out", default=Path("demo-report"), show_default=True, help="Where the report goes.")
 @lang_option
 def demo(out: Path, lang: str | None) -> None:
     """Run the whole audit on real documents over a web on this machine's loopback; no network is needed.
@@ -104,12 +97,7 @@ def identity_new(file: Path) -> None:
 
 
 @identity.command("page", short_help="Write the page about who asks, and the directory of keys.")
-@file_option(
-    "--out",
-    default=Path("identity-page"),
-    show_default=True,
-    help="The folder for the files.",
-)
+@file_option("--out", default=Path("identity-page"), show_default=True, help="The folder for the files.")
 @required_config_option
 def identity_page(out: Path, config_file: Path) -> None:
     """Write what is to be published: a page for those whose hosts are asked, and the directory of keys.
@@ -129,9 +117,7 @@ def identity_page(out: Path, config_file: Path) -> None:
         raise UserMistake("the page says who asks: set politeness.contact in the configuration")
     signer = config.identity.signer
     page = template("identity.html.j2").render(
-        config=config,
-        signer=signer,
-        mailto="mailto:" if "://" not in (config.politeness.contact or "") else "",
+        config=config, signer=signer, mailto="mailto:" if "://" not in (config.politeness.contact or "") else ""
     )
     files = {"index.html": page, DIRECTORY_PATH: signer.directory}
     try:

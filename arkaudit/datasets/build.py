@@ -39,16 +39,7 @@ from arkaudit.datasets.passes import (
     evidence_in,
     read_part,
 )
-from arkaudit.datasets.plan import (
-    FORMAT,
-    FORMAT_VERSION,
-    MANIFEST,
-    InputTotal,
-    Manifest,
-    Part,
-    TableFiles,
-    mark_halved,
-)
+from arkaudit.datasets.plan import FORMAT, FORMAT_VERSION, MANIFEST, InputTotal, Manifest, Part, TableFiles, mark_halved
 from arkaudit.datasets.storage import SCRATCH, Storage, digest_of_file, open_storage
 from extractors.isolated import document_executor
 from extractors.model.errors import PartsFailed, StorageFailed
@@ -244,10 +235,7 @@ class Making:
                     self.listener.set_back(part, answer.lost or answer.failed)
                     todo += reading_again.after(answer, part, self.storage)
                 if answer.record is None and part.key in reading_again.given_up:
-                    answer = replace(
-                        answer,
-                        record=passes.record_as_unreadable(self.storage, part, answer.lost),
-                    )
+                    answer = replace(answer, record=passes.record_as_unreadable(self.storage, part, answer.lost))
                 if answer.record is not None:
                     records[part.key] = answer.record
                     self.listener.read(part, answer.record)

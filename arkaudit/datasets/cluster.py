@@ -285,8 +285,5 @@ def _require_dask() -> None:
     import distributed
 
     for name in (distributed.__name__, "tornado.application", *logging.root.manager.loggerDict):
-        if name.partition(".")[0] in (
-            distributed.__name__,
-            "tornado",
-        ):  # what it means is said here, in one line
+        if name.partition(".")[0] in (distributed.__name__, "tornado"):  # what it means is said here, in one line
             logging.getLogger(name).setLevel(logging.CRITICAL)

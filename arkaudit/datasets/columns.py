@@ -50,9 +50,7 @@ _TEXTS, _PAIRS = ColumnKind.TEXTS, ColumnKind.PAIRS
 
 _WHERE = (
     DatasetColumn(
-        "document",
-        _TEXT,
-        "name as `arkaudit extract` has it: a path, and for what is in an archive `a.warc!/URL`, say",
+        "document", _TEXT, "name as `arkaudit extract` has it: a path, and for what is in an archive `a.warc!/URL`, say"
     ),
     DatasetColumn("source", _TEXT, "archive or file as it was named: `document` begins with it"),
     DatasetColumn("record", _TEXT, "what it is in the archive: a path, a URL; empty for a whole file"),
@@ -69,13 +67,7 @@ DOCUMENTS = DatasetTable(
         DatasetColumn("media_type", _TEXT, "media type as the reader determined it; may be empty"),
         DatasetColumn("title", _TEXT, "title that the document gives itself; may be empty"),
         DatasetColumn("bytes", _LARGE, "size of what was read; missing where nothing was", "bytes", True),
-        DatasetColumn(
-            "sha256",
-            _TEXT,
-            "digest of what was read, in hexadecimal; missing where nothing was",
-            "",
-            True,
-        ),
+        DatasetColumn("sha256", _TEXT, "digest of what was read, in hexadecimal; missing where nothing was", "", True),
         DatasetColumn("mentions", _NUMBER, "mentions of ARKs in it", "mentions"),
     ),
 )
@@ -88,44 +80,19 @@ MENTIONS = DatasetTable(
         DatasetColumn("ark", _TEXT, "ARK in normal form (draft-kunze-ark-38, 3.2)"),
         DatasetColumn("naan", _TEXT, "Name Assigning Authority Number"),
         DatasetColumn(
-            "shoulder",
-            _TEXT,
-            "consonants up to and with the first digit of the name; missing without one",
-            "",
-            True,
+            "shoulder", _TEXT, "consonants up to and with the first digit of the name; missing without one", "", True
         ),
         DatasetColumn("name", _TEXT, "base name, up to the first slash or dot"),
         DatasetColumn("qualifier", _TEXT, "components and variants, each with its delimiter; may be empty"),
         DatasetColumn("as_written", _TEXT, "the characters of the document, unchanged"),
         DatasetColumn("repaired", _TEXT, "the same, whole again; hyphens, label and resolver as found"),
         DatasetColumn("role", _TEXT, "text, link-target, metadata, link-annotation or structured-data"),
-        DatasetColumn(
-            "page",
-            _NUMBER,
-            "page of a paginated document; missing for others",
-            "page number from 1",
-            True,
-        ),
-        DatasetColumn(
-            "place",
-            _TEXT,
-            "element and attribute, or rectangle on the page in points; may be empty",
-        ),
-        DatasetColumn(
-            "spans",
-            _PAIRS,
-            "its positions in the reader's block of text: begin and end",
-            "code points",
-        ),
+        DatasetColumn("page", _NUMBER, "page of a paginated document; missing for others", "page number from 1", True),
+        DatasetColumn("place", _TEXT, "element and attribute, or rectangle on the page in points; may be empty"),
+        DatasetColumn("spans", _PAIRS, "its positions in the reader's block of text: begin and end", "code points"),
         DatasetColumn("context", _TEXT, "text around it"),
         DatasetColumn("repairs", _TEXTS, "repairs that were made, in order"),
-        DatasetColumn(
-            "resolver",
-            _TEXT,
-            "URL before the label, with its final slash; missing without one",
-            "",
-            True,
-        ),
+        DatasetColumn("resolver", _TEXT, "URL before the label, with its final slash; missing without one", "", True),
         DatasetColumn("inflection", _TEXT, "?info, ??, ? or empty"),
         DatasetColumn("fragment", _TEXT, "what was written after #; may be empty"),
         DatasetColumn("confidence", _TEXT, "certain, likely or ambiguous"),
@@ -135,10 +102,7 @@ MENTIONS = DatasetTable(
         DatasetColumn("suggestions", _TEXTS, "ARKs that may have been meant where the check character fails"),
         DatasetColumn("spelling", _TEXTS, "how its spelling departs from the specifications"),
         DatasetColumn(
-            "citation",
-            _NUMBER,
-            "which citation of the document; a link and its text are one",
-            "number from 1",
+            "citation", _NUMBER, "which citation of the document; a link and its text are one", "number from 1"
         ),
         DatasetColumn(
             "link_resolver",

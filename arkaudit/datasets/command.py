@@ -11,14 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from arkaudit import __version__
-from arkaudit.datasets.build import (
-    OUR_NAMES,
-    Engine,
-    Listener,
-    Made,
-    Making,
-    PartWorker,
-)
+from arkaudit.datasets.build import OUR_NAMES, Engine, Listener, Made, Making, PartWorker
 from arkaudit.datasets.passes import DecidedRecord, ReadRecord
 from arkaudit.datasets.plan import (
     PART_BYTES,
@@ -30,14 +23,7 @@ from arkaudit.datasets.plan import (
     parts_of,
     planned,
 )
-from arkaudit.datasets.storage import (
-    SCRATCH,
-    InputFile,
-    Storage,
-    is_object,
-    objects_of,
-    open_storage,
-)
+from arkaudit.datasets.storage import SCRATCH, InputFile, Storage, is_object, objects_of, open_storage
 from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, after_dataset, end, say
 from arkaudit.progress import Progress
 from crawler.spiders.seeds import Seeds
@@ -128,12 +114,7 @@ def tell_of_dataset(places: Sequence[str], out: str, *, part_bytes: int = PART_B
 
 
 def make_dataset(
-    places: Sequence[str],
-    out: str,
-    *,
-    jobs: int,
-    workers: str | None = None,
-    part_bytes: int = PART_BYTES,
+    places: Sequence[str], out: str, *, jobs: int, workers: str | None = None, part_bytes: int = PART_BYTES
 ) -> Made:
     """Make the dataset *out* of the files in *places*, and return what was made; says how far it is.
 
@@ -191,12 +172,7 @@ def _engine(workers: str | None, jobs: int) -> Iterator[Engine]:
 
 def _made(storage: Storage, inputs: Inputs, engine: Engine, progress: DatasetProgress, part_bytes: int) -> Made:
     try:
-        parts = planned(
-            storage,
-            *inputs,
-            made_by=fingerprint(),
-            part_bytes=part_bytes,
-        )
+        parts = planned(storage, *inputs, made_by=fingerprint(), part_bytes=part_bytes)
         return Making(storage, parts, engine, __version__, progress).made()
     except (PartsFailed, StorageFailed, OSError) as problem:  # a disk that is full, say
         end(EXIT_UNFINISHED, f"the dataset is not finished: {problem}; the same command resumes it")
@@ -222,11 +198,7 @@ def _check_place(storage: Storage) -> None:
     if is_other:
         raise UserMistake(f"{storage.place} is not empty, and no dataset")
     if not is_object(storage.place):
-        folders = (
-            "work",
-            *(f"work/{name}" for name in storage.folders("work")),
-            *storage.folders(""),
-        )
+        folders = ("work", *(f"work/{name}" for name in storage.folders("work")), *storage.folders(""))
         for name in folders:
             if Path(storage.place, name).is_symlink():
                 raise UserMistake(f"{storage.place}/{name} is a link: the folders of a dataset are its own")

@@ -107,11 +107,7 @@ def open_dataset(place: str, *, threads: int, memory: str = MEMORY) -> Iterator[
     if not is_object(place):  # whose files would come twice
         for damage in damage_in(storage):
             raise DatasetUnreadable(f"{folder}/{damage}: the command that made the dataset makes it again")
-    settings = {
-        "memory_limit": memory,
-        "threads": str(threads),
-        "preserve_insertion_order": "false",
-    }
+    settings = {"memory_limit": memory, "threads": str(threads), "preserve_insertion_order": "false"}
     with tempfile.TemporaryDirectory(prefix="arkaudit-report-") as spilled:
         connection = duckdb.connect(":memory:", config={**settings, "temp_directory": spilled})
         try:

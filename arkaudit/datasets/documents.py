@@ -163,8 +163,7 @@ class DatasetDocuments:
     def _check_columns(self, name: str, schema: pa.Schema) -> None:
         """Raise `UserMistake` where a file has not the columns of its table."""
         table = next(
-            (candidate for candidate in DATASET_TABLES if candidate.name == PurePosixPath(name).parts[0]),
-            None,
+            (candidate for candidate in DATASET_TABLES if candidate.name == PurePosixPath(name).parts[0]), None
         )
         for expected in schema_of(table) if table is not None else ():
             if expected.name not in schema.names or schema.field(expected.name).type != expected.type:

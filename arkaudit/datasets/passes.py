@@ -20,25 +20,12 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from arkaudit.datasets.columns import DATASET_TABLES, MENTIONS, ParquetFile
-from arkaudit.datasets.evidence import (
-    LEARNED_FILE,
-    NAMES_FILE,
-    column_of,
-    read_evidence,
-    write_names,
-)
+from arkaudit.datasets.evidence import LEARNED_FILE, NAMES_FILE, column_of, read_evidence, write_names
 from arkaudit.datasets.plan import Part
 from arkaudit.datasets.storage import InputFile, Storage, digest_of_file, is_object, opened_object
 from extractors import two_passes
 from extractors.archives.members import INSIDE, ArchiveMember
-from extractors.documents import (
-    Document,
-    document_name,
-    documents_in,
-    documents_in_file,
-    mention_row,
-    whole_arks,
-)
+from extractors.documents import Document, document_name, documents_in, documents_in_file, mention_row, whole_arks
 from extractors.extraction import Extraction
 from extractors.isolated import KILLED, batches, part_weight, worked_ahead
 from extractors.mentions.mention import Mention, relative_resolver
@@ -157,10 +144,7 @@ class _Line:
 @contextmanager
 def _lines_in(path: Path) -> Iterator[Iterator[bytes]]:
     """Give the lines of a compressed file, one by one."""
-    with (
-        pa.CompressedInputStream(pa.OSFile(str(path), "rb"), _CODEC) as file,
-        io.BufferedReader(file) as lines,
-    ):
+    with pa.CompressedInputStream(pa.OSFile(str(path), "rb"), _CODEC) as file, io.BufferedReader(file) as lines:
         yield iter(lines.readline, b"")
 
 

@@ -140,14 +140,7 @@ _DOCUMENTS = f"""
     """
 
 
-_COUNTS = (
-    "alive",
-    "failing",
-    "broken",
-    *(f"level_{number}" for number in range(4)),
-    "listed",
-    "not_met",
-)
+_COUNTS = ("alive", "failing", "broken", *(f"level_{number}" for number in range(4)), "listed", "not_met")
 _ZEROS = ", ".join(f"0 AS {name}" for name in _COUNTS)
 _COLLECTIONS = f"""
     SELECT 'section' AS source, section AS collection, documents, citing_documents, citations, {_ZEROS},
@@ -275,10 +268,7 @@ CITED_HOSTS = TableDefinition(
     "host has the ARKs that are cited without a resolver.",
     _of_datasets_only,
     (
-        text_column(
-            "host",
-            "host of the resolver as cited, with its port unless that goes without saying",
-        ),
+        text_column("host", "host of the resolver as cited, with its port unless that goes without saying"),
         ARKS_COLUMN,
         CITATIONS_COLUMN,
         DOCUMENTS_COLUMN,
@@ -293,10 +283,7 @@ CHECK_FAILURES = TableDefinition(
     (
         ark_column("ark", "ARK in normal form"),
         NAAN_COLUMN,
-        text_column(
-            "suggestions",
-            "ARKs that may have been meant: one character differs, and the check fits",
-        ),
+        text_column("suggestions", "ARKs that may have been meant: one character differs, and the check fits"),
         CITATIONS_COLUMN,
         DOCUMENTS_COLUMN,
         text_column("as_written", "what the document contains there"),
@@ -350,11 +337,7 @@ def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], lan
                 for table, name in product(DATASET_REPORT, formats):
                     write_table(scratch, name, table.definition, table.frames(dataset, registered))
         is_whole = has_all_citations(dataset)
-    headings = {
-        "arks": "ARKs",
-        "citations": language.gettext("citations"),
-        "documents": language.gettext("documents"),
-    }
+    headings = {"arks": "ARKs", "citations": language.gettext("citations"), "documents": language.gettext("documents")}
     console = Console()
     with whole(console):
         cited = cited_sentence(dict(rows_of(summary[["measure", "value"]])), language)

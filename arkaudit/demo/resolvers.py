@@ -105,8 +105,7 @@ def query_ignored(target: str) -> DemoAnswer:
     if ark is None or ark.name not in _GALLICA.split():
         return NOT_FOUND
     return DemoAnswer(
-        200,
-        _page(f"Document {ark.name}", f"Identifiant : {ark}", f"Vue {ark.qualifier or 'principale'}."),
+        200, _page(f"Document {ark.name}", f"Identifiant : {ark}", f"Vue {ark.qualifier or 'principale'}.")
     )
 
 
@@ -115,12 +114,7 @@ def related(target: str) -> DemoAnswer:
     ark, query = _asked(target)
     if target.startswith("/catalogue/"):
         return DemoAnswer(
-            200,
-            _page(
-                "A manuscript",
-                "Parchment, 212 leaves, in the reading room.",
-                target.rpartition("/")[2],
-            ),
+            200, _page("A manuscript", "Parchment, 212 leaves, in the reading room.", target.rpartition("/")[2])
         )
     if ark is None or ark.name not in _BODLEIAN.split():
         return NOT_FOUND
@@ -150,10 +144,7 @@ def slow(_: str) -> DemoAnswer:
 
 def pretending(target: str) -> DemoAnswer:
     """Says 200 and means 404."""
-    return DemoAnswer(
-        200,
-        _page("Page not found", f"We could not find {target.partition('?')[0]}. Try our search."),
-    )
+    return DemoAnswer(200, _page("Page not found", f"We could not find {target.partition('?')[0]}. Try our search."))
 
 
 def guarded(_: str) -> DemoAnswer:
@@ -185,10 +176,7 @@ def landing(target: str) -> DemoAnswer:
 def term(target: str) -> DemoAnswer:
     """The definition of a term."""
     if target.startswith("/p0v"):
-        return DemoAnswer(
-            200,
-            _page("high water", "The highest level reached by a flood at a gauge.", "ark:99152/p0v"),
-        )
+        return DemoAnswer(200, _page("high water", "The highest level reached by a flood at a gauge.", "ark:99152/p0v"))
     return NOT_FOUND
 
 

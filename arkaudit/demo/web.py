@@ -57,10 +57,7 @@ def arklet_application(database: Path) -> Callable[..., Any]:
     from arklet.ark.models import Ark, Naan
 
     naan = Naan.objects.create(
-        naan=_NAAN,
-        name="Internet Archive",
-        description="The demo's own copy",
-        url="https://archive.org",
+        naan=_NAAN, name="Internet Archive", description="The demo's own copy", url="https://archive.org"
     )
     for name in ARKLET_NAMES:
         Ark.objects.create(

@@ -32,8 +32,7 @@ _PROFILE = re.compile(
 )
 _BREAK = re.compile(r"<br\s*/?>\s*", re.IGNORECASE)
 _NESTED = re.compile(
-    r"^(?:erc(?:-\w++)?.*+\n|---[^\S\n]*+\n(?:[^\S\n]*+\n)*+)(?:\#.*+\n)*+[ \t]++[\w/-]++\s*+:",
-    re.MULTILINE,
+    r"^(?:erc(?:-\w++)?.*+\n|---[^\S\n]*+\n(?:[^\S\n]*+\n)*+)(?:\#.*+\n)*+[ \t]++[\w/-]++\s*+:", re.MULTILINE
 )
 
 
@@ -101,8 +100,7 @@ _TEXTUAL = re.compile(r"text/|.*(?:json|xml|yaml|rdf|turtle|n-triples|javascript
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x7f]")
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _TAG = re.compile(
-    rb"\s*(?:<!--.*?-->\s*)*<(?!(?:https?|urn|ark|info):)(?:!doctype|[a-z?!/])",
-    re.IGNORECASE | re.DOTALL,
+    rb"\s*(?:<!--.*?-->\s*)*<(?!(?:https?|urn|ark|info):)(?:!doctype|[a-z?!/])", re.IGNORECASE | re.DOTALL
 )
 _XML = re.compile(rb"\s*<\?xml|\s*<(?:rdf:RDF|oai_dc:dc|metadata|resource)\b")
 

@@ -291,9 +291,7 @@ MENU_SHARE = 0.7
 MOST_HEADINGS = 4
 HEADING_CHARS = 200
 
-_SITES_ROLES = frozenset(
-    {"navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar"},
-)
+_SITES_ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar"})
 _SITES_NAMES = frozenset({"title", "nav", "dialog", "select"})
 _BLOCKS = frozenset({"ul", "ol", "dl", "table", "tr", "td", "div", "section", "aside", "p", "map", "center"})
 _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)

@@ -15,13 +15,7 @@ from crawler.answers.answer import MOST_READ, Answer, read_answer
 from extractors.isolated import INLINE_CPU_S
 from extractors.model.ark import Ark
 from extractors.model.budget import OverBudget, can_limit_cpu, cpu_limit
-from extractors.processes.worker import (
-    WorkerDied,
-    WorkerError,
-    WorkerExecutor,
-    WorkerOutOfMemory,
-    WorkerTimeout,
-)
+from extractors.processes.worker import WorkerDied, WorkerError, WorkerExecutor, WorkerOutOfMemory, WorkerTimeout
 
 #: The CPU time in which an answer is read, and the memory.
 READING_CPU_S = 5

@@ -172,8 +172,7 @@ _BEYOND_USE = re.compile(
 )
 #: An archive in a name or an address is none that archives.
 _NAMED_ARCHIVE = re.compile(
-    r"\b(?:the |des |der |du |de l'|dell'|del |do )?archiv(?:es?|s|io|o|um|ist|ists|al)?\b",
-    re.IGNORECASE,
+    r"\b(?:the |des |der |du |de l'|dell'|del |do )?archiv(?:es?|s|io|o|um|ist|ists|al)?\b", re.IGNORECASE
 )
 #: What a promise of a few words may speak of besides.
 _OF_TIME = re.compile(

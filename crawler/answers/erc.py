@@ -32,19 +32,7 @@ ELSEWHERE = "at"
 ON_PURPOSE = frozenset({"unap", "unal"})
 
 #: What programs write where a value is missing.
-NOTHING = frozenset(
-    {
-        "none",
-        "null",
-        "nil",
-        "n/a",
-        "nan",
-        "undefined",
-        "not available",
-        "not specified",
-        "unspecified",
-    }
-)
+NOTHING = frozenset({"none", "null", "nil", "n/a", "nan", "undefined", "not available", "not specified", "unspecified"})
 
 _FLAGS = re.compile(r"\[[^\]\s]{0,40}\](?=\s*\S)")
 _CODE = re.compile(r"\(:(?P<code>[a-z0-9]{1,16})\)\s*", re.IGNORECASE)

@@ -14,13 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from crawler.answers.answer import is_textual
-from crawler.answers.claims import (
-    Subject,
-    declares,
-    linked_arks,
-    statement_in,
-    subject_of,
-)
+from crawler.answers.claims import Subject, declares, linked_arks, statement_in, subject_of
 from crawler.answers.erc import QUESTIONS, says_something
 from crawler.answers.notices import PageWords, is_fault
 from crawler.answers.quirks import (

@@ -117,12 +117,7 @@ def has_nothing_of_its_own(answer: Observation, control: Observation, again: Ite
     *again* are further answers about the same object: those of its own place are the page once more.
     """
     url_without_query = answer.final_url.partition("?")[0]
-    names = (
-        answer.asked_url,
-        last_part(answer.asked_url),
-        control.asked_url,
-        last_part(control.asked_url),
-    )
+    names = (answer.asked_url, last_part(answer.asked_url), control.asked_url, last_part(control.asked_url))
     once_more = [other for other in again if _is_once_more(other, answer, url_without_query)]
     if not once_more:
         return False

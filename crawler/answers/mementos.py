@@ -17,12 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 from crawler.answers.answer import Answer
 from crawler.answers.notices import PageWords
-from crawler.model.observations import (
-    Chain,
-    ChainEnd,
-    Hop,
-    moment,
-)
+from crawler.model.observations import Chain, ChainEnd, Hop, moment
 from crawler.model.resolving import REDIRECTS, BadLocation, resolved_location, sendable
 from crawler.sources.links import header_links
 from extractors.model.ark import Ark
@@ -361,12 +356,7 @@ def capture_wish(
 
 
 def is_due(
-    outcome: MementoOutcome,
-    asked_at: datetime,
-    *,
-    now: datetime,
-    max_age_s: float,
-    worked_at: datetime | None,
+    outcome: MementoOutcome, asked_at: datetime, *, now: datetime, max_age_s: float, worked_at: datetime | None
 ) -> bool:
     """Return whether an archive that answered so is asked once more: its answer is old, it said nothing, or the ARK has
     worked since.

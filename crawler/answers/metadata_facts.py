@@ -16,14 +16,7 @@ from crawler.answers.answer import STRUCTURED, is_textual, nobody_can_tell
 from crawler.answers.claims import declares
 from crawler.answers.erc import QUESTIONS, missing_code, says_something
 from crawler.answers.facts import AnswerFacts
-from crawler.answers.likeness import (
-    ANY_ARK,
-    last_part,
-    likeness,
-    same_answer,
-    same_beginning,
-    same_page,
-)
+from crawler.answers.likeness import ANY_ARK, last_part, likeness, same_answer, same_beginning, same_page
 from crawler.answers.notices import is_fault, says_not_found
 from crawler.answers.quirks import plain, quirks, without_marks
 from crawler.answers.structured import KERNEL, kernel

@@ -289,11 +289,7 @@ def _is_fault(part: str) -> bool:
 def _words_of_absence() -> tuple[tuple[Phrases, int], ...]:
     """Words of absence and of what is absent, each with the most letters of an ending that may follow it."""
     vocabulary = quirks()
-    return (
-        (vocabulary.not_found, 9),
-        (vocabulary.not_available, 9),
-        (vocabulary.this_object.things, 3),
-    )
+    return ((vocabulary.not_found, 9), (vocabulary.not_available, 9), (vocabulary.this_object.things, 3))
 
 
 def _without(text: str, *removed: tuple[Phrases, int]) -> str:

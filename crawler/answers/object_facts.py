@@ -15,13 +15,7 @@ from urllib.parse import urlsplit
 from crawler.answers.answer import nobody_can_tell
 from crawler.answers.claims import declares
 from crawler.answers.facts import AnswerFacts
-from crawler.answers.likeness import (
-    has_nothing_of_its_own,
-    last_part,
-    own_words,
-    same_answer,
-    same_page,
-)
+from crawler.answers.likeness import has_nothing_of_its_own, last_part, own_words, same_answer, same_page
 from crawler.answers.notices import PageWords, sure_words
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, bare, plain, quirks
 from crawler.answers.withdrawals import Withdrawal, speaks_of_withdrawal

@@ -53,8 +53,7 @@ _DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)[.](?P<label>[\w/]+)", re.IGN
 #: JSON as the argument of a function, as browsers once had to ask for it, or after a guard against that; white space
 #: is never given back, or a megabyte of it would take hours.
 _CALL = re.compile(
-    r"\s*+(?:[)\]}',;\s]*+|(?:/\*\*/\s*+)?[\w.$]{1,80}+\s*+\()(?P<json>[{\[].*[}\]])\s*+\)?\s*+;?\s*+\Z",
-    re.DOTALL,
+    r"\s*+(?:[)\]}',;\s]*+|(?:/\*\*/\s*+)?[\w.$]{1,80}+\s*+\()(?P<json>[{\[].*[}\]])\s*+\)?\s*+;?\s*+\Z", re.DOTALL
 )
 #: Types of things that every page of a site speaks of; the object is one of them only if an ARK says so.
 _SITES_TYPES = frozenset(
@@ -451,9 +450,7 @@ def _from_rdf(text: str, form: str) -> Record | None:
     descriptions = (_properties_of(graph, subject) for subject in set(graph.subjects()))
     of_objects = (mapping for mapping in descriptions if not is_sites(mapping))
     best = max(
-        of_objects,
-        key=lambda mapping: (names_ark(mapping), len(kernel(mapping)), sorted(mapping.items())),
-        default={},
+        of_objects, key=lambda mapping: (names_ark(mapping), len(kernel(mapping)), sorted(mapping.items())), default={}
     )
     return _described({key: value for key, value in best.items() if key != "@type"})
 

@@ -78,12 +78,7 @@ class Withdrawal:
 
 
 def withdrawals_in(
-    title: str,
-    headings: Sequence[str],
-    text: str,
-    *,
-    names: Iterable[str] = (),
-    of_control: Iterable[str] = (),
+    title: str, headings: Sequence[str], text: str, *, names: Iterable[str] = (), of_control: Iterable[str] = ()
 ) -> Iterator[Withdrawal]:
     """The sentences of a page that say that its object was withdrawn; *names* are what it is called by.
 

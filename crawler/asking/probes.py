@@ -64,8 +64,7 @@ class Shoulders:
         """
         names_by_shoulder = Counter((ark.naan, shoulder) for ark in set(arks) if (shoulder := shoulder_of(ark.name)))
         return cls(
-            registry,
-            frozenset(shoulder_ for shoulder_, names in names_by_shoulder.items() if names >= ENOUGH_NAMES),
+            registry, frozenset(shoulder_ for shoulder_, names in names_by_shoulder.items() if names >= ENOUGH_NAMES)
         )
 
     def of(self, ark: Ark) -> str:

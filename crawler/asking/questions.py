@@ -7,11 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from crawler.answers.facts import (
-    SILENT_ENDS,
-    AnswerFacts,
-    AnswersByQuestion,
-)
+from crawler.answers.facts import SILENT_ENDS, AnswerFacts, AnswersByQuestion
 from crawler.answers.object_facts import ObjectFacts
 from crawler.asking.probes import place_of
 from crawler.model.observations import ACCESS, ChainEnd, Observation, Question
@@ -127,11 +123,7 @@ class AskingContext:
 
 
 def next_question(
-    answers: AnswersByQuestion,
-    context: AskingContext,
-    places: Places,
-    *,
-    first_url: str,
+    answers: AnswersByQuestion, context: AskingContext, places: Places, *, first_url: str
 ) -> Question | None:
     """Return what to ask about an ARK after *answers*, or None when there is nothing more to learn.
 
@@ -201,10 +193,7 @@ def place_beside(answers: AnswersByQuestion, places: Places) -> Question | None:
     if places.is_target:
         return None
     hops = answers[Question.OBJECT].hops
-    for question, resolver in (
-        (Question.AT_REGISTRY, places.at_registry),
-        (Question.AT_GLOBAL, places.at_global),
-    ):
+    for question, resolver in ((Question.AT_REGISTRY, places.at_registry), (Question.AT_GLOBAL, places.at_global)):
         is_open = resolver and question not in answers
         if is_open and not any(same_host(resolver or "", hop.url) for hop in hops):
             return question
@@ -272,12 +261,7 @@ def _next_inflection(answers: AnswersByQuestion, context: AskingContext) -> Ques
 
 
 def question_url(
-    question: Question,
-    first_url: str,
-    answers: AnswersByQuestion,
-    places: Places,
-    *,
-    own_path: str | None = None,
+    question: Question, first_url: str, answers: AnswersByQuestion, places: Places, *, own_path: str | None = None
 ) -> str:
     """The URL that puts *question*: an inflection is asked where the object was reached.
 

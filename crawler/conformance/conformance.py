@@ -131,10 +131,7 @@ def _result(requirement: Requirement, answers: Answers) -> RequirementResult:
             outcome = {True: RequirementOutcome.PASSES, None: RequirementOutcome.NOT_APPLICABLE}
             rests_on = tuple(answers[question].seen for question in questions)
             return RequirementResult(
-                requirement,
-                outcome.get(finding.is_met, _UNMET[requirement.level]),
-                (finding.reason,),
-                rests_on,
+                requirement, outcome.get(finding.is_met, _UNMET[requirement.level]), (finding.reason,), rests_on
             )
     return RequirementResult(requirement, RequirementOutcome.NOT_ASKED, ())
 
@@ -152,11 +149,7 @@ def _combined(requirement: Requirement, of_arks: Sequence[RequirementResult]) ->
 
 def score(outcomes: Iterable[RequirementResult]) -> tuple[int, int]:
     """Return how many requirements are met, of those of which it could be told; what may be left out does not count."""
-    is_met = {
-        RequirementOutcome.PASSES: True,
-        RequirementOutcome.FAILS: False,
-        RequirementOutcome.WARNS: False,
-    }
+    is_met = {RequirementOutcome.PASSES: True, RequirementOutcome.FAILS: False, RequirementOutcome.WARNS: False}
     counted = [is_met[result.outcome] for result in outcomes if result.outcome in is_met]
     return sum(counted), len(counted)
 

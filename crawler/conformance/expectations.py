@@ -15,10 +15,7 @@ from urllib.parse import urlsplit
 
 from crawler.answers.claims import WITHIN_PAGES
 from crawler.answers.erc import QUESTIONS
-from crawler.answers.facts import (
-    AnswerFacts,
-    AnswersByQuestion,
-)
+from crawler.answers.facts import AnswerFacts, AnswersByQuestion
 from crawler.answers.likeness import same_answer
 from crawler.answers.structured import kernel
 from crawler.asking.probes import NOT_EQUAL, SpellingAnswer, SpellingTreatment, judge_form
@@ -83,8 +80,7 @@ class Answers:
         """The verdict by the answer to one *inflection*, if that was asked."""
         asked = [question for question in (Question.OBJECT, inflection) if question in self.by_question]
         context = VerdictContext(
-            control=self.by_question.get(Question.CONTROL),
-            control_info=self.by_question.get(Question.CONTROL_INFO),
+            control=self.by_question.get(Question.CONTROL), control_info=self.by_question.get(Question.CONTROL_INFO)
         )
         return judge({question: self[question] for question in asked}, context=context)
 
@@ -133,9 +129,7 @@ def _unanswered(answer: AnswerFacts) -> Finding | None:
     return None
 
 
-def _answered(
-    question: Question,
-) -> Callable[[Callable[[Answers, AnswerFacts], Finding]], Expectation]:
+def _answered(question: Question) -> Callable[[Callable[[Answers, AnswerFacts], Finding]], Expectation]:
     """Return what makes an expectation of a function that judges the answer to *question*, if there is one to judge."""
 
     def expectation(function: Callable[[Answers, AnswerFacts], Finding]) -> Expectation:
@@ -402,10 +396,7 @@ def head_as_get(answers: Answers) -> Finding:
     head, get = answers[Question.HEAD].seen, answers[Question.OBJECT].seen
     if len(get.hops) < 2 and (kept_out := _unanswered(answers[Question.OBJECT])) is not None:
         return kept_out
-    if (unanswered := _unanswered(answers[Question.HEAD])) is not None and head.status not in (
-        401,
-        403,
-    ):
+    if (unanswered := _unanswered(answers[Question.HEAD])) is not None and head.status not in (401, 403):
         return unanswered
     of_head, of_get = (
         [(hop.status, (hop.location or "").partition("?")[0]) for hop in seen.hops[:1]] for seen in (head, get)
@@ -485,10 +476,7 @@ EXPECTATIONS: Mapping[str, Sequence[Rule]] = {
     "unknown-name": [((Question.CONTROL,), _is_told(Question.CONTROL))],
     "unknown-naan": [((Question.OBJECT, Question.OTHER_NAAN), other_naan)],
     "few-hops": [((Question.OBJECT,), few_hops)],
-    "https": [
-        ((Question.OBJECT, Question.PLAIN_HTTP), over_https),
-        ((Question.OBJECT,), over_https),
-    ],
+    "https": [((Question.OBJECT, Question.PLAIN_HTTP), over_https), ((Question.OBJECT,), over_https)],
     "access": [((Question.OBJECT, Question.CONTROL), access)],
     "temporary-redirect": [((Question.OBJECT,), _redirected(temporary_redirect))],
     "not-just-related": [((Question.OBJECT,), _redirected(not_just_related))],

@@ -17,14 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from crawler.answers.likeness import likeness
 from crawler.model.addresses import DEFAULT_PORTS
-from crawler.model.observations import (
-    DESCRIBED,
-    ChainEnd,
-    CommitmentOutcome,
-    Family,
-    MetadataOutcome,
-    ObjectOutcome,
-)
+from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 
 #: A host is expected to answer unless it left so many runs that asked it, one after the other, without an answer.
 MISSES_EXPECTED = 2
@@ -292,13 +285,7 @@ class ArkState(StrEnum):
 
 
 #: States that someone may want to act on, gravest first.
-SEVERITY = (
-    ArkState.CONFIRMED_BROKEN,
-    ArkState.FLAPPING,
-    ArkState.FAILING,
-    ArkState.UNDETERMINED,
-    ArkState.BLOCKED,
-)
+SEVERITY = (ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING, ArkState.FAILING, ArkState.UNDETERMINED, ArkState.BLOCKED)
 
 
 class EventKind(StrEnum):
@@ -453,13 +440,7 @@ def _struck(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tup
         state = ArkState.FAILING
         reason = f"{since}; confirmed after {_times(policy.strikes)} over {policy.days:g} days"
     after = replace(
-        before,
-        state=state,
-        reason=reason,
-        strikes=strikes,
-        first_strike_at=first,
-        last_strike_at=check.at,
-        turns=turns,
+        before, state=state, reason=reason, strikes=strikes, first_strike_at=first, last_strike_at=check.at, turns=turns
     )
     is_news = is_confirmed and not was_confirmed
     return after, [Event(EventKind.BROKE, since)] if is_news else []

@@ -49,13 +49,7 @@ from crawler.history.ark_status import (
 from crawler.history.rechecking import KnownArk
 from crawler.history.run_times import moment_of_check
 from crawler.model import schema
-from crawler.model.observations import (
-    ACCESS,
-    DocumentOutcome,
-    Family,
-    ObjectOutcome,
-    moment,
-)
+from crawler.model.observations import ACCESS, DocumentOutcome, Family, ObjectOutcome, moment
 
 _document, _latest, _observation = schema.document.c, schema.latest.c, schema.observation.c
 _run, _verdict = schema.run.c, schema.verdict.c
@@ -267,8 +261,7 @@ def _note_verdicts(connection: Connection, run_id: int, *, after: int = 0) -> No
         statement = insert(schema.latest)
         changed = {name: statement.excluded[name] for name in rows[0] if name not in _KEPT}
         connection.execute(
-            statement.on_conflict_do_update(index_elements=["ark_id", "request_url"], set_=changed),
-            rows,
+            statement.on_conflict_do_update(index_elements=["ark_id", "request_url"], set_=changed), rows
         )
         if events:
             connection.execute(insert(schema.event), events)
@@ -303,9 +296,7 @@ def _answers(connection: Connection, run_id: int, request_urls: Sequence[str]) -
     query = (
         select(*columns)
         .where(
-            _observation.run_id == run_id,
-            _observation.request_url.in_(request_urls),
-            _observation.question.in_(ACCESS),
+            _observation.run_id == run_id, _observation.request_url.in_(request_urls), _observation.question.in_(ACCESS)
         )
         .order_by(_observation.observation_id)
     )
@@ -318,13 +309,7 @@ def _answers(connection: Connection, run_id: int, request_urls: Sequence[str]) -
 def known_arks(connection: Connection) -> Iterator[KnownArk]:
     """Every ARK at every URL with its status, in the order of the store."""
     ark = schema.ark.c
-    columns = (
-        _latest.request_url,
-        _latest.host,
-        _latest.state,
-        _latest.checked_at,
-        _latest.gone_at,
-    )
+    columns = (_latest.request_url, _latest.host, _latest.state, _latest.checked_at, _latest.gone_at)
     query = select(ark.ark_id, ark.ark, ark.naan, *columns).join_from(schema.latest, schema.ark)
     wanted = triaging.wanted(connection)
     rows = connection.execute(query.order_by(_latest.latest_id))
@@ -448,9 +433,7 @@ def _note_gone(connection: Connection, this: Any) -> None:
         _document.run_id == this.run_id, _document.outcome.not_in((*_TOLD, _REDIRECTED))
     )
     redirected = select(_document.url).where(
-        _document.run_id == this.run_id,
-        _document.outcome == _REDIRECTED,
-        _document.final_url.in_(untold),
+        _document.run_id == this.run_id, _document.outcome == _REDIRECTED, _document.final_url.in_(untold)
     )
     in_these = _document.url.in_(union(untold, redirected))
     # The last finished run from each other set of seeds, up to this run.

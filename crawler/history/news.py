@@ -68,11 +68,7 @@ def news_of(connection: Connection, run_id: int) -> News:
         .add_columns(latest.state, latest.reason)
         .join_from(schema.latest, schema.ark)
         .join(schema.verdict, schema.verdict.c.verdict_id == latest.verdict_id)
-        .where(
-            schema.verdict.c.run_id == run_id,
-            latest.state == ArkState.FAILING,
-            latest.since >= begun,
-        )
+        .where(schema.verdict.c.run_id == run_id, latest.state == ArkState.FAILING, latest.since >= begun)
     )
     cited = _citations(connection, run_id)
     counting = select(latest.verdict_id).where(latest.verdict_id.is_not(None))
@@ -98,13 +94,7 @@ def news_of(connection: Connection, run_id: int) -> News:
     }
     has_earlier = connection.scalar(select(exists().where(run.started_at < begun)))
     return News(
-        run_id,
-        begun,
-        tuple(items),
-        len(known_problems),
-        suspect or "",
-        count_words(decided),
-        is_first=not has_earlier,
+        run_id, begun, tuple(items), len(known_problems), suspect or "", count_words(decided), is_first=not has_earlier
     )
 
 

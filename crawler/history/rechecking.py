@@ -131,12 +131,7 @@ def next_due_at(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: date
 
 
 def _longest_ago(known_ark: KnownArk) -> tuple[bool, datetime, str, str]:
-    return (
-        known_ark.wanted_at is None,
-        known_ark.checked_at or _EPOCH,
-        known_ark.ark,
-        known_ark.request_url,
-    )
+    return (known_ark.wanted_at is None, known_ark.checked_at or _EPOCH, known_ark.ark, known_ark.request_url)
 
 
 def _share(text: str) -> float:

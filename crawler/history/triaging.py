@@ -62,8 +62,7 @@ def decisions(connection: Connection) -> list[TriageDecision]:
     rows = connection.execute(select(schema.triage)).all()
     order = [*TriageAction]
     return sorted(
-        map(decision_of, rows),
-        key=lambda decision: (order.index(decision.action), decision.kind, decision.target),
+        map(decision_of, rows), key=lambda decision: (order.index(decision.action), decision.kind, decision.target)
     )
 
 
@@ -156,10 +155,7 @@ def treated(
 
 
 def _together(
-    whole: Sequence[TriageDecision],
-    in_documents: Mapping[str, Sequence[TriageDecision]],
-    problem: Problem,
-    today: date,
+    whole: Sequence[TriageDecision], in_documents: Mapping[str, Sequence[TriageDecision]], problem: Problem, today: date
 ) -> Treated:
     """Return what holds wherever an ARK is cited, and what in single documents; what holds in all of them holds
     anywhere.
@@ -212,11 +208,7 @@ def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, 
 
 
 def _decided_about(
-    connection: Connection,
-    made: Iterable[TriageDecision],
-    rows: Sequence[Any],
-    verdicts: Select[Any],
-    run_id: int,
+    connection: Connection, made: Iterable[TriageDecision], rows: Sequence[Any], verdicts: Select[Any], run_id: int
 ) -> Iterator[tuple[Any, list[TriageDecision], dict[str, list[TriageDecision]]]]:
     """The *rows* about which something was decided: what holds wherever each is cited, and in single documents.
 
@@ -284,13 +276,7 @@ def _lives(connection: Connection, pairs: Collection[Pair], until: str) -> Mappi
     arks = sorted({ark_id for ark_id, _ in pairs})
     for some in (arks[first : first + _AT_ONCE] for first in range(0, len(arks), _AT_ONCE)):
         query = (
-            select(
-                _verdict.verdict_id,
-                _verdict.ark_id,
-                _verdict.request_url,
-                _verdict.object,
-                _verdict.remarks,
-            )
+            select(_verdict.verdict_id, _verdict.ark_id, _verdict.request_url, _verdict.object, _verdict.remarks)
             .add_columns(func.coalesce(func.nullif(answered, ""), _run.started_at).label("at"))
             .join_from(schema.verdict, schema.run)
             .where(_verdict.ark_id.in_(some), _run.started_at <= until)
@@ -352,14 +338,7 @@ def touched(connection: Connection, made: Sequence[TriageDecision]) -> Iterator[
     if not made:
         return
     query = (
-        select(
-            _latest.ark_id,
-            _ark.ark,
-            _latest.request_url,
-            _latest.checked_at,
-            _latest.state,
-            _verdict.final_url,
-        )
+        select(_latest.ark_id, _ark.ark, _latest.request_url, _latest.checked_at, _latest.state, _verdict.final_url)
         .join_from(schema.latest, schema.ark)
         .outerjoin(schema.verdict, _verdict.verdict_id == _latest.verdict_id)
         .order_by(_latest.latest_id)

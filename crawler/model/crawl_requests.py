@@ -31,8 +31,7 @@ _SESSION_PARAMETER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _CAMPAIGN_PARAMETER = re.compile(
-    r"(?:utm_[a-z_]+|fbclid|gclid|dclid|yclid|msclkid|igshid|mc_cid|mc_eid|_ga|_gl)=.*",
-    re.IGNORECASE,
+    r"(?:utm_[a-z_]+|fbclid|gclid|dclid|yclid|msclkid|igshid|mc_cid|mc_eid|_ga|_gl)=.*", re.IGNORECASE
 )
 #: What signs a URL, or names the moment at which it expires: storage in the cloud, content networks, log-ins.
 _PERMIT = re.compile(
@@ -213,14 +212,7 @@ class CrawlRequest:
         'https://library.example/b?x=2&y=1'
         """
         return cls(
-            url,
-            same_document(url),
-            host_of(url),
-            depth=depth,
-            found_on=found_on,
-            reach=reach,
-            source=source,
-            part=part,
+            url, same_document(url), host_of(url), depth=depth, found_on=found_on, reach=reach, source=source, part=part
         )
 
     @classmethod
@@ -411,13 +403,7 @@ class Scope:
     """Hosts whose documents belong to the sites as well."""
 
     @classmethod
-    def of(
-        cls,
-        seeds: Iterable[str],
-        *,
-        extent: Extent = Extent.SITE,
-        content_hosts: Iterable[str] = (),
-    ) -> Scope:
+    def of(cls, seeds: Iterable[str], *, extent: Extent = Extent.SITE, content_hosts: Iterable[str] = ()) -> Scope:
         """The scope of some seeds: the registered domain of each, or as much of it as *extent* says."""
         urls = list(seeds)
         places = []

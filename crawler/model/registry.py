@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, Any
 from platformdirs import user_cache_path
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
-from extractors.model.naan import (
-    NotARegistry,
-    Registry,
-    RegistryEntry,
-    ResolverTarget,
-    read_registry,
-)
+from extractors.model.naan import NotARegistry, Registry, RegistryEntry, ResolverTarget, read_registry
 
 if TYPE_CHECKING:
     from dns.resolver import Resolver

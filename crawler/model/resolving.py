@@ -226,12 +226,7 @@ class Stop:
 
 
 def next_step(
-    asked: Iterable[str],
-    status: int,
-    location: str | None,
-    *,
-    max_hops: int,
-    cookie_at: int | None = None,
+    asked: Iterable[str], status: int, location: str | None, *, max_hops: int, cookie_at: int | None = None
 ) -> Follow | Stop:
     """Return whether to follow an answer: the reference algorithm of the 2020 URI scheme (7.1.3).
 

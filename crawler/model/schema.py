@@ -40,13 +40,7 @@ class Moment(Text):
 
 
 def required(
-    name: str,
-    kind: Any,
-    comment: str,
-    unit: str | None = None,
-    *,
-    nullable: bool = False,
-    **options: Any,
+    name: str, kind: Any, comment: str, unit: str | None = None, *, nullable: bool = False, **options: Any
 ) -> Column[Any]:
     """Return a column that has a value in each row; *unit* says more of its values than their type."""
     info = {"unit": unit} if unit else {}
@@ -123,9 +117,7 @@ document = Table(
         "HTTP status",
     ),
     optional(
-        "final_url",
-        Text,
-        "URL that the redirects ended at; of one that is redirected the name of the document's row",
+        "final_url", Text, "URL that the redirects ended at; of one that is redirected the name of the document's row"
     ),
     optional("media_type", Text, "media type as the reader determined it"),
     optional("title", Text, "title that the document gives itself"),
@@ -160,11 +152,7 @@ ark = Table(
     key("ark_id"),
     required("ark", Text, "ARK in normal form (draft-kunze-ark-38, 3.2)", unique=True),
     required("naan", Text, "Name Assigning Authority Number"),
-    optional(
-        "shoulder",
-        Text,
-        "consonants up to and with the first digit of the name; missing when it has none",
-    ),
+    optional("shoulder", Text, "consonants up to and with the first digit of the name; missing when it has none"),
     required("name", Text, "base name, up to the first slash or dot"),
     required("qualifier", Text, "components and variants, each with its delimiter; may be empty"),
     comment="One row per ARK that any run has seen.",
@@ -183,20 +171,13 @@ mention = Table(
         "number from 1",
     ),
     required(
-        "citation",
-        Integer,
-        "which citation of the document; a link and its visible text are one",
-        "number from 1",
+        "citation", Integer, "which citation of the document; a link and its visible text are one", "number from 1"
     ),
     reference("ark_id", "ARK that is cited"),
     required("as_written", Text, "what the document has, unchanged"),
     required("repaired", Text, "the same, whole again; hyphens, label and resolver as found"),
     optional("request_url", Text, "URL that is asked for this mention; missing when none is"),
-    optional(
-        "resolver",
-        Text,
-        "URL before the label, with its final slash; missing for an ARK without one",
-    ),
+    optional("resolver", Text, "URL before the label, with its final slash; missing for an ARK without one"),
     required("inflection", Text, "?info, ??, ? or empty"),
     required("fragment", Text, "what was written after #; never sent, and no part of identity"),
     required("role", Text, "text, link-target, metadata, link-annotation or structured-data"),
@@ -219,12 +200,7 @@ mention = Table(
         JSON(none_as_null=True),
         "text around a mention that was not certain, with its links and lines; missing for others",
     ),
-    optional(
-        "asked",
-        Integer,
-        "of a mention in a log: how often people asked so, in what was read of it",
-        "requests",
-    ),
+    optional("asked", Integer, "of a mention in a log: how often people asked so, in what was read of it", "requests"),
     optional("asked_by_robots", Integer, "likewise, how often robots did", "requests"),
     optional("answered", Integer, "likewise, with which status they were answered", "HTTP status"),
     UniqueConstraint("document_id", "ordinal", "decided"),
@@ -252,8 +228,7 @@ def _is_last(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
 is_current_mention = _is_last()
 #: The row by which resolvers were asked: what their answers have settled comes later.
 is_asked_mention = and_(
-    mention.c.decided < DecidedOn.SETTLED.value,
-    _is_last(_later.c.decided < DecidedOn.SETTLED.value),
+    mention.c.decided < DecidedOn.SETTLED.value, _is_last(_later.c.decided < DecidedOn.SETTLED.value)
 )
 
 observation = Table(
@@ -263,11 +238,7 @@ observation = Table(
     reference("run_id", "run that asked"),
     reference("ark_id", "ARK that the question is about"),
     required("request_url", Text, "URL of the object question that this belongs to, without inflection"),
-    required(
-        "question",
-        Text,
-        "what was asked: object, ?info, ??, ?, control and others, as in `Question`",
-    ),
+    required("question", Text, "what was asked: object, ?info, ??, ?, control and others, as in `Question`"),
     required("attempt", Integer, "which attempt at this question", "number from 1"),
     required("asked_url", Text, "URL whose target was sent first, byte for byte"),
     required("at", Moment, "moment at which the chain ended"),
@@ -324,20 +295,10 @@ tls_probe = Table(
     reference("run_id", "run that looked"),
     required("host", Text, "name of the host"),
     required("port", Integer, "port of the handshake"),
+    required("at", Moment, "moment of the handshake; before the run, where one of the same day was taken over"),
+    optional("trusted", Boolean, "whether the certificate holds; missing when the handshake could not be made"),
     required(
-        "at",
-        Moment,
-        "moment of the handshake; before the run, where one of the same day was taken over",
-    ),
-    optional(
-        "trusted",
-        Boolean,
-        "whether the certificate holds; missing when the handshake could not be made",
-    ),
-    required(
-        "reason",
-        Text,
-        "ok, expired, not-yet-valid, self-signed, unknown-issuer, wrong-host, or the failure's words",
+        "reason", Text, "ok, expired, not-yet-valid, self-signed, unknown-issuer, wrong-host, or the failure's words"
     ),
     required(
         "means",
@@ -384,12 +345,7 @@ host_traffic = Table(
     ),
     required("failures", Integer, "how many of them got no answer", "requests"),
     required("interval_s", Float, "what was kept between two of them at least, back-off apart", "seconds"),
-    optional(
-        "crawl_delay_s",
-        Float,
-        "interval that its robots.txt wants; missing when it wants none",
-        "seconds",
-    ),
+    optional("crawl_delay_s", Float, "interval that its robots.txt wants; missing when it wants none", "seconds"),
     optional("given_up", Text, "why it was not asked any more; missing when it was"),
     UniqueConstraint("run_id", "host"),
     comment="One row per host that was asked in a run; unique by run and host.",
@@ -409,29 +365,10 @@ verdict = Table(
     required("metadata_parsed", JSON, "description of the object, as parsed", "mapping"),
     required("commitment", Text, "outcome of the commitment service"),
     required("commitment_evidence", JSON, "sentences that support it", "list of text"),
-    required(
-        "commitment_parsed",
-        JSON,
-        "statement of commitment, as parsed: who, what, when, where",
-        "mapping",
-    ),
-    optional(
-        "final_url",
-        Text,
-        "URL that the object's chain ended at; missing when nothing answered there",
-    ),
-    required(
-        "hop_count",
-        Integer,
-        "redirects between the first request for the object and the last",
-        "redirects",
-    ),
-    required(
-        "request_count",
-        Integer,
-        "requests about this ARK at this URL, each attempt and redirect",
-        "requests",
-    ),
+    required("commitment_parsed", JSON, "statement of commitment, as parsed: who, what, when, where", "mapping"),
+    optional("final_url", Text, "URL that the object's chain ended at; missing when nothing answered there"),
+    required("hop_count", Integer, "redirects between the first request for the object and the last", "redirects"),
+    required("request_count", Integer, "requests about this ARK at this URL, each attempt and redirect", "requests"),
     required("remarks", JSON, "what else was noticed", "list of text"),
     required(
         "rests_on",
@@ -441,10 +378,7 @@ verdict = Table(
         server_default=text("'[]'"),
     ),
     optional(
-        "did_you_mean",
-        JSON(none_as_null=True),
-        "ARK that was probably meant and lives: ark, url, evidence",
-        "mapping",
+        "did_you_mean", JSON(none_as_null=True), "ARK that was probably meant and lives: ark, url, evidence", "mapping"
     ),
     required(
         "naan_policy",
@@ -472,11 +406,7 @@ memento = Table(
         Moment,
         "moment near which a capture was wanted: when the ARK worked last; missing for the newest capture",
     ),
-    required(
-        "outcome",
-        Text,
-        "captured, no-capture (the archive has none that is good) or not-told (it did not say)",
-    ),
+    required("outcome", Text, "captured, no-capture (the archive has none that is good) or not-told (it did not say)"),
     required("reason", Text, "the outcome in words"),
     optional("original_url", Text, "URL that was captured; missing without a capture"),
     optional("memento_url", Text, "address of the last good capture; missing without one"),
@@ -503,16 +433,8 @@ frontier = Table(
     required("depth", Integer, "links followed from a starting point to here", "links"),
     optional("found_on", Text, "document that led here first; missing for a starting point"),
     optional("ark", Text, "ARK in normal form that is asked about; missing for a document"),
-    required(
-        "reach",
-        Text,
-        "how far it leads: site (its links are followed), item (only to its documents) or leaf",
-    ),
-    optional(
-        "source",
-        Text,
-        "kind of source as which its answer is read; missing when its content shows it",
-    ),
+    required("reach", Text, "how far it leads: site (its links are followed), item (only to its documents) or leaf"),
+    optional("source", Text, "kind of source as which its answer is read; missing when its content shows it"),
     required("part", Integer, "for a further part of a source, how many came before it; else 0"),
     required("rank", Integer, "0 for what comes before the others of its host, as it may expire; else 1"),
     required(
@@ -557,9 +479,7 @@ outlinks = Table(
         "digest of the form in which URLs are compared, by which others link to it: BLAKE2b, 8 bytes",
     ),
     required(
-        "found_on",
-        Text,
-        "where the links are: the document, a record in it, or the robots.txt that names its sitemaps",
+        "found_on", Text, "where the links are: the document, a record in it, or the robots.txt that names its sitemaps"
     ),
     required(
         "targets",
@@ -579,9 +499,7 @@ provenance = Table(
     reference("run_id", "run", primary_key=True),
     required("uuid", Text, "key of the run, drawn when it began", unique=True),
     optional(
-        "imported_at",
-        Moment,
-        "moment at which it was brought in from another store; missing for a run of this one",
+        "imported_at", Moment, "moment at which it was brought in from another store; missing for a run of this one"
     ),
     comment="One row per run: how it is known in any store that it is brought into; unique by key.",
 )
@@ -594,24 +512,12 @@ contact = Table(
     required("host", Text, "host, with its port unless it is the default one"),
     required("answered", Integer, "requests that got an HTTP answer, whatever its status", "requests"),
     required(
-        "met",
-        Integer,
-        "requests that were refused, cut off or answered with nonsense: someone is there",
-        "requests",
+        "met", Integer, "requests that were refused, cut off or answered with nonsense: someone is there", "requests"
     ),
-    required(
-        "silent",
-        Integer,
-        "requests without any sign of the host: no address, or no word in time",
-        "requests",
-    ),
+    required("silent", Integer, "requests without any sign of the host: no address, or no word in time", "requests"),
     required("first_at", Moment, "moment of the first answer or failure"),
     required("last_at", Moment, "moment of the last one"),
-    optional(
-        "failure",
-        Text,
-        "how it failed last, in the words of a chain's end; missing when it never did",
-    ),
+    optional("failure", Text, "how it failed last, in the words of a chain's end; missing when it never did"),
     UniqueConstraint("run_id", "host"),
     Index("contact_by_host", "host"),
     comment="One row per run and host that a request was sent to: what it met there. Requests that our own guard "
@@ -654,27 +560,15 @@ latest = Table(
     required("request_url", Text, "URL at which it is asked for"),
     required("host", Text, "host that is asked first; empty for a URL without one"),
     required(
-        "first_seen_at",
-        Moment,
-        "moment of its first check, or beginning of the run whose documents first cited it",
+        "first_seen_at", Moment, "moment of its first check, or beginning of the run whose documents first cited it"
     ),
+    optional("cited_in", ForeignKey("run.run_id"), "last run whose documents cite it; missing when none did"),
     optional(
-        "cited_in",
-        ForeignKey("run.run_id"),
-        "last run whose documents cite it; missing when none did",
-    ),
-    optional(
-        "gone_at",
-        Moment,
-        "beginning of the run that showed that no document cites it any more; missing while one does",
+        "gone_at", Moment, "beginning of the run that showed that no document cites it any more; missing while one does"
     ),
     reference("verdict_id", "last verdict; missing when it was never checked", nullable=True),
     optional("checked_at", Moment, "moment of the last check"),
-    required(
-        "state",
-        Text,
-        "healthy, failing, confirmed-broken, flapping, blocked, skipped or undetermined",
-    ),
+    required("state", Text, "healthy, failing, confirmed-broken, flapping, blocked, skipped or undetermined"),
     required("since", Moment, "moment of the check that brought it to this state"),
     required("reason", Text, "why it is in this state, in words"),
     required("strikes", Integer, "failures of its own since it worked last", "failures"),
@@ -699,11 +593,7 @@ event = Table(
     reference("run_id", "run that showed it"),
     reference("ark_id", "ARK"),
     required("request_url", Text, "URL at which it is asked for"),
-    required(
-        "at",
-        Moment,
-        "moment of the check that showed it, or beginning of the run whose documents did",
-    ),
+    required("at", Moment, "moment of the check that showed it, or beginning of the run whose documents did"),
     required("event", Text, "new, gone, recovered, moved, changed or broke"),
     required("detail", Text, "what exactly, in words; may be empty"),
     Index("event_by_run", "run_id"),
@@ -725,12 +615,7 @@ triage = Table(
     ),
     required("at", Moment, "moment of the decision"),
     required("reason", Text, "why, in the words of the person who decided; may be empty"),
-    optional(
-        "until",
-        Text,
-        "day on which something ignored counts again; missing for the other actions",
-        "ISO 8601",
-    ),
+    optional("until", Text, "day on which something ignored counts again; missing for the other actions", "ISO 8601"),
     optional("assignee", Text, "who looks after it; missing for the other actions"),
     required("from_file", Boolean, "whether it is in a file, and goes when it is taken out there"),
     UniqueConstraint("action", "kind", "target"),

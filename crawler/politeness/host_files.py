@@ -148,10 +148,7 @@ class HostFiles:
             if lock_descriptor(descriptor, blocking=False):
                 now = self._wall()
                 state = _read(descriptor, now).as_of(now)
-                _write(
-                    descriptor,
-                    replace(state, open_again_at=max(state.open_again_at, now + pause_s)),
-                )
+                _write(descriptor, replace(state, open_again_at=max(state.open_again_at, now + pause_s)))
         finally:
             os.close(descriptor)
 

@@ -194,11 +194,7 @@ class Pace:
 
     def pause_s(self, now: float) -> float:
         """The seconds for which others should leave this host alone, in addition to their interval."""
-        return max(
-            self.open_again_at - now,
-            self.last_start + self.slowed_s - now if self.slowed_s else 0.0,
-            0.0,
-        )
+        return max(self.open_again_at - now, self.last_start + self.slowed_s - now if self.slowed_s else 0.0, 0.0)
 
     # -- what happens
 

@@ -21,16 +21,7 @@ from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.observations import ChainEnd, HostTraffic, Pause, now
 from crawler.model.resolving import Patience
 from crawler.politeness.host_files import HostFiles, HostLease, HostWait
-from crawler.politeness.pacing import (
-    LEAST_INTERVAL_S,
-    Allowance,
-    Allowances,
-    HostState,
-    Pace,
-    Reason,
-    host_of,
-    is_own,
-)
+from crawler.politeness.pacing import LEAST_INTERVAL_S, Allowance, Allowances, HostState, Pace, Reason, host_of, is_own
 from extractors.model.errors import ArkauditError
 
 if TYPE_CHECKING:
@@ -84,12 +75,7 @@ class _Host:
         pace = self.pace
         interval_s = max(pace.allowance.interval_s, pace.crawl_delay_s)
         taken = HostTraffic(
-            self.name,
-            self.requests,
-            self.failures,
-            interval_s,
-            pace.crawl_delay_s or None,
-            self.given_up,
+            self.name, self.requests, self.failures, interval_s, pace.crawl_delay_s or None, self.given_up
         )
         self.requests = self.failures = 0
         self.told_given_up = self.given_up
@@ -140,12 +126,7 @@ class HostThrottle:
         }
         routes, guard = routes_and_guard(settings)
         allowances = Allowances(settings.getfloat("ARKAUDIT_INTERVAL"), hosts)
-        return cls(
-            allowances,
-            patience_of(settings),
-            files=files,
-            is_own=lambda host: is_own(host, routes, guard),
-        )
+        return cls(allowances, patience_of(settings), files=files, is_own=lambda host: is_own(host, routes, guard))
 
     # -- turns
 

@@ -15,10 +15,7 @@ from pathlib import Path
 
 from crawler.answers.quirks import is_visitor_counter
 from crawler.history.ark_status import host_of
-from crawler.model.observations import (
-    Chain,
-    ChainEnd,
-)
+from crawler.model.observations import Chain, ChainEnd
 from crawler.model.resolving import names_skipped_ark, url_fault
 
 #: Under which names a Chromium is installed. The first has no windows at all, and starts in a third of the time.
@@ -67,10 +64,7 @@ def find_browser(named: Path | None = None) -> Path | None:
     if installed is not None:
         return Path(installed)
     folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
-    return next(
-        (path for pattern in _OF_PLAYWRIGHT for path in sorted(folder.glob(pattern), reverse=True)),
-        None,
-    )
+    return next((path for pattern in _OF_PLAYWRIGHT for path in sorted(folder.glob(pattern), reverse=True)), None)
 
 
 # -- the requests of a page
@@ -83,17 +77,7 @@ REQUEST_BYTES = 8 * 2**20
 _URL_CHARS = 300
 #: What bears on no text. Styles are answered with an empty one: some pages wait for theirs.
 _WITHOUT_TEXT = frozenset(
-    {
-        "image",
-        "media",
-        "font",
-        "texttrack",
-        "manifest",
-        "ping",
-        "cspviolationreport",
-        "cspreport",
-        "stylesheet",
-    }
+    {"image", "media", "font", "texttrack", "manifest", "ping", "cspviolationreport", "cspreport", "stylesheet"}
 )
 #: Statuses that say more about us, or about the moment, than about what was asked for.
 _ABOUT_US = frozenset({401, 403, 407, 408, 425, 429, 451, 999})

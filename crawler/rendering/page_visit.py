@@ -17,11 +17,7 @@ from typing import TYPE_CHECKING
 
 from crawler.answers.answer import read_answer
 from crawler.answers.likeness import same_page
-from crawler.model.observations import (
-    Chain,
-    Hop,
-    Rendering,
-)
+from crawler.model.observations import Chain, Hop, Rendering
 from crawler.rendering import (
     MOST_DOCUMENTS,
     REQUEST_BYTES,
@@ -35,16 +31,7 @@ from crawler.rendering import (
 )
 
 if TYPE_CHECKING:
-    from playwright.async_api import (
-        Browser,
-        BrowserContext,
-        CDPSession,
-        Frame,
-        Page,
-        Request,
-        Route,
-        WebSocketRoute,
-    )
+    from playwright.async_api import Browser, BrowserContext, CDPSession, Frame, Page, Request, Route, WebSocketRoute
 
 logger = logging.getLogger(__name__)
 
@@ -317,11 +304,7 @@ class PageVisit:
     async def _answered(self, route: Route) -> None:
         request = route.request
         asked = PageRequest(
-            request.url,
-            request.method,
-            request.resource_type,
-            request.headers,
-            in_frame=not self._is_of_page(request),
+            request.url, request.method, request.resource_type, request.headers, in_frame=not self._is_of_page(request)
         )
         is_visit = asked.kind == "document" and asked.method == "GET" and not asked.in_frame
         ready = self._ready.pop(_without_fragment(asked.url), None) if is_visit else None

@@ -24,23 +24,9 @@ from scrapy.http.request import NO_CALLBACK
 
 from crawler.answers.answer_reading import AnswerReader
 from crawler.answers.likeness import same_answer
-from crawler.model.observations import (
-    Chain,
-    ChainEnd,
-    Observation,
-    Question,
-    Rendering,
-)
+from crawler.model.observations import Chain, ChainEnd, Observation, Question, Rendering
 from crawler.model.resolving import SUCCESSES, Follow, next_step
-from crawler.rendering import (
-    REQUEST_BYTES,
-    PageRequest,
-    RenderOptions,
-    fault_of_answer,
-    origin,
-    short,
-    url_not_asked,
-)
+from crawler.rendering import REQUEST_BYTES, PageRequest, RenderOptions, fault_of_answer, origin, short, url_not_asked
 from crawler.rendering.page_visit import (
     CLOSING_S,
     BrowserFault,
@@ -169,16 +155,7 @@ _FLAGS = (
     "--js-flags=--max-old-space-size=512",
 )
 #: What a browser gets of the environment: no secret that is there for us.
-_TOLD = (
-    "PATH",
-    "HOME",
-    "LANG",
-    "LC_ALL",
-    "TMPDIR",
-    "XDG_RUNTIME_DIR",
-    "XDG_CACHE_HOME",
-    "FONTCONFIG_FILE",
-)
+_TOLD = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "FONTCONFIG_FILE")
 
 
 class Chromium:
@@ -327,10 +304,7 @@ class PageRenderer:
         shown = await self._shown(observation, response)
         body = (shown.html or "").encode("utf-8", "replace")
         answer = await self._reader.read(
-            body,
-            "text/html; charset=utf-8",
-            observation.ark,
-            host=urlsplit(observation.final_url).netloc,
+            body, "text/html; charset=utf-8", observation.ark, host=urlsplit(observation.final_url).netloc
         )
         fault = shown.rendering.fault or answer.fault
         return replace(

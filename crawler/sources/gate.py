@@ -237,16 +237,7 @@ class Gate:
         for item in read.items:
             is_in_reach = (reach is Reach.ITEM and item.is_elsewhere) or self._is_near(item.url)
             if is_in_reach and self._is_wanted(item.url) and not self._is_refused(item.url, refused):
-                leads.append(
-                    (
-                        item.url,
-                        item.found_on or crawl_request.url,
-                        crawl_request.depth + 1,
-                        reach,
-                        None,
-                        0,
-                    )
-                )
+                leads.append((item.url, item.found_on or crawl_request.url, crawl_request.depth + 1, reach, None, 0))
         return self._passed(leads, refused, findings, listed)
 
     def _passed(
@@ -272,11 +263,7 @@ class Gate:
         return Passed(leads, (*findings, *refusals), listed, outlinks)
 
     def _fault_of_chain(
-        self,
-        crawl_request: CrawlRequest,
-        read: SourceReading,
-        further: Sequence[str],
-        listed: str | None,
+        self, crawl_request: CrawlRequest, read: SourceReading, further: Sequence[str], listed: str | None
     ) -> Finding | None:
         """Return why a source that goes on is not read further: it goes in circles, or without end."""
         is_known = crawl_request.part > 0 and listed in self._listed
@@ -406,9 +393,7 @@ def _file_name(url: str) -> str:
         return ""
 
 
-def _leads_and_links(
-    links: Iterable[_Found | _Known],
-) -> tuple[tuple[CrawlRequest, ...], tuple[Outlinks, ...]]:
+def _leads_and_links(links: Iterable[_Found | _Known]) -> tuple[tuple[CrawlRequest, ...], tuple[Outlinks, ...]]:
     """Return the requests in their order, once each by the form in which URLs are compared, and all links.
 
     What is no URL leads nowhere.

@@ -139,10 +139,7 @@ def header_links(value: str) -> Iterator[tuple[str, dict[str, str]]]:
     """
     for link in _LINK.finditer(value):
         parameters = _PARAMETER.finditer(link["parameters"])
-        yield (
-            link["target"],
-            {part["name"].lower(): part["quoted"] or part["token"] or "" for part in parameters},
-        )
+        yield (link["target"], {part["name"].lower(): part["quoted"] or part["token"] or "" for part in parameters})
 
 
 # -- traps

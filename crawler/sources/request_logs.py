@@ -25,13 +25,7 @@ from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from crawler.model.crawl_requests import site_of
-from crawler.model.observations import (
-    CitedMention,
-    DocumentOutcome,
-    DocumentRecord,
-    LoggedRequests,
-    now,
-)
+from crawler.model.observations import CitedMention, DocumentOutcome, DocumentRecord, LoggedRequests, now
 from crawler.model.resolving import GLOBAL_RESOLVER, mention_url, sendable, url_fault
 from extractors.find import scan
 from extractors.mentions.fast_path import holds_no_label
@@ -205,8 +199,7 @@ def _origin(scheme: str | None, host: str, port: str | None) -> str:
 
 #: An IP address in text: of a visitor, for all we know.
 _ADDRESS = re.compile(
-    r"(?<!\d)(?:\d{1,3}\.){3}\d{1,3}(?!\d)|(?<![\w:])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:])",
-    re.IGNORECASE,
+    r"(?<!\d)(?:\d{1,3}\.){3}\d{1,3}(?!\d)|(?<![\w:])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:])", re.IGNORECASE
 )
 _AUTHORITY = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
 #: Requests are mostly for the same, and from the same pages.

@@ -16,14 +16,7 @@ from typing import Any
 
 from crawler.model.crawl_requests import ListedItem, Outlinks, SourceKind, SourceReading
 from crawler.sources.links import absolutes
-from crawler.sources.xml_sources import (
-    NAMESPACE,
-    Selection,
-    read_feed,
-    read_oai,
-    read_sitemap,
-    root_name,
-)
+from crawler.sources.xml_sources import NAMESPACE, Selection, read_feed, read_oai, read_sitemap, root_name
 from extractors.find import find_arks
 from extractors.model.decoding import decode
 from extractors.model.documents import Finding
@@ -70,19 +63,11 @@ def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
     items = [*(listed | absolutes(url, _about(resource)))]
     findings = []
     if len(items) > MOST_ITEMS:
-        findings.append(
-            Finding(
-                "source-limit",
-                f"only the first {MOST_ITEMS} of {len(items)} manifests are asked for",
-            )
-        )
+        findings.append(Finding("source-limit", f"only the first {MOST_ITEMS} of {len(items)} manifests are asked for"))
     if kind == "Collection" and not items and not further:
         findings.append(Finding("empty-source", "this collection lists nothing"))
     return SourceReading(
-        SourceKind.IIIF,
-        tuple(map(ListedItem, items[:MOST_ITEMS])),
-        tuple(further),
-        findings=tuple(findings),
+        SourceKind.IIIF, tuple(map(ListedItem, items[:MOST_ITEMS])), tuple(further), findings=tuple(findings)
     )
 
 

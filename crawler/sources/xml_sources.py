@@ -26,8 +26,7 @@ _HEAD_BYTES = 2**16
 _BLANKS_BEFORE_MARKUP = re.compile(rb"\A(?:\xef\xbb\xbf)?[\t\n\r ]+(?=<)")
 _PIECE_BYTES = 2**18
 _BARE_AMPERSAND = re.compile(
-    rb"(?P<cdata><!\[CDATA\[.*?(?:\]\]>|\Z))|&(?!(?:[A-Za-z_][A-Za-z0-9_.-]*|#[0-9]+|#x[0-9A-Fa-f]+);)",
-    re.DOTALL,
+    rb"(?P<cdata><!\[CDATA\[.*?(?:\]\]>|\Z))|&(?!(?:[A-Za-z_][A-Za-z0-9_.-]*|#[0-9]+|#x[0-9A-Fa-f]+);)", re.DOTALL
 )
 #: Strangers write this: nothing from outside, no entity but the five, and libxml2's own limits.
 _SAFELY: Any = {
@@ -383,8 +382,5 @@ def read_sitemap(data: bytes, *, url: str) -> SourceReading:
     if not pages and not sitemaps:
         findings.append(Finding("empty-source", "this sitemap lists nothing"))
     return SourceReading(
-        SourceKind.SITEMAP,
-        tuple(ListedItem(page) for page in pages),
-        tuple(sitemaps),
-        findings=tuple(findings),
+        SourceKind.SITEMAP, tuple(ListedItem(page) for page in pages), tuple(sitemaps), findings=tuple(findings)
     )

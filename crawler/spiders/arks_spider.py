@@ -18,14 +18,7 @@ from scrapy.http import Response
 
 from crawler.answers.answer_reading import AnswerReader
 from crawler.model.crawl_requests import CrawlRequest
-from crawler.model.observations import (
-    ACCESS,
-    CONFORMANCE,
-    ChainEnd,
-    Observation,
-    Question,
-    Verdict,
-)
+from crawler.model.observations import ACCESS, CONFORMANCE, ChainEnd, Observation, Question, Verdict
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import sendable
@@ -35,13 +28,7 @@ from crawler.rendering.pages import RENDERED, PageRenderer
 from crawler.spiders.auditing import AuditSpider, OwnRun
 from crawler.spiders.conversation import Ask, AskingRules, Conversation, Finished, Outgoing, Target
 from crawler.spiders.items import CheckedArk, checked_ark
-from crawler.spiders.runs import (
-    JUDGING_CPU_S,
-    TOO_LONG_TO_JUDGE,
-    Background,
-    judge_run,
-    judge_settled,
-)
+from crawler.spiders.runs import JUDGING_CPU_S, TOO_LONG_TO_JUDGE, Background, judge_run, judge_settled
 from crawler.spiders.seeds import targets_in, words_of
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import SettledEntry
@@ -192,9 +179,7 @@ class ArksSpider(AuditSpider):
         if not targets:
             logger.warning("there is nothing to check: give -a arks=ARK")
         rules = AskingRules(
-            registry=load_registry(cache_folder()),
-            resolver=resolver,
-            patience=patience_of(crawler.settings),
+            registry=load_registry(cache_folder()), resolver=resolver, patience=patience_of(crawler.settings)
         )
         run = OwnRun(crawler, command="check", seeds=named)
         return run, others | {"targets": targets, "rules": rules}
@@ -203,13 +188,7 @@ class ArksSpider(AuditSpider):
         """Judge what was answered, in the order of the targets."""
         verdicts: list[Verdict] = []
         judge = judge_run if is_whole else judge_settled
-        judge(
-            self.store,
-            self.run_id,
-            self._targets,
-            Background(self._rules.registry),
-            on_verdict=verdicts.append,
-        )
+        judge(self.store, self.run_id, self._targets, Background(self._rules.registry), on_verdict=verdicts.append)
         return map(checked_ark, verdicts)
 
     async def parse(self, response: Response) -> AsyncIterator[Observation]:

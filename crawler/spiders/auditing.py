@@ -281,10 +281,7 @@ class AuditSpider(scrapy.Spider):
 
         if not self.is_stopping:
             logger.info(
-                "%s is asked again in %.1f s",
-                request.url,
-                wait_s,
-                extra={"url": request.url, "wait_s": wait_s},
+                "%s is asked again in %.1f s", request.url, wait_s, extra={"url": request.url, "wait_s": wait_s}
             )
             timer = asyncio.get_running_loop().call_later(wait_s, ask)
             self._later.add(timer)

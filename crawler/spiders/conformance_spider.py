@@ -28,13 +28,7 @@ class ConformanceSpider(AuditSpider):
     name = "conformance"
     exported = Observation
 
-    def __init__(
-        self,
-        *,
-        probes: Iterable[Probe],
-        patience: Patience,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *, probes: Iterable[Probe], patience: Patience, **kwargs: Any) -> None:
         super().__init__(bounds=Bounds(in_hand=ARKS_AT_A_TIME, per_host=ARKS_AT_A_TIME), **kwargs)
         self._patience = patience
         self._probes: dict[str, list[Probe]] = {}
@@ -79,11 +73,7 @@ class ConformanceSpider(AuditSpider):
             errback=self.failed,
             cb_kwargs={"ask": ask, "probe": probe},
             dont_filter=True,
-            meta={
-                "verbatim_url": True,
-                "text_only": True,
-                "body_limit": self.settings.getint("ARKAUDIT_BODY_LIMIT"),
-            },
+            meta={"verbatim_url": True, "text_only": True, "body_limit": self.settings.getint("ARKAUDIT_BODY_LIMIT")},
         )
 
     async def on_answer(

@@ -48,21 +48,8 @@ from crawler.model.resolving import (
 )
 from crawler.verdicts.access import OBJECT_RULES, is_app_shell
 from crawler.verdicts.answer_sets import SHARED, is_about_resolver
-from crawler.verdicts.readings import (
-    CandidateReading,
-    Form,
-    learned,
-    meant_by,
-    next_reading,
-    readings_of,
-)
-from crawler.verdicts.verdict import (
-    ClosedCollection,
-    Description,
-    closed_for,
-    described_by,
-    facts_beside,
-)
+from crawler.verdicts.readings import CandidateReading, Form, learned, meant_by, next_reading, readings_of
+from crawler.verdicts.verdict import ClosedCollection, Description, closed_for, described_by, facts_beside
 from extractors.model.ark import Ark
 from extractors.model.naan import Registry
 from extractors.model.normalize import LABEL
@@ -307,14 +294,7 @@ class Conversation:
 
     # -- what goes out
 
-    def _open(
-        self,
-        ark: Ark,
-        url: str,
-        readings: tuple[CandidateReading, ...] = (),
-        *,
-        is_guess: bool = False,
-    ) -> Ask:
+    def _open(self, ark: Ark, url: str, readings: tuple[CandidateReading, ...] = (), *, is_guess: bool = False) -> Ask:
         case = self._cases[url] = self._case(ark, url)
         case.readings, case.is_guess = readings, is_guess
         if readings:
@@ -329,13 +309,7 @@ class Conversation:
         return Case(ark, url, first_url, places)
 
     def _ask(
-        self,
-        case: Case,
-        question: Question,
-        url: str,
-        *,
-        after: Observation | None = None,
-        wait_s: float = 0.0,
+        self, case: Case, question: Question, url: str, *, after: Observation | None = None, wait_s: float = 0.0
     ) -> Ask:
         case.open += 1
         case.asking.add(question)
@@ -396,9 +370,7 @@ class Conversation:
             self._asked.add((self._neighbourhood(case), Question.DOUBLE))
         own_path = self._paths.get(origin_of(case.first_url))
         yield self._ask(
-            case,
-            following,
-            question_url(following, case.first_url, case.answers, case.places, own_path=own_path),
+            case, following, question_url(following, case.first_url, case.answers, case.places, own_path=own_path)
         )
 
     def _wait_for(self, subject: Hashable, case: Case) -> None:

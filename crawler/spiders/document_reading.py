@@ -17,14 +17,7 @@ from scrapy.http import Response
 
 from crawler.answers.facts import OUTCOME_OF_END, status_outcome
 from crawler.model.crawl_requests import CrawlRequest
-from crawler.model.observations import (
-    Chain,
-    ChainEnd,
-    CitedMention,
-    DocumentOutcome,
-    DocumentRecord,
-    now,
-)
+from crawler.model.observations import Chain, ChainEnd, CitedMention, DocumentOutcome, DocumentRecord, now
 from crawler.model.resolving import mention_url
 from crawler.sources.links import Headers
 from crawler.wire.failures import INCOMPLETE, STOPPED, incomplete
@@ -68,12 +61,7 @@ class DocumentSource:
 
     @classmethod
     def of(
-        cls,
-        response: Response,
-        hops: Chain,
-        *,
-        name: str | None = None,
-        found_on: str | None = None,
+        cls, response: Response, hops: Chain, *, name: str | None = None, found_on: str | None = None
     ) -> DocumentSource:
         """What *response* brought, after so many *hops*; its *name* is the URL, unless it has another."""
         content_type = header_of(response.headers, "Content-Type")
@@ -97,13 +85,7 @@ class DocumentSource:
     def walk(self) -> Iterator[ArchiveMember | Finding]:
         """Go through the documents in it from its beginning: it is its own only one, unless it is an archive."""
         self.stream.seek(0)
-        return members(
-            self.stream,
-            name=self.name,
-            path=self.path,
-            media_type=self.media_type,
-            charset=self.charset,
-        )
+        return members(self.stream, name=self.name, path=self.path, media_type=self.media_type, charset=self.charset)
 
 
 def whole_lines(response: Response) -> bytes:
@@ -196,17 +178,12 @@ class DocumentReader:
         hops = source.hops if is_own else ()
         findings = extraction.findings
         if is_own and (not_whole := _not_whole(source, member.size)):
-            findings = (
-                *(finding for finding in findings if finding.kind != "empty"),
-                *not_whole,
-            )
+            findings = (*(finding for finding in findings if finding.kind != "empty"), *not_whole)
         unresolved = {mention.index: mention for mention in extraction.unresolved}
         cited = zip(extraction.mentions, member.resolvers, strict=True)
         mentions = tuple(
             CitedMention(
-                mention,
-                mention_url(mention.repaired, mention.resolver, own, self._resolver),
-                unresolved.get(index),
+                mention, mention_url(mention.repaired, mention.resolver, own, self._resolver), unresolved.get(index)
             )
             for index, (mention, own) in enumerate(cited)
         )
@@ -305,11 +282,7 @@ def redirected(crawl_request: CrawlRequest, hops: Chain, there: CrawlRequest) ->
 
 
 def unfetched(
-    crawl_request: CrawlRequest,
-    hops: Chain,
-    end: ChainEnd,
-    detail: str,
-    status: int | None,
+    crawl_request: CrawlRequest, hops: Chain, end: ChainEnd, detail: str, status: int | None
 ) -> DocumentRecord:
     """The row about a document that could not be had: the outcome of its chain, with the words for it."""
     if end is ChainEnd.ANSWERED and status is not None:

@@ -28,13 +28,7 @@ from crawler.model.crawl_requests import (
     outlinks_of,
     same_document,
 )
-from crawler.model.observations import (
-    Chain,
-    ChainEnd,
-    DocumentOutcome,
-    DocumentRecord,
-    now,
-)
+from crawler.model.observations import Chain, ChainEnd, DocumentOutcome, DocumentRecord, now
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import SUCCESSES, Patience, next_fetch
@@ -241,12 +235,7 @@ class DocumentsSpider(AuditSpider):
         )
 
     async def on_answer(
-        self,
-        request: Request,
-        response: Response | None,
-        crawl_request: CrawlRequest,
-        attempt: int,
-        earlier: Chain,
+        self, request: Request, response: Response | None, crawl_request: CrawlRequest, attempt: int, earlier: Chain
     ) -> AsyncIterator[DocumentRecord | Citation]:
         hops, end, _ = chain_of(request)
         if response is None or end is not ChainEnd.ANSWERED or response.status not in SUCCESSES:
@@ -297,9 +286,7 @@ class DocumentsSpider(AuditSpider):
         if wait_s is None or self.is_stopping:
             return False
         again = self._request(
-            kwargs["crawl_request"],
-            attempt=kwargs["attempt"] + 1,
-            earlier=(*kwargs["earlier"], *hops),
+            kwargs["crawl_request"], attempt=kwargs["attempt"] + 1, earlier=(*kwargs["earlier"], *hops)
         )
         self.ask_later(again, wait_s)
         return True
@@ -314,11 +301,7 @@ class DocumentsSpider(AuditSpider):
         return self._reader.begin(DocumentSource.of(response, hops, name=there.url, found_on=there.found_on))
 
     async def _landed(
-        self,
-        crawl_request: CrawlRequest,
-        response: Response,
-        hops: Chain,
-        begun: BegunReading | None,
+        self, crawl_request: CrawlRequest, response: Response, hops: Chain, begun: BegunReading | None
     ) -> AsyncIterator[DocumentRecord]:
         """The rows about what *lead* has led to: a document of another URL has its own, once for all who lead there.
 
@@ -363,11 +346,7 @@ class DocumentsSpider(AuditSpider):
         return is_taken
 
     async def _records(
-        self,
-        crawl_request: CrawlRequest,
-        response: Response,
-        hops: Chain,
-        begun: BegunReading | None,
+        self, crawl_request: CrawlRequest, response: Response, hops: Chain, begun: BegunReading | None
     ) -> AsyncIterator[DocumentRecord]:
         """The rows about a document and what is in it; its own comes last, with what it leads to."""
         read = await self._read(crawl_request, response)
@@ -378,18 +357,12 @@ class DocumentsSpider(AuditSpider):
                     yield row.record
                 else:
                     yield _led(
-                        row.record,
-                        self._requests_of(crawl_request, read, row, response),
-                        crawl_request.canonical,
+                        row.record, self._requests_of(crawl_request, read, row, response), crawl_request.canonical
                     )
             return
         for held in read.records:
             within = DocumentSource(
-                held.name,
-                io.BytesIO(held.data),
-                "record.xml",
-                crawl_request.url,
-                media_type="application/xml",
+                held.name, io.BytesIO(held.data), "record.xml", crawl_request.url, media_type="application/xml"
             )
             async for row in self._reader.rows(within):
                 yield (row.record if row.is_member else replace(row.record, outlinks=(Outlinks.to(held.name, b""),)))
@@ -466,10 +439,7 @@ class DocumentsSpider(AuditSpider):
         if left:
             most = self._plan.max_pages
             stopped = f"stopped at {most} {'document' if most == 1 else 'documents'} (--max-pages)"
-            self._note(
-                "max-pages",
-                f"{stopped}; {left} more {'was' if left == 1 else 'were'} found and not fetched",
-            )
+            self._note("max-pages", f"{stopped}; {left} more {'was' if left == 1 else 'were'} found and not fetched")
 
     def _time_is_up(self) -> None:
         """Send nothing more; what is in flight is still recorded."""
@@ -490,22 +460,12 @@ class DocumentsSpider(AuditSpider):
         if self._end_of_time is not None:
             self._end_of_time.cancel()
         for kind, count in sorted(self._gate.left_out.items()):
-            logger.warning(
-                "links not followed: %d (%s); the findings say which%s",
-                count,
-                kind,
-                WAYS_ON.get(kind, ""),
-            )
+            logger.warning("links not followed: %d (%s); the findings say which%s", count, kind, WAYS_ON.get(kind, ""))
 
 
 def _led(record: DocumentRecord, passed: Passed, canonical: str) -> DocumentRecord:
     """The row about a document with what it leads to, which settles its entry of the frontier."""
     findings = (*record.findings, *passed.findings)
     return replace(
-        record,
-        findings=findings,
-        leads=passed.leads,
-        settles=canonical,
-        listed=passed.listed,
-        outlinks=passed.outlinks,
+        record, findings=findings, leads=passed.leads, settles=canonical, listed=passed.listed, outlinks=passed.outlinks
     )

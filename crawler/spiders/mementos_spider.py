@@ -52,14 +52,7 @@ class MementosSpider(AuditSpider):
     name = "mementos"
     exported = MementoRecord
 
-    def __init__(
-        self,
-        *,
-        timegate: str,
-        targets: Iterable[tuple[Ark, str]],
-        patience: Patience,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *, timegate: str, targets: Iterable[tuple[Ark, str]], patience: Patience, **kwargs: Any) -> None:
         super().__init__(bounds=Bounds(in_hand=SEARCHES, per_host=SEARCHES), **kwargs)
         self._timegate = timegate
         self._patience = patience
@@ -79,11 +72,7 @@ class MementosSpider(AuditSpider):
             headers=ask.headers,
             cb_kwargs={"under_way": under_way},
             dont_filter=True,
-            meta={
-                "verbatim_url": True,
-                "text_only": not ask.wants_list,
-                "body_limit": ask.body_limit,
-            },
+            meta={"verbatim_url": True, "text_only": not ask.wants_list, "body_limit": ask.body_limit},
         )
 
     async def on_answer(
@@ -115,10 +104,7 @@ class MementosSpider(AuditSpider):
             under_way.ask = under_way.search.send(ArchiveAnswer(hops, end, detail, text, fault))
         except StopIteration as over:
             record: MementoRecord = over.value
-            record = replace(
-                record,
-                hops=tuple(sorted((*under_way.earlier, *record.hops), key=lambda hop: hop.at)),
-            )
+            record = replace(record, hops=tuple(sorted((*under_way.earlier, *record.hops), key=lambda hop: hop.at)))
             self.recorder.add(record, SettledEntry(self.name, under_way.entry.crawl_request.canonical))
             yield self.withheld(record)
         else:

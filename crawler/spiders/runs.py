@@ -45,13 +45,7 @@ from extractors.extraction import described, may_decide
 from extractors.find import decided_again
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
-from extractors.model.budget import (
-    DECIDING_CPU_S,
-    OverBudget,
-    TimeBudget,
-    cpu_limit,
-    spending,
-)
+from extractors.model.budget import DECIDING_CPU_S, OverBudget, TimeBudget, cpu_limit, spending
 from extractors.model.documents import Finding, Role
 from extractors.model.naan import SHARED_NAANS, Registry
 from extractors.model.normalize import LABEL

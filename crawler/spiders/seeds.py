@@ -129,8 +129,7 @@ def relative_to(folder: Path, text: str) -> str:
 
 #: What may be before a URL that was mistyped: ``htp://``, ``https:/``, ``https//``, or nothing.
 _MISTYPED = re.compile(
-    r"(?:(?P<scheme>h?t{1,3}ps?)(?::/{0,3}|/{2,3}))?(?P<rest>(?:[\w-]+\.)+[a-z]{2,}(?::[0-9]+)?(?:/.*)?)",
-    re.IGNORECASE,
+    r"(?:(?P<scheme>h?t{1,3}ps?)(?::/{0,3}|/{2,3}))?(?P<rest>(?:[\w-]+\.)+[a-z]{2,}(?::[0-9]+)?(?:/.*)?)", re.IGNORECASE
 )
 #: Endings of files, of which some are those of domains as well.
 _FILE_ENDING = re.compile(r"\.(?:pdf|txt|html?|zip|csv|xml|json|md|docx?|odt|warc|gz)$", re.IGNORECASE)

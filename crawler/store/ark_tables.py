@@ -11,49 +11,19 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    Row,
-    bindparam,
-    func,
-    select,
-    update,
-)
+from sqlalchemy import Connection, Row, bindparam, func, select, update
 from sqlalchemy.dialects.sqlite import Insert, insert
 
-from crawler.answers.mementos import (
-    CaptureWish,
-    MementoOutcome,
-    MementoRecord,
-    capture_wish,
-    is_due,
-)
+from crawler.answers.mementos import CaptureWish, MementoOutcome, MementoRecord, capture_wish, is_due
 from crawler.history import latest, triaging
 from crawler.history.ark_status import ArkState, StatusPolicy
 from crawler.history.rechecking import KnownArk
 from crawler.history.triage import TriageDecision
 from crawler.history.triaging import Treated
 from crawler.model import schema
-from crawler.model.observations import (
-    Family,
-    ObjectOutcome,
-    Observation,
-    Question,
-    ServiceVerdict,
-    TlsResult,
-    Verdict,
-)
+from crawler.model.observations import Family, ObjectOutcome, Observation, Question, ServiceVerdict, TlsResult, Verdict
 from crawler.model.resolving import SUCCESSES
-from crawler.store.database import (
-    ARK_PARTS,
-    PAGE,
-    Database,
-    adding,
-    ark_of,
-    observation_of,
-    record_of,
-    row_of,
-)
+from crawler.store.database import ARK_PARTS, PAGE, Database, adding, ark_of, observation_of, record_of, row_of
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 
@@ -106,19 +76,14 @@ class ArkTables(Database):
         """
         observation = schema.observation.c
         query = _OBSERVATIONS.where(
-            observation.run_id == run_id,
-            observation.request_url.in_(bindparam("urls", expanding=True)),
+            observation.run_id == run_id, observation.request_url.in_(bindparam("urls", expanding=True))
         ).order_by(observation.observation_id)
         for start in range(0, len(request_urls), PAGE):
             urls = list(request_urls[start : start + PAGE])
             yield from map(observation_of, self.rows(query, {"urls": urls}))
 
     def observations_at(
-        self,
-        run_id: int,
-        request_url: str,
-        question: Question | None = None,
-        attempt: int | None = None,
+        self, run_id: int, request_url: str, question: Question | None = None, attempt: int | None = None
     ) -> list[Observation]:
         """Return what a run observed for one URL of an object question, by attempts; or the one answer to one
         of these.
@@ -137,12 +102,7 @@ class ArkTables(Database):
         """
         observation = schema.observation.c
         query = (
-            select(
-                observation.request_url,
-                observation.status,
-                observation.hop_count,
-                observation.final_url,
-            )
+            select(observation.request_url, observation.status, observation.hop_count, observation.final_url)
             .where(observation.run_id == run_id, observation.question == Question.OBJECT)
             .order_by(observation.request_url, observation.attempt)
         )
@@ -161,12 +121,7 @@ class ArkTables(Database):
         probe = schema.tls_probe.c
         query = (
             select(schema.tls_probe)
-            .where(
-                probe.host == host,
-                probe.port == port,
-                probe.means == means,
-                probe.trusted.is_not(None),
-            )
+            .where(probe.host == host, probe.port == port, probe.means == means, probe.trusted.is_not(None))
             .where(probe.at.startswith(day))
             .order_by(probe.at.desc())
             .limit(1)
@@ -377,13 +332,7 @@ class ArkTables(Database):
         verdict, latest = schema.verdict, schema.latest
         is_confirmed = latest.c.state == ArkState.CONFIRMED_BROKEN
         query = (
-            select(
-                verdict.c.ark_id,
-                verdict.c.request_url,
-                verdict.c.final_url,
-                schema.run.c.started_at,
-                *ARK_PARTS,
-            )
+            select(verdict.c.ark_id, verdict.c.request_url, verdict.c.final_url, schema.run.c.started_at, *ARK_PARTS)
             .join_from(verdict, schema.ark)
             .join(schema.run, schema.run.c.run_id == verdict.c.run_id)
             .outerjoin(latest, schema.at_one_url(latest.c, verdict.c))
@@ -418,9 +367,6 @@ def adding_up() -> Insert:
     """The statement that counts what went to a host together with what went there before in the run."""
     columns = schema.host_traffic.c
     new = insert(schema.host_traffic)
-    added = {
-        "requests": columns.requests + new.excluded.requests,
-        "failures": columns.failures + new.excluded.failures,
-    }
+    added = {"requests": columns.requests + new.excluded.requests, "failures": columns.failures + new.excluded.failures}
     latest = {name: new.excluded[name] for name in ("interval_s", "crawl_delay_s", "given_up")}
     return new.on_conflict_do_update(index_elements=["run_id", "host"], set_={**added, **latest})

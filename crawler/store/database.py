@@ -14,18 +14,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from cattrs import Converter
 from filelock import FileLock
-from sqlalchemy import (
-    JSON,
-    Column,
-    Connection,
-    Executable,
-    Row,
-    Select,
-    Table,
-    Text,
-    bindparam,
-    select,
-)
+from sqlalchemy import JSON, Column, Connection, Executable, Row, Select, Table, Text, bindparam, select
 from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.engine import Engine
 from sqlalchemy.exc import DatabaseError
@@ -268,16 +257,8 @@ def _mention(row: Any) -> None:
 
 _READERS: tuple[tuple[str, Select[Any], Callable[[Any], object]], ...] = (
     ("document", select(schema.document), lambda row: [Hop(**hop) for hop in row.hops]),
-    (
-        "observation",
-        select(schema.observation, *ARK_PARTS).join_from(schema.observation, schema.ark),
-        observation_of,
-    ),
-    (
-        "mention",
-        select(schema.mention, *ARK_PARTS).join_from(schema.mention, schema.ark),
-        _mention,
-    ),
+    ("observation", select(schema.observation, *ARK_PARTS).join_from(schema.observation, schema.ark), observation_of),
+    ("mention", select(schema.mention, *ARK_PARTS).join_from(schema.mention, schema.ark), _mention),
     ("verdict", select(schema.verdict), _lists_of_text),
     (
         "latest",

@@ -12,19 +12,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Select,
-    Text,
-    and_,
-    bindparam,
-    cast,
-    func,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, Select, Text, and_, bindparam, cast, func, or_, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from crawler.history import triaging
@@ -56,11 +44,7 @@ _MOST_UNREAD = 100
 
 #: Mentions that may mean something else, or be spelled otherwise, before what resolvers answer settles that.
 _is_open = and_(
-    schema.is_asked_mention,
-    or_(
-        _mention.alternatives != [],
-        cast(_mention.repairs, Text).contains("line wrap"),
-    ),
+    schema.is_asked_mention, or_(_mention.alternatives != [], cast(_mention.repairs, Text).contains("line wrap"))
 )
 
 
@@ -108,11 +92,7 @@ class DocumentTables(Database):
         add_outlinks(connection, run_id, linking)
 
     def _mention_values(
-        self,
-        connection: Connection,
-        document_id: int,
-        ordinal: int,
-        cited: CitedMention,
+        self, connection: Connection, document_id: int, ordinal: int, cited: CitedMention
     ) -> dict[str, Any]:
         mention = cited.mention
         return row_of(
@@ -281,10 +261,7 @@ class DocumentTables(Database):
                     select(outlinks.c.key, outlinks.c.document_id).where(_is_one_of(run_id, list(some))).distinct()
                 )
                 rows = connection.execute(of_keys).all()
-                connection.execute(
-                    _CHANGE,
-                    [{"of_document": row.document_id, "finder": some[row.key]} for row in rows],
-                )
+                connection.execute(_CHANGE, [{"of_document": row.document_id, "finder": some[row.key]} for row in rows])
 
     def dead_sources(self, run_id: int) -> list[str]:
         """The seeds of a run that are sources, and of which none of the documents that they list could be read."""
@@ -369,11 +346,7 @@ def _seeds(connection: Connection, run_id: int) -> list[bytes]:
     """The keys of what a crawl began with, in the order that the user gave; then of where their redirects led."""
     query = (
         select(_frontier.canonical)
-        .where(
-            _frontier.run_id == run_id,
-            _frontier.spider == DOCUMENTS,
-            _frontier.found_on.is_(None),
-        )
+        .where(_frontier.run_id == run_id, _frontier.spider == DOCUMENTS, _frontier.found_on.is_(None))
         .order_by(_frontier.frontier_id)
     )
     return [document_key(canonical) for canonical in connection.scalars(query)]
@@ -399,11 +372,7 @@ def _dead_sources(connection: Connection, run_id: int) -> dict[str, set[bytes]]:
     """
     query = (
         select(_frontier.canonical, _frontier.url, _frontier.found_on)
-        .where(
-            _frontier.run_id == run_id,
-            _frontier.spider == DOCUMENTS,
-            _frontier.listed.is_not(None),
-        )
+        .where(_frontier.run_id == run_id, _frontier.spider == DOCUMENTS, _frontier.listed.is_not(None))
         .order_by(_frontier.frontier_id)
     )
     listing = {document_key(row.canonical): row for row in connection.execute(query)}

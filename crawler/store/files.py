@@ -26,14 +26,7 @@ from sqlalchemy.pool import NullPool
 
 from crawler.model import schema
 from crawler.model.durable_files import make_durable
-from crawler.store import (
-    NotCopied,
-    NotOurStore,
-    StoreBusy,
-    StoreDamaged,
-    StoreUnopenable,
-    UnknownStoreVersion,
-)
+from crawler.store import NotCopied, NotOurStore, StoreBusy, StoreDamaged, StoreUnopenable, UnknownStoreVersion
 from crawler.store.database import unreadable_rows
 from crawler.store.stored_values import Execute, wrong_values
 from extractors.model.files import NO_FILES
@@ -74,10 +67,7 @@ def is_ours(path: Path) -> bool:
             head = file.read(_HEAD.size)
     except OSError:
         return False
-    return len(head) == _HEAD.size and _HEAD.unpack(head) == (
-        _MAGIC,
-        schema.APPLICATION_ID,
-    )
+    return len(head) == _HEAD.size and _HEAD.unpack(head) == (_MAGIC, schema.APPLICATION_ID)
 
 
 #: What lies next to a store, by what is added to its name.
@@ -325,10 +315,7 @@ def locked(path: Path) -> FileLock:
 def plain_copy(path: Path, copy: Path) -> None:
     """Copy a database to where nothing is, what is still in its log included; durable on return. Raises `NotCopied`."""
     try:
-        with (
-            closing(sqlite3.connect(_address(path), uri=True)) as old,
-            closing(sqlite3.connect(copy)) as new,
-        ):
+        with closing(sqlite3.connect(_address(path), uri=True)) as old, closing(sqlite3.connect(copy)) as new:
             old.backup(new)
         make_durable(copy)
     except (OSError, sqlite3.Error) as problem:

@@ -12,16 +12,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Row,
-    bindparam,
-    func,
-    literal_column,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_column, select, update
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from crawler.model.crawl_requests import CrawlRequest, FrontierState, RequestKind
@@ -69,12 +60,7 @@ def settle(connection: Connection, run_id: int, settled: Sequence[SettledEntry])
     """Note that these entries have their outcome, within the transaction of the store that records it."""
     if settled:
         rows = [
-            {
-                "of_run": run_id,
-                "of_spider": entry.spider,
-                "settled": entry.canonical,
-                "has_listed": entry.listed,
-            }
+            {"of_run": run_id, "of_spider": entry.spider, "settled": entry.canonical, "has_listed": entry.listed}
             for entry in settled
         ]
         connection.execute(_SETTLE, rows)
@@ -215,11 +201,7 @@ class Frontier:
         return (
             update(frontier)
             .where(self._ours, which)
-            .values(
-                state=FrontierState.CLAIMED,
-                attempts=columns.attempts + 1,
-                claimed_until=bindparam("until"),
-            )
+            .values(state=FrontierState.CLAIMED, attempts=columns.attempts + 1, claimed_until=bindparam("until"))
             .returning(frontier)
         )
 

@@ -18,17 +18,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import (
-    URL,
-    Column,
-    Connection,
-    Table,
-    create_engine,
-    event,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import URL, Column, Connection, Table, create_engine, event, select, text, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.pool import StaticPool
 
@@ -148,11 +138,7 @@ class Store(DocumentTables, ArkTables):
         documents: list[DocumentRecord] = [row for record in of_kind[DocumentRecord] for row in record.rows]
         leads = [crawl_request for row in documents for crawl_request in row.leads]
         settled = [SettledEntry(DOCUMENTS, row.settles, row.listed) for row in documents if row.settles is not None]
-        statements = {
-            TlsResult: adding(schema.tls_probe),
-            Pause: adding(schema.pause),
-            HostTraffic: adding_up(),
-        }
+        statements = {TlsResult: adding(schema.tls_probe), Pause: adding(schema.pause), HostTraffic: adding_up()}
         with self.transaction() as connection:
             if documents:
                 self._record_documents(connection, run_id, documents)
@@ -241,10 +227,7 @@ class Store(DocumentTables, ArkTables):
         """Let no one but its owner read the file of the store, and what SQLite keeps next to it."""
         if self.path is None:
             return
-        for path in (
-            self.path,
-            *(self.path.with_name(self.path.name + suffix) for suffix in ("-wal", "-shm")),
-        ):
+        for path in (self.path, *(self.path.with_name(self.path.name + suffix) for suffix in ("-wal", "-shm"))):
             with suppress(FileNotFoundError):
                 path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)
 

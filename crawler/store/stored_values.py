@@ -127,10 +127,7 @@ def _checks(column: Column[Any]) -> Iterator[tuple[str, Fault]]:
     elif isinstance(kind, Integer) or column.foreign_keys:
         yield f"typeof({name}) IN ('integer', 'null')", Fault.NUMBER
     elif isinstance(kind, Float):
-        yield (
-            f"{name} IS NULL OR (typeof({name}) IN ('integer', 'real') AND abs({name}) < 1e300)",
-            Fault.NUMBER,
-        )
+        yield (f"{name} IS NULL OR (typeof({name}) IN ('integer', 'real') AND abs({name}) < 1e300)", Fault.NUMBER)
     elif isinstance(kind, LargeBinary):
         yield f"typeof({name}) = 'blob' AND length({name}) % {KEY_BYTES} = 0", Fault.KEYS
     else:

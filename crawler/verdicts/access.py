@@ -56,11 +56,7 @@ Says = Callable[[ObjectFacts], Evidence]
 def _refusal(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = "") -> ObjectRule:
     """A rule about an answer whose page is not looked at for more than its *evidence*."""
     return VerdictRule(
-        when,
-        holds,
-        outcome,
-        lambda facts: (answered(facts.answer.seen), *sentences(evidence(facts))),
-        basis=basis,
+        when, holds, outcome, lambda facts: (answered(facts.answer.seen), *sentences(evidence(facts))), basis=basis
     )
 
 
@@ -231,10 +227,7 @@ _SPECIAL_PAGES = (
         "the answer is empty, and its headers don't declare this ARK",
         lambda facts: facts.answer.is_empty and not facts.declares_itself,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [
-            "what answers is empty: nothing can be seen of the object",
-            *_grounds(facts),
-        ],
+        lambda facts: ["what answers is empty: nothing can be seen of the object", *_grounds(facts)],
     ),
     _success(
         "the control, asked again after several objects had got one answer, gets it too, or no telling answer",
@@ -277,10 +270,7 @@ _SPECIAL_PAGES = (
         "the page speaks of a fault of the moment, and doesn't declare this ARK",
         lambda facts: facts.answer.passing_fault is not None and not facts.declares_itself,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [
-            f"the page speaks of a fault of the moment: {facts.answer.passing_fault!r}",
-            *_grounds(facts),
-        ],
+        lambda facts: [f"the page speaks of a fault of the moment: {facts.answer.passing_fault!r}", *_grounds(facts)],
     ),
     _success(
         "the title says that nothing is there, and nothing shows that the object is called so",
@@ -302,10 +292,7 @@ _SPECIAL_PAGES = (
         "the page says that nothing is there and hardly anything else, and nothing contradicts",
         lambda facts: worth(facts) is _YES and not facts.is_particular and facts.only_absence is not None,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [
-            *_grounds(facts),
-            f"the page says {facts.only_absence!r}, and hardly anything else",
-        ],
+        lambda facts: [*_grounds(facts), f"the page says {facts.only_absence!r}, and hardly anything else"],
     ),
     _success(
         "it is a record of an error, and nothing contradicts",
@@ -317,10 +304,7 @@ _SPECIAL_PAGES = (
         "a host that was asked for more led to its own home page or search form, and nothing contradicts",
         lambda facts: worth(facts) is _YES and not facts.is_particular and facts.answer.is_sent_away,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [
-            "a host on the way leads to its own home page or search form",
-            *_grounds(facts),
-        ],
+        lambda facts: ["a host on the way leads to its own home page or search form", *_grounds(facts)],
     ),
     _success(
         "nothing is known of the host that answers, and its page may be one for anything",
@@ -332,10 +316,7 @@ _SPECIAL_PAGES = (
             and not facts.is_particular
         ),
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [
-            *_grounds(facts),
-            "nothing shows what this host answers for what it does not have",
-        ],
+        lambda facts: [*_grounds(facts), "nothing shows what this host answers for what it does not have"],
     ),
     _success(
         "the page has no words, and refreshes to another place",

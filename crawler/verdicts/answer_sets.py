@@ -17,12 +17,7 @@ from extractors.model.normalize import NotAnArk
 
 K = TypeVar("K")
 
-_CONTROLS = (
-    Question.CONTROL,
-    Question.CONTROL_ELSEWHERE,
-    Question.CONTROL_INFO,
-    Question.CONTROL_RENDERED,
-)
+_CONTROLS = (Question.CONTROL, Question.CONTROL_ELSEWHERE, Question.CONTROL_INFO, Question.CONTROL_RENDERED)
 #: Questions whose answers bear on many ARKs, next to the one for which they were put.
 SHARED = frozenset(
     {*_CONTROLS, Question.CONTROL_AGAIN, Question.CONTROL_LANDING, Question.POLICY_LINK, Question.WELL_KNOWN}
@@ -123,10 +118,7 @@ class AnswerSets:
         candidates = self._controls.get((place_of(url), ark.naan, question), [])
         return max(
             candidates,
-            key=lambda candidate: (
-                common_length(_invented(candidate.seen).name, ark.name),
-                candidate.seen.attempt,
-            ),
+            key=lambda candidate: (common_length(_invented(candidate.seen).name, ark.name), candidate.seen.attempt),
             default=None,
         )
 

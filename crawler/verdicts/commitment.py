@@ -20,18 +20,8 @@ from crawler.answers.claims import (
     template_in,
 )
 from crawler.answers.erc import ON_PURPOSE, missing_code, parse_dates
-from crawler.answers.facts import (
-    AnswerFacts,
-    AnswersByQuestion,
-)
-from crawler.model.observations import (
-    DESCRIBED,
-    ChainEnd,
-    CommitmentOutcome,
-    MetadataOutcome,
-    Question,
-    ServiceVerdict,
-)
+from crawler.answers.facts import AnswerFacts, AnswersByQuestion
+from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, MetadataOutcome, Question, ServiceVerdict
 from crawler.model.resolving import INFLECTIONS
 from crawler.verdicts.rules import RuleTable, VerdictRule, always
 
@@ -198,14 +188,7 @@ STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable.of(
         lambda facts: f"{facts.asked} gave a statement that tells too little: {facts.what!r}",
         _as_given,
     ),
-    VerdictRule(
-        "it says something",
-        always,
-        CommitmentOutcome.STATED,
-        _stated,
-        _read,
-        "2023, 5.1.1",
-    ),
+    VerdictRule("it says something", always, CommitmentOutcome.STATED, _stated, _read, "2023, 5.1.1"),
 )
 
 
@@ -227,10 +210,7 @@ def _of_statement(
 COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.of(
     "The commitment",
     VerdictRule(
-        "no inflection was asked",
-        lambda facts: not facts.asked,
-        CommitmentOutcome.NOT_ASKED,
-        lambda facts: (),
+        "no inflection was asked", lambda facts: not facts.asked, CommitmentOutcome.NOT_ASKED, lambda facts: ()
     ),
     VerdictRule(
         "no answer describes the object, and none is a statement of commitment alone",

@@ -9,11 +9,7 @@ from typing import Any
 
 from crawler.answers.answer import is_textual
 from crawler.answers.erc import parse_dates
-from crawler.answers.facts import (
-    BLOCKED,
-    AnswerFacts,
-    AnswersByQuestion,
-)
+from crawler.answers.facts import BLOCKED, AnswerFacts, AnswersByQuestion
 from crawler.answers.metadata_facts import MetadataFacts, led_to
 from crawler.answers.object_facts import wall_before
 from crawler.model.observations import (
@@ -212,12 +208,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     MetadataOutcome.UNSUPPORTED,
                     lambda facts: f"{_answered(facts)}, while the object itself answers",
                 ),
-                VerdictRule(
-                    "the last status is another one",
-                    always,
-                    MetadataOutcome.UNDETERMINED,
-                    _answered,
-                ),
+                VerdictRule("the last status is another one", always, MetadataOutcome.UNDETERMINED, _answered),
             ),
         ),
         RuleGroup(

@@ -13,13 +13,7 @@ from crawler.answers.claims import declares
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ObjectFacts
-from crawler.model.observations import (
-    Family,
-    KeptMention,
-    Meant,
-    ObjectOutcome,
-    ServiceVerdict,
-)
+from crawler.model.observations import Family, KeptMention, Meant, ObjectOutcome, ServiceVerdict
 from crawler.model.resolving import sendable
 from crawler.verdicts.access import OBJECT_RULES
 from extractors.mentions.mention import Mention
@@ -269,9 +263,7 @@ def other_readings(mentions: Iterable[KeptMention]) -> dict[str, tuple[Candidate
     return {url: tuple(others) for url, others in readings_by_url.items()}
 
 
-def readings_of_mentions(
-    mentions: Iterable[tuple[Mention, str]],
-) -> dict[str, tuple[CandidateReading, ...]]:
+def readings_of_mentions(mentions: Iterable[tuple[Mention, str]]) -> dict[str, tuple[CandidateReading, ...]]:
     """Return what else ARKs that were given one by one may mean, by the URL that asks for each."""
     by_url = {
         url: tuple(_alternatives(mention, url))

@@ -10,27 +10,14 @@ from urllib.parse import unquote, urlsplit
 
 from crawler.answers.facts import AnswerFacts
 from crawler.model.crawl_requests import site_of
-from crawler.model.observations import (
-    ChainEnd,
-    Family,
-    Hop,
-    MetadataOutcome,
-    Observation,
-    TlsResult,
-    Verdict,
-)
+from crawler.model.observations import ChainEnd, Family, Hop, MetadataOutcome, Observation, TlsResult, Verdict
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from extractors.model.normalize import LABEL
 
 #: Redirects that clients follow, and which give up then; many allow more (2020, 7.1.3).
-MOST_REDIRECTS: Mapping[int, str] = {
-    5: "some libraries",
-    10: "many libraries",
-    20: "browsers",
-    50: "curl",
-}
+MOST_REDIRECTS: Mapping[int, str] = {5: "some libraries", 10: "many libraries", 20: "browsers", 50: "curl"}
 _TLS_WORDS: Mapping[str, str] = {
     "expired": "has expired",
     "not-yet-valid": "is not valid yet",

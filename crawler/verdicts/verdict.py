@@ -11,11 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from crawler.answers.claims import policy_link
-from crawler.answers.facts import (
-    AnswerFacts,
-    AnswersByQuestion,
-    status_outcome,
-)
+from crawler.answers.facts import AnswerFacts, AnswersByQuestion, status_outcome
 from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.asking.probes import landing_pattern, place_of
@@ -98,10 +94,7 @@ class ClosedFacts:
     def evidence(self) -> tuple[str, ...]:
         """Return why it is refused, and why that is no wonder."""
         reason = f": {self.closed.reason}" if self.closed.reason else ""
-        return (
-            *self.refusal.evidence,
-            f"it belongs to a collection that is meant to be closed{reason}",
-        )
+        return (*self.refusal.evidence, f"it belongs to a collection that is meant to be closed{reason}")
 
 
 #: A refusal shows that an object is there where a name that can't exist is not found.
@@ -117,10 +110,7 @@ CLOSED_RULES: RuleTable[ClosedFacts, ObjectOutcome] = RuleTable.of(
         "a name that can't exist is not found",
         lambda facts: status_outcome(facts.control_status or 0) is ObjectOutcome.BROKEN,
         ObjectOutcome.EXPLAINED,
-        lambda facts: [
-            *facts.evidence,
-            f"a name that can't exist is answered {facts.control_status}",
-        ],
+        lambda facts: [*facts.evidence, f"a name that can't exist is answered {facts.control_status}"],
         basis="2023, 5.1",
     ),
     VerdictRule(
@@ -143,45 +133,24 @@ CLOSED_RULES: RuleTable[ClosedFacts, ObjectOutcome] = RuleTable.of(
 
 #: What the success of another way to ask means for the object, when the first way fails, and the words for it.
 WAYS: Mapping[Question, tuple[str, str]] = {
-    Question.NO_SLASH: (
-        "without its trailing slash:",
-        "the resolver takes a trailing slash for part of the name",
-    ),
+    Question.NO_SLASH: ("without its trailing slash:", "the resolver takes a trailing slash for part of the name"),
     Question.HYPHENS: ("without its hyphens:", "the resolver takes hyphens for part of the name"),
-    Question.OTHER_LABEL: (
-        "with the other form of the label:",
-        "the resolver knows only the other form of the label",
-    ),
+    Question.OTHER_LABEL: ("with the other form of the label:", "the resolver knows only the other form of the label"),
     Question.PLAIN: (
         "with the other form of the label, and without its hyphens and slash:",
         "the resolver knows only the other form of the label, and takes hyphens or a slash for part of the name",
     ),
-    Question.CONFIRMED: (
-        "at the global resolver:",
-        "the registry's target does not know it, the global resolver does",
-    ),
-    Question.AT_PATH: (
-        "under the path that the host names:",
-        "the resolver has moved to another path of its host",
-    ),
-    Question.AT_REGISTRY: (
-        "at the registry's target:",
-        "the resolver as written fails; the registry's target works",
-    ),
-    Question.AT_GLOBAL: (
-        "at the global resolver:",
-        "the resolver as written fails; the global resolver works",
-    ),
+    Question.CONFIRMED: ("at the global resolver:", "the registry's target does not know it, the global resolver does"),
+    Question.AT_PATH: ("under the path that the host names:", "the resolver has moved to another path of its host"),
+    Question.AT_REGISTRY: ("at the registry's target:", "the resolver as written fails; the registry's target works"),
+    Question.AT_GLOBAL: ("at the global resolver:", "the resolver as written fails; the global resolver works"),
 }
 #: Ways that lead past the resolver as written: their success is that the ARK works elsewhere.
 _ELSEWHERE = frozenset({Question.AT_PATH, Question.AT_REGISTRY, Question.AT_GLOBAL})
 #: When an outcome is by itself, whatever the answers show.
 WITHOUT_RULES: Sequence[tuple[ObjectOutcome, str]] = (
     (ObjectOutcome.INVALID, "a line of input holds no ARK that could be asked for"),
-    (
-        ObjectOutcome.SKIPPED,
-        "the NAAN is for examples or tests (12345, 99999): it is never requested",
-    ),
+    (ObjectOutcome.SKIPPED, "the NAAN is for examples or tests (12345, 99999): it is never requested"),
     (ObjectOutcome.UNDETERMINED, "nothing was observed, because the run ended early"),
     (
         ObjectOutcome.WORKS_ELSEWHERE,
@@ -282,11 +251,7 @@ class VerdictContext:
         return [one for one in self.controls_again if first is None or not same_answer(first.seen, one.seen)]
 
 
-def judge(
-    answers: AnswersByQuestion,
-    *,
-    context: VerdictContext | None = None,
-) -> Verdict:
+def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) -> Verdict:
     """The verdict on one ARK at one request URL, from the *answers* about it, of which the object's is one."""
     around = context or VerdictContext()
     access = decide_access(answers, around)
@@ -369,12 +334,7 @@ def decide_access(answers: AnswersByQuestion, around: VerdictContext) -> ObjectA
     return _with_evidence(first, evidence)
 
 
-def _access(
-    way: Question,
-    answer: AnswerFacts,
-    around: VerdictContext,
-    answers: AnswersByQuestion,
-) -> ObjectAccess:
+def _access(way: Question, answer: AnswerFacts, around: VerdictContext, answers: AnswersByQuestion) -> ObjectAccess:
     written = answers[Question.OBJECT].asked_url
     is_as_written = place_of(answer.asked_url) == place_of(written)
     control = (around.control_as_written if is_as_written else None) or around.control
@@ -396,10 +356,7 @@ def _access(
 
 
 def facts_beside(
-    answer: AnswerFacts,
-    answers: AnswersByQuestion,
-    control: AnswerFacts | None,
-    neighbours: int = 0,
+    answer: AnswerFacts, answers: AnswersByQuestion, control: AnswerFacts | None, neighbours: int = 0
 ) -> ObjectFacts:
     """The facts of an answer for the object next to the *control*'s, and next to further *answers* at its place."""
     inflected = [answers[question] for question in INFLECTED if question in answers]
@@ -511,10 +468,7 @@ def _naan_policy(registered: RegistryEntry | None) -> Mapping[str, Any]:
 
 
 def _remarks(
-    answers: AnswersByQuestion,
-    access: ObjectAccess,
-    describing: Sequence[Question],
-    around: VerdictContext,
+    answers: AnswersByQuestion, access: ObjectAccess, describing: Sequence[Question], around: VerdictContext
 ) -> Iterator[str]:
     asked, answer = answers[Question.OBJECT].seen, access.answer.seen
     yield from asked.remarks

@@ -72,15 +72,7 @@ class GuardedEndpoint:
     """
 
     def __init__(
-        self,
-        reactor: Any,
-        host: str,
-        port: int,
-        *,
-        guard: AddressGuard,
-        routes: Routes,
-        timeout: float,
-        bind: Any,
+        self, reactor: Any, host: str, port: int, *, guard: AddressGuard, routes: Routes, timeout: float, bind: Any
     ) -> None:
         refused = refused_unasked(host, port, routes, guard)
         if refused is not None:
@@ -183,11 +175,7 @@ class TellingResolver(CachingHostnameResolver):
     """Scrapy's caching resolver, which can be asked afterwards why a name had no address."""
 
     def __init__(
-        self,
-        reactor: ReactorBase,
-        cache_size: int,
-        *,
-        getaddrinfo: Callable[..., Any] = socket.getaddrinfo,
+        self, reactor: ReactorBase, cache_size: int, *, getaddrinfo: Callable[..., Any] = socket.getaddrinfo
     ) -> None:
         super().__init__(reactor, cache_size)
         threads: Any = reactor

@@ -104,10 +104,7 @@ _FINDINGS: Mapping[str, tuple[str, str]] = {
     BROKEN_OFF: ("incomplete", "the connection broke off behind {} bytes"),
     BODY_TIMEOUT: ("incomplete", "the time was up when {} bytes had come"),
     UNDECODABLE: ("undecodable", "it can't be decompressed, or grows too large"),
-    UNPACKED_IN_PART: (
-        "incomplete",
-        "{} bytes were unpacked: its compression is damaged, or it grows too large",
-    ),
+    UNPACKED_IN_PART: ("incomplete", "{} bytes were unpacked: its compression is damaged, or it grows too large"),
 }
 INCOMPLETE = frozenset(_FINDINGS)
 

@@ -35,12 +35,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.endpoints import wrapClientTLS
 from twisted.internet.error import ConnectError, ConnectingCancelledError, DNSLookupError
-from twisted.internet.interfaces import (
-    IAddress,
-    IHandshakeListener,
-    ISSLTransport,
-    IStreamClientEndpoint,
-)
+from twisted.internet.interfaces import IAddress, IHandshakeListener, ISSLTransport, IStreamClientEndpoint
 from twisted.internet.tcp import Connection
 from twisted.protocols.policies import ProtocolWrapper
 from twisted.web._newclient import (

@@ -47,11 +47,7 @@ def new_key(path: Path) -> Ed25519PrivateKey:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     key = Ed25519PrivateKey.generate()
-    pem = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     try:
         with durable_file(path, replaces=False, mode=0o600) as file:
             file.write(pem)
@@ -95,11 +91,7 @@ class RequestSigner:
     @cached_property
     def jwk(self) -> dict[str, str]:
         """The public key as a JWK (RFC 8037, 2), its members in the order of their names."""
-        return {
-            "crv": "Ed25519",
-            "kty": "OKP",
-            "x": _base64url(self.key.public_key().public_bytes_raw()),
-        }
+        return {"crv": "Ed25519", "kty": "OKP", "x": _base64url(self.key.public_key().public_bytes_raw())}
 
     @cached_property
     def keyid(self) -> str:

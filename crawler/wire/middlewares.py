@@ -22,23 +22,11 @@ from scrapy.http.cookies import CookieJar
 from crawler.answers.answer import is_textual
 from crawler.answers.quirks import quirks
 from crawler.model.crawl_requests import is_public_suffix
-from crawler.model.observations import (
-    VALUE_CHARS,
-    Chain,
-    ChainEnd,
-    Hop,
-    now,
-)
+from crawler.model.observations import VALUE_CHARS, Chain, ChainEnd, Hop, now
 from crawler.model.resolving import Follow, Stop, is_too_long, next_step, url_fault
 from crawler.politeness.throttle import NotAsked
 from crawler.wire.failures import UNDECODABLE, UNPACKED_IN_PART, failure_kind, failure_text
-from extractors.archives.compression import (
-    MOST_CODINGS,
-    PIECE_BYTES,
-    Compression,
-    Decompressed,
-    SizeBudget,
-)
+from extractors.archives.compression import MOST_CODINGS, PIECE_BYTES, Compression, Decompressed, SizeBudget
 from extractors.model.formats import parse_content_type
 
 logger = logging.getLogger(__name__)
@@ -143,10 +131,7 @@ class HopRecorder(CrawlerPart):
                 meta = {key: value for key, value in request.meta.items() if key not in _PER_HOP}
                 # Before what waits at its host: where it leads may be good for a moment only, and is found in order.
                 following = request.replace(url=url, dont_filter=True, meta=meta, priority=request.priority + 1)
-                for name in (
-                    "Cookie",
-                    "Proxy-Authorization",
-                ):  # the jar, and the proxy, know what is for the next host
+                for name in ("Cookie", "Proxy-Authorization"):  # the jar, and the proxy, know what is for the next host
                     following.headers.pop(name, None)
                 return following
 
@@ -186,14 +171,7 @@ def _tell(hop: Hop) -> None:
 
 #: What belongs to one hop and not to the chain: the next host has its own slot and proxy, and counts its own bytes.
 _PER_HOP = frozenset(
-    {
-        "download_slot",
-        "download_latency",
-        "body_bytes_received",
-        "proxy",
-        "_scheme_proxy",
-        "_auth_proxy",
-    }
+    {"download_slot", "download_latency", "body_bytes_received", "proxy", "_scheme_proxy", "_auth_proxy"}
 )
 
 

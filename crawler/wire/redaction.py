@@ -30,10 +30,7 @@ _PIECE_BYTES, _OVERLAP_BYTES = 8 * 2**20, 2**16
 #: Shorter pieces of what is cut off at the edge of an excerpt say nothing.
 _LEAST_PIECE = 6
 #: An escape of which the end, or some characters of the beginning, were cut off.
-_CUT_OFF, _MOST_CUT = (
-    re.compile(rb"(?:%[0-9a-fA-F]?|\\u?[0-9a-fA-F]{0,3}|&#?[0-9a-zA-Z]{0,8})\Z"),
-    6,
-)
+_CUT_OFF, _MOST_CUT = (re.compile(rb"(?:%[0-9a-fA-F]?|\\u?[0-9a-fA-F]{0,3}|&#?[0-9a-zA-Z]{0,8})\Z"), 6)
 
 #: ``%2F``, ``\u002f``, ``\u{2f}``, ``\x2f``, ``&#47;``, ``&#x2F;``, ``&sol;``, and ``%u002F`` of old scripts.
 _ESCAPE = re.compile(

@@ -16,15 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from extractors.archives.compression import (
-    Compression,
-    Decompressed,
-    Limited,
-    Lookahead,
-    Readable,
-    SizeBudget,
-    size_of,
-)
+from extractors.archives.compression import Compression, Decompressed, Limited, Lookahead, Readable, SizeBudget, size_of
 
 #: A larger directory is not read: as Python objects, its entries take twenty times as much.
 _DIRECTORY_BYTES = 8 * 2**20
@@ -156,12 +148,7 @@ def _announced(ahead: Lookahead, budget: SizeBudget) -> Iterator[ZipEntry]:
 
 
 def _entry(
-    name: str,
-    flags: int,
-    method: int,
-    packed: Limited | Lookahead,
-    budget: SizeBudget,
-    checksum: int | None,
+    name: str, flags: int, method: int, packed: Limited | Lookahead, budget: SizeBudget, checksum: int | None
 ) -> ZipEntry:
     compression = _COMPRESSIONS.get(method)
     # Without a size, only a compressed content says where it ends.
@@ -195,14 +182,7 @@ _LONG_NAME = tarfile.GNUTYPE_LONGNAME
 _PAX = frozenset({tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE})
 #: Types whose size announces no content.
 _EMPTY = frozenset(
-    {
-        tarfile.LNKTYPE,
-        tarfile.SYMTYPE,
-        tarfile.CHRTYPE,
-        tarfile.BLKTYPE,
-        tarfile.DIRTYPE,
-        tarfile.FIFOTYPE,
-    }
+    {tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE}
 )
 
 

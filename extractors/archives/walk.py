@@ -137,15 +137,9 @@ class _Walk:
         """Return what was left out: one finding a reason, however often."""
         for (kind, reason), number in sorted(self._left_out.items()):
             first = self._first[kind, reason]
-            yield Finding(
-                kind,
-                f"{first}: {reason}" if number == 1 else f"{number} times, first {first}: {reason}",
-            )
+            yield Finding(kind, f"{first}: {reason}" if number == 1 else f"{number} times, first {first}: {reason}")
         if self._budget.is_out_of_bytes:
-            yield Finding(
-                "archive-limit",
-                "far more comes out of it than its size lets expect; the rest was left out",
-            )
+            yield Finding("archive-limit", "far more comes out of it than its size lets expect; the rest was left out")
         if self._budget.is_out_of_members:
             yield Finding("archive-limit", "it has too many members for its size; the rest was left out")
 

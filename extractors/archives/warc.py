@@ -11,13 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from extractors.archives.compression import (
-    MOST_CODINGS,
-    SIGNATURES,
-    Compression,
-    Lookahead,
-    SizeBudget,
-)
+from extractors.archives.compression import MOST_CODINGS, SIGNATURES, Compression, Lookahead, SizeBudget
 from extractors.model.formats import parse_content_type
 
 #: A header, of a record or of HTTP, that is longer is none.

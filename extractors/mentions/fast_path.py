@@ -236,10 +236,7 @@ def _stands_apart(text: str, first: int) -> bool:
     if text[first - 2 : first - 1] in _BEFORE_BLANK and before == " ":
         return True
     after = text[max(0, first - _MOST_BLANKS) : first].rstrip(" \r\n")
-    is_slash = after[-2:] in ("2f", "2F") and after[:-1].rstrip("25")[-1:] in (
-        "%",
-        "",
-    )  # escaped, perhaps again
+    is_slash = after[-2:] in ("2f", "2F") and after[:-1].rstrip("25")[-1:] in ("%", "")  # escaped, perhaps again
     return after[-1:] in _BEFORE_BLANK and not is_slash
 
 

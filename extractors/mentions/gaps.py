@@ -194,13 +194,7 @@ _DASHES = "\N{EN DASH}\N{EM DASH}\N{HORIZONTAL BAR}"
 #: What typewriters, e-mail and TeX have for a dash.
 _TYPEWRITTEN_DASH = regex.compile(r"(?<=[\p{L}\p{Nd}])-{2,3}(?=\p{L})")
 _BLANK_RULES = (no_name_yet, whole_elsewhere, check_character_decides)
-_DASH_RULES = (
-    another_identifier,
-    whole_elsewhere,
-    check_character_decides,
-    shape_decides,
-    word_follows,
-)
+_DASH_RULES = (another_identifier, whole_elsewhere, check_character_decides, shape_decides, word_follows)
 #: After a blank that may be typography, what may be the rest of a name.
 _RESTS = regex.compile(r"(?=[^\s]*\d)[\p{L}\d/=_.-]")
 #: What was repaired where an ARK goes on over a gap.
@@ -213,14 +207,7 @@ class Gaps:
     """Decides about the gaps in one mention, and notes what it decided."""
 
     def __init__(
-        self,
-        label: str,
-        builder: ArkBuilder,
-        block: Block,
-        evidence: Evidence,
-        notes: Notes,
-        *,
-        is_encoded: bool,
+        self, label: str, builder: ArkBuilder, block: Block, evidence: Evidence, notes: Notes, *, is_encoded: bool
     ) -> None:
         self.ran_out = False
         """Whether the next word goes on where the piece of the text that is read ends."""
@@ -281,10 +268,7 @@ class Gaps:
                 continue
             left = self._label + self._builder.chars + text[start:at]
             following = text[at + 1 : at + 2]
-            if following in (
-                "",
-                WRAP,
-            ):  # a hyphen at a line's end, unless the sentence goes on there
+            if following in ("", WRAP):  # a hyphen at a line's end, unless the sentence goes on there
                 decision = self._word_behind(left, at + 2)
                 if decision is not None:
                     otherwise = left + _TOKEN.match(text, at + 2)[0]

@@ -26,14 +26,8 @@ _RARE_SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("%", re.compile(r"%(?:25)*3[aA]")),
     ("&", re.compile(r"&(?:#0*58|#[xX]0*3[aA]|colon);")),
     ("\\", re.compile(r"\\u003[aA]")),
-    (
-        "+",
-        re.compile(r"(?:(?<=[aA][rR][kK])|(?<=[aA][rR][kK]/))\+=?[0-9a-z]"),
-    ),  # ark+=12148=btv1b8, of pairtrees
-    (
-        "_",
-        re.compile(r"(?<=[aA][rR][kK])_[0-9]{5}[_-][0-9A-Za-z]"),
-    ),  # ark_12148_btv1b8, of file names
+    ("+", re.compile(r"(?:(?<=[aA][rR][kK])|(?<=[aA][rR][kK]/))\+=?[0-9a-z]")),  # ark+=12148=btv1b8, of pairtrees
+    ("_", re.compile(r"(?<=[aA][rR][kK])_[0-9]{5}[_-][0-9A-Za-z]")),  # ark_12148_btv1b8, of file names
 )
 _SAMPLE_CHARS = 2**16
 #: From so many colons in a sample, `re` is faster than a loop over `str.find`.
@@ -107,8 +101,7 @@ _WORD_BEFORE = regex.compile(rf"(?<= {_word('')} )", regex.VERBOSE | regex.IGNOR
 _MARKUP_GAP = rf"(?: <[^<>]*+> | {_BETWEEN} | &\#[0-9]++; ){{0,40}}"
 _BEFORE_SIGN = regex.compile(rf"(?<= {_word(_MARKUP_GAP)} /? )", regex.VERBOSE | regex.IGNORECASE)
 _AFTER_SIGN = regex.compile(
-    rf": {_MARKUP_GAP} {_A} {_MARKUP_GAP} {_R} {_MARKUP_GAP} {_K} {_MARKUP_GAP} /",
-    regex.VERBOSE | regex.IGNORECASE,
+    rf": {_MARKUP_GAP} {_A} {_MARKUP_GAP} {_R} {_MARKUP_GAP} {_K} {_MARKUP_GAP} /", regex.VERBOSE | regex.IGNORECASE
 )
 #: Each sign of `_SIGN`, with what its neighbours must be.
 _SIGNS = tuple(

@@ -10,13 +10,7 @@ from urllib.parse import unquote
 import regex
 
 from extractors.mentions.gaps import ArkBuilder, Gaps, Notes, mapped_ark
-from extractors.mentions.mention import (
-    Mention,
-    NamespaceMention,
-    WrittenResolver,
-    is_cut_from,
-    resolver_before,
-)
+from extractors.mentions.mention import Mention, NamespaceMention, WrittenResolver, is_cut_from, resolver_before
 from extractors.model.ark import Ark, Remark
 from extractors.model.check_characters import CheckCharacter, Zones, lower_case_form
 from extractors.model.documents import Block, Role
@@ -104,12 +98,7 @@ class MentionReader:
     """Reads one mention from its label on."""
 
     def __init__(
-        self,
-        block: Block,
-        offsets: OffsetMap,
-        label: regex.Match[str],
-        evidence: Evidence,
-        linked: Mapping[int, Ark],
+        self, block: Block, offsets: OffsetMap, label: regex.Match[str], evidence: Evidence, linked: Mapping[int, Ark]
     ) -> None:
         self._is_at_end = False
         self._block = block
@@ -137,14 +126,7 @@ class MentionReader:
         self._is_subfield = _SUBFIELD.search(self._text, max(0, self._start - _SUBFIELD_CHARS), self._start) is not None
         self._link = block.link_at(offsets.source_offset(at))
         self._linked = linked.get(self._link) if self._link is not None else None
-        self._gaps = Gaps(
-            self._written_label,
-            self._builder,
-            block,
-            evidence,
-            self._notes,
-            is_encoded=self._is_encoded,
-        )
+        self._gaps = Gaps(self._written_label, self._builder, block, evidence, self._notes, is_encoded=self._is_encoded)
         if self._written.wrapped:
             self._notes.repaired("line wrap")
 
@@ -430,10 +412,7 @@ class MentionReader:
             ("read from a picture", block.is_recognized),
             ("its page ends here", is_page and not block.text[end:].strip(_INVISIBLE)),
             ("its unit ends here", self._may_go_on_elsewhere(end)),
-            (
-                "its own link goes on otherwise",
-                self._linked is not None and is_cut_from(ark, self._linked),
-            ),
+            ("its own link goes on otherwise", self._linked is not None and is_cut_from(ark, self._linked)),
         ):
             if is_true:
                 notes.decisions.append(WrapDecision(False, rule, Confidence.LIKELY))

@@ -238,9 +238,7 @@ def learned_zones(bases: Iterable[Ark]) -> Mapping[Key, CheckCharacterRule]:
     return {(naan, shoulder): claim for naan in sorted(tallies) for shoulder, claim in _claims(tallies[naan])}
 
 
-def _claims(
-    tallies: Mapping[str | None, _Tally],
-) -> Iterator[tuple[str | None, CheckCharacterRule]]:
+def _claims(tallies: Mapping[str | None, _Tally]) -> Iterator[tuple[str | None, CheckCharacterRule]]:
     """The claims that the names of one NAAN make, by shoulder."""
     of_all = _Tally()
     for tally in tallies.values():
@@ -436,10 +434,7 @@ def lower_case_form(written: str, ark: Ark) -> Ark | None:
 
 def _edited(naan: str, name: str, zone: Zone) -> Iterator[tuple[str, Edit]]:
     """The single edits of *name*, in the order of `Edit` and, within one, of likelihood; some of them pass."""
-    yield (
-        name + check_character(zone.covered(naan, name), zone.alphabet),
-        Edit.MISSING_CHECK_CHARACTER,
-    )
+    yield (name + check_character(zone.covered(naan, name), zone.alphabet), Edit.MISSING_CHECK_CHARACTER)
     places = range(len(name))
     removed = [name[:at] + name[at + 1 :] for at in places]
     yield from ((removed[at], Edit.STRAY_CHARACTER) for at in places if not name[at].isalnum())

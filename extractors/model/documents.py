@@ -122,14 +122,7 @@ class Finding:
 
 #: Findings about how a document cites, rather than about how it could be read.
 ABOUT_CITATIONS = frozenset(
-    {
-        "dead-link",
-        "hidden-ark",
-        "link-mismatch",
-        "malformed-ark",
-        "namespace-mention",
-        "unlinked-ark",
-    }
+    {"dead-link", "hidden-ark", "link-mismatch", "malformed-ark", "namespace-mention", "unlinked-ark"}
 )
 
 

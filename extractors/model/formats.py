@@ -41,13 +41,7 @@ class Format(StrEnum):
 
 #: The media types and the ends of file names that claim each format.
 _LABELS: Mapping[Format, tuple[str, ...]] = {
-    Format.BIBTEX: (
-        "application/bibtex",
-        "application/x-bibtex",
-        "text/x-bibtex",
-        ".bib",
-        ".bibtex",
-    ),
+    Format.BIBTEX: ("application/bibtex", "application/x-bibtex", "text/x-bibtex", ".bib", ".bibtex"),
     Format.HTML: ("application/xhtml+xml", "text/html", ".htm", ".html", ".xht", ".xhtml"),
     Format.JSON: ("application/json", ".geojson", ".ipynb", ".json", ".jsonld"),
     Format.JSON_LINES: (
@@ -69,15 +63,7 @@ _LABELS: Mapping[Format, tuple[str, ...]] = {
         ".sty",
         ".tex",
     ),
-    Format.MAIL: (
-        "application/mbox",
-        "message/rfc822",
-        "multipart/related",
-        ".eml",
-        ".mbox",
-        ".mht",
-        ".mhtml",
-    ),
+    Format.MAIL: ("application/mbox", "message/rfc822", "multipart/related", ".eml", ".mbox", ".mht", ".mhtml"),
     Format.MARC: ("application/marc", ".marc", ".mrc"),
     Format.MARKDOWN: ("text/markdown", "text/x-markdown", ".markdown", ".md", ".qmd", ".rmd"),
     Format.PDF: ("application/pdf", "application/x-pdf", ".pdf"),
@@ -90,15 +76,7 @@ _BY_LABEL = {label: kind for kind, labels in _LABELS.items() for label in labels
 #: Texts in a form of their own: a server sends them as text/plain for want of a better name, and they say nothing of their
 #: charset. Markup is not among them: sent so, it is shown as its source.
 PLAIN_TEXTS = frozenset(
-    {
-        Format.BIBTEX,
-        Format.JSON,
-        Format.JSON_LINES,
-        Format.LATEX,
-        Format.MARKDOWN,
-        Format.RESTRUCTURED,
-        Format.TABULAR,
-    }
+    {Format.BIBTEX, Format.JSON, Format.JSON_LINES, Format.LATEX, Format.MARKDOWN, Format.RESTRUCTURED, Format.TABULAR}
 )
 
 
@@ -122,15 +100,7 @@ _PART_ENDS = {
     Format.MAIL: b"\nFrom ",
     Format.MARC: b"\x1d",
     **dict.fromkeys(
-        (
-            Format.JSON_LINES,
-            Format.LATEX,
-            Format.MARKDOWN,
-            Format.PLAIN,
-            Format.RESTRUCTURED,
-            Format.TABULAR,
-        ),
-        b"\n",
+        (Format.JSON_LINES, Format.LATEX, Format.MARKDOWN, Format.PLAIN, Format.RESTRUCTURED, Format.TABULAR), b"\n"
     ),
 }
 
@@ -168,11 +138,7 @@ def parse_content_type(header: str) -> tuple[str, str | None]:
     declares_type = "/" in header.partition(";")[0]
     try:
         charset = message.get_content_charset()
-    except (
-        TypeError,
-        ValueError,
-        LookupError,
-    ):  # the library's own mistakes over what servers send
+    except (TypeError, ValueError, LookupError):  # the library's own mistakes over what servers send
         charset = None
     return message.get_content_type() if declares_type else "", charset
 
@@ -236,8 +202,7 @@ _OPC_FOLDERS = {"word/": Format.DOCX, "xl/": Format.XLSX, "ppt/": Format.PPTX}
 #: OpenDocument by the last part of its media type; templates and master documents are read as what they are made for.
 _ODF_KINDS = {"text": Format.ODT, "spreadsheet": Format.ODS, "presentation": Format.ODP}
 _PACKAGE_TYPE = re.compile(
-    rb".{26}\x08\0.{2}mimetype\s*application/(?P<type>epub\+zip|vnd\.oasis\.opendocument\.(?P<odf>[a-z]+))",
-    re.DOTALL,
+    rb".{26}\x08\0.{2}mimetype\s*application/(?P<type>epub\+zip|vnd\.oasis\.opendocument\.(?P<odf>[a-z]+))", re.DOTALL
 )
 _FLAT_TYPE = re.compile(r"""\bmimetype\s*=\s*["']application/vnd\.oasis\.opendocument\.(\w+)""")
 _HEAD_BYTES = 2**16
@@ -353,8 +318,7 @@ def package_format_of(names: Iterable[str]) -> Format | None:
     members = set(names)
     if "[Content_Types].xml" in members:
         return next(
-            (kind for name in members for folder, kind in _OPC_FOLDERS.items() if name.startswith(folder)),
-            None,
+            (kind for name in members for folder, kind in _OPC_FOLDERS.items() if name.startswith(folder)), None
         )
     if "META-INF/container.xml" in members:
         return Format.EPUB
@@ -442,13 +406,7 @@ def _member_names(data: bytes) -> list[str]:
                 return archive.namelist()
         except Exception:  # `zipfile` raises whatever a damaged directory makes its parts raise
             pass
-    names = (
-        "[Content_Types].xml",
-        "META-INF/container.xml",
-        "META-INF/manifest.xml",
-        "content.xml",
-        *_OPC_FOLDERS,
-    )
+    names = ("[Content_Types].xml", "META-INF/container.xml", "META-INF/manifest.xml", "content.xml", *_OPC_FOLDERS)
     return [name for name in names if b"\0" + name.encode() in data[:_HEAD_BYTES]]
 
 
@@ -460,8 +418,4 @@ def _beginning(start: str) -> tuple[str, str, str]:
     """
     beginning = _BEGINNING.match(start)
     assert beginning is not None  # all of it is optional
-    return (
-        (beginning["doctype"] or "").lower(),
-        (beginning["root"] or "").lower(),
-        beginning["attributes"] or "",
-    )
+    return ((beginning["doctype"] or "").lower(), (beginning["root"] or "").lower(), beginning["attributes"] or "")

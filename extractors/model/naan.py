@@ -393,10 +393,7 @@ def _key(record: Mapping[str, Any]) -> tuple[tuple[str, str], str | None]:
     if not naan:
         return ("", ""), "no NAAN"
     if any(parts) and what != "/".join(parts).rstrip("/"):
-        return (
-            naan,
-            shoulder,
-        ), f"what is {what!r}, yet NAAN and shoulder are {' and '.join(map(repr, parts))}"
+        return (naan, shoulder), f"what is {what!r}, yet NAAN and shoulder are {' and '.join(map(repr, parts))}"
     if set(naan) - set(BETANUMERIC):
         return (naan, shoulder), f"a NAAN with characters that no NAAN has: {_shown.repr(naan)}"
     return (naan, shoulder), None

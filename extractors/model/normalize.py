@@ -290,11 +290,7 @@ STEPS: Mapping[Profile, tuple[Step, ...]] = {
     ),
 }
 #: The steps of 2020 for query and fragment, which stay.
-QUERY_STEPS_2020: tuple[Step, ...] = (
-    with_decoded_query,
-    with_escaped_non_ascii,
-    with_upper_escapes,
-)
+QUERY_STEPS_2020: tuple[Step, ...] = (with_decoded_query, with_escaped_non_ascii, with_upper_escapes)
 
 #: What the steps of 2023 leave as it is, but for the label's slash: nothing to lower, remove, escape or move.
 CLEAN = re.compile(

@@ -85,11 +85,7 @@ def _restrict_files(libc: ctypes.CDLL) -> None:
     """Let nothing be read but what `_readable` names, and nothing be written. Raises OSError."""
     version = _checked(libc.syscall(_CREATE_RULESET, None, 0, _VERSION))
     rights = (1 << _FILE_RIGHTS.get(version, _ALL_FILE_RIGHTS)) - 1
-    handled = [
-        rights,
-        *([_TCP] if version >= 4 else []),
-        *([_ABSTRACT_SOCKETS_AND_SIGNALS] if version >= 6 else []),
-    ]
+    handled = [rights, *([_TCP] if version >= 4 else []), *([_ABSTRACT_SOCKETS_AND_SIGNALS] if version >= 6 else [])]
     attributes = struct.pack(f"={len(handled)}Q", *handled)
     rules = _checked(libc.syscall(_CREATE_RULESET, attributes, len(attributes), 0))
     try:
@@ -117,11 +113,7 @@ def _readable() -> Iterator[Path]:
     """Return where modules and shared libraries are, which are read when they are first needed; fonts, time zones,
     types.
     """
-    own = {
-        *sysconfig.get_paths().values(),
-        str(Path(__file__).parents[2]),
-        *filter(os.path.isabs, sys.path),
-    }
+    own = {*sysconfig.get_paths().values(), str(Path(__file__).parents[2]), *filter(os.path.isabs, sys.path)}
     shared = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
     data = ("/usr/share/fonts", "/usr/local/share/fonts", "/usr/share/zoneinfo", "/dev/urandom")
     for path in sorted({*own, *shared, *data, *map(str, mimetypes.knownfiles), "/sys/devices/system/cpu"}):
@@ -141,14 +133,8 @@ _X32 = 0x40000000  # calls of x32, under the same architecture as those of x86-6
 #: bind, listen and accept4; execve and execveat; ptrace, process_vm_readv and process_vm_writev; io_uring, by which
 #: sockets can be had as well; and memory that is looked at from outside (userfaultfd, bpf, perf_event_open).
 _REFUSED: Mapping[str, tuple[int, tuple[int, ...]]] = {
-    "x86_64": (
-        0xC000003E,
-        (41, 53, 42, 43, 49, 50, 288, 59, 322, 101, 310, 311, 425, 426, 427, 323, 321, 298),
-    ),
-    "aarch64": (
-        0xC00000B7,
-        (198, 199, 203, 202, 200, 201, 242, 221, 281, 117, 270, 271, 425, 426, 427, 282, 280, 241),
-    ),
+    "x86_64": (0xC000003E, (41, 53, 42, 43, 49, 50, 288, 59, 322, 101, 310, 311, 425, 426, 427, 323, 321, 298)),
+    "aarch64": (0xC00000B7, (198, 199, 203, 202, 200, 201, 242, 221, 281, 117, 270, 271, 425, 426, 427, 282, 280, 241)),
 }
 
 

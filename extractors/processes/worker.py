@@ -132,12 +132,7 @@ class Worker(Generic[P, R]):
     """
 
     def __init__(
-        self,
-        function: Callable[P, R],
-        *,
-        timeout_s: float = 60.0,
-        memory_bytes: int = 2 * 2**30,
-        cpu_s: int = 60,
+        self, function: Callable[P, R], *, timeout_s: float = 60.0, memory_bytes: int = 2 * 2**30, cpu_s: int = 60
     ) -> None:
         pickle.dumps(function)  # raises here, not at the first call, if it can't be sent by reference
         self._function = function

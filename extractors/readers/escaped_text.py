@@ -91,12 +91,7 @@ def read_latex(data: bytes, *, charset: str | None = None) -> Reading:
     out = RunningText()
     _write_latex(source, out, "")
     title = _TITLE.search(source)
-    return _reading(
-        LATEX_TYPE,
-        out,
-        findings,
-        title=" ".join(_MARKUP.sub("", title[1]).split()) if title else "",
-    )
+    return _reading(LATEX_TYPE, out, findings, title=" ".join(_MARKUP.sub("", title[1]).split()) if title else "")
 
 
 def read_restructured(data: bytes, *, charset: str | None = None) -> Reading:
@@ -167,9 +162,7 @@ def _target(written: str, line_end: str = "") -> str:
     'https://n2t.net/ark%3A/12345/x_5'
     """
     joined = re.sub(
-        r"%?(?:(?<![ \t])[ \t]++)?+\n[ \t]*+",
-        line_end,
-        re.sub(r"\\(?:url|allowbreak|slash)\b\s*", "", written),
+        r"%?(?:(?<![ \t])[ \t]++)?+\n[ \t]*+", line_end, re.sub(r"\\(?:url|allowbreak|slash)\b\s*", "", written)
     )
     return re.sub(r"[{}]", "", _bare(joined)).strip()
 

@@ -156,8 +156,7 @@ _LIST_MARK = regex.compile(r"[-*\p{Pd}\N{BULLET}\N{MIDDLE DOT}]+\Z")
 _OTHER_SCRIPT = regex.compile(r"[\p{L}--\p{Latin}]", regex.VERSION1)
 _ALPHANUMERIC = regex.compile(r"[\p{L}\p{Nd}]")
 _NEW_IDENTIFIER = regex.compile(
-    r"(?:\d{0,3}(?:https?|ftp|ark|doi|urn|hdl|info|isbn|issn|mailto):|www\.|10\.\d{4,}/)",
-    regex.IGNORECASE,
+    r"(?:\d{0,3}(?:https?|ftp|ark|doi|urn|hdl|info|isbn|issn|mailto):|www\.|10\.\d{4,}/)", regex.IGNORECASE
 )
 _DATE = regex.compile(r"\d{1,4}(?:([./-])\d{1,2}\1\d{1,4})[.,;:)]*\Z")
 _YEAR = regex.compile(r"(?:1[0-9]|20)\d\d[.,;:)]*\Z")
@@ -294,11 +293,7 @@ def word_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 def mixed_token(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not _MIXED.match(wrap.right):
         return None
-    return WrapDecision(
-        True,
-        "letters and digits follow",
-        Confidence.LIKELY if wrap.is_full else Confidence.AMBIGUOUS,
-    )
+    return WrapDecision(True, "letters and digits follow", Confidence.LIKELY if wrap.is_full else Confidence.AMBIGUOUS)
 
 
 def number_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:

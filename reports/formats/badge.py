@@ -46,11 +46,7 @@ def badge(counts: Counts, language: Language = ENGLISH, *, is_suspect: bool = Fa
     words = N_("less than {share} resolving") if counts.works and not percent else N_("{share} resolving")
     if not counts.works:
         share = language.share(0, 0)
-    return Badge(
-        f"{language.gettext(words, share=share)}{when}",
-        FINE if not counts.fails else AMISS,
-        label,
-    )
+    return Badge(f"{language.gettext(words, share=share)}{when}", FINE if not counts.fails else AMISS, label)
 
 
 FINE, AMISS, _UNSURE = "005a8c", "a84300", "5a6068"

@@ -9,15 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from reports.tables.definitions import (
-    COUNT,
-    MOMENT,
-    NUMBER,
-    SHARE,
-    TRUTH,
-    TableDefinition,
-    records_of,
-)
+from reports.tables.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition, records_of
 from reports.tables.headline import audited
 from reports.tables.report_tables import TABLES, Report
 
@@ -34,22 +26,13 @@ def document(report: Report) -> dict[str, Any]:
         "version": VERSION,
         "audit": {"title": about.title, **about.facts, "sentences": list(about.sentences)},
         "run": next(iter(runs), None),
-        "choice": {
-            "naans": list(choice.naans),
-            "documents": list(choice.documents),
-            "only": list(choice.only),
-        },
+        "choice": {"naans": list(choice.naans), "documents": list(choice.documents), "only": list(choice.only)},
         "tables": {
             definition.name: {
                 "title": definition.title,
                 "caption": definition.caption,
                 "columns": [
-                    {
-                        "name": column.name,
-                        "type": str(column.type),
-                        "unit": column.unit,
-                        "meaning": column.meaning,
-                    }
+                    {"name": column.name, "type": str(column.type), "unit": column.unit, "meaning": column.meaning}
                     for column in definition.columns
                 ],
                 "rows": [_plain_row(row) for row in records_of(report.tables[definition.name])],
@@ -85,10 +68,7 @@ def schema() -> dict[str, Any]:
         "began": _described("string", "when it began (UTC)"),
         "ended": _described(["string", "null"], "when it ended (UTC)"),
         "is_alone": _described("boolean", "whether later checks are left out"),
-        "later_runs": {
-            **numbers,
-            "description": "numbers of the runs whose checks stand in the place of its own",
-        },
+        "later_runs": {**numbers, "description": "numbers of the runs whose checks stand in the place of its own"},
         "checked_again": _described("integer", "how many of its verdicts are theirs"),
         "sentences": {**texts, "description": "the same in words"},
     }

@@ -54,17 +54,7 @@ def _suites(report: Report) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     for part in (rows, alone):
         judged = with_decisions(frames, part).assign(family=families(part["object"]))
         for document, cases in in_order(judged, "document", "ark", "request_url").groupby("document"):
-            named = cases[
-                [
-                    "ark",
-                    "request_url",
-                    "object",
-                    "object_evidence",
-                    "family",
-                    "treatment",
-                    "decision",
-                ]
-            ]
+            named = cases[["ark", "request_url", "object", "object_evidence", "family", "treatment", "decision"]]
             yield str(document), list(records_of(named))
 
 
@@ -92,12 +82,7 @@ def _add_case(suite: ElementTree.Element, document: str, case: dict[str, Any]) -
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 #: How much a result matters to the keepers of the document.
-LEVELS = {
-    Fault.CITATION: "error",
-    Fault.RESOLVER: "warning",
-    Fault.LANDING_HOST: "warning",
-    Fault.NOBODY: "note",
-}
+LEVELS = {Fault.CITATION: "error", Fault.RESOLVER: "warning", Fault.LANDING_HOST: "warning", Fault.NOBODY: "note"}
 
 
 def sarif(report: Report) -> str:
@@ -106,11 +91,7 @@ def sarif(report: Report) -> str:
     driver: dict[str, Any] = {"name": "arkaudit", "rules": [_rule(cause) for cause in Cause]}
     if version:
         driver["version"] = version
-    run = {
-        "tool": {"driver": driver},
-        "columnKind": "unicodeCodePoints",
-        "results": list(_results(report)),
-    }
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": list(_results(report))}
     return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
@@ -130,11 +111,7 @@ def _results(report: Report) -> Iterator[dict[str, Any]]:
         yield _result(row)
     known_problems = report.tables["known"]
     for row in records_of(known_problems[known_problems["cause"].notna()]):
-        suppression = {
-            "kind": "external",
-            "status": "accepted",
-            "justification": escaped(row["decision"]),
-        }
+        suppression = {"kind": "external", "status": "accepted", "justification": escaped(row["decision"])}
         yield {**_result({"contact": None, **row}), "suppressions": [suppression]}
 
 
@@ -160,13 +137,7 @@ def _result(row: Mapping[str, Any]) -> dict[str, Any]:
 def _location(row: Mapping[str, Any]) -> dict[str, Any]:
     """The document, and the logical place in it: its offsets are those of the reader's text, not of the file."""
     name = " ".join(
-        part
-        for part in (
-            f"page {row['page']}" if row["page"] else "",
-            row["place"] or "",
-            row["role"] or "",
-        )
-        if part
+        part for part in (f"page {row['page']}" if row["page"] else "", row["place"] or "", row["role"] or "") if part
     )
     return {
         "physicalLocation": {"artifactLocation": {"uri": quote(row["document"], safe="%/:=&?~#+!$,;'@()*[]")}},

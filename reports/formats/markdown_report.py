@@ -20,18 +20,7 @@ from reports.tables.summary import sentences
 #: Tables that a summary shows, with the columns of each that fit, and how many of its rows.
 SHOWN = {
     "causes": (
-        (
-            "number",
-            "cause",
-            "fault",
-            "host",
-            "citations",
-            "documents",
-            "arks",
-            "advice",
-            "assignees",
-            "example_ark",
-        ),
+        ("number", "cause", "fault", "host", "citations", "documents", "arks", "advice", "assignees", "example_ark"),
         25,
     ),
     "arks": (("ark", "asked", "asked_from", "answered", "object"), 25),
@@ -39,17 +28,7 @@ SHOWN = {
     "inventory": (("findings", "ark", "title", "collection", "expected_url", "final_url"), 25),
     "services": (("outcome", "arks", "share", "meaning"), 10),
     "naans": (
-        (
-            "naan",
-            "organization",
-            "arks",
-            "citations",
-            "works",
-            "fails",
-            "unreachable",
-            "not_judged",
-            "share_works",
-        ),
+        ("naan", "organization", "arks", "citations", "works", "fails", "unreachable", "not_judged", "share_works"),
         25,
     ),
     "resolvers": (("host", "arks", "works", "fails", "share_works"), 15),

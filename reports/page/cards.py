@@ -109,15 +109,7 @@ def _card(
         (language.gettext("Cited in"), cell_of(row["example_document"], URL, language)),
         (language.gettext("Evidence"), Cell(escaped(row["evidence"] or ""), URL)),
     ]
-    message = letter(
-        cause,
-        fault,
-        row["host"] or "",
-        _seen(failures),
-        row["arks"],
-        language,
-        sender=_sender(frames),
-    )
+    message = letter(cause, fault, row["host"] or "", _seen(failures), row["arks"], language, sender=_sender(frames))
     mailbox = next((address for _, address in named if _MAILBOX.fullmatch(address)), None)
     return ActionCard(
         number=row["number"],
@@ -209,10 +201,7 @@ def _shows(citations: int, places: int, language: Language) -> str:
     if places > citations:
         where = language.npgettext("in", "{number} place", "{number} places", places)
         return language.ngettext(
-            "Show {number} citation, in {places}",
-            "Show {number} citations, in {places}",
-            citations,
-            places=where,
+            "Show {number} citation, in {places}", "Show {number} citations, in {places}", citations, places=where
         )
     return language.ngettext("Show {number} citation", "Show {number} citations", citations)
 

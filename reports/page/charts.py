@@ -259,24 +259,12 @@ def colour(name: str) -> dict[str, str]:
 ROW_HEIGHT = 27
 LEGEND_HEIGHT = 30
 #: A legend above a chart; the page breaks it into as many lines as it needs.
-LEGEND = {
-    "top": 0,
-    "left": 0,
-    "itemWidth": 14,
-    "itemHeight": 12,
-    "itemGap": 16,
-    "textStyle": {"color": colour("ink")},
-}
+LEGEND = {"top": 0, "left": 0, "itemWidth": 14, "itemHeight": 12, "itemGap": 16, "textStyle": {"color": colour("ink")}}
 #: What all charts of bars and lines have in common.
 FRAME: Mapping[str, Any] = {
     "animation": False,
     "textStyle": {"fontFamily": "inherit"},
-    "tooltip": {
-        "trigger": "axis",
-        "axisPointer": {"type": "shadow"},
-        "renderMode": "richText",
-        "confine": True,
-    },
+    "tooltip": {"trigger": "axis", "axisPointer": {"type": "shadow"}, "renderMode": "richText", "confine": True},
     "grid": {"left": 4, "right": 12, "top": LEGEND_HEIGHT + 6, "bottom": 4, "containLabel": True},
 }
 
@@ -401,13 +389,7 @@ def _label(node: Node, name: str, language: Language) -> dict[str, Any]:
         case (0, _):
             return {"position": "left", **short}
         case (1, _):
-            return {
-                "position": "top",
-                "distance": 3,
-                "backgroundColor": colour("paper"),
-                "padding": [1, 3],
-                **short,
-            }
+            return {"position": "top", "distance": 3, "backgroundColor": colour("paper"), "padding": [1, 3], **short}
     return {"position": "right"}
 
 

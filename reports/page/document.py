@@ -20,16 +20,7 @@ from reports.page import template
 from reports.page.cards import action_cards, check_list, closed_doors
 from reports.page.charts import Chart, by_naan, by_service, flow_of
 from reports.page.over_time import alive_of, survival_of
-from reports.page.shown_tables import (
-    TONES,
-    TOPICS,
-    ShownTable,
-    columns_of,
-    described,
-    packed,
-    shown_table,
-    tiles_of,
-)
+from reports.page.shown_tables import TONES, TOPICS, ShownTable, columns_of, described, packed, shown_table, tiles_of
 from reports.page.translations import Texts, changes, words_in
 from reports.remediation.causes import ADVICE
 from reports.store.frames import Frames
@@ -68,13 +59,7 @@ SCRIPTS = (
 CHART_LIBRARY = "echarts.min.js"
 
 
-def page(
-    frames: Frames,
-    tables: Mapping[str, pd.DataFrame],
-    *,
-    choice: str = "",
-    spoken: Spoken | None = None,
-) -> str:
+def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = "", spoken: Spoken | None = None) -> str:
     """The whole page as HTML. The same run and tables give the same text."""
     spoken = spoken or Spoken()
     texts = Texts(spoken.language.code)
@@ -135,12 +120,7 @@ def charts_of(name: str, table: pd.DataFrame, language: Language) -> Iterator[Ch
 
 
 def page_pieces(
-    frames: Frames,
-    parts: Mapping[str, PagePart],
-    texts: Texts,
-    *,
-    choice: str = "",
-    spoken: Spoken,
+    frames: Frames, parts: Mapping[str, PagePart], texts: Texts, *, choice: str = "", spoken: Spoken
 ) -> Iterator[bytes]:
     """Yield the page as HTML, made of its parts by the names of their tables.
 
@@ -170,13 +150,7 @@ def page_pieces(
         "languages": LANGUAGES.values(),
     }
     # what is the same in every language, and is much, is left out when the places of texts are counted
-    nothing = {
-        "style": "",
-        "library": "",
-        "policy": "",
-        "script_data": "",
-        "scripts": [""] * len(scripts),
-    }
+    nothing = {"style": "", "library": "", "policy": "", "script_data": "", "scripts": [""] * len(scripts)}
     places = texts.places(whole.render({**said, **nothing, "data": dict.fromkeys([*parts, LIFE.name], "")}))
     title = texts.mark(lambda language: audited(frames, language).title)
     for_scripts = {
@@ -302,10 +276,7 @@ def _run_facts(frames: Frames, language: Language) -> list[tuple[str, str]]:
 def _compared(frames: Frames, language: Language) -> str:
     return "; ".join(
         language.gettext(words, run=str(earlier.run["run_id"].iloc[0]))
-        for words, earlier in (
-            (N_("run {run} (before)"), frames.previous),
-            (N_("run {run} (chosen)"), frames.since),
-        )
+        for words, earlier in ((N_("run {run} (before)"), frames.previous), (N_("run {run} (chosen)"), frames.since))
         if earlier
     )
 
@@ -323,8 +294,7 @@ _WORTH_A_LOOK = {
         "{number} document that could not be read.", "{number} documents that could not be read."
     ),
     "documents not reached": Forms(
-        "{number} document that could not be obtained.",
-        "{number} documents that could not be obtained.",
+        "{number} document that could not be obtained.", "{number} documents that could not be obtained."
     ),
 }
 

@@ -122,10 +122,7 @@ def _written(
     subject, opening = (language.ngettext(forms.one, forms.many, count, host=where) for forms in words)
     arks = list(dict.fromkeys(one.ark for one in arks_seen))[:MOST_NAMED]
     more = count - len(arks)
-    parts = [
-        language.gettext(salutation),
-        f"{opening} {language.gettext(_MEANING)}",
-    ]
+    parts = [language.gettext(salutation), f"{opening} {language.gettext(_MEANING)}"]
     for ark in arks:
         lines = [line for one in arks_seen if one.ark == ark for line in _lines(one, language)]
         parts.append("\n  ".join([escaped(ark), *lines]))
@@ -180,10 +177,7 @@ _FIRST_WORDS = {
         ),
     ),
     Fault.RESOLVER: (
-        Forms(
-            "An ARK cannot be reached at {host}",
-            "{number} ARKs cannot be reached at {host}",
-        ),
+        Forms("An ARK cannot be reached at {host}", "{number} ARKs cannot be reached at {host}"),
         Forms(
             "An ARK did not lead to its object when we asked for it at {host}.",
             "{number} ARKs did not lead to their objects when we asked for them at {host}.",
@@ -191,10 +185,7 @@ _FIRST_WORDS = {
     ),
 }
 _TO_LET_IN = (
-    Forms(
-        "Programs cannot check an ARK at {host}",
-        "Programs cannot check {number} ARKs at {host}",
-    ),
+    Forms("Programs cannot check an ARK at {host}", "Programs cannot check {number} ARKs at {host}"),
     Forms(
         "Your server {host} keeps our program out, so no one can say whether an ARK that leads there still works.",
         "Your server {host} keeps our program out, so no one can say whether {number} ARKs that lead there still work.",

@@ -148,11 +148,7 @@ def survival_of(survival: pd.DataFrame, grouping: str, language: Language) -> Ch
                 language.gettext("share alive ({confidence})", confidence=language.share(0.95, 0)),
             ),
             tuple(
-                (
-                    name,
-                    *(language.number(_at_risk(rows, day)) for day in days),
-                    _end(rows, language),
-                )
+                (name, *(language.number(_at_risk(rows, day)) for day in days), _end(rows, language))
                 for name, rows in curves.items()
             ),
             is_open=True,

@@ -14,25 +14,12 @@ import pandas as pd
 import pyarrow as pa
 
 from crawler.history.ark_status import ArkState, EventKind
-from crawler.model.observations import (
-    DESCRIBED,
-    FAMILY_OF,
-    CommitmentOutcome,
-    Family,
-    MetadataOutcome,
-)
+from crawler.model.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome
 from reports.languages import N_, Forms, Language
 from reports.languages.display import ColumnType, escaped, heading, link
 from reports.remediation.causes import FAULT_OF, Fault
 from reports.store.frames import Frames
-from reports.tables.definitions import (
-    Column,
-    TableDefinition,
-    arrow_moments,
-    records_of,
-    rows_of,
-    values_of,
-)
+from reports.tables.definitions import Column, TableDefinition, arrow_moments, records_of, rows_of, values_of
 from reports.tables.wording import FAMILY_NAMES
 
 #: Rows of a table that the page has as HTML, for readers without scripts and for paper; the data has them all.
@@ -115,10 +102,7 @@ def cell_of(value: Any, kind: ColumnType, language: Language) -> Cell:
 
 _TONES: Mapping[Any, Family] = {
     **dict.fromkeys((*EventKind, *ArkState, *MetadataOutcome, *CommitmentOutcome), Family.NOT_JUDGED),
-    **dict.fromkeys(
-        (*DESCRIBED, CommitmentOutcome.STATED, ArkState.HEALTHY, EventKind.RECOVERED),
-        Family.WORKS,
-    ),
+    **dict.fromkeys((*DESCRIBED, CommitmentOutcome.STATED, ArkState.HEALTHY, EventKind.RECOVERED), Family.WORKS),
     **dict.fromkeys((ArkState.FAILING, ArkState.FLAPPING), Family.UNREACHABLE),
     **dict.fromkeys((ArkState.CONFIRMED_BROKEN, EventKind.BROKE), Family.FAILS),
     **{cause: Family.UNREACHABLE if fault is Fault.NOBODY else Family.FAILS for cause, fault in FAULT_OF.items()},
@@ -244,10 +228,7 @@ def _content(values: pd.Series, column: Column) -> dict[str, list[Any]]:
         case ColumnType.COUNT | ColumnType.NUMBER | ColumnType.SHARE:
             return {"v": values_of(values)}
     numbers, texts = pd.factorize(values)
-    return {
-        "d": [escaped(text) for text in values_of(pd.Series(texts, dtype="str"))],
-        "i": numbers.tolist(),
-    }
+    return {"d": [escaped(text) for text in values_of(pd.Series(texts, dtype="str"))], "i": numbers.tolist()}
 
 
 def described(definition: TableDefinition) -> dict[str, Any]:
@@ -347,41 +328,12 @@ _FIRST = {
         "documents",
         "final_url",
     ),
-    "causes": (
-        "number",
-        "cause",
-        "citations",
-        "arks",
-        "documents",
-        "host",
-        "fault",
-        "advice",
-        "contact",
-    ),
+    "causes": ("number", "cause", "citations", "arks", "documents", "host", "fault", "advice", "contact"),
     "citations": ("ark", "object", "document", "page", "as_written", "repairs", "confidence"),
     "conformance": ("resolver", "form", "conforms", "treatment", "status", "asked_url"),
     "corrections": ("as_written", "correct", "document", "page", "why", "because"),
-    "documents": (
-        "document",
-        "citations",
-        "arks",
-        "works",
-        "fails",
-        "unreachable",
-        "not_judged",
-        "title",
-    ),
-    "failures": (
-        "ark",
-        "document",
-        "page",
-        "as_written",
-        "should_be",
-        "cause",
-        "object",
-        "context",
-        "number",
-    ),
+    "documents": ("document", "citations", "arks", "works", "fails", "unreachable", "not_judged", "title"),
+    "failures": ("ark", "document", "page", "as_written", "should_be", "cause", "object", "context", "number"),
     "inventory": ("ark", "findings", "title", "collection", "expected_url", "final_url"),
     "known": ("ark", "treatment", "until", "why", "object", "document", "page"),
     "requests": ("ark", "question", "url", "status", "error", "location", "elapsed_s"),
@@ -392,10 +344,7 @@ def columns_of(definition: TableDefinition) -> tuple[Column, ...]:
     """The columns of a table in the order of the page."""
     first = _FIRST.get(definition.name, ())
     by_name = {column.name: column for column in definition.columns}
-    return (
-        *(by_name[name] for name in first),
-        *(column for column in definition.columns if column.name not in first),
-    )
+    return (*(by_name[name] for name in first), *(column for column in definition.columns if column.name not in first))
 
 
 #: What a table without a row says, where that is more than that there is none.

@@ -119,9 +119,7 @@ def correction(citation: Place) -> Correction | None:
     if citation.meant_ark:
         correct = citation.meant_url if citation.has_resolver and citation.meant_url else citation.meant_ark
         return Correction(
-            correct,
-            Why.DID_YOU_MEAN,
-            f"it is not found; {citation.meant_ark} differs in a character and lives",
+            correct, Why.DID_YOU_MEAN, f"it is not found; {citation.meant_ark} differs in a character and lives"
         )
     better = _better(citation)
     if better or citation.archived_copy is None or citation.family is Family.WORKS:

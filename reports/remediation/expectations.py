@@ -97,10 +97,7 @@ def presence(*, is_cited: bool, is_checked: bool) -> Presence:
 
 
 def landing(
-    expected: str | None,
-    outcome: ObjectOutcome | None,
-    final_url: str | None,
-    passed: Iterable[str] = (),
+    expected: str | None, outcome: ObjectOutcome | None, final_url: str | None, passed: Iterable[str] = ()
 ) -> Landing:
     """Return where an ARK lands; one of the URLs *passed* on the way suffices, for a page may lead on to its newest
     form.
@@ -117,11 +114,7 @@ def landing(
 
 
 def access(
-    closed: bool | None,
-    outcome: ObjectOutcome | None,
-    status: int | None = None,
-    *,
-    asks_password: bool = False,
+    closed: bool | None, outcome: ObjectOutcome | None, status: int | None = None, *, asks_password: bool = False
 ) -> ExpectedAccess:
     """Return whether people are let in as it is meant.
 

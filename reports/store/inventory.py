@@ -145,15 +145,7 @@ def _row(line: int, cells: list[str], names: list[str | None]) -> tuple[Any, ...
         closed = _TRUTHS.get(by_name["closed"].lower())
         if closed is None:
             raise ValueError(f"closed is yes or no, and not {by_name['closed']!r}")
-    return (
-        line,
-        str(ark),
-        ark.naan,
-        expected,
-        by_name.get("title") or None,
-        by_name.get("collection") or None,
-        closed,
-    )
+    return (line, str(ark), ark.naan, expected, by_name.get("title") or None, by_name.get("collection") or None, closed)
 
 
 def _is_web(url: str) -> bool:

@@ -5,32 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Integer,
-    Select,
-    and_,
-    case,
-    column,
-    func,
-    or_,
-    select,
-    table,
-)
+from sqlalchemy import ColumnElement, Connection, Integer, Select, and_, case, column, func, or_, select, table
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.expression import UnaryExpression
 
 from crawler.model.observations import FAMILY_OF, DocumentOutcome, Family
-from crawler.model.schema import (
-    document,
-    event,
-    is_current_mention,
-    mention,
-    observation,
-    run,
-    verdict,
-)
+from crawler.model.schema import document, event, is_current_mention, mention, observation, run, verdict
 
 #: The state of a run that came to its end.
 FINISHED = "finished"
@@ -93,11 +73,7 @@ def run_before(connection: Connection, run_id: int) -> int | None:
     this = connection.execute(select(run.c.command, run.c.seeds, run.c.started_at).where(run.c.run_id == run_id)).one()
     earlier = connection.execute(
         select(run.c.run_id, run.c.seeds)
-        .where(
-            run.c.started_at < this.started_at,
-            run.c.command == this.command,
-            run.c.state == "finished",
-        )
+        .where(run.c.started_at < this.started_at, run.c.command == this.command, run.c.state == "finished")
         .order_by(run.c.started_at.desc(), run.c.run_id.desc())
     )
     return next((row.run_id for row in earlier if row.seeds == this.seeds), None)
@@ -118,10 +94,7 @@ _answered_at = case(
         verdict.c.run_id.in_(_beside_another.scalar_subquery()),
         func.coalesce(
             select(func.min(func.max(observation.c.at), func.coalesce(run.c.ended_at, "9")))
-            .where(
-                observation.c.run_id == verdict.c.run_id,
-                observation.c.request_url == verdict.c.request_url,
-            )
+            .where(observation.c.run_id == verdict.c.run_id, observation.c.request_url == verdict.c.request_url)
             .correlate(verdict, run)
             .scalar_subquery(),
             run.c.started_at,
@@ -161,10 +134,7 @@ def counting_verdicts(reported: Reported) -> Select[Any]:
             meant = meant.where(or_(verdict.c.request_url.in_(cited), verdict.c.request_url.in_(judged)))
         aged = meant.subquery()
         return select(aged.c.verdict_id).where(aged.c.age == 1)
-    numbered = select(
-        run.c.run_id,
-        func.row_number().over(order_by=(run.c.started_at, run.c.run_id)).label("place"),
-    )
+    numbered = select(run.c.run_id, func.row_number().over(order_by=(run.c.started_at, run.c.run_id)).label("place"))
     places = numbered.where(run.c.started_at < last).subquery()
     # Of a group SQLite gives the row of the greatest; to sort all of them takes longer.
     earlier = (

@@ -99,26 +99,13 @@ def selected(table: Table, *names: str, **others: ColumnElement[Any]) -> Selecti
     columns = {name: table.c[name] for name in names} | others
     return {
         column.label(name): _SPECIAL.get(column)
-        or next(
-            (kind for stored, kind in _BY_STORED_TYPE.items() if isinstance(column.type, stored)),
-            TEXT,
-        )
+        or next((kind for stored, kind in _BY_STORED_TYPE.items() if isinstance(column.type, stored)), TEXT)
         for name, column in columns.items()
     }
 
 
 RUN: Selection = {
-    **selected(
-        run,
-        "run_id",
-        "command",
-        "started_at",
-        "ended_at",
-        "state",
-        "version",
-        "resolver",
-        "user_agent",
-    ),
+    **selected(run, "run_id", "command", "started_at", "ended_at", "state", "version", "resolver", "user_agent"),
     **selected(run, "seeds", "plan", is_suspect=assessment.c.is_suspect, suspicion=assessment.c.reason),
     run.c.seeds.label("seed_list"): PARSED,
 }
@@ -149,15 +136,7 @@ FINDINGS = selected(finding, "finding_id", "document_id", "subject", "kind", "de
 ARKS = selected(ark, "ark_id", "ark", "naan", "shoulder", "name", "qualifier")
 #: What is needed of the citations and questions of a run that another is compared with.
 COMPARED_MENTIONS = selected(
-    mention,
-    "mention_id",
-    "document_id",
-    "citation",
-    "ark_id",
-    "request_url",
-    "repairs",
-    "confidence",
-    "asked",
+    mention, "mention_id", "document_id", "citation", "ark_id", "request_url", "repairs", "confidence", "asked"
 )
 MENTIONS = selected(
     mention,
@@ -256,57 +235,22 @@ RUNS = selected(run, "run_id", "started_at")
 LAST_GOOD = selected(verdict, "verdict_id", "ark_id", good_at=run.c.started_at, good_url=verdict.c.final_url)
 #: What an archive has of ARKs that fail.
 MEMENTOS = selected(
-    memento,
-    "memento_id",
-    "ark_id",
-    "request_url",
-    "at",
-    "outcome",
-    "reason",
-    "memento_url",
-    "memento_at",
+    memento, "memento_id", "ark_id", "request_url", "at", "outcome", "reason", "memento_url", "memento_at"
 )
 LATEST = selected(
-    latest,
-    "latest_id",
-    "ark_id",
-    "request_url",
-    "state",
-    "since",
-    "checked_at",
-    "reason",
-    "strikes",
-    "worked_at",
+    latest, "latest_id", "ark_id", "request_url", "state", "since", "checked_at", "reason", "strikes", "worked_at"
 )
 EVENTS = selected(
-    event,
-    "event_id",
-    "run_id",
-    "ark_id",
-    "request_url",
-    "at",
-    "event",
-    "detail",
-    ark=ark.c.ark,
-    naan=ark.c.naan,
+    event, "event_id", "run_id", "ark_id", "request_url", "at", "event", "detail", ark=ark.c.ark, naan=ark.c.naan
 )
 #: All runs up to one of them: the runs themselves, what they found, how ARKs stand, the hosts that were met.
 JUDGED_RUNS = selected(
-    run,
-    "run_id",
-    "started_at",
-    "command",
-    "state",
-    is_suspect=assessment.c.is_suspect,
-    reason=assessment.c.reason,
+    run, "run_id", "started_at", "command", "state", is_suspect=assessment.c.is_suspect, reason=assessment.c.reason
 )
 CHECKS = selected(verdict, "run_id", "object", pair=latest.c.latest_id)
 STANDINGS: Selection = {
     **selected(
-        latest,
-        *("ark_id", "state", "checked_at", "first_seen_at", "gone_at"),
-        pair=latest.c.latest_id,
-        ark=ark.c.ark,
+        latest, *("ark_id", "state", "checked_at", "first_seen_at", "gone_at"), pair=latest.c.latest_id, ark=ark.c.ark
     ),
     **selected(verdict, "object", "metadata", "commitment"),
     ark.c.naan.label("naan"): WORD,

@@ -85,14 +85,7 @@ def _stamp(store: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def _read(
-    store: Path,
-    work: Callable[[Connection], Found],
-    *,
-    access: str,
-    name: Path,
-    checks_values: bool,
-) -> Found:
+def _read(store: Path, work: Callable[[Connection], Found], *, access: str, name: Path, checks_values: bool) -> Found:
     """Do *work* by a connection that can't write, in one transaction; what fails in it becomes `StoreUnreadable`.
 
     Or `crawler.store.StoreDamaged`, when the store is ours. Messages call it by its *name*.

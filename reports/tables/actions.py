@@ -130,19 +130,15 @@ def contacts(frames: Frames) -> Mapping[str, tuple[str, str]]:
 
 
 _NUMBER = count_column(
-    "number",
-    "number of the cause in causes.csv, the one with most ARKs first, outages last",
-    "number from 1",
+    "number", "number of the cause in causes.csv, the one with most ARKs first, outages last", "number from 1"
 )
 _CAUSE = token_column("cause", "why it fails, as far as this run shows")
 _SHOULD_BE = text_column(
-    "should_be",
-    "what the document should say instead: an ARK or URL; empty where nothing better is known",
+    "should_be", "what the document should say instead: an ARK or URL; empty where nothing better is known"
 )
 _BECAUSE = text_column("because", "how that is known", is_ours=True)
 _CONTACT = text_column(
-    "contact",
-    "whom the copy of the NAAN registry names for the NAANs, with the address that it gives",
+    "contact", "whom the copy of the NAAN registry names for the NAANs, with the address that it gives"
 )
 
 CAUSES = TableDefinition(
@@ -158,40 +154,22 @@ CAUSES = TableDefinition(
         FAULT_COLUMN,
         FAULT_HOST_COLUMN,
         text_column(
-            "pattern",
-            "what all of its failures have in common: an address with {name} for the name, a host, or an ARK",
+            "pattern", "what all of its failures have in common: an address with {name} for the name, a host, or an ARK"
         ),
-        text_column(
-            "rule",
-            "rule that fails for all of them: an address for any NAAN and name; empty for none",
-        ),
-        count_column(
-            "citations",
-            "citations that are affected; a link and its text are one",
-            "citations",
-        ),
+        text_column("rule", "rule that fails for all of them: an address for any NAAN and name; empty for none"),
+        count_column("citations", "citations that are affected; a link and its text are one", "citations"),
         DOCUMENTS_COLUMN,
         ARKS_COLUMN,
         text_column("naans", "NAANs of these ARKs"),
-        text_column(
-            "outcomes",
-            "object outcomes by number of places, the most frequent first; three at most",
-        ),
+        text_column("outcomes", "object outcomes by number of places, the most frequent first; three at most"),
         text_column("advice", "what to do", is_ours=True),
         text_column("assignees", "who looks after these ARKs, as was decided; empty for no one"),
         _CONTACT,
         ark_column("example_ark", "one of the ARKs"),
         url_column("example_url", "URL that was asked for it"),
         url_column("example_document", "document that cites it"),
-        count_column(
-            "suggested",
-            "how many of these ARKs something better is known for; failures.csv has it",
-            "ARKs",
-        ),
-        text_column(
-            "should_be",
-            "what documents should say instead, where that is the same for all of these ARKs",
-        ),
+        count_column("suggested", "how many of these ARKs something better is known for; failures.csv has it", "ARKs"),
+        text_column("should_be", "what documents should say instead, where that is the same for all of these ARKs"),
         text_column("because", "how that is known, where it is the same for all of them", is_ours=True),
         text_column("evidence", "why the object outcome of the example is what it is"),
     ),
@@ -228,10 +206,7 @@ FAILURES = TableDefinition(
         FAULT_HOST_COLUMN,
         _CONTACT,
         ASSIGNEE_COLUMN,
-        text_column(
-            "triage",
-            "what was decided of it that no longer holds, and why not; empty for nothing",
-        ),
+        text_column("triage", "what was decided of it that no longer holds, and why not; empty for nothing"),
         EVIDENCE_COLUMN,
     ),
     is_listing=True,
@@ -300,10 +275,7 @@ CORRECTIONS = TableDefinition(
     (
         DOCUMENT_COLUMN,
         *PLACE_COLUMNS,
-        text_column(
-            "correct",
-            "what should be written there; empty where only an archived copy is known",
-        ),
+        text_column("correct", "what should be written there; empty where only an archived copy is known"),
         token_column("why", "did-you-mean, other-form, other-resolver, repaired or archived-copy"),
         text_column("because", "why, in words", is_ours=True),
         text_column("context", "text around it"),

@@ -9,13 +9,7 @@ import pandas as pd
 
 from crawler.answers.mementos import MementoOutcome
 from crawler.history.ark_status import ArkState
-from crawler.model.observations import (
-    DESCRIBED,
-    FAMILY_OF,
-    CommitmentOutcome,
-    Family,
-    ObjectOutcome,
-)
+from crawler.model.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, ObjectOutcome
 from reports.store.frames import Frames
 from reports.store.selections import OBJECT
 from reports.store.typed_columns import vocabulary
@@ -152,9 +146,7 @@ def citation_counts(mentions: pd.DataFrame, by: str | list[str]) -> pd.DataFrame
     """One row per group of *mentions*: how many citations, in how many documents, and the first of these."""
     rows = mentions.sort_values(["document", "ordinal"]).groupby(by, dropna=False, as_index=False, sort=False)
     return rows.agg(
-        citations=("citation_id", "nunique"),
-        documents=("document_id", "nunique"),
-        first_document=("document", "first"),
+        citations=("citation_id", "nunique"), documents=("document_id", "nunique"), first_document=("document", "first")
     )
 
 

@@ -114,8 +114,7 @@ def records_of(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 NAAN_COLUMN = naan_column("naan", "Name Assigning Authority Number, as in the normal form")
 ORGANIZATION_COLUMN = text_column(
-    "organization",
-    "who assigns there, as the copy of the NAAN registry says; empty where it doesn't",
+    "organization", "who assigns there, as the copy of the NAAN registry says; empty where it doesn't"
 )
 ARK_COLUMN = ark_column("ark", "ARK in normal form")
 DOCUMENT_COLUMN = url_column("document", "URL or path of the document")
@@ -127,10 +126,7 @@ PLACE_COLUMNS = (
     text_column("as_written", "what the document contains there"),
 )
 ARCHIVED_COLUMNS = (
-    url_column(
-        "archived_copy",
-        "address of the last good capture of what it led to, in the archive that was asked",
-    ),
+    url_column("archived_copy", "address of the last good capture of what it led to, in the archive that was asked"),
     moment_column("archived_at", "moment of that capture"),
 )
 ASSIGNEE_COLUMN = text_column("assignee", "who looks after it, as was decided; empty for no one")
@@ -139,17 +135,12 @@ FAULT_COLUMN = token_column("fault", "with whom a repair begins: citation, resol
 FAULT_HOST_COLUMN = text_column("host", "host that the repair is about")
 JUDGED_AT_COLUMN = moment_column("judged_at", "beginning of the run whose verdict this is", varies=True)
 LAST_GOOD_COLUMNS = (
-    url_column(
-        "last_good_url",
-        "where the ARK led when it last worked, in an earlier run; empty if it never did",
-    ),
+    url_column("last_good_url", "where the ARK led when it last worked, in an earlier run; empty if it never did"),
     moment_column("last_good_at", "beginning of that run", varies=True),
 )
 ASKED_COLUMNS = (
     count_column(
-        "asked",
-        "how often people asked for it, as the logs that were read say; empty for what is in none",
-        "requests",
+        "asked", "how often people asked for it, as the logs that were read say; empty for what is in none", "requests"
     ),
     count_column("asked_by_robots", "how often robots did, by their own word", "requests"),
 )
@@ -164,20 +155,14 @@ GUARANTOR_COLUMN = text_column("guarantor", "who makes the commitment, in the pr
 ASKED_URL_COLUMN = url_column("request_url", "URL that was asked for the object")
 ARKS_COLUMN = count_column("arks", "distinct ARKs of this row", "ARKs")
 CITATIONS_COLUMN = count_column(
-    "citations",
-    "citations of these ARKs in documents; a link and its text are one",
-    "citations",
+    "citations", "citations of these ARKs in documents; a link and its text are one", "citations"
 )
 DOCUMENTS_COLUMN = count_column("documents", "documents that cite them", "documents")
 FAMILY_COUNT_COLUMNS = (
     count_column("works", "ARKs that lead to their object or to the provider's words about it", "ARKs"),
     count_column("fails", "ARKs for which the provider answers, but not with the object", "ARKs"),
     count_column("unreachable", "ARKs whose server gave no answer today; not link rot", "ARKs"),
-    count_column(
-        "not_judged",
-        "ARKs that were skipped, held back, refused to programs, or not asked",
-        "ARKs",
-    ),
+    count_column("not_judged", "ARKs that were skipped, held back, refused to programs, or not asked", "ARKs"),
 )
 SHARE_COLUMN = share_column("share_works", "works / (works + fails); empty when both are 0")
 REQUEST_URL_COLUMN = url_column("request_url", "URL that was asked for the object; empty when none was")

@@ -18,15 +18,7 @@ from reports.remediation.causes import CauseContext, Failure, diagnosed, pattern
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
 from reports.tables.ark_statuses import families, last_answers
-from reports.tables.definitions import (
-    PAIR,
-    in_order,
-    mapped,
-    netloc,
-    netlocs_of,
-    records_of,
-    rows_of,
-)
+from reports.tables.definitions import PAIR, in_order, mapped, netloc, netlocs_of, records_of, rows_of
 from reports.tables.listings import check_characters
 
 _OF_DIAGNOSIS = ["cause", "fault", "host", "pattern", "rule", "should_be", "because"]

@@ -125,10 +125,7 @@ def _judged_words(counts: Counts, language: Language) -> str:
     if fails == judged:
         return language.gettext("All {judged} judged ARKs fail", judged=judged)
     return language.ngettext(
-        "{number} of {judged} judged ARKs fails",
-        "{number} of {judged} judged ARKs fail",
-        fails,
-        judged=judged,
+        "{number} of {judged} judged ARKs fails", "{number} of {judged} judged ARKs fail", fails, judged=judged
     )
 
 
@@ -146,9 +143,7 @@ def _since_words(counts: Counts, language: Language) -> str:
         else language.gettext("none recovered")
     )
     failing = language.ngettext(
-        "{number} more fails, not yet confirmed",
-        "{number} more fail, not yet confirmed",
-        counts.failing,
+        "{number} more fails, not yet confirmed", "{number} more fail, not yet confirmed", counts.failing
     )
     if not counts.failing:
         changes = language.gettext("{broke} and {recovered}", broke=broke, recovered=recovered)
@@ -217,10 +212,7 @@ def audited(frames: Frames, language: Language = ENGLISH) -> Audited:
         "checked_again": again,
     }
     what = _what(seeds, language, is_all=frames.is_all)
-    sentences = (
-        _audit_sentence(run, what, frames.store, language),
-        *_standing(frames, again, language),
-    )
+    sentences = (_audit_sentence(run, what, frames.store, language), *_standing(frames, again, language))
     return Audited(f"{what}, {language.numeric_day(run['started_at'])}", sentences, facts)
 
 

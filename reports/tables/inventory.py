@@ -11,14 +11,7 @@ import pandas as pd
 from crawler.model.observations import ObjectOutcome
 from extractors.model.ark import Ark
 from reports.languages import ENGLISH, Language
-from reports.remediation.expectations import (
-    ExpectedAccess,
-    Landing,
-    Presence,
-    access,
-    landing,
-    presence,
-)
+from reports.remediation.expectations import ExpectedAccess, Landing, Presence, access, landing, presence
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_states, ark_statuses, citation_counts, with_counts
 from reports.tables.definitions import (
@@ -122,10 +115,7 @@ INVENTORY = TableDefinition(
     "run under its NAANs that it lacks are extra, but for parts and variants of something that is listed.",
     inventory,
     (
-        text_column(
-            "findings",
-            "what is wrong, the most serious first; extra for what it lacks; empty for nothing",
-        ),
+        text_column("findings", "what is wrong, the most serious first; extra for what it lacks; empty for nothing"),
         ARK_COLUMN,
         NAAN_COLUMN,
         text_column("title", "title, as the inventory says"),
@@ -143,10 +133,7 @@ INVENTORY = TableDefinition(
             "order of the query parameters, session names, escapes of plain characters and the form of an ARK in "
             "the path mean nothing, and a page on the way suffices",
         ),
-        truth_column(
-            "closed",
-            "whether it is closed on purpose, as the inventory says; empty where it doesn't",
-        ),
+        truth_column("closed", "whether it is closed on purpose, as the inventory says; empty where it doesn't"),
         token_column("access", "as-meant, wrongly-open, wrongly-closed, undetermined or not-stated"),
         count_column("line", "line of the inventory", "number from 1"),
         token_column("state", "best status after all checks; empty when it is not known"),

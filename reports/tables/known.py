@@ -109,16 +109,8 @@ def known_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
     counts = Counter(treated["treatment"])
     days = [date.fromisoformat(day) for day in treated["until"].dropna()]
     words = known_words(counts["acknowledged"], days)
-    yield (
-        KNOWN,
-        len(treated),
-        words or "ARKs with problems that somebody has acknowledged or ignored.",
-    )
-    yield (
-        f"{KNOWN}: acknowledged",
-        counts["acknowledged"],
-        "Known as they stand; raised again once they are worse.",
-    )
+    yield (KNOWN, len(treated), words or "ARKs with problems that somebody has acknowledged or ignored.")
+    yield (f"{KNOWN}: acknowledged", counts["acknowledged"], "Known as they stand; raised again once they are worse.")
     yield f"{KNOWN}: ignored", counts["ignored"], "Not to be raised until a day that was given."
 
 
@@ -154,10 +146,7 @@ KNOWN_PROBLEMS = TableDefinition(
     known,
     (
         token_column("treatment", "acknowledged, or ignored"),
-        text_column(
-            "until",
-            "day on which something ignored counts again; empty for what is acknowledged",
-        ),
+        text_column("until", "day on which something ignored counts again; empty for what is acknowledged"),
         text_column("why", "why, in the words of the person who decided"),
         text_column("decision", "what was decided, and when"),
         ASSIGNEE_COLUMN,
@@ -169,10 +158,7 @@ KNOWN_PROBLEMS = TableDefinition(
         token_column("cause", "why it fails, as far as this run shows; empty where it was not judged"),
         FAULT_COLUMN,
         FAULT_HOST_COLUMN,
-        text_column(
-            "should_be",
-            "what the document should say instead: an ARK or URL; empty where nothing is known",
-        ),
+        text_column("should_be", "what the document should say instead: an ARK or URL; empty where nothing is known"),
         text_column("because", "how that is known", is_ours=True),
         DOCUMENT_COLUMN,
         *PLACE_COLUMNS,
@@ -227,8 +213,7 @@ CHANGES = TableDefinition(
     changes,
     (
         token_column(
-            "event",
-            "broke, failing (not yet confirmed), gone (from the documents), moved, changed, recovered or new",
+            "event", "broke, failing (not yet confirmed), gone (from the documents), moved, changed, recovered or new"
         ),
         ARK_COLUMN,
         NAAN_COLUMN,

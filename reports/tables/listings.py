@@ -174,9 +174,7 @@ def _examples(frames: Frames) -> pd.DataFrame:
     titles = frames.documents[["document_id", "title"]]
     cited = frames.mentions[frames.mentions["naan"].isin(sorted(SKIPPED_NAANS))].merge(titles, on="document_id")
     texts = cited.groupby("citation_id").agg(
-        context=("context", lambda texts: " ".join(texts.dropna())),
-        title=("title", "first"),
-        url=("document", "first"),
+        context=("context", lambda texts: " ".join(texts.dropna())), title=("title", "first"), url=("document", "first")
     )
     signs = pd.Series([example_sign(row) for row in rows_of(texts)], index=texts.index, dtype="str")
     return pd.DataFrame({"is_example": signs.notna().astype("boolean"), "sign": signs})
@@ -227,10 +225,7 @@ ARKS = TableDefinition(
         REQUEST_URL_COLUMN,
         OBJECT_COLUMN,
         token_column("family", "what the outcome amounts to: works, fails, unreachable or not-judged"),
-        token_column(
-            "ark_family",
-            "the same of the best outcome of all URLs of the ARK, by which ARKs are counted",
-        ),
+        token_column("ark_family", "the same of the best outcome of all URLs of the ARK, by which ARKs are counted"),
         STATE_COLUMN,
         moment_column("since", "moment of the check that brought it to this state", varies=True),
         JUDGED_AT_COLUMN,
@@ -239,50 +234,29 @@ ARKS = TableDefinition(
         text_column("permanence", "what the commitment says of permanence, in the provider's words"),
         GUARANTOR_COLUMN,
         text_column(
-            "naan_policy",
-            "what the NAAN registry says about the policy of the organization that assigns such names",
+            "naan_policy", "what the NAAN registry says about the policy of the organization that assigns such names"
         ),
         url_column("final_url", "URL that the object's chain of redirects ended at"),
         STATUS_COLUMN,
         *LAST_GOOD_COLUMNS,
-        url_column(
-            "expected_url",
-            "URL at which it should land, as the inventory says; empty without one",
-        ),
+        url_column("expected_url", "URL at which it should land, as the inventory says; empty without one"),
+        count_column("hop_count", "redirects between the first request for the object and the last", "redirects"),
         count_column(
-            "hop_count",
-            "redirects between the first request for the object and the last",
-            "redirects",
+            "request_count", "requests about this ARK at this URL, each attempt and redirect", "requests", varies=True
         ),
-        count_column(
-            "request_count",
-            "requests about this ARK at this URL, each attempt and redirect",
-            "requests",
-            varies=True,
-        ),
-        text_column(
-            "rests_on",
-            "URLs asked for others as well: controls, policies, a host's path, other readings",
-        ),
+        text_column("rests_on", "URLs asked for others as well: controls, policies, a host's path, other readings"),
         *ASKED_COLUMNS,
         text_column(
-            "asked_from",
-            "pages that people came from, each with how often; a log where none is named; five at most",
+            "asked_from", "pages that people came from, each with how often; a log where none is named; five at most"
         ),
         text_column("answered", "statuses that people were answered with, each with how often"),
         count_column("citations", "citations of this ARK with this URL", "citations"),
         *CITED_COLUMNS,
         token_column("check", "what its check character says: passes, fails, none or unknown"),
         text_column("suggestions", "ARKs that may have been meant where the check character fails"),
-        ark_column(
-            "did_you_mean",
-            "the one of them that works, where this ARK is not found; empty for none",
-        ),
+        ark_column("did_you_mean", "the one of them that works, where this ARK is not found; empty for none"),
         *ARCHIVED_COLUMNS,
-        text_column(
-            "archive",
-            "what the archive answered: a capture, none, or nothing; empty where it was not asked",
-        ),
+        text_column("archive", "what the archive answered: a capture, none, or nothing; empty where it was not asked"),
         EVIDENCE_COLUMN,
         text_column("metadata_evidence", "why the metadata outcome is what it is"),
         text_column("commitment_evidence", "why the commitment outcome is what it is"),
@@ -299,11 +273,7 @@ CITATIONS = TableDefinition(
     citations,
     (
         DOCUMENT_COLUMN,
-        count_column(
-            "citation",
-            "which citation of the document; a link and its text are one",
-            "number from 1",
-        ),
+        count_column("citation", "which citation of the document; a link and its text are one", "number from 1"),
         *PLACE_COLUMNS,
         ARK_COLUMN,
         text_column("repaired", "what was written, whole again: this is what is sent"),
@@ -311,10 +281,7 @@ CITATIONS = TableDefinition(
         token_column("confidence", "certain, likely or ambiguous"),
         text_column("reason", "rule that led to the least certain decision"),
         text_column("alternatives", "ARKs that the other decisions would have given"),
-        truth_column(
-            "again",
-            "whether it was decided again in the light of all documents, or of what resolvers said",
-        ),
+        truth_column("again", "whether it was decided again in the light of all documents, or of what resolvers said"),
         text_column("spelling", "how its spelling departs from the specifications"),
         truth_column(
             "is_example",
@@ -351,10 +318,7 @@ REQUESTS = TableDefinition(
     (
         ark_column("ark", "ARK that was asked about"),
         url_column("request_url", "URL of the object question that the request belongs to"),
-        token_column(
-            "question",
-            "what was asked: object, ?info, ??, ?, control, another form of the ARK …",
-        ),
+        token_column("question", "what was asked: object, ?info, ??, ?, control, another form of the ARK …"),
         count_column("attempt", "which attempt at this question", "number from 1"),
         count_column("hop", "which request of the chain", "number from 1"),
         url_column("url", "URL that was requested"),

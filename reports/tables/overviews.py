@@ -7,14 +7,7 @@ from urllib.parse import urlsplit
 import pandas as pd
 
 from crawler.history.ark_status import ArkState
-from crawler.model.observations import (
-    DESCRIBED,
-    ChainEnd,
-    CommitmentOutcome,
-    DocumentOutcome,
-    Family,
-    Question,
-)
+from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Family, Question
 from extractors.model.naan import SHARED_NAANS
 from reports.languages import N_
 from reports.store.frames import Frames
@@ -78,8 +71,7 @@ def naans(frames: Frames) -> pd.DataFrame:
 def _by_names(statuses: pd.DataFrame, mentions: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """The ARKs of each group of names, what is given of them besides the object, and how often they are cited."""
     given = statuses.assign(
-        described=statuses["metadata"].isin(DESCRIBED),
-        committed=statuses["commitment"].eq(CommitmentOutcome.STATED),
+        described=statuses["metadata"].isin(DESCRIBED), committed=statuses["commitment"].eq(CommitmentOutcome.STATED)
     )
     services = given.groupby(by)[["described", "committed"]].sum()
     rows = family_counts(statuses, by).merge(services, on=by)
@@ -205,21 +197,11 @@ NAANS = TableDefinition(
         CITATIONS_COLUMN,
         DOCUMENTS_COLUMN,
         *FAMILY_COUNT_COLUMNS,
-        count_column(
-            "described",
-            "ARKs that were described when asked: outcome erc, structured or html",
-            "ARKs",
-        ),
+        count_column("described", "ARKs that were described when asked: outcome erc, structured or html", "ARKs"),
         COMMITTED_COLUMN,
-        text_column(
-            "policy",
-            "what the NAAN registry says about the policy of the organization that assigns there",
-        ),
+        text_column("policy", "what the NAAN registry says about the policy of the organization that assigns there"),
         SHARE_COLUMN,
-        text_column(
-            "outcomes",
-            "how often each outcome was the best of an ARK, the most frequent first",
-        ),
+        text_column("outcomes", "how often each outcome was the best of an ARK, the most frequent first"),
         text_column("purpose", "what the NAAN is for (draft-kunze-ark-38, table 2)"),
         text_column("expected_to_resolve", "whether its ARKs are expected to resolve: yes or maybe"),
         truth_column("long_term_reference", "whether its ARKs are fit for long-term reference"),
@@ -239,27 +221,15 @@ RESOLVERS = TableDefinition(
         ARKS_COLUMN,
         *FAMILY_COUNT_COLUMNS,
         SHARE_COLUMN,
+        text_column("info_answers", "URLs by metadata outcome: how ?info is answered, the most frequent first"),
+        truth_column("http_only", "whether the host was reached, but never over HTTPS; empty when it was not reached"),
         text_column(
-            "info_answers",
-            "URLs by metadata outcome: how ?info is answered, the most frequent first",
-        ),
-        truth_column(
-            "http_only",
-            "whether the host was reached, but never over HTTPS; empty when it was not reached",
-        ),
-        text_column(
-            "tls",
-            "whether its certificate is valid: ok, or the reason why not; empty when it was not examined",
+            "tls", "whether its certificate is valid: ok, or the reason why not; empty when it was not examined"
         ),
         number_column(
-            "mean_redirects",
-            "mean number of redirects: after the first request, or on the way",
-            "redirects",
+            "mean_redirects", "mean number of redirects: after the first request, or on the way", "redirects"
         ),
-        text_column(
-            "landing_hosts",
-            "the three hosts where most chains ended, with their number of URLs",
-        ),
+        text_column("landing_hosts", "the three hosts where most chains ended, with their number of URLs"),
         text_column("resolvers", "the three hosts that led here most often, with their number of URLs"),
         text_column("naans", "the three NAANs that land here most often, with their number of URLs"),
     ),
@@ -276,10 +246,7 @@ DOCUMENTS = TableDefinition(
         text_column("title", "title that the document gives itself"),
         url_column("found_on", "document that led here; empty for a starting point"),
         token_column("outcome", "what became of the request for the document"),
-        url_column(
-            "led_to",
-            "where it is redirected to; that document has a row of its own. Else empty",
-        ),
+        url_column("led_to", "where it is redirected to; that document has a row of its own. Else empty"),
         text_column("media_type", "media type of the document"),
         count_column("citations", "citations of ARKs in the document", "citations"),
         ARKS_COLUMN,
@@ -422,33 +389,13 @@ COLLECTIONS = TableDefinition(
         token_column("source", "inventory, or section (host and first step of the path, or folder)"),
         text_column("collection", "collection or section; (none) for ARKs without one"),
         ARKS_COLUMN,
-        count_column(
-            "alive",
-            "ARKs that lead to their object or to the provider's words about it",
-            "ARKs",
-        ),
-        count_column(
-            "failing",
-            "ARKs that fail, or have long given no answer, not yet confirmed",
-            "ARKs",
-        ),
-        count_column(
-            "broken",
-            "ARKs of which several checks over days have confirmed the failure",
-            "ARKs",
-        ),
-        count_column(
-            "undetermined",
-            "ARKs that gave no answer today, were refused to programs, or not asked",
-            "ARKs",
-        ),
+        count_column("alive", "ARKs that lead to their object or to the provider's words about it", "ARKs"),
+        count_column("failing", "ARKs that fail, or have long given no answer, not yet confirmed", "ARKs"),
+        count_column("broken", "ARKs of which several checks over days have confirmed the failure", "ARKs"),
+        count_column("undetermined", "ARKs that gave no answer today, were refused to programs, or not asked", "ARKs"),
         *_LEVEL_COLUMNS,
         count_column("listed", "ARKs of the collection in the inventory", "ARKs"),
-        count_column(
-            "not_met",
-            "of these, those that this run does not cite and has no verdict on",
-            "ARKs",
-        ),
+        count_column("not_met", "of these, those that this run does not cite and has no verdict on", "ARKs"),
         count_column("documents", "documents of the section that were asked for", "documents"),
         count_column("citing_documents", "documents of the section that cite an ARK", "documents"),
         CITATIONS_COLUMN,

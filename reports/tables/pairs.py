@@ -47,8 +47,7 @@ def groups_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     names = [column.name for column in GROUPS.columns]
     table = pd.DataFrame(rows, columns=[*names, "is_amiss"]).astype({"members": "object", "is_amiss": "boolean"})
     table = table.fillna({"is_amiss": False}).assign(
-        size=table["members"].map(len),
-        members=table["members"].map(lambda members: JOINT.join(members[:MOST_NAMED])),
+        size=table["members"].map(len), members=table["members"].map(lambda members: JOINT.join(members[:MOST_NAMED]))
     )
     return in_order(table, "kind", "-is_amiss", "-size", "shared")
 
@@ -122,10 +121,7 @@ GROUPS = TableDefinition(
             "kind",
             "one-object (several ARKs end there), two-objects (it ends at several URLs), equal in a text, or whole",
         ),
-        text_column(
-            "shared",
-            "URL at which ARKs end, ARK that ends at URLs, form that ARKs share, or ARK of a whole",
-        ),
+        text_column("shared", "URL at which ARKs end, ARK that ends at URLs, form that ARKs share, or ARK of a whole"),
         count_column("size", "how many ARKs or URLs there are", "ARKs or URLs"),
         text_column("members", "the ARKs or URLs; 10 at most"),
         token_column("object", "best outcome of the object service; empty when it was not asked"),

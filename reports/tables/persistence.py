@@ -238,10 +238,7 @@ def outages(frames: Frames) -> pd.DataFrame:
     contacts = contacts.assign(spell=contacts.groupby("host")["up"].cumsum())
     silent = contacts[~contacts["up"]].groupby(spell, as_index=False)
     rows = silent.agg(
-        since=("first_at", "min"),
-        last_at=("last_at", "max"),
-        runs=("run", "size"),
-        failure=("failure", "last"),
+        since=("first_at", "min"), last_at=("last_at", "max"), runs=("run", "size"), failure=("failure", "last")
     )
     again = contacts.loc[contacts["up"], [*spell, "first_at"]].rename(columns={"first_at": "until"})
     rows = rows.merge(again.assign(spell=again["spell"] - 1), on=spell, how="left")
@@ -336,18 +333,11 @@ RUNS = TableDefinition(
         count_column("fails", "of these, those that failed", "ARKs at a URL"),
         count_column("unreachable", "of these, those whose server gave no answer", "ARKs at a URL"),
         count_column("not_judged", "of these, those that could not be judged", "ARKs at a URL"),
-        count_column(
-            "working",
-            "known by then, and working at their last conclusive check",
-            "ARKs at a URL",
-        ),
+        count_column("working", "known by then, and working at their last conclusive check", "ARKs at a URL"),
         count_column("failing", "known by then, and failing, not yet confirmed", "ARKs at a URL"),
         count_column("confirmed_broken", "known by then, and confirmed broken", "ARKs at a URL"),
         share_column("share_working", "working / (working + failing + confirmed_broken)"),
-        share_column(
-            "share_not_broken",
-            "(working + failing) / (working + failing + confirmed_broken)",
-        ),
+        share_column("share_not_broken", "(working + failing) / (working + failing + confirmed_broken)"),
     ),
 )
 
@@ -382,10 +372,7 @@ OUTAGES = TableDefinition(
         text_column("host", "host, with its port unless it is the default one"),
         moment_column("since", "moment of its first failure"),
         moment_column("last_at", "moment of the last failure that was seen"),
-        moment_column(
-            "until",
-            "moment at which it was first seen to answer again; empty when it was not",
-        ),
+        moment_column("until", "moment at which it was first seen to answer again; empty when it was not"),
         truth_column("is_over", "whether it has answered again"),
         count_column("runs", "runs that saw it", "runs"),
         number_column("days", "time from the first failure to the last that was seen", "days"),
@@ -404,19 +391,12 @@ PERSISTENCE = TableDefinition(
     persistence,
     (
         token_column("grouping", "what the rows are grouped by: all, naan, resolver or documents"),
-        text_column(
-            "group",
-            "the set: all, a NAAN, the host that is asked first, or a section of the documents",
-        ),
+        text_column("group", "the set: all, a NAAN, the host that is asked first, or a section of the documents"),
         ARKS_COLUMN,
         count_column("judged", "ARKs that are healthy, flapping, failing or confirmed broken", "ARKs"),
         count_column("resolving", "ARKs that are healthy", "ARKs"),
         share_column("share_resolving", "resolving / judged; empty when none is judged"),
-        count_column(
-            "described",
-            "of those that resolve, those that were described when asked",
-            "ARKs",
-        ),
+        count_column("described", "of those that resolve, those that were described when asked", "ARKs"),
         share_column("share_described", "described / resolving; empty when none resolves"),
         count_column("committed", "of those that resolve, those with a stated commitment", "ARKs"),
         share_column("share_committed", "committed / resolving; empty when none resolves"),
@@ -426,19 +406,11 @@ PERSISTENCE = TableDefinition(
         moment_column("last_at", "moment of the last check of any of them"),
         count_column("watched", "ARKs at a URL that were seen to work at least once", "ARKs at a URL"),
         count_column("died", "of these, those that were confirmed broken later", "ARKs at a URL"),
-        number_column(
-            "days_to_failure",
-            "median time from first working to the first failure of that",
-            "days",
-        ),
+        number_column("days_to_failure", "median time from first working to the first failure of that", "days"),
         count_column("spells", "spells of failures, however short", "spells"),
         count_column("confirmed", "of these, those that lasted long enough to be confirmed", "spells"),
         count_column("recovered", "of these spells, those after which it worked again", "spells"),
-        number_column(
-            "days_to_recovery",
-            "median time from the first failure of a spell to working again",
-            "days",
-        ),
+        number_column("days_to_recovery", "median time from the first failure of a spell to working again", "days"),
         text_column("statement", "the row in sentences"),
     ),
     order=("rank", "-arks", "group"),

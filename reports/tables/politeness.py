@@ -60,10 +60,7 @@ def hosts(frames: Frames) -> pd.DataFrame:
     held_back = fetches["outcome"].isin(HELD_BACK) & fetches["status"].isna()
     fetches = fetches.loc[fetches["url"].notna() & ~held_back, columns]
     purposes = hops["question"].astype("str").map(_PURPOSES).fillna("controls")
-    sent = pd.concat(
-        [hops[columns].assign(purpose=purposes), fetches.assign(purpose="documents")],
-        ignore_index=True,
-    )
+    sent = pd.concat([hops[columns].assign(purpose=purposes), fetches.assign(purpose="documents")], ignore_index=True)
     status = sent["status"].fillna(0)
     counted = {
         **{name: sent["purpose"].eq(name) for name in ("documents", "objects", "descriptions", "controls")},
@@ -219,55 +216,33 @@ HOSTS = TableDefinition(
             varies=True,
         ),
         count_column(
-            "refused",
-            "answers that keep programs out: 401, 403, 407, 429, 451 or 999",
-            "requests",
-            varies=True,
+            "refused", "answers that keep programs out: 401, 403, 407, 429, 451 or 999", "requests", varies=True
         ),
         count_column("server_errors", "answers from 500 to 599", "requests", varies=True),
         count_column("no_answer", "requests without an answer", "requests", varies=True),
         count_column("pauses_asked", "answers with Retry-After", "requests", varies=True),
         count_column(
-            "pauses_kept",
-            "how often requests to it were paused for as long as it asked",
-            "pauses",
-            varies=True,
+            "pauses_kept", "how often requests to it were paused for as long as it asked", "pauses", varies=True
         ),
-        number_column(
-            "paused_s",
-            "how long these pauses were in all, as asked",
-            "seconds",
-            varies=True,
-        ),
+        number_column("paused_s", "how long these pauses were in all, as asked", "seconds", varies=True),
         count_column(
             "all_requests",
             "all that went there, also for robots.txt and its certificate, and by a process that was killed",
             "requests",
             varies=True,
         ),
-        number_column(
-            "interval_s",
-            "least time that was kept between two requests, back-off apart",
-            "seconds",
-        ),
-        number_column(
-            "crawl_delay_s",
-            "interval that its robots.txt asks for; empty when it asks for none",
-            "seconds",
-        ),
+        number_column("interval_s", "least time that was kept between two requests, back-off apart", "seconds"),
+        number_column("crawl_delay_s", "interval that its robots.txt asks for; empty when it asks for none", "seconds"),
         count_column(
             "arks_not_judged",
             "ARKs that no one can judge, since it keeps programs out: their outcome is blocked",
             "ARKs",
         ),
         text_column(
-            "tried",
-            "how it answered each request for the objects of these, the most frequent first",
-            varies=True,
+            "tried", "how it answered each request for the objects of these, the most frequent first", varies=True
         ),
         text_column(
-            "signed_by",
-            "thumbprint and address of the key that signed the requests of this run; empty for none",
+            "signed_by", "thumbprint and address of the key that signed the requests of this run; empty for none"
         ),
         text_column("given_up", "why it was not asked any more; empty when it was", varies=True),
         moment_column("first_at", "moment of its first answer or failure", varies=True),
@@ -283,10 +258,7 @@ LEFT_OUT = TableDefinition(
     "One row per reason and place: what was not requested, not followed, not read to its end, or given up.",
     left_out,
     (
-        token_column(
-            "reason",
-            "why: an object outcome, the limit that was hit, or the rule that refused a link",
-        ),
+        token_column("reason", "why: an object outcome, the limit that was hit, or the rule that refused a link"),
         token_column("what", "ARK, document, answer, question or link"),
         text_column("place", "NAAN or host; of a link, the host of its page"),
         count_column("number", "how many there are", "ARKs, documents, answers, questions or links"),

@@ -56,14 +56,7 @@ def _answers(frames: Frames) -> pd.DataFrame:
     """One row per service and answer that occurs; ordered object, metadata, commitment, then as in the enum."""
     asked = ark_statuses(frames).dropna(subset="object")
     rows = [
-        (
-            ALL,
-            service,
-            str(outcome),
-            outcome in given,
-            int(asked[service].eq(outcome).sum()),
-            meaning,
-        )
+        (ALL, service, str(outcome), outcome in given, int(asked[service].eq(outcome).sum()), meaning)
         for service, given, meanings in (
             ("object", WORKING, OBJECT_MEANINGS),
             ("metadata", DESCRIBED, METADATA_MEANINGS),
@@ -79,11 +72,7 @@ def _levels(frames: Frames) -> pd.DataFrame:
     """One row per level, from 3 down to 0 and then unknown, all five always."""
     levels = level(ark_statuses(frames)).astype("str").fillna("unknown")
     table = pd.DataFrame({"outcome": map(str, LEVELS), "meaning": LEVELS.values()})
-    table = table.assign(
-        grouping=ALL,
-        service="level",
-        arks=[int(levels.eq(name).sum()) for name in table["outcome"]],
-    )
+    table = table.assign(grouping=ALL, service="level", arks=[int(levels.eq(name).sum()) for name in table["outcome"]])
     return table.assign(share=share(table["arks"], pd.Series(len(levels), index=table.index)))
 
 
@@ -128,11 +117,7 @@ def _promises(frames: Frames) -> pd.DataFrame:
     table = rows.groupby(by).agg(arks=("ark_id", "nunique"))
     table = table.assign(since=tallied(rows, by, "since", most=3)).reset_index()
     table = in_order(table.replace("", None).fillna({"since": ""}), "-arks", *by)
-    return table.assign(
-        grouping="promise",
-        service="commitment",
-        given=table["outcome"].eq(CommitmentOutcome.STATED),
-    )
+    return table.assign(grouping="promise", service="commitment", given=table["outcome"].eq(CommitmentOutcome.STATED))
 
 
 SERVICES = TableDefinition(
@@ -154,10 +139,7 @@ SERVICES = TableDefinition(
         text_column("meaning", "the outcome in words", is_ours=True),
         text_column("resolver", "host that was asked"),
         token_column("question", "inflection that was sent: ?info, ?? or ?"),
-        text_column(
-            "statuses",
-            "HTTP statuses, or failures, by number of URLs, the most frequent first",
-        ),
+        text_column("statuses", "HTTP statuses, or failures, by number of URLs, the most frequent first"),
         text_column("media_types", "media types of the answers, likewise"),
         text_column("answered_by", "hosts that gave the last answer, likewise; three at most"),
         url_column("example", "one of the URLs that were asked"),
@@ -228,14 +210,8 @@ SPELLING_TABLE = TableDefinition(
         url_column("asked_url", "URL that was asked"),
         STATUS_COLUMN,
         url_column("final_url", "URL that the chain of redirects ended at"),
-        token_column(
-            "treatment",
-            "same, other, refused or undetermined, compared with the form as found",
-        ),
-        truth_column(
-            "conforms",
-            "whether the specifications ask for this; empty where they leave it open",
-        ),
+        token_column("treatment", "same, other, refused or undetermined, compared with the form as found"),
+        truth_column("conforms", "whether the specifications ask for this; empty where they leave it open"),
         text_column("reason", "what was seen"),
     ),
 )

@@ -8,20 +8,11 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from crawler.model.observations import (
-    DESCRIBED,
-    CommitmentOutcome,
-    DocumentOutcome,
-    Family,
-)
+from crawler.model.observations import DESCRIBED, CommitmentOutcome, DocumentOutcome, Family
 from reports.languages import ENGLISH, Language
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_states, ark_statuses, families, judged_mentions
-from reports.tables.definitions import (
-    TableDefinition,
-    count_column,
-    text_column,
-)
+from reports.tables.definitions import TableDefinition, count_column, text_column
 from reports.tables.inventory import inventory_measures, inventory_sentence
 from reports.tables.known import known_measures, known_sentence
 from reports.tables.overviews import HELD_BACK, own
@@ -76,25 +67,13 @@ def document_measures(outcomes: Mapping[str, int]) -> Iterator[Measure]:
     redirected = counts[DocumentOutcome.REDIRECTED]
     yield "documents", count, "Every document that was asked for."
     yield "documents read", read, "They came, and could be read."
-    yield (
-        "documents not readable",
-        unreadable,
-        "They came, but no reader could make anything of them.",
-    )
-    yield (
-        "documents redirected",
-        redirected,
-        "They led to another of these documents, which counts for itself.",
-    )
+    yield ("documents not readable", unreadable, "They came, but no reader could make anything of them.")
+    yield ("documents redirected", redirected, "They led to another of these documents, which counts for itself.")
     named = counts[DocumentOutcome.REFERER]
     missing = count - read - unreadable - redirected - named
     yield "documents not reached", missing, "They did not come."
     if named:
-        yield (
-            _NAMED,
-            named,
-            "Pages that visitors came from, as a log says; they were not asked for.",
-        )
+        yield (_NAMED, named, "Pages that visitors came from, as a log says; they were not asked for.")
 
 
 def _citation_measures(frames: Frames) -> Iterator[Measure]:
@@ -124,30 +103,18 @@ def citation_measures(
     families_of: Mapping[str, int], *, places: int, repaired: int, ambiguous: int
 ) -> Iterator[Measure]:
     """Yield the measures of citations, of which so many are of each family."""
-    yield (
-        "citations",
-        sum(families_of.values()),
-        "Citations of an ARK in a document; a link and its text are one.",
-    )
+    yield ("citations", sum(families_of.values()), "Citations of an ARK in a document; a link and its text are one.")
     yield "places", places, "Where they stand: link targets, texts, metadata."
     yield from _family_measures("citations", families_of)
     yield "citations repaired", repaired, "Broken by typesetting or markup, and made whole again."
-    yield (
-        "citations ambiguous",
-        ambiguous,
-        "More than one reading is possible; the alternatives are kept.",
-    )
+    yield ("citations ambiguous", ambiguous, "More than one reading is possible; the alternatives are kept.")
 
 
 def _ark_measures(frames: Frames) -> Iterator[Measure]:
     standings = ark_statuses(frames)
     yield from ark_measures(Counter(standings["family"]))
     described = int(standings["metadata"].isin(DESCRIBED).sum())
-    yield (
-        "ARKs described",
-        described,
-        "The provider answers ?info with a description of the object.",
-    )
+    yield ("ARKs described", described, "The provider answers ?info with a description of the object.")
     committed = int(standings["commitment"].eq(CommitmentOutcome.STATED).sum())
     yield "ARKs with a stated commitment", committed, "The provider says what it promises."
     later = frames.verdicts["run_id"].isin(frames.later["run_id"])
@@ -159,11 +126,7 @@ def _ark_measures(frames: Frames) -> Iterator[Measure]:
     )
     if len(frames.later):
         again = frames.verdicts.loc[later, "ark_id"].nunique()
-        yield (
-            "ARKs checked again since",
-            again,
-            "Checked again by later runs; their last verdict counts.",
-        )
+        yield ("ARKs checked again since", again, "Checked again by later runs; their last verdict counts.")
     states = Counter(ark_states(frames)["state"])
     for state, meaning in STATE_MEANINGS.items():
         if states[state]:
@@ -173,11 +136,7 @@ def _ark_measures(frames: Frames) -> Iterator[Measure]:
 def ark_measures(families_of: Mapping[str, int]) -> Iterator[Measure]:
     """Yield the measures of distinct ARKs, of which so many are of each family."""
     count = sum(families_of.values())
-    yield (
-        "ARKs",
-        count,
-        "Distinct ARKs; one that was asked at several URLs counts once, with its best outcome.",
-    )
+    yield ("ARKs", count, "Distinct ARKs; one that was asked at several URLs counts once, with its best outcome.")
     yield from _family_measures("ARKs", families_of)
 
 
@@ -219,9 +178,7 @@ def sentences(summary: pd.DataFrame, language: Language = ENGLISH) -> list[str]:
     """The summary as a few plain sentences: what was read, what the ARKs are worth, what is promised."""
     count = {measure: int(value) for measure, value in zip(summary["measure"], summary["value"], strict=True)}
     described = language.ngettext(
-        "{number} ARK described when asked",
-        "{number} ARKs described when asked",
-        count["ARKs described"],
+        "{number} ARK described when asked", "{number} ARKs described when asked", count["ARKs described"]
     )
     committed = language.ngettext(
         "{number} ARK with a stated commitment",

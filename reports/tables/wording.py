@@ -11,13 +11,7 @@ from typing import Any
 from crawler.history.ark_status import SEVERITY as STATE_SEVERITY
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import SEVERITY as OUTCOME_SEVERITY
-from crawler.model.observations import (
-    CommitmentOutcome,
-    DocumentOutcome,
-    Family,
-    MetadataOutcome,
-    ObjectOutcome,
-)
+from crawler.model.observations import CommitmentOutcome, DocumentOutcome, Family, MetadataOutcome, ObjectOutcome
 from reports.languages import N_, Forms
 from reports.remediation.causes import Cause, Fault
 
@@ -101,11 +95,7 @@ COMMITMENT_MEANINGS = {
 
 
 #: What the NAAN registry's short words for practices mean.
-PRACTICES = {
-    "NR": "names are never re-assigned",
-    "OP": "names are opaque",
-    "CC": "names carry a check character",
-}
+PRACTICES = {"NR": "names are never re-assigned", "OP": "names are opaque", "CC": "names carry a check character"}
 
 
 def naan_policy_words(policy: Mapping[str, Any]) -> str:
@@ -184,15 +174,7 @@ DEFAULT_FORMATS = ("html", "csv")
 ONLY = tuple(
     dict.fromkeys(
         str(word)
-        for words in (
-            Family,
-            ObjectOutcome,
-            MetadataOutcome,
-            CommitmentOutcome,
-            ArkState,
-            EventKind,
-            Cause,
-        )
+        for words in (Family, ObjectOutcome, MetadataOutcome, CommitmentOutcome, ArkState, EventKind, Cause)
         for word in words
     )
 )

@@ -17,12 +17,7 @@ from itertools import islice
 from lxml import etree
 from w3lib.encoding import html_body_declared_encoding
 
-from extractors.mentions.labels import (
-    holds_no_label_in_markup,
-    label_places,
-    leads_to_document,
-    may_hold_ark,
-)
+from extractors.mentions.labels import holds_no_label_in_markup, label_places, leads_to_document, may_hold_ark
 from extractors.model.budget import as_time_allows
 from extractors.model.decoding import text_of
 from extractors.model.documents import Block, Finding, Reading, Role
@@ -40,8 +35,7 @@ MOST_PIECES = 4000
 _XHTML = re.compile(r"<\?xml\s|<html[^<>]*\sxmlns", re.IGNORECASE)
 _PROLOG_CHARS = 2000
 _EMPTY_RAW_ELEMENT = re.compile(
-    r"<(?P<tag>iframe|noembed|noframes|script|style|textarea|title|xmp)(?P<attributes>(?:\s[^<>]*)?)/>",
-    re.IGNORECASE,
+    r"<(?P<tag>iframe|noembed|noframes|script|style|textarea|title|xmp)(?P<attributes>(?:\s[^<>]*)?)/>", re.IGNORECASE
 )
 
 #: In markup, no stretch of this length is without a tag's end but in long texts and values, and in tags too long.

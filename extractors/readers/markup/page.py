@@ -190,8 +190,7 @@ def plain(value: str) -> str:
         return value
     if "&#" in value:
         value = _REFERENCE.sub(
-            lambda reference: chr(int(reference[1] or reference[2], 10 if reference[1] else 16)),
-            value,
+            lambda reference: chr(int(reference[1] or reference[2], 10 if reference[1] else 16)), value
         )
     return value.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"').replace("&amp;", "&")
 
@@ -274,11 +273,7 @@ class MarkupPage:
             self._blocks.append(replace(block, following=plain(following["text"]) if following else ""))
 
     def _enter_link(
-        self,
-        tag: re.Match[str],
-        attributes: Mapping[str, str],
-        run: TextRun,
-        targets: dict[int, Block],
+        self, tag: re.Match[str], attributes: Mapping[str, str], run: TextRun, targets: dict[int, Block]
     ) -> None:
         """Let *run* go on within the link of *tag*, if that has a target."""
         target = attributes.get("href")
@@ -333,15 +328,13 @@ _FOLLOWED = frozenset({"chapter", "contents", "describedby", "item", "next", "pr
 #: An alternate is followed only where it is for readers. Repositories name two dozen exports of each record so, and
 #: feeds and oEmbed say what is on the pages themselves.
 _FOR_READERS = re.compile(
-    r"|text/html|application/(?:xhtml\+xml|pdf|epub\+zip|msword|vnd\.(?:ms-|oasis\.|openxmlformats-).*)",
-    re.IGNORECASE,
+    r"|text/html|application/(?:xhtml\+xml|pdf|epub\+zip|msword|vnd\.(?:ms-|oasis\.|openxmlformats-).*)", re.IGNORECASE
 )
 #: ``meta`` elements that name the document itself, as library catalogues and Google Scholar read them.
 _DOCUMENT_META = frozenset({"bepress_citation_pdf_url", "citation_pdf_url", "eprints.document_url"})
 _CRAWLERS = frozenset({"arkaudit", "robots"})
 _REFRESH = re.compile(
-    r"\s*+[0-9.]*+\s*+[;,]\s*+(?:url\s*+=\s*+)?(?P<quote>[\"']?)(?P<url>.+)(?P=quote)\s*+\Z",
-    re.I | re.S,
+    r"\s*+[0-9.]*+\s*+[;,]\s*+(?:url\s*+=\s*+)?(?P<quote>[\"']?)(?P<url>.+)(?P=quote)\s*+\Z", re.I | re.S
 )
 _MOST_CHARS = 4096
 

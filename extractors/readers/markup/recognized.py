@@ -123,10 +123,7 @@ def _alto_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
                 whole = of_whole if kind == "HypPart1" else ""
                 pieces.append(whole or content)
         left = _number(line.get("HPOS"))
-        yield (
-            (line.getparent(), "TextBlock"),
-            _Line("".join(pieces).strip(), left, left + _number(line.get("WIDTH"))),
-        )
+        yield ((line.getparent(), "TextBlock"), _Line("".join(pieces).strip(), left, left + _number(line.get("WIDTH"))))
 
 
 def _page_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
@@ -147,10 +144,7 @@ def _hocr_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
         if isinstance(element.tag, str) and not _LINE_CLASSES.isdisjoint(element.get("class", "").split()):
             box = _HOCR_BOX.search(element.get("title", ""))
             left, right = (float(box[1]), float(box[2])) if box else (0.0, 0.0)
-            yield (
-                (element.getparent(), "ocr_line"),
-                _Line(" ".join("".join(element.itertext()).split()), left, right),
-            )
+            yield ((element.getparent(), "ocr_line"), _Line(" ".join("".join(element.itertext()).split()), left, right))
 
 
 def _unicode(element: Element) -> str:

@@ -27,12 +27,7 @@ _IN_OCTETS = re.compile(_REFERENCE.encode("ascii"), re.VERBOSE | re.DOTALL)
 _IN_TEXT = re.compile(_REFERENCE, re.VERBOSE | re.DOTALL | re.ASCII)
 #: What is no character either, and reported as a fault, but read as U+FFFD, REPLACEMENT CHARACTER.
 _OUT_OF_BOUNDS = "&#x110000;"
-_UTF_16_SURROGATES = {
-    b"\xff\xfe": "utf-16",
-    b"\xfe\xff": "utf-16",
-    b"<\0": "utf-16-le",
-    b"\0<": "utf-16-be",
-}
+_UTF_16_SURROGATES = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
 
 
 def without_surrogates(data: bytes) -> bytes:

@@ -13,13 +13,7 @@ from urllib.parse import unquote
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Block, Finding, Reading, Role, as_part, links_of
 from extractors.readers.markup.html import read_html
-from extractors.readers.office.package import (
-    NEEDS_PASSWORD,
-    Package,
-    XmlElement,
-    natural_order,
-    shown,
-)
+from extractors.readers.office.package import NEEDS_PASSWORD, Package, XmlElement, natural_order, shown
 
 MEDIA_TYPE = "application/epub+zip"
 
@@ -102,13 +96,7 @@ class _Book:
     def reading(self) -> Reading:
         """All of it."""
         findings = tuple(self._package.findings)
-        return Reading(
-            MEDIA_TYPE,
-            tuple(self._blocks),
-            tuple(self._targets),
-            title=self._title,
-            findings=findings,
-        )
+        return Reading(MEDIA_TYPE, tuple(self._blocks), tuple(self._targets), title=self._title, findings=findings)
 
     def _begin(self, name: str) -> bool:
         if name not in self._package or name in self._done:

@@ -138,12 +138,7 @@ def _read_markup_part(
 
 
 def _read_sheet(
-    package: Package,
-    text: RunningText,
-    name: str,
-    sheet: str,
-    strings: list[str],
-    roots: Mapping[str, str],
+    package: Package, text: RunningText, name: str, sheet: str, strings: list[str], roots: Mapping[str, str]
 ) -> None:
     """A sheet, and what is drawn and noted on it."""
     relations = relations_of(package, name)
@@ -184,13 +179,7 @@ def _read_opendocument(data: bytes, media_type: str) -> Reading:
     if not data.startswith(_ZIP) and b"opendocument" in data[:4096]:
         findings = send_events(data, part)
         links = text.targets
-        return Reading(
-            media_type,
-            tuple(text.blocks),
-            links,
-            title=part.title,
-            findings=findings + text.findings,
-        )
+        return Reading(media_type, tuple(text.blocks), links, title=part.title, findings=findings + text.findings)
     package = Package(data)
     encrypted = {
         element.around.attributes.get("full-path", "")
@@ -274,10 +263,5 @@ def _note_missing(package: Package, what: str) -> None:
 def _reading(media_type: str, package: Package, text: RunningText, properties: Properties) -> Reading:
     title, base = properties
     return Reading(
-        media_type,
-        tuple(text.blocks),
-        text.targets,
-        base,
-        title,
-        findings=(*package.findings, *text.findings),
+        media_type, tuple(text.blocks), text.targets, base, title, findings=(*package.findings, *text.findings)
     )

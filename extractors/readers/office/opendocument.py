@@ -32,12 +32,7 @@ _CHARACTERS = {"text:line-break": "\n", "text:tab": "\t", "text:tab-stop": "\t"}
 _HEADERS = {f"style:{kind}{page}": kind for kind in ("footer", "header") for page in ("", "-first", "-left")}
 #: Elements whose own text is a value, kept where it may hold an ARK: alternative texts, the footers of slides.
 _VALUES = frozenset(
-    {
-        "presentation:footer-decl",
-        "presentation:header-decl",
-        "svg-compatible:desc",
-        "svg-compatible:title",
-    }
+    {"presentation:footer-decl", "presentation:header-decl", "svg-compatible:desc", "svg-compatible:title"}
 )
 #: Elements whose attributes are shown, or kept of what is cited.
 _SPEAKING = frozenset(

@@ -20,13 +20,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from lxml import etree
 
 from extractors.archives.compression import CUT_OFF, Compression, Lookahead, SizeBudget
-from extractors.archives.stored_files import (
-    ENCRYPTED,
-    LOCAL_HEADER,
-    LOCAL_SIGNATURE,
-    SIZE_FOLLOWS,
-    Checked,
-)
+from extractors.archives.stored_files import ENCRYPTED, LOCAL_HEADER, LOCAL_SIGNATURE, SIZE_FOLLOWS, Checked
 from extractors.model.documents import Finding
 from extractors.readers.markup.recognized import local_name
 from extractors.readers.markup.xml import faults_of, without_surrogates
@@ -167,15 +161,7 @@ _RECORD = re.compile(rb"PK(?:\x03\x04|\x07\x08|\x01\x02|\x05\x06)")
 _COMPRESSIONS = {ZIP_STORED: Compression.NONE, ZIP_DEFLATED: Compression.DEFLATE}
 
 #: What `zipfile` raises over a damaged directory.
-_DAMAGE = (
-    BadZipFile,
-    NotImplementedError,
-    ValueError,
-    OverflowError,
-    EOFError,
-    OSError,
-    struct.error,
-)
+_DAMAGE = (BadZipFile, NotImplementedError, ValueError, OverflowError, EOFError, OSError, struct.error)
 
 NEEDS_PASSWORD = Finding("encrypted", "it asks for a password")
 
@@ -255,12 +241,7 @@ class Package:
         """The members by the directory, or by their own headers where the directory is of no use."""
         entries = self._data.count(_DIRECTORY_ENTRY)  # an object each, before anything could stop `zipfile`
         if entries > MOST_MEMBERS:
-            self.note(
-                Finding(
-                    "cut-off",
-                    f"only the first {MOST_MEMBERS} of about {entries} members were listed",
-                )
-            )
+            self.note(Finding("cut-off", f"only the first {MOST_MEMBERS} of about {entries} members were listed"))
         else:
             try:
                 with ZipFile(BytesIO(self._data)) as archive:
@@ -275,12 +256,7 @@ class Package:
         if not met:
             self.note(Finding("unreadable", "it is no ZIP archive, or damaged beyond repair"))
         elif entries <= MOST_MEMBERS:
-            self.note(
-                Finding(
-                    "unreadable",
-                    "its directory of members is damaged; they were looked for one by one",
-                )
-            )
+            self.note(Finding("unreadable", "its directory of members is damaged; they were looked for one by one"))
         return met
 
     def _by_name(self, members: Iterable[ZipInfo]) -> dict[str, ZipInfo]:

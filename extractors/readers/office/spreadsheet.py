@@ -75,11 +75,7 @@ class SheetPart(EventTarget):
     """Takes the events of one sheet, or of the comments on it, and writes its strings to a `RunningText`."""
 
     def __init__(
-        self,
-        text: RunningText,
-        sheet: str,
-        relations: Mapping[str, Relation],
-        strings: list[str] | None = None,
+        self, text: RunningText, sheet: str, relations: Mapping[str, Relation], strings: list[str] | None = None
     ) -> None:
         self.used: set[str] = set()
         """The relations that a link of this sheet has."""

@@ -12,13 +12,7 @@ from dataclasses import dataclass, field
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Role
 from extractors.readers.markup.recognized import local_name
-from extractors.readers.office.package import (
-    EnoughRead,
-    EventTarget,
-    Relation,
-    XmlElement,
-    by_local_name,
-)
+from extractors.readers.office.package import EnoughRead, EventTarget, Relation, XmlElement, by_local_name
 from extractors.readers.running_text import RunningText
 
 # Computed links: the target of a field of a text document, or of the formula of a cell.
@@ -115,11 +109,7 @@ class MarkupPart(EventTarget):
     """Takes the events of one part, and writes what a reader sees to a `RunningText`."""
 
     def __init__(
-        self,
-        text: RunningText,
-        location: str,
-        relations: Mapping[str, Relation],
-        raised: Collection[str] = (),
+        self, text: RunningText, location: str, relations: Mapping[str, Relation], raised: Collection[str] = ()
     ) -> None:
         self.used: set[str] = set()
         """The relations that a link of this part has."""

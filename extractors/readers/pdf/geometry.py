@@ -95,10 +95,7 @@ class Glyphs:
         units = pdfium.FPDFText_GetTextIndexFromCharIndex(text_page, count - 1) + 1 if count else 0
         if units != len(text):  # beyond the Basic Multilingual Plane
             return None
-        return cls(
-            text_page,
-            lambda offset: int(pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, offset)),
-        )
+        return cls(text_page, lambda offset: int(pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, offset)))
 
     def box(self, offset: int) -> Box:
         """The rectangle of the character's advance width and of its font, not of its letter."""
@@ -275,10 +272,7 @@ class Rows:
         if rectangle.right + _SLACK < line.right:
             end = bisect_left(range(end), rectangle.right + _SLACK / 2, lo=start, key=self._glyphs.center)
         words = self._text[start:end]
-        start, end = (
-            start + len(words) - len(words.lstrip()),
-            end - len(words) + len(words.rstrip()),
-        )
+        start, end = (start + len(words) - len(words.lstrip()), end - len(words) + len(words.rstrip()))
         return (start, end) if start < end else None
 
 
@@ -367,12 +361,7 @@ def _rows(text: str, offsets: range, glyphs: Glyphs) -> Iterator[list[_Glyph]]:
     wanted = [offset for offset in offsets if not text[offset].isspace()]
     boxes = glyphs.boxes(wanted)
     written = [
-        _Glyph(
-            box.left,
-            box.right,
-            (box.top + box.bottom) / 2,
-            text[offset].replace(LINE_END_HYPHEN, "-"),
-        )
+        _Glyph(box.left, box.right, (box.top + box.bottom) / 2, text[offset].replace(LINE_END_HYPHEN, "-"))
         for offset, box in zip(wanted, boxes, strict=True)
     ]
     from_top = sorted(written, key=lambda glyph: -glyph.middle)

@@ -241,10 +241,7 @@ class CellTable:
             cell = self._cells[index][-1]
             alike = [right for left in (-1, 0, 1) for right in rights.get(round(cell.left) + left, ())]
             if len(alike) >= _FEWEST_LINES and cell.right > cell.left:
-                width = max(
-                    (cell.right - cell.left) / (cell.end - cell.start),
-                    _CHAR_WIDTH * self._lines[index].height,
-                )
+                width = max((cell.right - cell.left) / (cell.end - cell.start), _CHAR_WIDTH * self._lines[index].height)
                 slack.append((cell.end, round((_edge(alike, width) - cell.right) / width, 2)))
         return tuple(slack)
 
@@ -319,12 +316,7 @@ class PdfPage:
 
 def plain(page: PdfPage) -> PdfPage:
     """Return *page* as if nothing were known of where its text is."""
-    return PdfPage(
-        page.number,
-        page.text,
-        tuple(link._replace(ranges=()) for link in page.links),
-        page.comments,
-    )
+    return PdfPage(page.number, page.text, tuple(link._replace(ranges=()) for link in page.links), page.comments)
 
 
 def attempted(faults: list[str], name: str, work: Callable[[], Part], without: Part) -> Part:

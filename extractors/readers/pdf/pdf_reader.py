@@ -275,13 +275,7 @@ def _reading(document: PdfDocument, data: bytes) -> Reading:
     findings_before = len(findings)
     bodies = part("running heads", lambda: blocks_of(pages))
     blocks += bodies if len(findings) == findings_before else blocks_of([plain(page) for page in pages])
-    return Reading(
-        MEDIA_TYPE,
-        tuple(blocks),
-        _web_links(blocks),
-        title=info.get("Title", ""),
-        findings=tuple(findings),
-    )
+    return Reading(MEDIA_TYPE, tuple(blocks), _web_links(blocks), title=info.get("Title", ""), findings=tuple(findings))
 
 
 def _pages(document: PdfDocument, findings: list[Finding]) -> Iterator[PdfPage]:

@@ -135,11 +135,7 @@ class Spacing:
     def _usual_gap(self) -> float:
         """The gap at a space of this page; 0 if spaces are characters here, as most programs write them."""
         text = self._text
-        probes = {text.find(" ", probe * len(text) // _PROBES) for probe in range(_PROBES)} - {
-            -1,
-            0,
-            len(text) - 1,
-        }
+        probes = {text.find(" ", probe * len(text) // _PROBES) for probe in range(_PROBES)} - {-1, 0, len(text) - 1}
         generated = list(filter(self._glyphs.is_generated, probes))
         return median(self._gaps_at(generated)) if generated else 0.0
 
