@@ -162,9 +162,9 @@ class LedgerContent:
     def read(cls, data: bytes) -> LedgerContent:
         """Return what a file holds. Raises ValueError, which names the place of the first fault.
 
-        >>> LedgerContent.read(b'{"since": "garbage"}')
+        >>> LedgerContent.read(b'{"since": []}')
         Traceback (most recent call last):
-        ValueError: since: Input should be a valid datetime, invalid character in year
+        ValueError: since: Input should be a valid datetime
         """
         from pydantic import ValidationError
 

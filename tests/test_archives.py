@@ -599,7 +599,7 @@ EDITS = st.lists(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=8 * settings.default.max_examples)
 @given(st.sampled_from(SAMPLES), EDITS)
 def test_nothing_is_raised_whatever_the_bytes(data: bytes, edits: list[tuple[float, int, bytes]]) -> None:
     for where, size, put in edits:

@@ -85,7 +85,7 @@ def blocks(draw: st.DrawFn) -> Block:
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=4 * settings.default.max_examples)
 @given(blocks(), st.sampled_from(EVIDENCE))
 def test_any_text_gives_the_same(block: Block, evidence: Evidence) -> None:
     assert_same(block, evidence)
@@ -97,7 +97,7 @@ def test_a_long_text_gives_the_same(several: list[Block]) -> None:
     assert_same(Block(" ".join(block.text for block in several)))
 
 
-@settings(max_examples=100)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(arks, st.sampled_from(Role), st.sampled_from((None, 2)), st.integers(0, 20), st.sampled_from(EVIDENCE))
 def test_a_value_gives_the_same(value: str, role: Role, page: int | None, linked_to: int, evidence: Evidence) -> None:
     for block in (

@@ -81,7 +81,7 @@ def test_a_value_without_markers_is_pure_data(text: str) -> None:
     assert parse_value(text).text == text.strip()
 
 
-@settings(max_examples=200)
+@settings(max_examples=4 * settings.default.max_examples)
 @given(st.lists(st.integers(1000, 2999), min_size=1, max_size=6))
 def test_dates_in_normal_form_stay_as_they_are(years: list[int]) -> None:
     written = ",".join(map(str, years))

@@ -137,7 +137,7 @@ def spans_are_true(mention: Mention, text: str) -> bool:
     return inside and apart and text[mention.spans[0][0] : mention.spans[-1][1]] == mention.as_written
 
 
-@settings(max_examples=300)
+@settings(max_examples=6 * settings.default.max_examples)
 @given(damaged, st.sampled_from(Role))
 def test_any_text_is_read_without_raising_and_spans_are_true(text: str, role: Role) -> None:
     for mention in scan(Block(text, role), Evidence()):
@@ -150,7 +150,7 @@ def test_any_text_is_read_without_raising_and_spans_are_true(text: str, role: Ro
         assert len(kept) <= sum(char.isalnum() for char in unicodedata.normalize("NFKC", shown))
 
 
-@settings(max_examples=300)
+@settings(max_examples=6 * settings.default.max_examples)
 @given(damaged)
 def test_printing_then_parsing_is_the_identity(text: str) -> None:
     for mention in find_arks(text):

@@ -37,6 +37,7 @@ BOUNDED = {
     "extractors.extraction._LAST_WORD": "it looks at 300 characters",
     "extractors.mentions.labels._HIDDEN": "it looks at 300 characters",
     "extractors.mentions.mention._HOST_ONLY": "it looks at 600 characters",
+    "crawler.sources.request_logs._ADDRESS_IN_NAME": "it looks at the name of a host, of 253 characters at most",
     "reports.page.translations._ATTRIBUTE": "it reads our own template",
     "reports.page.translations._TAG": "it reads our own template",
     "reports.remediation.causes._ANY_NAAN": "it reads a URL, which is cut",

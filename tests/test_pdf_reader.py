@@ -516,7 +516,7 @@ def test_no_bytes_raise(data):
     assert reading.blocks or reading.findings
 
 
-@settings(max_examples=200)
+@settings(max_examples=4 * settings.default.max_examples)
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.integers(0, 255)), min_size=1, max_size=12))
 def test_no_damage_raises(damage):
     data = bytearray(WHOLE)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.history.ark_status import DatedVerdict, EventKind, StatusPolicy
@@ -93,7 +93,6 @@ def timeline_of(histories: list[list[str | None]], suspect: list[bool]) -> Timel
     return Timeline(StatusPolicy(), runs, checks, standings, contacts)
 
 
-@settings(max_examples=50)
 @given(HISTORIES, st.lists(st.booleans(), min_size=8, max_size=8))
 def test_spells_and_states_are_those_of_the_standing(histories: list[list[str | None]], suspect: list[bool]) -> None:
     suspect = [False if at % 2 else each for at, each in enumerate(suspect)]

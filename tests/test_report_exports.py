@@ -158,7 +158,7 @@ def formulas(text: str) -> list[str]:
     return [cell for cell in cells if cell.startswith(signs)]
 
 
-@settings(max_examples=300)
+@settings(max_examples=6 * settings.default.max_examples)
 @given(st.lists(st.lists(SIGNS, min_size=2, max_size=2), min_size=1, max_size=3))
 def test_no_cell_begins_like_a_formula_whatever_the_list_separator(rows: list[list[str]]) -> None:
     columns = {str(number): pd.Series(texts, dtype="str") for number, texts in enumerate(zip(*rows, strict=True))}

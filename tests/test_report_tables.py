@@ -401,7 +401,7 @@ def frames_of(world: Mapping[str, Any]) -> Frames:
 SUMMED = {"summary", "naans", "arks", "documents", "resolvers", "citations"}
 
 
-@settings(max_examples=15)
+@settings(max_examples=5)
 @given(worlds)
 def test_sums_agree_across_tables(world: Mapping[str, Any]) -> None:
     frames = frames_of(world)
@@ -425,7 +425,7 @@ def test_sums_agree_across_tables(world: Mapping[str, Any]) -> None:
     assert sum(by_outcome) == measured["URLs asked"]
 
 
-@settings(max_examples=15)
+@settings(max_examples=5)
 @given(worlds)
 def test_an_ark_fails_only_when_every_url_that_was_asked_fails(world: Mapping[str, Any]) -> None:
     naans = overviews.NAANS.of(frames_of(world))

@@ -145,8 +145,8 @@ def applicable_rules(text: bytes, agent: str) -> bytes:
     merged, the longest name counts. Protego keeps each rule once for each name before it, so that its time and memory
     grow with the square of the text. Beyond `MOST_WILDCARDS`, rules forbid more than they say and allow nothing.
 
-    >>> applicable_rules(b"User-agent: a\nUser-agent: *\nDisallow: /x\n\nUser-agent: b\nDisallow: /", "arkaudit")
-    b'User-agent: *\nDisallow: /x'
+    >>> applicable_rules(b"User-agent: x\nUser-agent: *\nDisallow: /y\n\nUser-agent: z\nDisallow: /", "arkaudit")
+    b'User-agent: *\nDisallow: /y'
     """
     lines = [
         line for full in text.decode("utf-8-sig", "ignore").splitlines() if (line := full.partition("#")[0].strip())
