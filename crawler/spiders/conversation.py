@@ -504,9 +504,7 @@ class Conversation:
             wants_control or wants_info or policy or is_sample
         ):  # as for most: a name is invented where it is asked
             return
-        is_labelled = LABEL.search(telling.asked_url) is not None
-        shaped_by = self._speakers.get(neighbourhood, case.ark) if is_labelled else case.ark
-        control = control_url(telling.asked_url, shaped_by, self._rules.registry)
+        control = self._control_url(case, telling.asked_url)
         if control is None:
             return
         if wants_control:
@@ -572,9 +570,15 @@ class Conversation:
         shared = hash((place, answer.seen.title))
         self._shared[shared] += 1
         is_next = self._shared[shared].bit_count() == 1
-        asked = control_url(answer.asked_url, case.ark, self._rules.registry) if is_next else None
+        asked = self._control_url(case, answer.asked_url) if is_next else None
         if asked is not None:
             yield self._ask(case, Question.CONTROL_AGAIN, asked)
+
+    def _control_url(self, case: Case, asked_url: str) -> str | None:
+        """Return the control of an answer at *asked_url*; it has the shape of the neighbourhood's first target."""
+        is_labelled = LABEL.search(asked_url) is not None
+        shaped_by = self._speakers.get(self._neighbourhood(case), case.ark) if is_labelled else case.ark
+        return control_url(asked_url, shaped_by, self._rules.registry)
 
     def _refusal(self, case: Case) -> AnswerFacts | None:
         """The answer for an object that is closed, as it is meant to be, or withdrawn: a control says whether each
