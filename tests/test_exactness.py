@@ -184,6 +184,18 @@ def test_a_redirect_beyond_all_measure_is_not_followed_and_counts_against_nobody
     assert row["object"]["outcome"] == "undetermined"
 
 
+def test_redirect_behind_a_thousand_lines_of_its_head_is_followed() -> None:
+    lines = "".join(f"X-{number}: x\r\n" for number in range(1_500))
+    with RawServer(
+        lambda target: (
+            PAGE if target == "/object" else f"HTTP/1.1 302 Found\r\n{lines}Location: /object\r\n\r\n".encode()
+        )
+    ) as server:
+        [row] = check_rows(f"{server.url}/ark:/12x45/x5")
+        assert "/object" in server.targets
+    assert row["final_url"] == f"{server.url}/object"
+
+
 def test_a_long_header_is_read(tmp_path: Path) -> None:
     long = "l" * 200_000
     with RawServer(
