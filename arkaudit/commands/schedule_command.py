@@ -128,7 +128,7 @@ def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id
 
 #: A run that did not come to its end is looked after at least this often.
 _LOOK_AGAIN = timedelta(minutes=1)
-#: So often it is looked whether a run has ended.
+#: Seconds between two looks at whether a run has ended.
 _SLICE_S = 1.0
 #: Exit codes of runs that are no failure of the scheduler: done, done with findings, interrupted by a stop, which may
 #: come before a run heeds signals.
@@ -194,7 +194,7 @@ class Runs:
             child = subprocess.Popen(
                 [*command, "--scheduled", due.moment.isoformat()],
                 stdin=subprocess.DEVNULL,
-                # nobody need read it in brief
+                # no summary is printed
                 stdout=subprocess.DEVNULL if sys.stdout.fileno() in closed else None,
             )
             self._children.add(child)
