@@ -17,7 +17,7 @@ from scrapy.crawler import Crawler
 
 from arkaudit import __version__
 from arkaudit.config import Config
-from arkaudit.exits import say
+from arkaudit.exits import note_bugs, say
 from arkaudit.options import cores
 from arkaudit.progress import JUDGING, Progress, RunProgress
 from arkaudit.resuming import ResumeDecision, fingerprint
@@ -183,7 +183,7 @@ class Audit:
                 stages.append(SpiderStage(MementosSpider, partial(self._mementos, progress)))
         window = _AHEAD_BYTES * max(jobs, 2)  # default 5 MB, enough for two
         settings = self.config.settings() | {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": window}
-        run_stages(stages, settings, on_start=started)
+        note_bugs(run_stages(stages, settings, on_start=started))
 
     def _take(self, dataset: DatasetDocuments, progress: RunProgress) -> None:
         """Record the documents of a dataset, some at a time; those of a resumed run are there already."""

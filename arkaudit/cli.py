@@ -11,9 +11,12 @@ import click
 
 from arkaudit import __version__
 from arkaudit.exits import (
+    EXIT_FINDING,
     EXIT_INTERRUPTED,
     EXIT_MISTAKE,
+    EXIT_UNFINISHED,
     INTERRUPTED,
+    bugs,
     end,
     end_for,
     flush_results,
@@ -153,5 +156,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         end(EXIT_MISTAKE, str(mistake))
     except (KeyboardInterrupt, click.Abort):
         end(EXIT_INTERRUPTED, INTERRUPTED)
+    except SystemExit as ending:
+        if bugs and ending.code in (None, 0, EXIT_FINDING):
+            sys.exit(EXIT_UNFINISHED)
+        raise
     except Exception as failure:
         end_for(failure)
+    if bugs:
+        sys.exit(EXIT_UNFINISHED)

@@ -10,6 +10,7 @@ from typing import Any
 
 from arkaudit import audits
 from arkaudit.config import Config, Host
+from arkaudit.exits import note_bugs
 from arkaudit.progress import RunProgress
 from arkaudit.resuming import fingerprint, opened
 from arkaudit.setting_values import resolver_url
@@ -137,4 +138,4 @@ def _ask(probes: Sequence[Probe], config: Config, store: Store, run_id: int) -> 
         left = urls - Frontier(store, run_id, ConformanceSpider.name).settled()
         progress.stage("ARKs", len(urls), done=len(urls) - len(left), urls=left)
         stages = [SpiderStage(ConformanceSpider, arguments)]
-        run_stages(stages, config.settings(), on_start=progress.watch)
+        note_bugs(run_stages(stages, config.settings(), on_start=progress.watch))

@@ -190,6 +190,19 @@ def end(code: int, text: str) -> NoReturn:
     sys.exit(code)
 
 
+bugs: list[BaseException] = []
+"""The exceptions that a run of this process survived."""
+
+
+def note_bugs(failures: Iterable[BaseException]) -> None:
+    """Say that errors of arkaudit cost answers or documents; `main` then ends with EXIT_UNFINISHED."""
+    bugs.extend(failures)
+    if bugs:
+        number = counted(len(bugs), "answer or document", "answers or documents")
+        first = f"{type(bugs[0]).__name__}: {bugs[0]}"
+        say(f"{number} could not be processed, which is a bug of arkaudit: {first}", level=logging.ERROR)
+
+
 def code_of(ending: BaseException) -> int:
     """The exit code of a command that ends with *ending*; 1, as Python has it, for a bug."""
     import click

@@ -14,6 +14,7 @@ from typing import Any
 from scrapy import Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.settings import Settings
+from twisted.python.failure import Failure
 
 from crawler.model.registry import cache_folder
 from crawler.politeness.host_files import HostFiles
@@ -82,8 +83,10 @@ class _Process(AsyncCrawlerProcess):
 
 def run_stages(
     stages: Sequence[SpiderStage], settings: Mapping[str, Any], *, on_start: Callable[[Crawler], None]
-) -> None:
+) -> list[BaseException]:
     """Run *stages* in order, with our settings and *settings* over them; *on_start* sees each crawler first.
+
+    Return the exceptions of callbacks and tasks. Each costs an answer or a document; the run continues.
 
     Raises `crawler.store.StoreUnwritable` when the store failed, and `RunInterrupted` when a signal
     ended the run. A process can do this once. The user's own scrapy.cfg is not looked at.
@@ -94,12 +97,27 @@ def run_stages(
     process = _Process(every)
     throttle = HostThrottle.of(every, HostFiles(cache_folder() / "hosts"))
     failures: list[BaseException] = []
+    bugs: list[BaseException] = []
+
+    def collect(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        loop.default_exception_handler(context)
+        if "exception" in context:
+            bugs.append(context["exception"])
+
+    def started(crawler: Crawler) -> None:
+        crawler.signals.connect(spider_failed, signal=signals.spider_error)
+        on_start(crawler)
+
+    def spider_failed(failure: Failure) -> None:
+        assert failure.value is not None
+        bugs.append(failure.value)
 
     async def all_stages() -> None:
+        asyncio.get_running_loop().set_exception_handler(collect)
         try:
             for stage in stages:
                 throttle.begin_stage()
-                await _run(process, stage, throttle, on_start)
+                await _run(process, stage, throttle, started)
         except BaseException as failure:
             failures.append(failure)
         finally:
@@ -118,6 +136,7 @@ def run_stages(
         raise RunInterrupted(at_once=True)
     if failures:
         raise failures[0]
+    return bugs
 
 
 def command_settings(settings: Mapping[str, Any]) -> Settings:
