@@ -37,7 +37,18 @@ settings.register_profile("search", max_examples=3_000, deadline=None, suppress_
 settings.load_profile("quick")
 
 #: A test that reaches one of these modules starts a process, a server or a browser.
-PROCESS_MODULES = {"subprocess", "multiprocessing", "socket", "http.server", "tests.preloaded"}
+PROCESS_MODULES = {
+    "arkaudit.check_process",
+    "arkaudit.demo.web",
+    "extractors.isolated",
+    "extractors.processes.worker",
+    "extractors.two_passes",
+    "http.server",
+    "multiprocessing",
+    "socket",
+    "subprocess",
+    "tests.preloaded",
+}
 
 
 def names_in(code: CodeType) -> Iterator[str]:

@@ -137,6 +137,7 @@ def test_a_small_text_that_takes_too_long_goes_to_another_process(monkeypatch: p
     assert inline_extraction(ArchiveMember("a.txt", "a.txt", text.encode())) is None
 
 
+@pytest.mark.promise
 def test_one_file_costs_no_other(tmp_path: Path) -> None:
     (tmp_path / "a.warc").write_bytes(PACKED_OFTEN + PAGE)
     (tmp_path / "b.json").write_text("[" * 100_000)

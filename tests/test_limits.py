@@ -156,6 +156,16 @@ def test_what_could_not_be_read_is_never_said_to_be_another_page(found: dict[str
     assert "could not be read" in str(row["object"]["evidence"])
 
 
+def send_bomb(connection: socket.socket, stopped: threading.Event) -> None:
+    """Send a robots.txt of 128 MiB of line feeds, compressed."""
+    packed = gzip.compress(b"\n" * 2**27)
+    head = (
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\nConnection: close\r\n"
+        b"Content-Length: %d\r\n\r\n" % len(packed)
+    )
+    without_end(head + packed, b"", pause_s=5)(connection, stopped)
+
+
 ROBOTS_WITHOUT_END: dict[str, tuple[Sender, set[str]]] = {
     "rules": (
         without_end(
@@ -170,13 +180,7 @@ ROBOTS_WITHOUT_END: dict[str, tuple[Sender, set[str]]] = {
     ),
     "silence": (silence, {"timeout"}),
     "a bomb": (
-        without_end(
-            b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\nConnection: close\r\n"
-            b"Content-Length: %d\r\n\r\n" % len(gzip.compress(b"\n" * 2**27))
-            + gzip.compress(b"\n" * 2**27),
-            b"",
-            pause_s=5,
-        ),
+        send_bomb,
         {"resolved", "undetermined", "robots"},
     ),
     "a pattern that takes for ever": (

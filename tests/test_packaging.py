@@ -123,7 +123,6 @@ def test_the_wheel_has_each_module_of_the_tree(wheel: Path) -> None:
     assert modules(zipfile.ZipFile(wheel).namelist()) == modules(tree)
 
 
-@pytest.mark.promise
 def test_each_module_can_be_imported(wheel: Path, installed: Path, tmp_path: Path) -> None:
     names = sorted(
         name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

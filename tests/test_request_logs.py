@@ -305,7 +305,6 @@ _ADDRESSES = ("203.0.113.", "198.51.100.", "2001:db8", "2001%3Adb8", "192.0.2.")
 _OF_VISITORS = (*_ADDRESSES, "secretuser", "s3cret", "C00KIE", "anna:pw", "user=anna", "Anna Maria", "X11; Linux")
 
 
-@pytest.mark.promise
 def test_nothing_of_a_visitor_is_in_store_log_report_or_output(tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()

@@ -112,6 +112,7 @@ def test_all_means_that_the_kernel_has_are_used() -> None:
 
 
 @pytest.mark.skipif(LANDLOCK <= 0, reason="this kernel has no Landlock")
+@pytest.mark.promise
 def test_a_parser_reads_and_writes_no_files_but_those_of_python(tmp_path: Path) -> None:
     own = tmp_path / "a.txt"
     own.write_text("x")

@@ -133,6 +133,7 @@ def test_calls_have_arguments_and_results_and_share_a_process():
         pytest.param(["return what can't be sent"], WorkerFailed, "TypeError: .*JSON", id="odd result"),
     ],
 )
+@pytest.mark.promise
 def test_after_any_end_the_next_call_is_answered(deed, error, message):
     with Worker(act, memory_bytes=2**30, cpu_s=1) as worker:
         with pytest.raises(error, match=message) as caught:
@@ -141,6 +142,7 @@ def test_after_any_end_the_next_call_is_answered(deed, error, message):
         assert worker.call("length", "abc") == 3
 
 
+@pytest.mark.promise
 def test_a_call_that_takes_too_long_is_killed():
     with Worker(act, timeout_s=1.0) as worker:
         first = worker.call("pid")
