@@ -44,10 +44,10 @@ picture: demo-anew
 catalogues: $(VENV)/installed
 	$(BIN)/python -m deploy.catalogues
 
-test: $(VENV)/installed
+test: $(VENV)/compiled
 	$(PYTEST) -m "not process or promise" $(ARGS)
 
-test-all: $(VENV)/installed
+test-all: $(VENV)/compiled
 	$(PYTEST) --hypothesis-profile=thorough $(ARGS)
 
 properties: $(VENV)/installed
@@ -93,6 +93,11 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	@$(INSTALL) $(BIN)/python --require-hashes --requirement constraints.txt \
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement constraints.txt
 	@$(INSTALL) $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# Several processes run the tests. One compiles the modules first, or each of them would.
+$(VENV)/compiled: $(VENV)/installed
+	@$(BIN)/python -m pytest -qq --collect-only -p no:xdist >/dev/null 2>&1 || true
 	@touch $@
 
 # The versions that stand in constraints.txt are kept where they still fit; take one out to have its newest.
