@@ -29,6 +29,7 @@ from crawler.rendering import (
     short,
     treatment,
 )
+from extractors.model.budget import OverBudget, cpu_limit
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, CDPSession, Frame, Page, Request, Route, WebSocketRoute
@@ -41,6 +42,8 @@ REQUESTS = 6
 #: drawn and its workers work. It is at its end when two looks show the same, and has none when so many do not.
 SCRIPTS_S, DRAWING_S = 5, 0.25
 LOOKS = 6
+#: Seconds of CPU time for the comparison of two states of a page.
+COMPARING_CPU_S = 2.0
 #: Characters of a shown page that are read.
 SHOWN_CHARS = 2**21
 #: Seconds in which a page closes, or a browser.
@@ -381,11 +384,20 @@ async def _close(what: Page | WebSocketRoute) -> None:
 
 
 def _are_alike(one: str, other: str) -> bool:
-    """Return whether two looks at a page show the same, but for clocks and counters."""
+    """Return True if two states of a page differ in clocks and counters at most.
+
+    Raises `PageFault` if the comparison takes more than `COMPARING_CPU_S`.
+    """
     if one == other:
         return True
-    first, second = (read_answer(text.encode("utf-8", "replace"), "text/html; charset=utf-8") for text in (one, other))
-    return first.similarity == second.similarity or same_page(first.text, second.text)
+    try:
+        with cpu_limit(COMPARING_CPU_S):
+            first, second = (
+                read_answer(text.encode("utf-8", "replace"), "text/html; charset=utf-8") for text in (one, other)
+            )
+            return first.similarity == second.similarity or same_page(first.text, second.text)
+    except OverBudget:
+        raise PageFault(f"its text could not be compared within {COMPARING_CPU_S:g} s of CPU time") from None
 
 
 def _without_fragment(url: str) -> str:
