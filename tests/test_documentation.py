@@ -86,7 +86,7 @@ def test_each_command_has_a_manual_page(tmp_path: Path) -> None:
         "README.md",
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
-        *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")),
+        *(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("**/*.md")),
     ],
 )
 def test_each_module_that_a_page_names_is_there(page: str) -> None:
