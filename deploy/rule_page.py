@@ -1,4 +1,4 @@
-"""Writes ``docs/verdicts.md``: for each outcome the rules that lead to it, and for each rule the facts it rests on.
+"""Write ``docs/verdicts.md``: the rules that lead to each outcome, and the facts of each rule.
 
 python -m deploy.rule_page docs/verdicts.md
 """
@@ -24,7 +24,7 @@ from crawler.verdicts.inflection import METADATA_RULES
 from crawler.verdicts.rules import RuleTable
 from crawler.verdicts.verdict import CLOSED_RULES, UNASKED_RULES, WITHOUT_RULES, ClosedFacts
 
-#: The tables, each under the letter that its rules are numbered with.
+#: The tables by the letter of their rule numbers.
 TABLES: dict[str, RuleTable[Any, Any]] = {
     "O": OBJECT_RULES,
     "C": CLOSED_RULES,
@@ -38,54 +38,65 @@ SERVICES = (
     ("commitment", CommitmentOutcome, "P"),
 )
 FACTS = (AnswerFacts, PageWords, ObjectFacts, ClosedFacts, MetadataFacts, CommitmentFacts, StatementFacts)
-_INTRODUCTION = """# How a verdict comes about
+_INTRODUCTION = """# Rules of verdicts
 
-This page is made from the rules in `crawler/verdicts/` by `python -m deploy.rule_page docs/verdicts.md`.
+This page lists every rule that leads to a verdict, for readers of a report who want to check one. See the rules at
+work:
 
-Each answer is read once into *facts*. Questions and verdicts rest on these facts. A verdict on a service is the outcome
-of the first rule that holds; its evidence names the rule's facts in words. "2020" is draft-castelan-ark-uri, "2023" is
-draft-kunze-ark-38. A *control* is a name that can't exist, asked for at the same resolver and NAAN.
+```console
+$ arkaudit check --explain ark:12148/btv1b8449691v
+```
 
-Where the object is not reached as written, other ways to ask for it are tried. Each answer is judged by the rules O;
-the first that works counts.
+Each answer is read once into *facts*. Requests and verdicts depend on these facts. The first rule that matches decides
+the outcome of a service, and the evidence of a verdict names the facts of that rule. "2020" is draft-castelan-ark-uri,
+"2023" is draft-kunze-ark-38. A *control* is a request for a name that can't exist, at the same resolver and NAAN.
+
+If the object is not reached as written, arkaudit tries other requests. The rules O judge each answer, and the first
+that works counts.
 
 {other_ways}
 
-Where `[render]` is on, an answer that may be an *app shell* (a page with scripts that is no other for the control, and
-is `undetermined` or `soft-404` by these rules) is shown by a browser, and so is the control's. What was shown is then
-judged by the same rules, in its place; where either page is not whole, the outcome stays, and the evidence says why.
+If `[render]` is on, a browser renders an answer that may be an *app shell*, and the answer to the control. An app shell
+is a page with scripts that is the same for the control and is `undetermined` or `soft-404` by these rules. The rendered
+page is then judged by the same rules in its place. If either page is not whole, the outcome stays, and the evidence
+gives the reason.
+
+This page is generated from `crawler/verdicts/` by `python -m deploy.rule_page docs/verdicts.md`.
 """
-#: What is answered as written, and how the object is asked for then.
+#: The answer to the ARK as written, and the requests that follow.
 _OTHER_WAYS = (
     (
-        "the host that has the last word says 404 or 410",
+        "the host at the end of the chain answers 404 or 410",
         (
-            "without the slash at its end, without its hyphens, with the other form of the label, with both changed: "
-            "whatever of these was handed to that host as it is written"
+            "without its final slash, without its hyphens, with the other form of the label, with both changes: "
+            "each change only if that part was passed to that host as written"
         ),
     ),
     (
-        "the resolver itself says 404 or 410",
-        "under the path that its host names; then at the registry's target and at the global resolver",
+        "the resolver itself answers 404 or 410",
+        "under the path that its host names; then at the registry's target and the global resolver",
     ),
-    ("the resolver itself fails, or is dead", "at the registry's target and at the global resolver"),
+    ("the resolver itself fails or is dead", "at the registry's target and the global resolver"),
     (
-        "the ARK was passed on as it is written, to a host that says 404 or 410, fails or is dead",
-        "at the same two: who passes everything on need not know the name",
+        "the ARK was passed on as written to a host that answers 404 or 410, fails or is dead",
+        "at the same two, because a resolver that passes everything on need not know the name",
     ),
-    ("a 410 whose page explains that this object was withdrawn", "nowhere else: it knew the name"),
+    ("a 410 whose page explains that this object was withdrawn", "nowhere else, because it knew the name"),
     (
-        "a success that looks like a page for what is not there",
-        "without its hyphens; where the control gets the same, at the registry's target and at the global resolver",
+        "a success that looks like an error page",
+        "without its hyphens; if the control gets the same, at the registry's target and the global resolver",
     ),
-    ("the resolver leads to a place of its own choice, and that is missing", "nowhere else: it knows the name"),
+    (
+        "the resolver redirects to a target of its own choice, which is missing",
+        "nowhere else, because it knows the name",
+    ),
 )
 
 
 def page() -> str:
-    """The page as it should stand in the documentation."""
+    """Return the page as Markdown."""
     rows = [f"| {answered} | {asked} |" for answered, asked in _OTHER_WAYS]
-    ways = "\n".join(["| as written | is asked for besides |", "|---|---|", *rows])
+    ways = "\n".join(["| answer to the ARK as written | further requests |", "|---|---|", *rows])
     introduction = _INTRODUCTION.format(other_ways=ways)
     return "\n".join([introduction, *_outcomes(), *_tables(), *_worth(), *_facts()]).rstrip() + "\n"
 
@@ -112,7 +123,7 @@ def _tables() -> Iterator[str]:
         number = 0
         for group in table.groups:
             if len(table.groups) > 1:
-                yield f"Of {group.when}:\n"
+                yield f"For {group.when}:\n"
             yield "| rule | when | facts | outcome | basis |\n|---|---|---|---|---|"
             for rule in group.rules:
                 number += 1
@@ -123,7 +134,7 @@ def _tables() -> Iterator[str]:
 
 def _worth() -> Iterator[str]:
     yield "## The worth of a success\n"
-    yield "By the reply to the control, by the signs of absence, and by whether the page says that it is this ARK's.\n"
+    yield "The outcome depends on the reply to the control, the signs of absence, and whether the page names this ARK.\n"
     yield "| the control's reply | signs | its own page | outcome |\n|---|---|---|---|"
     for (reply, signs, is_particular), outcome in WORTH.items():
         yield f"| {reply} | {signs.name.lower()} | {'yes' if is_particular else 'no'} | `{outcome}` |"
@@ -143,7 +154,7 @@ def _facts() -> Iterator[str]:
 
 
 def _readers(kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """The facts of a class by name, each with the function that reads it."""
+    """Yield the name of each fact of a class and the function that reads it."""
     for name, member in getmembers(kind):
         read = (
             member.fget
@@ -157,7 +168,7 @@ def _readers(kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def _facts_in(condition: Callable[..., Any]) -> set[str]:
-    """The names of the facts that a condition looks at, also within the functions that it calls."""
+    """Return the names of the facts that a condition and the functions it calls read."""
     assert isinstance(condition, FunctionType)
     within = [cell.cell_contents for cell in condition.__closure__ or ()]
     within += [condition.__globals__.get(name) for name in condition.__code__.co_names]
@@ -170,7 +181,7 @@ _NAMES = frozenset(name for kind in FACTS for name, _ in _readers(kind)) | {"sta
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the page to the path that is given."""
+    """Write the page to the given path."""
     Path(arguments[0]).write_text(page(), "utf-8")
     return 0
 
